@@ -1,0 +1,225 @@
+"""`lexitree data`: the name of a corpus goes in; where it is, what it holds, or the corpus comes out."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from lexitree.corpora import Corpus, CorpusEntry
+    from lexitree.corpora.remote import Package
+
+app = typer.Typer(
+    no_args_is_help=True,
+    help="""Corpora: list them, download them, look into them.
+
+    Two small corpora, mini-reviews and mini-questions, are part of lexitree. Real ones are looked for in the
+    folder given by --data, then in the one that the variable LEXITREE_DATA names, then among the downloads.
+    Your own treebank needs no name: give its path wherever a corpus is asked for.
+    """,
+)
+
+DataOption = Annotated[
+    Path | None,
+    typer.Option("--data", help="The folder with real corpora, looked into first.", show_default=False),
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
+
+
+@app.command("list")
+def list_corpora(data: DataOption = None, as_json: JsonOption = False) -> None:
+    """List every corpus: what it is, its licence, and where it is or how to get it.
+
+    Example: lexitree data list
+    """
+    from lexitree.corpora import CORPORA
+    from lexitree.corpora.remote import PACKAGES
+
+    rows = [_describe_entry(entry, data) for entry in CORPORA.values()]
+    named = {row["fetch"] for row in rows}
+    rows += [_describe_package(package, data) for package in PACKAGES.values() if package.name not in named]
+    if as_json:
+        typer.echo(json.dumps(rows, indent=2))
+        return
+    table = _table("name", "what", "licence", "where, or how to get it")
+    for row in rows:
+        where = row["found"] or f"lexitree data fetch {row['fetch']}"
+        table.add_row(row["name"], row["what"], row["licence"], where, style=None if row["found"] else "dim")
+    _print(table)
+
+
+@app.command("fetch")
+def fetch_corpus(
+    name: Annotated[str, typer.Argument(help="sst, trec, glove-840b or glove-6b.", show_default=False)],
+    into: Annotated[
+        Path | None,
+        typer.Option(help="The folder to put it in; by default your cache folder.", show_default=False),
+    ] = None,
+) -> None:
+    """Download a corpus or word vectors from its public address and verify the checksum.
+
+    A download that was cut goes on where it stopped when the command is run again. What is already there and
+    whole is not downloaded again.
+
+    Example: lexitree data fetch sst
+    """
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        DownloadColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+
+    from lexitree.corpora.download import fetch
+
+    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
+        tasks: dict[str, Any] = {}
+
+        def show_progress(file: str, num_bytes: int, num_total: int) -> None:
+            if file not in tasks:
+                tasks[file] = bars.add_task(file, total=num_total)
+            bars.update(tasks[file], completed=num_bytes)
+
+        fetched = fetch(name, into, progress=show_progress)
+    done = "already there, checksums are right" if fetched.already_there else "downloaded and verified"
+    typer.echo(f"{fetched.name}: {done}")
+    for path in fetched.paths:
+        typer.echo(f"  {path}")
+
+
+@app.command("show")
+def show_corpus(
+    corpus: Annotated[
+        str, typer.Argument(help="A name of `lexitree data list`, or a file or folder.", show_default=False)
+    ],
+    data: DataOption = None,
+    encoding: Annotated[str, typer.Option(help="The encoding of your files; never guessed.")] = "utf-8",
+    on_error: Annotated[str, typer.Option(help="What to do with a malformed tree: raise or skip.")] = "raise",
+    strip: Annotated[
+        list[str] | None,
+        typer.Option(help="Take traces or function-tags off Penn trees; repeatable.", show_default=False),
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show what a corpus holds: trees, nodes and labels in every split, and what was inferred.
+
+    Examples: lexitree data show mini-reviews; lexitree data show my/treebank --json
+    """
+    from lexitree.corpora import load_corpus
+
+    if on_error not in ("raise", "skip"):
+        raise typer.BadParameter("raise or skip", param_hint="--on-error")
+    strips = [_check_strip(wanted) for wanted in strip or []]
+    loaded = load_corpus(corpus, data=data, encoding=encoding, on_error=on_error, strip=strips)
+    if as_json:
+        typer.echo(json.dumps(describe_corpus(loaded), indent=2, ensure_ascii=False))
+        return
+    typer.echo(f"{loaded.name}: {loaded.inference}")
+    if loaded.about:
+        typer.echo(loaded.about)
+    _print(_splits_table(loaded))
+    _print(_labels_table(loaded))
+    if loaded.num_skipped:
+        typer.echo(f"{loaded.num_skipped:,} malformed sentences were skipped, the first ones:")
+        for error in loaded.skipped[:10]:
+            typer.echo(f"  {error.place}: {error.problem}")
+
+
+def describe_corpus(corpus: Corpus) -> dict[str, Any]:
+    """All that `show` says, as plain data."""
+    from dataclasses import asdict
+
+    return {
+        "name": corpus.name,
+        "about": corpus.about,
+        "inference": corpus.inference,
+        "supervision": corpus.supervision,
+        "labels": list(corpus.labels),
+        "label_names": dict(corpus.label_names),
+        "num_skipped": corpus.num_skipped,
+        "skipped": [f"{error.place}: {error.problem}" for error in corpus.skipped],
+        "splits": {split: asdict(corpus.counts(split)) for split in corpus.splits},
+    }
+
+
+def _describe_entry(entry: CorpusEntry, data: Path | None) -> dict[str, str]:
+    from lexitree.corpora import find_corpus
+    from lexitree.corpora.registry import EMBEDDED
+    from lexitree.errors import CorpusNotFoundError
+
+    row = {"name": entry.name, "what": entry.what, "licence": entry.licence}
+    if entry.package == EMBEDDED:
+        return {**row, "found": "part of lexitree", "fetch": ""}
+    try:
+        found = str(find_corpus(entry.name, data))
+    except CorpusNotFoundError:
+        found = ""
+    return {**row, "found": found, "fetch": entry.package}
+
+
+def _describe_package(package: Package, data: Path | None) -> dict[str, str]:
+    from lexitree.corpora import data_folders
+
+    # By name and not by checksum: a list must not read two gigabytes.
+    paths = [folder.path / file.path for folder in data_folders(data) for file in package.local_files]
+    found = next((str(path) for path in paths if path.is_file()), "")
+    row = {"name": package.name, "what": package.what, "licence": package.licence}
+    return {**row, "found": found, "fetch": package.name}
+
+
+def _splits_table(corpus: Corpus) -> Table:
+    table = _table("split", "trees", "words", "nodes", "labelled nodes", numbers_from=1)
+    for split in corpus.splits:
+        counts = corpus.counts(split)
+        sizes = (counts.num_trees, counts.num_words, counts.num_nodes, counts.num_labelled)
+        table.add_row(split, *(f"{size:,}" for size in sizes))
+    return table
+
+
+def _labels_table(corpus: Corpus) -> Table:
+    """How often each label stands at a root and, where phrases are labelled too, at any node."""
+    counts = {split: corpus.counts(split) for split in corpus.splits}
+    kinds_shown = ("roots", "nodes") if corpus.supervision == "all" else ("roots",)
+    columns = [f"{split} {kind}" for split in counts for kind in kinds_shown]
+    table = _table("label", *columns, numbers_from=1)
+    for label in corpus.labels:
+        cells: list[str] = []
+        for split_counts in counts.values():
+            kinds = (split_counts.root_labels, split_counts.node_labels)[: len(kinds_shown)]
+            cells += [f"{kind[label]:,}" for kind in kinds]
+        shown = corpus.label_name(label)
+        table.add_row(label if shown == label else f"{label} ({shown})", *cells)
+    return table
+
+
+def _check_strip(wanted: str) -> Any:
+    from lexitree.corpora.treebank import STRIPS
+
+    if wanted not in STRIPS:
+        raise typer.BadParameter(" or ".join(STRIPS), param_hint="--strip")
+    return wanted
+
+
+def _table(*columns: str, numbers_from: int | None = None) -> Table:
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD)
+    for number, column in enumerate(columns):
+        is_number = numbers_from is not None and number >= numbers_from
+        table.add_column(column, justify="right" if is_number else "left", overflow="fold")
+    return table
+
+
+def _print(table: Table) -> None:
+    from rich.console import Console
+
+    Console().print(table)

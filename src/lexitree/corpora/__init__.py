@@ -1,0 +1,48 @@
+"""Corpora: files, folders and names go in; trees in splits with a label set come out."""
+
+from __future__ import annotations
+
+from lexitree.corpora.corpus import (
+    SPLITS,
+    Corpus,
+    SplitCounts,
+    SplitName,
+    Supervision,
+    count_labels,
+    label_index,
+    order_labels,
+)
+from lexitree.corpora.folders import cache_folder, data_folders
+from lexitree.corpora.mini import load_mini
+from lexitree.corpora.registry import CORPORA, CorpusEntry, find_corpus, load_corpus
+from lexitree.corpora.sentences import load_sentences, read_sentences
+from lexitree.corpora.sst import load_sst
+from lexitree.corpora.trec import load_trec
+from lexitree.corpora.treebank import Strip, load_treebank, read_any
+
+# `lexitree.corpora.download` is not imported here: it pulls in the network modules, which few runs need.
+
+__all__ = [
+    "CORPORA",
+    "SPLITS",
+    "Corpus",
+    "CorpusEntry",
+    "SplitCounts",
+    "SplitName",
+    "Strip",
+    "Supervision",
+    "cache_folder",
+    "count_labels",
+    "data_folders",
+    "find_corpus",
+    "label_index",
+    "load_corpus",
+    "load_mini",
+    "load_sentences",
+    "load_sst",
+    "load_trec",
+    "load_treebank",
+    "order_labels",
+    "read_any",
+    "read_sentences",
+]

@@ -1,0 +1,151 @@
+"""Trees of any origin go in, split by split; a corpus comes out, its labels and supervision inferred."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from itertools import chain
+from pathlib import Path
+from typing import TypeVar
+
+from lexitree.corpora.corpus import SPLITS, Corpus, Supervision, order_labels, sentence_of, shorten
+from lexitree.errors import ConfigError, FileError, LabelError
+from lexitree.trees.brackets import ReadReport
+from lexitree.trees.tree import NO_LABEL, Tree
+
+Item = TypeVar("Item")
+
+HELD_OUT_SEED = 2017
+"""Fixed, so that everybody who holds out a development split of the same file gets the same one."""
+
+HELD_OUT_SHARE = 10
+"""One tree in this many is held out where a corpus brings no development split."""
+
+
+def assemble(
+    name: str,
+    splits: Mapping[str, Sequence[Tree]],
+    *,
+    supervision: Supervision | None = None,
+    hold_out_dev: bool = True,
+    about: str = "",
+) -> Corpus:
+    """A corpus from the trees of its splits; its label set is that of the training split.
+
+    Without `supervision` it is inferred which nodes are labelled for the task (see `infer_supervision`).
+    Where labels belong to the roots only, those of the other nodes are dropped. Without a development split a
+    tenth of the training split is held out. Both are reported in `Corpus.inference`.
+    """
+    source = splits.get("train") or list(chain.from_iterable(splits.values()))
+    chosen, reason = (supervision, "as asked") if supervision else infer_supervision(source)
+    if chosen == "root":
+        splits = {split: [keep_root_label(tree) for tree in trees] for split, trees in splits.items()}
+        source = splits.get("train") or list(chain.from_iterable(splits.values()))
+    labels = order_labels(chain.from_iterable(tree.labels for tree in source))
+    if not labels:
+        raise LabelError(
+            f"{name}: no sentence carries a label, so there is nothing to learn",
+            remedy="A label is the first token of a bracket, as in (positive (_ good) (_ film)).",
+        )
+    _refuse_unseen_labels(name, splits, labels)
+    where = "all nodes" if chosen == "all" else "the roots only"
+    notes = [f"labels on {where} ({reason}), {len(labels)} labels"]
+    if hold_out_dev and splits.get("train") and not splits.get("dev"):
+        splits, note = _hold_out_dev(splits)
+        notes.append(note)
+    ordered = {split: tuple(splits[split]) for split in SPLITS if split in splits}
+    return Corpus(
+        name=name,
+        splits=ordered,
+        labels=labels,
+        supervision=chosen,
+        about=about,
+        inference="; ".join(notes),
+    )
+
+
+def assemble_files(
+    name: str,
+    paths: Mapping[str, str | Path],
+    read: Callable[[str | Path, ReadReport], Iterable[Tree]],
+    *,
+    supervision: Supervision | None = None,
+    hold_out_dev: bool = True,
+) -> Corpus:
+    """A corpus from one file a split; `read` gives the trees of a file and notes what it skipped."""
+    if not paths:
+        raise ConfigError("a corpus needs at least one file")
+    splits: dict[str, list[Tree]] = {}
+    total = ReadReport()
+    for split, path in paths.items():
+        report = ReadReport()
+        splits[split] = list(read(path, report))
+        total.num_errors += report.num_errors
+        total.errors.extend(report.errors)
+        if not splits[split]:
+            # A mistake that must not surface as a division by zero an hour later.
+            problem = f"all {report.num_errors:,} are malformed" if report.errors else "it is empty"
+            raise FileError(path, f"there is no sentence to learn from: {problem}")
+    title = name or Path(next(iter(paths.values()))).name
+    corpus = assemble(title, splits, supervision=supervision, hold_out_dev=hold_out_dev)
+    return replace(corpus, num_skipped=total.num_errors, skipped=tuple(total.errors))
+
+
+def infer_supervision(trees: Iterable[Tree]) -> tuple[Supervision, str]:
+    """Whether the labels of a task stand on all nodes or at the roots only, and from what that was seen.
+
+    They stand at the roots only where the other nodes have no labels, or where the roots' labels never occur
+    below them: question types over a parse, say, whose phrase labels are of another kind. A single label that
+    all roots share (`ROOT`) is no task, and says nothing.
+    """
+    at_roots: set[str] = set()
+    below: set[str] = set()
+    for tree in trees:
+        at_roots.add(tree.label)
+        below.update(tree.labels[1:])
+    at_roots.discard(NO_LABEL)
+    below.discard(NO_LABEL)
+    if not below:
+        return "root", "no other node has one"
+    if len(at_roots) > 1 and at_roots.isdisjoint(below):
+        return "root", f"{shorten(sorted(at_roots), 3)} never occur below them"
+    return "all", "phrases carry them as sentences do" if at_roots & below else "phrases carry them"
+
+
+def keep_root_label(tree: Tree, label: str | None = None) -> Tree:
+    """The tree with its root's label (or the one given) and no other."""
+    kept = tree.label if label is None else label
+    return tree.with_labels([kept] + [NO_LABEL] * (tree.num_nodes - 1))
+
+
+def hold_out(items: Sequence[Item], num_held: int, seed: int) -> tuple[list[Item], list[Item]]:
+    """Split items into those kept and those held out, both in their old order; the same for the same seed."""
+    # Python's generator rather than numpy's: its `sample` has given the same numbers since Python 3.2.
+    held = frozenset(random.Random(seed).sample(range(len(items)), num_held))
+    kept = [item for number, item in enumerate(items) if number not in held]
+    return kept, [items[number] for number in sorted(held)]
+
+
+def _hold_out_dev(splits: Mapping[str, Sequence[Tree]]) -> tuple[dict[str, Sequence[Tree]], str]:
+    trees = splits["train"]
+    if len(trees) < 2:
+        return dict(splits), "no development split, and too few sentences to hold one out"
+    num_held = max(1, round(len(trees) / HELD_OUT_SHARE))
+    train, dev = hold_out(trees, num_held, HELD_OUT_SEED)
+    share = f"{num_held:,} of {len(trees):,} training sentences"
+    note = f"no development split: {share} held out (seed {HELD_OUT_SEED})"
+    return {**splits, "train": train, "dev": dev}, note
+
+
+def _refuse_unseen_labels(name: str, splits: Mapping[str, Sequence[Tree]], labels: tuple[str, ...]) -> None:
+    known = {NO_LABEL, *labels}
+    for split, trees in splits.items():
+        strange = [tree for tree in trees if not known.issuperset(tree.labels)]
+        if strange:
+            unseen = order_labels(set(chain.from_iterable(tree.labels for tree in strange)) - known)
+            raise LabelError(
+                f"{name}: the {split} split has {len(unseen)} labels that the training split has not: "
+                f"{shorten(unseen)}; first in the sentence: {sentence_of(strange[0])}",
+                remedy="Nothing can be learnt about them: correct them, or add training sentences with them.",
+            )

@@ -1,0 +1,153 @@
+"""Trees of the splits go in; a corpus with its label set, its supervision and its counts comes out."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from lexitree.errors import InputError, LabelError
+from lexitree.trees.tree import NO_LABEL, Tree
+
+Supervision = Literal["all", "root"]
+"""Which nodes carry labels to learn from: all of them, or the root of each sentence."""
+
+SplitName = Literal["train", "dev", "test"]
+SPLITS: tuple[SplitName, ...] = ("train", "dev", "test")
+
+UNLABELLED = -1
+"""The index of "no label": such a node carries no loss and is not counted."""
+
+_INTEGER = re.compile(r"[+-]?[0-9]+")
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """Trees in splits, with everything a task needs to know of their labels."""
+
+    name: str
+    splits: Mapping[str, Sequence[Tree]]
+    labels: tuple[str, ...]
+    """The label set, in canonical order: by number where all labels are integers, else by the alphabet."""
+    supervision: Supervision
+    label_names: Mapping[str, str] = field(default_factory=dict[str, str])
+    """How to show a label where that differs from the label itself: "0" is "very negative"."""
+    about: str = ""
+    """Where the corpus comes from, its licence as its source states it, and whom to cite."""
+    inference: str = ""
+    """One line on what was not told but inferred from the data."""
+    num_skipped: int = 0
+    """How many malformed sentences were left out, where the corpus was read with `on_error="skip"` ..."""
+    skipped: tuple[InputError, ...] = ()
+    """... and what was wrong with the first of them."""
+
+    @property
+    def train(self) -> Sequence[Tree]:
+        return self.splits.get("train", ())
+
+    @property
+    def dev(self) -> Sequence[Tree]:
+        return self.splits.get("dev", ())
+
+    @property
+    def test(self) -> Sequence[Tree]:
+        return self.splits.get("test", ())
+
+    def label_name(self, label: str) -> str:
+        """The label as a reader should see it."""
+        return self.label_names.get(label, label)
+
+    def counts(self, split: str) -> SplitCounts:
+        """How many trees, words, nodes and labels a split has."""
+        return count_labels(self.splits.get(split, ()), self.labels)
+
+
+@dataclass(frozen=True, slots=True)
+class SplitCounts:
+    """The size of a split and how its labels are distributed, each in the order of the label set."""
+
+    num_trees: int
+    num_words: int
+    num_nodes: int
+    num_labelled: int
+    """Nodes that carry a label: those that count for the loss and for phrase accuracy."""
+    root_labels: Mapping[str, int]
+    node_labels: Mapping[str, int]
+
+
+def count_labels(trees: Sequence[Tree], labels: Sequence[str]) -> SplitCounts:
+    """Count the trees of a split and the labels of their roots and of all their nodes."""
+    at_roots = Counter(tree.label for tree in trees)
+    at_nodes: Counter[str] = Counter()
+    for tree in trees:
+        at_nodes.update(tree.labels)
+    num_nodes = at_nodes.total()
+    return SplitCounts(
+        num_trees=len(trees),
+        num_words=sum(tree.num_words for tree in trees),
+        num_nodes=num_nodes,
+        num_labelled=num_nodes - at_nodes[NO_LABEL],
+        root_labels={label: at_roots[label] for label in labels},
+        node_labels={label: at_nodes[label] for label in labels},
+    )
+
+
+def order_labels(labels: Iterable[str]) -> tuple[str, ...]:
+    """The labels without doubles and without "no label", by number if all are integers, else by the alphabet.
+
+    >>> order_labels(["10", "9", "9", ""])
+    ('9', '10')
+    """
+    distinct = set(labels) - {NO_LABEL}
+    if all(_INTEGER.fullmatch(label) for label in distinct):
+        # "01" and "1" are the same number but two labels, so the text decides between them.
+        return tuple(sorted(distinct, key=lambda label: (int(label), label)))
+    return tuple(sorted(distinct))
+
+
+def label_index(tree: Tree, labels: tuple[str, ...]) -> npt.NDArray[np.int64]:
+    """The number of each node's label in the label set, -1 where a node has none.
+
+    Raises LabelError for a label that the set does not have.
+    """
+    numbers = _numbers_of(labels)
+    try:
+        return np.array([numbers[label] for label in tree.labels], dtype=np.int64)
+    except KeyError as error:
+        raise LabelError(
+            f"the label {error.args[0]!r} is not one of {shorten(labels)}; sentence: {sentence_of(tree)}",
+            remedy="A model knows the labels it was trained with and no others.",
+        ) from None
+
+
+@lru_cache(maxsize=64)
+def _numbers_of(labels: tuple[str, ...]) -> dict[str, int]:
+    numbers = {label: number for number, label in enumerate(labels)}
+    numbers[NO_LABEL] = UNLABELLED
+    return numbers
+
+
+def name_splits(
+    train: str | Path | None, dev: str | Path | None, test: str | Path | None
+) -> dict[str, str | Path]:
+    """The files that were given, each under the name of its split."""
+    return {split: path for split, path in zip(SPLITS, (train, dev, test), strict=True) if path is not None}
+
+
+def sentence_of(tree: Tree, num_words: int = 24) -> str:
+    """The words of a tree for a message, cut where they are many."""
+    return " ".join(tree.words[:num_words]) + (" …" if tree.num_words > num_words else "")
+
+
+def shorten(labels: Iterable[str], num_shown: int = 10) -> str:
+    """Labels for a message: the first few and how many more."""
+    listed = list(labels)
+    more = f" and {len(listed) - num_shown} more" if len(listed) > num_shown else ""
+    return ", ".join(listed[:num_shown]) + more

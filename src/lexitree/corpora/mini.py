@@ -1,0 +1,78 @@
+"""The name of an embedded corpus goes in; the corpus comes out, with no download and no network."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib.resources import files
+from typing import BinaryIO, Literal, cast
+
+from lexitree.corpora.assemble import keep_root_label
+from lexitree.corpora.corpus import SPLITS, Corpus, order_labels
+from lexitree.corpora.sst import binary_sentiment, fine_sentiment
+from lexitree.corpora.trec import choose_type, question_type_names
+from lexitree.errors import ConfigError
+from lexitree.files import decode_lines
+from lexitree.trees.brackets import read_bracket_lines, tree_from_brackets
+from lexitree.trees.tree import Tree
+
+MiniName = Literal["reviews", "questions"]
+MiniTask = Literal["fine", "binary", "coarse"]
+
+REVIEWS_ABOUT = (
+    "Mini reviews: review-like sentences written for lexitree, a sentiment from 0 to 4 on every phrase that "
+    "follows from how the phrase is composed. Part of lexitree, under its licence."
+)
+QUESTIONS_ABOUT = (
+    "Mini questions: questions of six types written for lexitree, with Penn-style trees. Part of lexitree, "
+    "under its licence."
+)
+
+
+def load_mini(name: MiniName, task: MiniTask | None = None) -> Corpus:
+    """The embedded corpus `reviews` (task `fine` or `binary`) or `questions` (task `coarse` or `fine`)."""
+    if name == "reviews" and task in (None, "fine", "binary"):
+        splits = {split: tuple(_read_reviews(split)) for split in SPLITS}
+        if task == "binary":
+            return binary_sentiment("mini-reviews-binary", splits, REVIEWS_ABOUT)
+        return fine_sentiment("mini-reviews", splits, REVIEWS_ABOUT)
+    if name == "questions" and task in (None, "coarse", "fine"):
+        return _load_questions("fine" if task == "fine" else "coarse")
+    raise ConfigError(
+        f"no embedded corpus {name!r} with the task {task!r}",
+        remedy="There are reviews (fine, binary) and questions (coarse, fine).",
+    )
+
+
+def _load_questions(task: Literal["coarse", "fine"]) -> Corpus:
+    splits = {split: tuple(_read_questions(split, task)) for split in SPLITS}
+    labels = order_labels(tree.label for trees in splits.values() for tree in trees)
+    return Corpus(
+        name="mini-questions" if task == "coarse" else "mini-questions-fine",
+        splits=splits,
+        labels=labels,
+        supervision="root",
+        label_names=question_type_names(labels),
+        about=QUESTIONS_ABOUT,
+        inference=f"labels on the roots only, {len(labels)} labels",
+    )
+
+
+def _read_reviews(split: str) -> Iterator[Tree]:
+    name = f"reviews.{split}.txt"
+    return read_bracket_lines(_read_embedded(name), name)
+
+
+def _read_questions(split: str, task: Literal["coarse", "fine"]) -> Iterator[Tree]:
+    """Yield the trees of lines `HUM:ind<TAB>(SBARQ ...)`, with the type at the root."""
+    name = f"questions.{split}.txt"
+    for number, line in _read_embedded(name):
+        full_type, _, brackets = line.partition("\t")
+        if brackets:
+            tree = tree_from_brackets(brackets, f"{name}:{number}")
+            yield keep_root_label(tree, choose_type(full_type, task))
+
+
+def _read_embedded(name: str) -> Iterator[tuple[int, str]]:
+    """Yield the numbered lines of a file that is shipped inside the package, even if that is a zip file."""
+    with files("lexitree.corpora").joinpath("embedded", name).open("rb") as stream:
+        yield from decode_lines(cast(BinaryIO, stream), "utf-8", name)

@@ -1,0 +1,165 @@
+"""A name goes in; its public files come out: address, size, checksum, and where each belongs."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from lexitree.errors import CorpusNotFoundError
+
+
+@dataclass(frozen=True, slots=True)
+class LocalFile:
+    """A file as it lies in the data folder."""
+
+    path: str
+    """Below the data folder."""
+    num_bytes: int
+    sha256: str
+    member: str = ""
+    """Its name inside the archive it comes from."""
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteFile:
+    """A file as a public server offers it."""
+
+    url: str
+    path: str
+    """Where it is kept, below the data folder; an archive with `members` is only unpacked there."""
+    num_bytes: int
+    sha256: str
+    members: tuple[LocalFile, ...] = ()
+
+    @property
+    def local_files(self) -> tuple[LocalFile, ...]:
+        """What is in the data folder when all is done."""
+        return self.members or (LocalFile(self.path, self.num_bytes, self.sha256),)
+
+
+@dataclass(frozen=True, slots=True)
+class Package:
+    """What one `lexitree data fetch NAME` gets."""
+
+    name: str
+    what: str
+    licence: str
+    files: tuple[RemoteFile, ...]
+
+    @property
+    def num_bytes(self) -> int:
+        return sum(file.num_bytes for file in self.files)
+
+    @property
+    def local_files(self) -> Iterator[LocalFile]:
+        for file in self.files:
+            yield from file.local_files
+
+
+SST = Package(
+    name="sst",
+    what="Stanford Sentiment Treebank",
+    licence="none stated; cite Socher et al. 2013",
+    files=(
+        RemoteFile(
+            url="https://nlp.stanford.edu/sentiment/trainDevTestTrees_PTB.zip",
+            path="sst/trainDevTestTrees_PTB.zip",
+            num_bytes=789_539,
+            sha256="5c613a4f673fc74097d523a2c83f38e0cc462984d847b82c7aaf36b01cbbbfcc",
+            members=(
+                LocalFile(
+                    "sst/train.txt",
+                    2_160_058,
+                    "e2f3f41b0b1e6d4dddc0effe3bfc2d27ed8928079aa9a03d652311614fc5feb7",
+                    "trees/train.txt",
+                ),
+                LocalFile(
+                    "sst/dev.txt",
+                    280_825,
+                    "0e9336aed6e4730e19f58d00a77b3f0297efdb755f7b5e598c98a05e3f97ea40",
+                    "trees/dev.txt",
+                ),
+                LocalFile(
+                    "sst/test.txt",
+                    559_614,
+                    "6e54806dee95cf80cd918e7dfb3f6770f6df24bf826f289a4d1f709e1c8f6761",
+                    "trees/test.txt",
+                ),
+            ),
+        ),
+    ),
+)
+TREC = Package(
+    name="trec",
+    what="TREC questions, without parses",
+    licence="none stated; cite Li and Roth 2002",
+    files=(
+        RemoteFile(
+            url="https://cogcomp.seas.upenn.edu/Data/QA/QC/train_5500.label",
+            path="trec/train_5500.label",
+            num_bytes=335_858,
+            sha256="9e4c8bdcaffb96ed61041bd64b564183d52793a8e91d84fc3a8646885f466ec3",
+        ),
+        RemoteFile(
+            url="https://cogcomp.seas.upenn.edu/Data/QA/QC/TREC_10.label",
+            path="trec/TREC_10.label",
+            num_bytes=23_354,
+            sha256="033f22c028c2bbba9ca682f68ffe204dc1aa6e1cf35dd6207f2d4ca67f0d0e8e",
+        ),
+    ),
+)
+# The vector archives stay as they are: vectors are read straight out of a .zip.
+GLOVE_840B = Package(
+    name="glove-840b",
+    what="GloVe vectors, 840B tokens, 300 dimensions, cased: the paper's",
+    licence="PDDL 1.0; cite Pennington et al. 2014",
+    files=(
+        RemoteFile(
+            url="https://nlp.stanford.edu/data/glove.840B.300d.zip",
+            path="vectors/glove.840B.300d.zip",
+            num_bytes=2_176_768_927,
+            sha256="c06db255e65095393609f19a4cfca20bf3a71e20cc53e892aafa490347e3849f",
+        ),
+    ),
+)
+GLOVE_6B = Package(
+    name="glove-6b",
+    what="GloVe vectors, 6B tokens, 50 to 300 dimensions, lower case",
+    licence="PDDL 1.0; cite Pennington et al. 2014",
+    files=(
+        RemoteFile(
+            url="https://nlp.stanford.edu/data/glove.6B.zip",
+            path="vectors/glove.6B.zip",
+            num_bytes=862_182_613,
+            sha256="617afb2fe6cbd085c235baf7a465b96f4112bd7f7ccb2b2cbd649fed9cbcf2fb",
+        ),
+    ),
+)
+
+PACKAGES = {package.name: package for package in (SST, TREC, GLOVE_840B, GLOVE_6B)}
+_ALIASES = {
+    "sst-fine": "sst",
+    "sst-binary": "sst",
+    "trec-fine": "trec",
+    "glove": "glove-840b",
+    "glove.840b": "glove-840b",
+    "glove.840b.300d": "glove-840b",
+    "glove.6b": "glove-6b",
+}
+
+
+def find_package(name: str) -> Package:
+    """What can be downloaded under a name; `sst-binary` comes with `sst`."""
+    wanted = name.lower()
+    package = PACKAGES.get(_ALIASES.get(wanted, wanted))
+    if package is not None:
+        return package
+    close = difflib.get_close_matches(wanted, [*PACKAGES, *_ALIASES], n=1)
+    meant = f"Did you mean {close[0]}? " if close else ""
+    if wanted.startswith("mini-"):
+        meant = "The mini corpora are part of lexitree and need no download. "
+    raise CorpusNotFoundError(
+        f"there is nothing to download under the name {name!r}",
+        remedy=f"{meant}These can be downloaded: {', '.join(PACKAGES)}.",
+    )

@@ -1,0 +1,103 @@
+"""Bracket, JSON Lines or sentence files with any labels go in; a corpus comes out, and what was inferred."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from pathlib import Path
+from typing import Literal
+
+from lexitree.corpora.assemble import assemble_files
+from lexitree.corpora.corpus import SPLITS, Corpus, Supervision, name_splits
+from lexitree.corpora.sentences import read_sentences
+from lexitree.errors import ConfigError, CorpusNotFoundError
+from lexitree.trees.brackets import OnError, ReadReport, read_trees
+from lexitree.trees.jsonl import read_json_lines
+from lexitree.trees.penn import strip_function_tags, strip_traces
+from lexitree.trees.tree import Tree
+
+Strip = Literal["traces", "function-tags"]
+"""What to take off Penn trees: empty elements, and the -SBJ of NP-SBJ."""
+
+STRIPS: tuple[Strip, ...] = ("traces", "function-tags")
+SUFFIXES = (".txt", ".mrg", ".ptb", ".jsonl", ".tsv")
+"""How the files of a folder may end, which tells the format: .tsv is `label<TAB>words`."""
+
+
+def load_treebank(
+    train: str | Path | None = None,
+    dev: str | Path | None = None,
+    test: str | Path | None = None,
+    *,
+    encoding: str = "utf-8",
+    on_error: OnError = "raise",
+    strip: Collection[Strip] = (),
+    supervision: Supervision | None = None,
+    hold_out_dev: bool = True,
+    name: str = "",
+) -> Corpus:
+    """Read any labelled treebank.
+
+    `train` is a file or a folder with train.txt and, if there, dev.txt and test.txt (.mrg, .ptb, .jsonl and
+    .tsv as well, and each with .gz). Which nodes carry labels is inferred unless `supervision` says so; a
+    missing development split is held out of the training split unless `hold_out_dev` is false;
+    `Corpus.inference` tells both. Labels of dev or test that the training split lacks are an error. Without
+    `train` the label set is what the other files have.
+    """
+    unknown = set(strip) - set(STRIPS)
+    if unknown:
+        raise ConfigError(f"only {' and '.join(STRIPS)} can be stripped, not {', '.join(sorted(unknown))}")
+    paths = name_splits(train, dev, test)
+    if train is not None and Path(train).is_dir():
+        paths = {**split_files(train), **name_splits(None, dev, test)}
+        name = name or Path(train).resolve().name
+
+    def read(path: str | Path, report: ReadReport) -> Iterator[Tree]:
+        return strip_trees(read_any(path, encoding=encoding, on_error=on_error, report=report), strip)
+
+    return assemble_files(name, paths, read, supervision=supervision, hold_out_dev=hold_out_dev)
+
+
+def read_any(
+    path: str | Path,
+    *,
+    encoding: str = "utf-8",
+    on_error: OnError = "raise",
+    report: ReadReport | None = None,
+) -> Iterator[Tree]:
+    """Yield the trees of a file in the format its name ends in; .jsonl, .tsv, and brackets for all others."""
+    plain = str(path).removesuffix(".gz")
+    if plain.endswith(".jsonl"):
+        return read_json_lines(path, encoding=encoding, on_error=on_error, report=report)
+    if plain.endswith(".tsv"):
+        return read_sentences(path, encoding=encoding, on_error=on_error, report=report)
+    return read_trees(path, encoding=encoding, on_error=on_error, report=report)
+
+
+def strip_trees(trees: Iterable[Tree], strip: Collection[Strip]) -> Iterator[Tree]:
+    """Yield the trees without what is to be stripped; a sentence of nothing but traces vanishes."""
+    for tree in trees:
+        stripped: Tree | None = tree
+        if "traces" in strip:
+            stripped = strip_traces(tree)
+        if stripped is not None:
+            yield strip_function_tags(stripped) if "function-tags" in strip else stripped
+
+
+def split_files(folder: str | Path) -> dict[str, str | Path]:
+    """The files of the splits in a folder; there must be one for training."""
+    found: dict[str, str | Path] = {}
+    for split in SPLITS:
+        paths = [Path(folder, split + suffix + packed) for suffix in SUFFIXES for packed in ("", ".gz")]
+        present = [path for path in paths if path.is_file()]
+        if len(present) > 1:
+            raise ConfigError(
+                f"{folder} has both {present[0].name} and {present[1].name}: give the files by name"
+            )
+        if present:
+            found[split] = present[0]
+    if "train" not in found:
+        raise CorpusNotFoundError(
+            f"{folder} has no file train.txt (nor {', '.join('train' + suffix for suffix in SUFFIXES[1:])})",
+            remedy="A treebank folder holds train.txt and, if there are any, dev.txt and test.txt.",
+        )
+    return found

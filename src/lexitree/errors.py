@@ -1,0 +1,147 @@
+"""Every error a user can cause, one class each: what is wrong, where, and what to do about it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+SHOWN_COLUMNS = 96
+"""How much of a long line is shown around the caret."""
+
+
+class LexitreeError(Exception):
+    """What a user can cause and mend: the command line prints it without a traceback and exits with 1."""
+
+    def __init__(self, message: str, *, remedy: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.remedy = remedy
+
+    def __str__(self) -> str:
+        return f"{self.message}\n{self.remedy}" if self.remedy else self.message
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where in an input something is wrong; line and column count from 1, 0 means unknown."""
+
+    path: str
+    line: int = 0
+    column: int = 0
+    source: str = ""
+
+    def __str__(self) -> str:
+        numbers = [str(number) for number in (self.line, self.column) if number]
+        return ":".join([self.path, *numbers])
+
+    def caret(self) -> str:
+        """The source line, cut to a window around the column, with a caret under the place."""
+        if not self.source or not self.column:
+            return ""
+        first = max(0, self.column - 1 - SHOWN_COLUMNS // 2)
+        shown = self.source[first : first + SHOWN_COLUMNS].rstrip("\r\n")
+        lead = "…" if first else ""
+        tail = "…" if first + SHOWN_COLUMNS < len(self.source.rstrip("\r\n")) else ""
+        # Control characters would move the cursor and so the caret: show them as spaces.
+        shown = "".join(character if character.isprintable() else " " for character in shown)
+        return f"  {lead}{shown}{tail}\n  {' ' * (len(lead) + self.column - 1 - first)}^"
+
+
+class InputError(LexitreeError):
+    """Something in a file or stream is wrong at a place that can be named."""
+
+    def __init__(self, place: Place, problem: str, *, remedy: str = "") -> None:
+        caret = place.caret()
+        super().__init__(f"{place}: {problem}" + (f"\n{caret}" if caret else ""), remedy=remedy)
+        self.place = place
+        self.problem = problem
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _rebuild_input_error, (type(self), self.place, self.problem, self.remedy)
+
+
+def _rebuild_input_error(kind: type[InputError], place: Place, problem: str, remedy: str) -> InputError:
+    """Errors cross process borders (several seeds train in parallel), so they must survive pickling."""
+    return kind(place, problem, remedy=remedy)
+
+
+class EncodingError(InputError):
+    """A byte that does not decode; the encoding is never guessed."""
+
+
+class BracketError(InputError):
+    """A malformed bracketed tree."""
+
+
+class JsonLinesError(InputError):
+    """A line that is not the JSON object it should be."""
+
+
+class SentenceError(InputError):
+    """A labelled sentence that is not `label<TAB>words`."""
+
+
+class VectorsError(InputError):
+    """A row of a word-vector file that cannot be read."""
+
+
+class TreeError(LexitreeError):
+    """Arrays that do not describe a tree, or a tree that cannot be converted as asked."""
+
+
+class LabelError(LexitreeError):
+    """A label that the label set does not have, or labels where there should be none."""
+
+
+class FileError(LexitreeError):
+    """A file that is missing, unreadable, or cannot be written."""
+
+    def __init__(self, path: str | Path, problem: str, *, remedy: str = "") -> None:
+        super().__init__(f"{path}: {problem}", remedy=remedy)
+        self.path = str(path)
+        self.problem = problem
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _rebuild_file_error, (type(self), self.path, self.problem, self.remedy)
+
+
+def _rebuild_file_error(kind: type[FileError], path: str, problem: str, remedy: str) -> FileError:
+    return kind(path, problem, remedy=remedy)
+
+
+class CheckpointError(FileError):
+    """A checkpoint that is damaged or belongs to another run."""
+
+
+class ModelFileError(FileError):
+    """A saved model that is damaged, incomplete or of another version."""
+
+
+class CorpusNotFoundError(LexitreeError):
+    """A corpus that is neither embedded nor found under the data folder."""
+
+
+class DownloadError(LexitreeError):
+    """A download that could not be completed or whose checksum is wrong."""
+
+
+class ConfigError(LexitreeError):
+    """Settings that contradict each other or are out of range."""
+
+
+class BackendError(LexitreeError):
+    """An implementation that cannot run here."""
+
+
+class TrainingDivergedError(LexitreeError):
+    """The loss is no longer a number."""
+
+
+class MissingExtraError(LexitreeError):
+    """An optional dependency that is not installed."""
+
+    def __init__(self, package: str, extra: str, purpose: str) -> None:
+        super().__init__(
+            f"{purpose} needs the package '{package}', which is not installed.",
+            remedy=f"Install it with: pip install 'lexitree[{extra}]'",
+        )

@@ -1,0 +1,125 @@
+"""Predicted and gold labels in, accuracies, a confusion matrix and per-class scores out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from lexitree.batch import NO_INDEX
+from lexitree.examples import Example
+from lexitree.models.classifier import TreeClassifier
+from lexitree.models.inference import AskedNodes, run_examples
+
+CountMatrix = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class ClassScore:
+    """How well one label is found."""
+
+    label: str
+    num_gold: int
+    num_predicted: int
+    precision: float
+    recall: float
+    f1: float
+
+
+@dataclass(frozen=True, slots=True)
+class Confusion:
+    """Counts of (gold label, predicted label) over a set of nodes."""
+
+    labels: tuple[str, ...]
+    counts: CountMatrix
+
+    @property
+    def num_counted(self) -> int:
+        return int(self.counts.sum())
+
+    @property
+    def accuracy(self) -> float:
+        """The share of nodes whose label was found; 0 where there are none."""
+        return float(np.trace(self.counts) / self.num_counted) if self.num_counted else 0.0
+
+    def class_scores(self) -> list[ClassScore]:
+        """Precision, recall and F1 of each label."""
+        found = np.diag(self.counts)
+        gold, predicted = self.counts.sum(1), self.counts.sum(0)
+        return [
+            ClassScore(
+                label=label,
+                num_gold=int(gold[k]),
+                num_predicted=int(predicted[k]),
+                precision=_ratio(found[k], predicted[k]),
+                recall=_ratio(found[k], gold[k]),
+                f1=_ratio(2 * found[k], gold[k] + predicted[k]),
+            )
+            for k, label in enumerate(self.labels)
+        ]
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "accuracy": self.accuracy,
+            "num_counted": self.num_counted,
+            "labels": list(self.labels),
+            "confusion": self.counts.tolist(),
+            "classes": [
+                {name: getattr(score, name) for name in ClassScore.__slots__} for score in self.class_scores()
+            ],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """The scores of a model on a split: sentences (roots) and phrases (all labelled nodes, leaves included)."""
+
+    root: Confusion
+    phrase: Confusion | None
+    """None where only the sentences carry labels."""
+
+    def as_dict(self) -> dict[str, Any]:
+        return {"root": self.root.as_dict(), "phrase": self.phrase.as_dict() if self.phrase else None}
+
+
+def evaluate(model: TreeClassifier, examples: Sequence[Example], *, supervision: str | None = None) -> Evaluation:
+    """Score a model on prepared trees; with root supervision only the sentences count."""
+    nodes: AskedNodes = "root" if (supervision or model.config.supervision) == "root" else "all"
+    root_pairs: list[tuple[int, int]] = []
+    gold_parts: list[npt.NDArray[np.int64]] = []
+    predicted_parts: list[npt.NDArray[np.int64]] = []
+    for output in run_examples(model, examples, nodes=nodes):
+        gold = output.example.source_label_index
+        predicted = output.probabilities.argmax(1)
+        root_pairs.append((int(gold[0]), int(predicted[0])))
+        if nodes == "all":
+            gold_parts.append(gold)
+            predicted_parts.append(predicted)
+    labels = model.config.labels
+    roots = np.array(root_pairs, dtype=np.int64).reshape(-1, 2)
+    phrase = None
+    if nodes == "all":
+        phrase = confusion(_join(gold_parts), _join(predicted_parts), labels)
+    return Evaluation(confusion(roots[:, 0], roots[:, 1], labels), phrase)
+
+
+def confusion(
+    gold: npt.NDArray[np.int64], predicted: npt.NDArray[np.int64], labels: tuple[str, ...]
+) -> Confusion:
+    """Count (gold, predicted) pairs, leaving out nodes without a gold label."""
+    counted = gold != NO_INDEX
+    pairs = gold[counted] * len(labels) + predicted[counted]
+    counts = np.bincount(pairs, minlength=len(labels) ** 2).reshape(len(labels), len(labels))
+    return Confusion(labels, counts.astype(np.int64))
+
+
+def _join(parts: Iterable[npt.NDArray[np.int64]]) -> npt.NDArray[np.int64]:
+    listed = list(parts)
+    return np.concatenate(listed) if listed else np.zeros(0, dtype=np.int64)
+
+
+def _ratio(part: np.int64, whole: np.int64) -> float:
+    return float(part / whole) if whole else 0.0

@@ -1,0 +1,58 @@
+"""Words in, word vectors out: what every model asks of a lexicon, and the table of static vectors that answers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from lexitree.lexicon.vocabulary import Vocabulary
+
+IndexArray = npt.NDArray[np.int64]
+
+
+class Lexicon(Protocol):
+    """What a model needs: numbers for the words of a sentence, and vectors for the numbers of a batch."""
+
+    @property
+    def word_size(self) -> int: ...
+
+    def index(self, words: Sequence[str]) -> IndexArray: ...
+
+    def __call__(self, word_index: Tensor) -> Tensor: ...
+
+
+class WordTable(nn.Module):
+    """One trainable vector for each word of a vocabulary; row 0 stands for all unknown words.
+
+    The gradient is sparse: it holds the rows of the batch, and only these are moved by the optimizer.
+    """
+
+    def __init__(self, vocabulary: Vocabulary, vectors: Float[Tensor, "words word"]) -> None:
+        super().__init__()
+        if len(vocabulary) != len(vectors):
+            raise ValueError(f"{len(vocabulary)} words but {len(vectors)} vectors")
+        self.vocabulary = vocabulary
+        self.vectors = nn.Parameter(vectors)
+
+    @classmethod
+    def random(cls, vocabulary: Vocabulary, word_size: int) -> WordTable:
+        """Vectors drawn from U(+-sqrt(3 / word_size)), so that each has about unit length."""
+        scale = (3 / word_size) ** 0.5
+        return cls(vocabulary, torch.empty(len(vocabulary), word_size).uniform_(-scale, scale))
+
+    @property
+    def word_size(self) -> int:
+        return self.vectors.shape[1]
+
+    def index(self, words: Sequence[str]) -> IndexArray:
+        """The row of each word, by the look-up rule of the vocabulary."""
+        return self.vocabulary.indices(words)
+
+    def forward(self, word_index: Int[Tensor, "leaves"]) -> Float[Tensor, "leaves word"]:
+        return nn.functional.embedding(word_index, self.vectors, sparse=True)

@@ -1,0 +1,49 @@
+"""A model's configuration and training record in, its card (Markdown with the hub's header) out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from lexitree.models.config import ModelConfig
+from lexitree.models.registry import encoder_class
+
+
+def model_card(config: ModelConfig, training: Mapping[str, Any], num_parameters: int) -> str:
+    """The README.md of a saved model."""
+    encoder = encoder_class(config.model)
+    lines = [
+        "---",
+        "library_name: lexitree",
+        "pipeline_tag: text-classification",
+        "tags: [lexitree, tree-lstm, constituency-trees]",
+        "---",
+        "",
+        f"# {encoder.title} on {training.get('corpus', 'your data')}",
+        "",
+        f"A lexitree model: {encoder.about}. It labels every phrase of a constituency tree"
+        + (" and finds its head word." if config.model not in ("bilstm", "contree") else "."),
+        "",
+        f"- labels: {', '.join(config.label_name(label) for label in config.labels)}",
+        f"- state size {config.hidden}, word vectors {config.word_size}, head method {config.head_method}",
+        f"- {num_parameters:,} parameters without the word vectors",
+        f"- trained on {'every phrase' if config.supervision == 'all' else 'whole sentences'}",
+        "",
+        "```python",
+        "import lexitree",
+        "",
+        'predictor = lexitree.load("path/of/this/model")',
+        'prediction = predictor.predict(lexitree.tree_from_brackets("(_ (_ A) (_ film))"))',
+        "```",
+        "",
+    ]
+    if training:
+        lines += ["## Training", "", "| what | value |", "|---|---|"]
+        lines += [f"| {key} | {_cell(value)} |" for key, value in training.items()]
+        lines.append("")
+    return "\n".join(lines)
+
+
+def _cell(value: object) -> str:
+    text = f"{value:.4f}" if isinstance(value, float) else str(value)
+    return text.replace("|", "\\|").replace("\n", " ")

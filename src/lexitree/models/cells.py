@@ -1,0 +1,128 @@
+"""The recurrences as modules: each owns its weights, knows one recurrence, and leaves the running to a backend."""
+
+from __future__ import annotations
+
+import math
+from typing import Literal
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from lexitree.batch import TreeBatch
+from lexitree.ops.backends import Backend
+from lexitree.ops.sequences import SequenceSchedule
+from lexitree.ops.weights import BottomUpWeights, HeadMethod, HeadWeights, SequenceWeights, TopDownWeights
+
+BiasInit = Literal["uniform", "zero"]
+
+
+def glorot_matrix(*shape: int, rows: int, columns: int) -> nn.Parameter:
+    """Stacked matrices, each of `rows` x `columns`, drawn from U(+-sqrt(6 / (rows + columns)))."""
+    return nn.Parameter(torch.empty(*shape).uniform_(-1, 1) * math.sqrt(6 / (rows + columns)))
+
+
+def glorot_bias(*shape: int, rows: int, init: BiasInit) -> nn.Parameter:
+    """Stacked biases of `rows` each: zero, or drawn like a matrix of one dimension as the authors' code does."""
+    scale = math.sqrt(6 / rows) if init == "uniform" else 0.0
+    return nn.Parameter(torch.empty(*shape).uniform_(-1, 1) * scale)
+
+
+class HeadComposer(nn.Module):
+    """Gives every phrase a head vector made of its words' vectors."""
+
+    def __init__(self, word_size: int, method: HeadMethod, bias_init: BiasInit) -> None:
+        super().__init__()
+        self.method: HeadMethod = method
+        self.gate = self.bias = None
+        if method == "G":
+            self.gate = glorot_matrix(word_size, 2 * word_size, rows=word_size, columns=word_size)
+            self.bias = glorot_bias(word_size, rows=word_size, init=bias_init)
+
+    @property
+    def weights(self) -> HeadWeights | None:
+        return HeadWeights(self.gate, self.bias) if self.gate is not None and self.bias is not None else None
+
+    def forward(
+        self, word_vectors: Float[Tensor, "leaves word"], batch: TreeBatch, backend: Backend
+    ) -> Float[Tensor, "nodes word"]:
+        return backend.compose_heads(word_vectors, self.weights, batch, self.method)
+
+
+class BottomUpLSTM(nn.Module):
+    """The tree LSTM of Zhu et al. (2015); `lexical` lets a word vector into every node, not the leaves only."""
+
+    def __init__(self, word_size: int, hidden: int, *, lexical: bool, bias_init: BiasInit) -> None:
+        super().__init__()
+        self.weight_x = glorot_matrix((4 if lexical else 3) * hidden, word_size, rows=hidden, columns=word_size)
+        self.weight_h = glorot_matrix(5 * hidden, 2 * hidden, rows=hidden, columns=hidden)
+        self.weight_c = glorot_matrix(3 * hidden, 2 * hidden, rows=hidden, columns=hidden)
+        self.peephole = glorot_matrix(hidden, hidden, rows=hidden, columns=hidden)
+        self.bias = glorot_bias(5 * hidden, rows=hidden, init=bias_init)
+
+    @property
+    def weights(self) -> BottomUpWeights:
+        return BottomUpWeights(self.weight_x, self.weight_h, self.weight_c, self.peephole, self.bias)
+
+    def forward(
+        self, x: Float[Tensor, "inputs word"], batch: TreeBatch, backend: Backend
+    ) -> Float[Tensor, "nodes hidden"]:
+        return backend.run_bottom_up(x, self.weights, batch)
+
+
+class TopDownLSTM(nn.Module):
+    """The top-down tree LSTM: states flow from the root to the leaves, by other weights to each side."""
+
+    def __init__(self, word_size: int, hidden: int, *, share_inputs: bool, bias_init: BiasInit) -> None:
+        super().__init__()
+        sides = 1 if share_inputs else 2
+        self.weight_x = glorot_matrix(sides, 4 * hidden, word_size, rows=hidden, columns=word_size)
+        self.weight_h = glorot_matrix(2, 4 * hidden, hidden, rows=hidden, columns=hidden)
+        self.weight_c = glorot_matrix(2, 2 * hidden, hidden, rows=hidden, columns=hidden)
+        self.peephole = glorot_matrix(2, hidden, hidden, rows=hidden, columns=hidden)
+        self.bias = glorot_bias(sides, 4 * hidden, rows=hidden, init=bias_init)
+
+    @property
+    def weights(self) -> TopDownWeights:
+        return TopDownWeights(self.weight_x, self.weight_h, self.weight_c, self.peephole, self.bias)
+
+    def forward(
+        self, x: Float[Tensor, "nodes word"], batch: TreeBatch, backend: Backend
+    ) -> Float[Tensor, "nodes hidden"]:
+        return backend.run_top_down(x, self.weights, batch)
+
+
+class SequenceLSTM(nn.Module):
+    """One direction of the sequence LSTM with a separate forget gate and full peephole matrices."""
+
+    def __init__(self, word_size: int, hidden: int, *, bias_init: BiasInit) -> None:
+        super().__init__()
+        self.weight_x = glorot_matrix(4 * hidden, word_size, rows=hidden, columns=word_size)
+        self.weight_h = glorot_matrix(4 * hidden, hidden, rows=hidden, columns=hidden)
+        self.weight_c = glorot_matrix(2 * hidden, hidden, rows=hidden, columns=hidden)
+        self.peephole = glorot_matrix(hidden, hidden, rows=hidden, columns=hidden)
+        self.bias = glorot_bias(4 * hidden, rows=hidden, init=bias_init)
+
+    @property
+    def weights(self) -> SequenceWeights:
+        return SequenceWeights(self.weight_x, self.weight_h, self.weight_c, self.peephole, self.bias)
+
+    def forward(
+        self, x: Float[Tensor, "leaves word"], schedule: SequenceSchedule, backend: Backend
+    ) -> Float[Tensor, "spans hidden"]:
+        return backend.run_sequences(x, self.weights, schedule)
+
+
+class LabelScorer(nn.Module):
+    """Features of a node in, a score for every label out: one hidden layer with ReLU."""
+
+    def __init__(self, num_features: int, output: int, num_labels: int, *, bias_init: BiasInit) -> None:
+        super().__init__()
+        self.hidden_weight = glorot_matrix(output, num_features, rows=output, columns=num_features)
+        self.hidden_bias = glorot_bias(output, rows=output, init=bias_init)
+        self.label_weight = glorot_matrix(num_labels, output, rows=num_labels, columns=output)
+        self.label_bias = glorot_bias(num_labels, rows=num_labels, init="zero")
+
+    def forward(self, features: Float[Tensor, "nodes features"]) -> Float[Tensor, "nodes labels"]:
+        hidden = torch.addmm(self.hidden_bias, features, self.hidden_weight.t()).relu()
+        return torch.addmm(self.label_bias, hidden, self.label_weight.t())

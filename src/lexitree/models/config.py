@@ -1,0 +1,101 @@
+"""What a model is made of: everything that must be known to build it again, and nothing about its training."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, get_args
+
+from lexitree.errors import ConfigError
+from lexitree.models.cells import BiasInit
+from lexitree.ops.weights import HeadMethod
+from lexitree.trees.binarize import Direction
+
+DEFAULT_MODEL = "bicontree"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelConfig:
+    """The shape of a model; the defaults are the paper's for sentiment."""
+
+    model: str = DEFAULT_MODEL
+    """The name of the model, one of `lexitree models`."""
+    labels: tuple[str, ...]
+    """The labels it tells apart, in the order of its scores."""
+    label_names: Mapping[str, str] = field(default_factory=dict[str, str])
+    """How labels are shown to people, where that differs."""
+    word_size: int = 300
+    """The size of the word vectors."""
+    hidden: int = 150
+    """The size of the states h and c, in each direction."""
+    output: int = 128
+    """The size of the layer between the states and the label scores."""
+    head_method: HeadMethod = "G"
+    """How a phrase gets its head vector: learned gate, left, right, average."""
+    share_topdown_inputs: bool = True
+    """Whether left and right children share W_x and b top-down (the paper's counts) or not (its equations)."""
+    dropout: float = 0.5
+    """The share of each leaf vector that is dropped in training."""
+    bias_init: BiasInit = "uniform"
+    """Biases start random as in the authors' code, or at zero."""
+    binarization: Direction = "right"
+    """How phrases of three and more parts are split on the way in."""
+    supervision: str = "all"
+    """Whether it was trained on every phrase or on whole sentences only."""
+
+    def __post_init__(self) -> None:
+        for name in ("word_size", "hidden", "output"):
+            if getattr(self, name) < 1:
+                raise ConfigError(f"{name} must be at least 1, not {getattr(self, name)}")
+        if not 0 <= self.dropout < 1:
+            raise ConfigError(f"dropout must be at least 0 and below 1, not {self.dropout}")
+        if len(set(self.labels)) != len(self.labels) or not self.labels:
+            raise ConfigError("a model needs at least one label, and no label twice")
+        _check_choice("head_method", self.head_method, get_args(HeadMethod))
+        _check_choice("bias_init", self.bias_init, get_args(BiasInit))
+        _check_choice("binarization", self.binarization, get_args(Direction))
+        _check_choice("supervision", self.supervision, ("all", "root"))
+
+    @property
+    def num_labels(self) -> int:
+        return len(self.labels)
+
+    def label_name(self, label: str) -> str:
+        """The label as people read it."""
+        return self.label_names.get(label, label)
+
+    def as_dict(self) -> dict[str, Any]:
+        return {**dataclasses.asdict(self), "labels": list(self.labels), "label_names": dict(self.label_names)}
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> ModelConfig:
+        known = {field.name for field in dataclasses.fields(cls)}
+        unknown = sorted(set(values) - known)
+        if unknown:
+            raise ConfigError(f"unknown settings: {', '.join(unknown)}")
+        for field_ in dataclasses.fields(cls):
+            if field_.name in values:
+                _check_type(field_.name, values[field_.name])
+        return cls(**{**values, "labels": tuple(values.get("labels", ()))})
+
+
+_TYPES: dict[str, type | tuple[type, ...]] = {
+    "labels": (list, tuple),
+    "label_names": Mapping,
+    "word_size": int,
+    "hidden": int,
+    "output": int,
+    "dropout": (int, float),
+    "share_topdown_inputs": bool,
+}
+
+
+def _check_type(name: str, value: object) -> None:
+    if not isinstance(value, _TYPES.get(name, str)):
+        raise ConfigError(f"{name} has a value of the wrong kind: {value!r}")
+
+
+def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
+    if value not in choices:
+        raise ConfigError(f"{name} must be one of {', '.join(choices)}, not {value!r}")

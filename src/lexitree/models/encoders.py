@@ -1,0 +1,153 @@
+"""The paper's models: word vectors and a batch in, the features of the asked-for nodes out."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from lexitree.batch import TreeBatch
+from lexitree.errors import ConfigError
+from lexitree.models.cells import BottomUpLSTM, HeadComposer, SequenceLSTM, TopDownLSTM
+from lexitree.models.config import ModelConfig
+from lexitree.ops.backends import Backend
+from lexitree.ops.sequences import SequenceSchedule
+from lexitree.ops.spans import span_means
+
+MAX_SPAN_WORDS = 20_000_000
+"""More words than this in all spans of a batch are refused: they would fill the memory."""
+
+
+class Encoder(nn.Module):
+    """What all models share: a name, a paper, a number of features, and heads where the model has them."""
+
+    title: ClassVar[str]
+    """The model's name in the paper."""
+    about: ClassVar[str]
+    """One line on what it does."""
+    num_states: ClassVar[int]
+    """How many states of size `hidden` make up the features of a node."""
+    heads: HeadComposer | None = None
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.num_features = self.num_states * config.hidden
+
+    def forward(
+        self,
+        word_vectors: Float[Tensor, "leaves word"],
+        batch: TreeBatch,
+        nodes: Int[Tensor, "asked"],
+        backend: Backend,
+    ) -> Float[Tensor, "asked features"]:
+        """The features of the given nodes (positions in the batch's up order)."""
+        raise NotImplementedError
+
+
+def _heads(config: ModelConfig) -> HeadComposer:
+    return HeadComposer(config.word_size, config.head_method, config.bias_init)
+
+
+def _bottom_up(config: ModelConfig, *, lexical: bool) -> BottomUpLSTM:
+    return BottomUpLSTM(config.word_size, config.hidden, lexical=lexical, bias_init=config.bias_init)
+
+
+def _top_down(config: ModelConfig) -> TopDownLSTM:
+    return TopDownLSTM(
+        config.word_size,
+        config.hidden,
+        share_inputs=config.share_topdown_inputs,
+        bias_init=config.bias_init,
+    )
+
+
+def _top_down_features(h: Tensor, batch: TreeBatch, nodes: Tensor) -> list[Tensor]:
+    """A node's own state and the mean state of the words below it."""
+    start, end = batch.span_start.index_select(0, nodes), batch.span_end.index_select(0, nodes)
+    return [h.index_select(0, nodes), span_means(h[: batch.num_leaves], start, end)]
+
+
+class ConTree(Encoder):
+    title = "ConTree"
+    about = "bottom-up tree LSTM of Zhu et al. (2015): words at the leaves only"
+    num_states = 1
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__(config)
+        self.bottom_up = _bottom_up(config, lexical=False)
+
+    def forward(self, word_vectors: Tensor, batch: TreeBatch, nodes: Tensor, backend: Backend) -> Tensor:
+        return self.bottom_up(word_vectors, batch, backend).index_select(0, nodes)
+
+
+class ConTreeLex(Encoder):
+    title = "ConTree+Lex"
+    about = "ConTree with a learned head word at every phrase"
+    num_states = 1
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__(config)
+        self.heads = _heads(config)
+        self.bottom_up = _bottom_up(config, lexical=True)
+
+    def forward(self, word_vectors: Tensor, batch: TreeBatch, nodes: Tensor, backend: Backend) -> Tensor:
+        x = self.heads(word_vectors, batch, backend)
+        return self.bottom_up(x, batch, backend).index_select(0, nodes)
+
+
+class TopDownConTree(Encoder):
+    title = "Top-down ConTree"
+    about = "top-down tree LSTM over learned head words"
+    num_states = 2
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__(config)
+        self.heads = _heads(config)
+        self.top_down = _top_down(config)
+
+    def forward(self, word_vectors: Tensor, batch: TreeBatch, nodes: Tensor, backend: Backend) -> Tensor:
+        x = self.heads(word_vectors, batch, backend)
+        return torch.cat(_top_down_features(self.top_down(x, batch, backend), batch, nodes), 1)
+
+
+class BiConTree(Encoder):
+    title = "BiConTree"
+    about = "the paper's final model: head words, bottom-up and top-down"
+    num_states = 3
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__(config)
+        self.heads = _heads(config)
+        self.bottom_up = _bottom_up(config, lexical=True)
+        self.top_down = _top_down(config)
+
+    def forward(self, word_vectors: Tensor, batch: TreeBatch, nodes: Tensor, backend: Backend) -> Tensor:
+        x = self.heads(word_vectors, batch, backend)
+        up = self.bottom_up(x, batch, backend).index_select(0, nodes)
+        return torch.cat([up, *_top_down_features(self.top_down(x, batch, backend), batch, nodes)], 1)
+
+
+class BiLSTM(Encoder):
+    title = "BiLSTM"
+    about = "sequence LSTM in both directions over the words of each phrase; the tree is not used"
+    num_states = 2
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__(config)
+        self.forwards = SequenceLSTM(config.word_size, config.hidden, bias_init=config.bias_init)
+        self.backwards = SequenceLSTM(config.word_size, config.hidden, bias_init=config.bias_init)
+
+    def forward(self, word_vectors: Tensor, batch: TreeBatch, nodes: Tensor, backend: Backend) -> Tensor:
+        start, end = batch.span_start.index_select(0, nodes), batch.span_end.index_select(0, nodes)
+        if int((end - start).sum()) > MAX_SPAN_WORDS:
+            raise ConfigError(
+                "the phrases of these trees are too long to be read as one sequence each",
+                remedy="Ask for whole sentences only (--nodes root), or use a tree model.",
+            )
+        last = [
+            lstm(word_vectors, SequenceSchedule.from_spans(start, end, backwards=backwards), backend)
+            for lstm, backwards in ((self.forwards, False), (self.backwards, True))
+        ]
+        return torch.cat(last, 1)

@@ -1,0 +1,56 @@
+"""Head vectors in, head words out: which word each phrase's head vector came from, and how much of it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from lexitree.batch import TreeBatch
+from lexitree.ops.weights import HeadMethod, HeadWeights
+
+
+class HeadWords(NamedTuple):
+    """The head word of every node, in the batch's up order."""
+
+    leaf: Int[Tensor, "nodes"]
+    """The leaf that is the head."""
+    weight: Float[Tensor, "nodes"]
+    """Its share of the node's head vector, from 0 to 1: the head vector is a weighted mean of the words' vectors."""
+
+
+def find_head_words(
+    x: Float[Tensor, "nodes word"], weights: HeadWeights | None, batch: TreeBatch, method: HeadMethod
+) -> HeadWords:
+    """The paper's rule: a phrase takes the head of the child whose head vector is closer by cosine."""
+    num_leaves, size = batch.num_leaves, x.shape[1]
+    pairs = x.index_select(0, batch.children_index).view(-1, 2, size)
+    takes_right = _takes_right(x[num_leaves:], pairs, method)
+    from_left = _left_share(pairs, weights, method)
+    share = torch.where(takes_right.unsqueeze(1), 1 - from_left, from_left)
+    chosen = batch.children_index.view(-1, 2).gather(1, takes_right.long().unsqueeze(1)).squeeze(1)
+
+    leaf = torch.arange(batch.num_nodes, device=x.device)
+    shares = x.new_ones(batch.num_nodes, size)
+    for start, end in batch.levels():
+        level = slice(start - num_leaves, end - num_leaves)
+        leaf[start:end] = leaf.index_select(0, chosen[level])
+        shares[start:end] = share[level] * shares.index_select(0, chosen[level])
+    return HeadWords(leaf, shares.mean(1))
+
+
+def _takes_right(x: Tensor, pairs: Tensor, method: HeadMethod) -> Tensor:
+    """Whether each phrase is closer to its right child; a tie goes to the left."""
+    if method in ("L", "R"):
+        return torch.full((len(x),), method == "R", dtype=torch.bool, device=x.device)
+    similarity = torch.cosine_similarity(x.unsqueeze(1), pairs, dim=2)
+    return similarity[:, 1] > similarity[:, 0]
+
+
+def _left_share(pairs: Tensor, weights: HeadWeights | None, method: HeadMethod) -> Tensor:
+    """The gate z: how much of each dimension comes from the left child."""
+    if method == "G" and weights is not None:
+        return torch.addmm(weights.bias, pairs.flatten(1), weights.gate.t()).sigmoid()
+    return torch.full_like(pairs[:, 0], {"L": 1.0, "R": 0.0}.get(method, 0.5))

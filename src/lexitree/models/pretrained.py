@@ -1,0 +1,205 @@
+"""Models in and out of directories: safetensors, config.json, vocabulary.json and a card; nothing is pickled."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, cast
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+
+from lexitree.errors import ConfigError, FileError, LexitreeError, MissingExtraError, ModelFileError
+from lexitree.lexicon.table import WordTable
+from lexitree.lexicon.vocabulary import Vocabulary
+from lexitree.models.card import model_card
+from lexitree.models.classifier import TreeClassifier
+from lexitree.models.config import ModelConfig
+from lexitree.version import __version__
+
+FORMAT = 1
+"""Raised when old programs could no longer read what new ones write."""
+
+WEIGHTS_FILE, CONFIG_FILE, VOCABULARY_FILE, CARD_FILE = (
+    "model.safetensors",
+    "config.json",
+    "vocabulary.json",
+    "README.md",
+)
+FILES = (WEIGHTS_FILE, CONFIG_FILE, VOCABULARY_FILE, CARD_FILE)
+
+
+def save_pretrained(
+    model: TreeClassifier, folder: str | Path, *, training: Mapping[str, Any] | None = None
+) -> Path:
+    """Write a model to a directory, whole or not at all; `training` (data, scores, command) goes into its card."""
+    folder = Path(folder)
+    training = dict(training or {})
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        temporary = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}.", suffix=".part"))
+    except OSError as error:
+        raise FileError(folder, f"cannot be written ({error.strerror or error})") from error
+    try:
+        _write_files(model, temporary, training)
+        _swap_in(temporary, folder)
+    except (OSError, SafetensorError) as error:
+        raise FileError(
+            folder,
+            f"cannot be written ({error})",
+            remedy="What was there before is untouched; make room and run the command again.",
+        ) from error
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+    return folder
+
+
+def _write_files(model: TreeClassifier, folder: Path, training: dict[str, Any]) -> None:
+    tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in model.state_dict().items()}
+    save_file(tensors, folder / WEIGHTS_FILE, metadata={"format": "pt"})
+    config = {
+        "library": "lexitree",
+        "format": FORMAT,
+        "version": __version__,
+        "model": model.config.as_dict(),
+        "training": training,
+    }
+    (folder / CONFIG_FILE).write_text(json.dumps(config, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    (folder / VOCABULARY_FILE).write_text(model.lexicon.vocabulary.to_json(), encoding="utf-8")
+    (folder / CARD_FILE).write_text(
+        model_card(model.config, training, model.num_parameters()), encoding="utf-8"
+    )
+
+
+def _swap_in(temporary: Path, folder: Path) -> None:
+    """Directories cannot replace each other in one step: move the old one aside first, and back if need be."""
+    temporary.chmod(0o755)
+    if not folder.exists():
+        temporary.rename(folder)
+        return
+    if not (folder / CONFIG_FILE).exists() and any(folder.iterdir()):
+        raise FileError(folder, "is not empty and holds no model", remedy="Choose another output directory.")
+    aside = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}.", suffix=".old"))
+    folder.rename(aside / folder.name)
+    try:
+        temporary.rename(folder)
+    except OSError:
+        (aside / folder.name).rename(folder)
+        raise
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
+
+
+def from_pretrained(
+    name: str | Path, *, device: str | torch.device = "cpu", backend: str = "auto", revision: str | None = None
+) -> TreeClassifier:
+    """Read a model from a directory or, as `owner/name`, from the Hugging Face hub."""
+    folder = locate_model(name, revision=revision)
+    config = read_config(folder)
+    vocabulary = _read_vocabulary(folder / VOCABULARY_FILE)
+    tensors = _read_weights(folder / WEIGHTS_FILE)
+    table = tensors.get("lexicon.vectors")
+    if table is None or table.ndim != 2 or len(table) != len(vocabulary):
+        raise ModelFileError(folder, f"{WEIGHTS_FILE} and {VOCABULARY_FILE} do not belong together")
+    try:
+        with torch.device("meta"):
+            model = TreeClassifier(config, WordTable(vocabulary, torch.empty(table.shape)), backend=backend)
+        model.load_state_dict(tensors, assign=True)
+    except (RuntimeError, ConfigError) as error:
+        raise ModelFileError(folder, f"{WEIGHTS_FILE} does not fit {CONFIG_FILE} ({error})") from error
+    model.requires_grad_(True)
+    return model.to(device).eval()
+
+
+def read_config(folder: Path) -> ModelConfig:
+    """The shape of a saved model."""
+    values = read_config_file(folder)
+    try:
+        return ModelConfig.from_dict(values["model"])
+    except (LexitreeError, TypeError) as error:
+        raise ModelFileError(folder / CONFIG_FILE, f"is not a model's ({error})") from error
+
+
+def read_config_file(folder: Path) -> dict[str, Any]:
+    """All of config.json, checked for what every version has."""
+    path = folder / CONFIG_FILE
+    try:
+        loaded: object = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise ModelFileError(folder, f"is not a saved model: it has no {CONFIG_FILE}") from error
+    except (OSError, ValueError, RecursionError) as error:
+        raise ModelFileError(path, f"cannot be read ({error})") from error
+    if not isinstance(loaded, dict):
+        raise ModelFileError(path, "is not a lexitree model's")
+    values = cast(dict[str, Any], loaded)
+    if values.get("library") != "lexitree" or not isinstance(values.get("model"), dict):
+        raise ModelFileError(path, "is not a lexitree model's")
+    if values.get("format") != FORMAT:
+        raise ModelFileError(
+            path,
+            f"has format {values.get('format')!r}; this version reads {FORMAT}",
+            remedy="Upgrade lexitree: pip install --upgrade lexitree",
+        )
+    return values
+
+
+def _read_vocabulary(path: Path) -> Vocabulary:
+    try:
+        text = path.read_bytes()
+    except OSError as error:
+        raise ModelFileError(path, f"cannot be read ({error.strerror or error})") from error
+    return Vocabulary.from_json(text, path)
+
+
+def _read_weights(path: Path) -> dict[str, torch.Tensor]:
+    try:
+        return load_file(path)
+    except FileNotFoundError as error:
+        raise ModelFileError(path, "is missing") from error
+    except (SafetensorError, OSError, ValueError) as error:
+        raise ModelFileError(
+            path, f"is damaged or cut off ({error})", remedy="Copy or download the model again."
+        ) from error
+
+
+def locate_model(name: str | Path, *, revision: str | None = None) -> Path:
+    """The directory of a model: a local one, or downloaded from the hub for a name like `owner/name`."""
+    folder = Path(name)
+    if folder.is_dir():
+        return folder
+    if folder.exists() or str(name).count("/") != 1 or str(name).startswith((".", "/", "~")):
+        raise ModelFileError(name, "there is no such model directory")
+    return _download_from_hub(str(name), revision)
+
+
+def _download_from_hub(name: str, revision: str | None) -> Path:
+    try:
+        from huggingface_hub import snapshot_download
+    except ImportError as error:
+        raise MissingExtraError("huggingface_hub", "hub", f"Loading '{name}' from the hub") from error
+    try:
+        return Path(snapshot_download(name, revision=revision, allow_patterns=list(FILES)))
+    except Exception as error:  # the hub's client raises many kinds, all of them about the network or the name
+        raise ModelFileError(
+            name,
+            f"is neither a directory here nor could be loaded from the hub ({type(error).__name__})",
+            remedy="Check the name and the network, or give the path of a saved model.",
+        ) from error
+
+
+def push_to_hub(model: TreeClassifier, name: str, *, private: bool = False, revision: str | None = None) -> str:
+    """Upload a model to the Hugging Face hub as `owner/name`; its address."""
+    try:
+        from huggingface_hub import HfApi
+    except ImportError as error:
+        raise MissingExtraError("huggingface_hub", "hub", "Uploading to the hub") from error
+    api = HfApi()
+    api.create_repo(name, private=private, exist_ok=True)
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = save_pretrained(model, Path(scratch) / "model")
+        commit = api.upload_folder(repo_id=name, folder_path=folder, revision=revision)
+    return str(commit)

@@ -1,0 +1,50 @@
+"""The name of a model in, its class out; and the paper's table of sizes, counted from real modules."""
+
+from __future__ import annotations
+
+import difflib
+
+import torch
+
+from lexitree.errors import ConfigError
+from lexitree.models.cells import LabelScorer
+from lexitree.models.config import ModelConfig
+from lexitree.models.encoders import BiConTree, BiLSTM, ConTree, ConTreeLex, Encoder, TopDownConTree
+
+ENCODERS: dict[str, type[Encoder]] = {
+    "bilstm": BiLSTM,
+    "contree": ConTree,
+    "topdown": TopDownConTree,
+    "contree-lex": ConTreeLex,
+    "bicontree": BiConTree,
+}
+
+PAPER_SIZES: dict[str, tuple[int, ...]] = {
+    "bilstm": (150,),
+    "contree": (150,),
+    "topdown": (150,),
+    "contree-lex": (75, 150, 215, 300),
+    "bicontree": (75, 150),
+}
+"""The state sizes at which the paper reports each model."""
+
+
+def encoder_class(name: str) -> type[Encoder]:
+    """The encoder of that name, or an error with the nearest names."""
+    if name in ENCODERS:
+        return ENCODERS[name]
+    near = difflib.get_close_matches(name.lower(), ENCODERS, cutoff=0.4)
+    hint = f"Did you mean {' or '.join(near)}? " if near else ""
+    raise ConfigError(
+        f"there is no model called '{name}'", remedy=f"{hint}The models are: {', '.join(ENCODERS)}."
+    )
+
+
+def count_parameters(config: ModelConfig) -> int:
+    """The number of parameters without the table of word vectors, counted from the modules themselves."""
+    with torch.device("meta"):
+        encoder = encoder_class(config.model)(config)
+        scorer = LabelScorer(
+            encoder.num_features, config.output, config.num_labels, bias_init=config.bias_init
+        )
+    return sum(parameter.numel() for module in (encoder, scorer) for parameter in module.parameters())

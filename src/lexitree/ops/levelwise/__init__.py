@@ -1,0 +1,18 @@
+"""All trees of a batch, one level at a time, with hand-written backward passes: the default everywhere.
+
+Each recurrence is one `torch.autograd.Function`. What does not depend on other nodes (the products with the word
+vectors) is one product over all nodes before the loop; the gradients of the weights are one product over all
+nodes after it; inside the loop only the products with states remain.
+"""
+
+from lexitree.ops.levelwise.bottom_up import levelwise_run_bottom_up
+from lexitree.ops.levelwise.heads import levelwise_compose_heads
+from lexitree.ops.levelwise.sequences import levelwise_run_sequences
+from lexitree.ops.levelwise.top_down import levelwise_run_top_down
+
+__all__ = [
+    "levelwise_compose_heads",
+    "levelwise_run_bottom_up",
+    "levelwise_run_sequences",
+    "levelwise_run_top_down",
+]

@@ -1,0 +1,137 @@
+"""Node inputs in, bottom-up states out, level by level from the leaves to the roots."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from lexitree.batch import TreeBatch
+from lexitree.ops.levelwise.gradients import sigmoid_gradient, tanh_gradient
+from lexitree.ops.weights import BottomUpWeights
+
+
+def levelwise_run_bottom_up(
+    x: Float[Tensor, "inputs word"], weights: BottomUpWeights, batch: TreeBatch
+) -> Float[Tensor, "nodes hidden"]:
+    """The state h of every node, computed from its children; `x` holds all nodes (+Lex) or the leaves only."""
+    num_leaves, hidden = batch.num_leaves, weights.hidden
+    # A leaf has no forget gate; in the plain model the inner nodes have no input at all.
+    leaf_weight = weights.x[hidden:] if weights.is_lexical else weights.x
+    leaf_input = x[:num_leaves] @ leaf_weight.t()
+    inner_input = x[num_leaves:] @ weights.x.t() if weights.is_lexical else None
+    return _BottomUp.apply(
+        leaf_input, inner_input, weights.h, weights.c, weights.peephole, weights.bias, batch
+    )
+
+
+class _BottomUp(torch.autograd.Function):
+    """The recurrence; gates are columns f_L, f_R, i, g, o at inner nodes and i, g, o at leaves."""
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        leaf_input: Tensor,
+        inner_input: Tensor | None,
+        weight_h: Tensor,
+        weight_c: Tensor,
+        peephole: Tensor,
+        bias: Tensor,
+        batch: TreeBatch,
+    ) -> Tensor:
+        hidden, num_leaves = peephole.shape[0], batch.num_leaves
+        num_nodes, num_inner = batch.num_nodes, batch.num_nodes - batch.num_leaves
+        h, c, tanh_c = (bias.new_empty(num_nodes, hidden) for _ in range(3))
+        leaf_gates = leaf_input + bias[2 * hidden :]
+        _run_leaves(leaf_gates, h[:num_leaves], c[:num_leaves], tanh_c[:num_leaves])
+
+        gates = bias.new_empty(num_inner, 5 * hidden)
+        children_h, children_c = (bias.new_empty(num_inner, 2 * hidden) for _ in range(2))
+        for start, end in batch.levels():
+            level = slice(start - num_leaves, end - num_leaves)
+            index = batch.children_index[2 * level.start : 2 * level.stop]
+            torch.index_select(h, 0, index, out=children_h[level].view(-1, hidden))
+            torch.index_select(c, 0, index, out=children_c[level].view(-1, hidden))
+            pre = torch.addmm(bias, children_h[level], weight_h.t(), out=gates[level])
+            if inner_input is not None:
+                pre[:, :hidden] += inner_input[level, :hidden]
+                pre[:, hidden:] += inner_input[level]
+            pre[:, : 3 * hidden].addmm_(children_c[level], weight_c.t()).sigmoid_()
+            forget, i, g, o = pre.split([2 * hidden, hidden, hidden, hidden], 1)
+            kept = (forget * children_c[level]).view(-1, 2, hidden)
+            torch.sum(kept, 1, out=c[start:end]).addcmul_(i, g.tanh_())
+            o.addmm_(c[start:end], peephole.t()).sigmoid_()
+            torch.tanh(c[start:end], out=tanh_c[start:end])
+            torch.mul(o, tanh_c[start:end], out=h[start:end])
+        ctx.save_for_backward(
+            weight_h, weight_c, peephole, leaf_gates, gates, children_h, children_c, c, tanh_c
+        )
+        ctx.batch, ctx.is_lexical = batch, inner_input is not None
+        return h
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> Any:
+        weight_h, weight_c, peephole, leaf_gates, gates, children_h, children_c, c, tanh_c = (
+            ctx.saved_tensors
+        )
+        batch: TreeBatch = ctx.batch
+        hidden, num_leaves = peephole.shape[0], batch.num_leaves
+        dh = gradients[0].clone()
+        dc_from_parent = torch.zeros_like(c)
+        dgates = torch.empty_like(gates)
+        for start, end in reversed(batch.levels()):
+            level = slice(start - num_leaves, end - num_leaves)
+            index = batch.children_index[2 * level.start : 2 * level.stop]
+            forget, i, g, o = gates[level].split([2 * hidden, hidden, hidden, hidden], 1)
+            dforget, di, dg, do = dgates[level].split([2 * hidden, hidden, hidden, hidden], 1)
+            do.copy_(sigmoid_gradient(dh[start:end] * tanh_c[start:end], o))
+            dc = tanh_gradient(dh[start:end] * o, tanh_c[start:end])
+            dc += dc_from_parent[start:end]
+            dc.addmm_(do, peephole)
+            dc_pair = dc.repeat(1, 2)
+            dforget.copy_(sigmoid_gradient(dc_pair * children_c[level], forget))
+            di.copy_(sigmoid_gradient(dc * g, i))
+            dg.copy_(tanh_gradient(dc * i, g))
+            dh.index_add_(0, index, (dgates[level] @ weight_h).view(-1, hidden))
+            dc_children = torch.addmm(dc_pair.mul_(forget), dgates[level, : 3 * hidden], weight_c)
+            # Each child has one parent, so nothing is added up here.
+            dc_from_parent.index_copy_(0, index, dc_children.view(-1, hidden))
+        dleaf_gates = _run_leaves_backward(
+            dh[:num_leaves], dc_from_parent[:num_leaves], leaf_gates, tanh_c[:num_leaves]
+        )
+        dbias = dgates.sum(0)
+        dbias[2 * hidden :] += dleaf_gates.sum(0)
+        dinner = None
+        if ctx.is_lexical:
+            dinner = dgates[:, hidden:].clone()
+            dinner[:, :hidden] += dgates[:, :hidden]
+        return (
+            dleaf_gates,
+            dinner,
+            dgates.t() @ children_h,
+            dgates[:, : 3 * hidden].t() @ children_c,
+            dgates[:, 4 * hidden :].t() @ c[num_leaves:],
+            dbias,
+            None,
+        )
+
+
+def _run_leaves(gates: Tensor, h: Tensor, c: Tensor, tanh_c: Tensor) -> None:
+    """Squash the gates i, g, o in place and fill the leaves' states."""
+    i, g, o = gates.chunk(3, 1)
+    torch.mul(i.sigmoid_(), g.tanh_(), out=c)
+    torch.tanh(c, out=tanh_c)
+    torch.mul(o.sigmoid_(), tanh_c, out=h)
+
+
+def _run_leaves_backward(dh: Tensor, dc_from_parent: Tensor, gates: Tensor, tanh_c: Tensor) -> Tensor:
+    i, g, o = gates.chunk(3, 1)
+    dgates = torch.empty_like(gates)
+    di, dg, do = dgates.chunk(3, 1)
+    do.copy_(sigmoid_gradient(dh * tanh_c, o))
+    dc = tanh_gradient(dh * o, tanh_c) + dc_from_parent
+    di.copy_(sigmoid_gradient(dc * g, i))
+    dg.copy_(tanh_gradient(dc * i, g))
+    return dgates

@@ -1,0 +1,113 @@
+"""Word vectors and spans in, the last state of a sequence LSTM over each span out, step by step."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from lexitree.ops.levelwise.gradients import sigmoid_gradient, tanh_gradient
+from lexitree.ops.sequences import SequenceSchedule
+from lexitree.ops.weights import SequenceWeights
+
+
+def levelwise_run_sequences(
+    x: Float[Tensor, "leaves word"], weights: SequenceWeights, schedule: SequenceSchedule
+) -> Float[Tensor, "spans hidden"]:
+    """The last state of a peephole LSTM over each span."""
+    # Spans overlap: project every word once, then deal the rows out.
+    inputs = torch.addmm(weights.bias, x, weights.x.t()).index_select(0, schedule.leaf_index)
+    h = _Sequences.apply(inputs, weights.h, weights.c, weights.peephole, schedule.step_sizes)
+    return h.index_select(0, schedule.last_index)
+
+
+def _steps(step_sizes: tuple[int, ...]) -> list[tuple[int, int, int]]:
+    """(first place, place after the last, first place of the step before) of every step after the first."""
+    ends = list(itertools.accumulate(step_sizes))
+    starts = [0, *ends]
+    return [(starts[step], ends[step], starts[step - 1]) for step in range(1, len(step_sizes))]
+
+
+class _Sequences(torch.autograd.Function):
+    """The recurrence; gates are columns f, i, g, o. The rows that go on are a prefix of the step before."""
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        inputs: Tensor,
+        weight_h: Tensor,
+        weight_c: Tensor,
+        peephole: Tensor,
+        step_sizes: tuple[int, ...],
+    ) -> Tensor:
+        hidden, num_places = peephole.shape[0], inputs.shape[0]
+        h, c, tanh_c = (inputs.new_empty(num_places, hidden) for _ in range(3))
+        gates = inputs.clone()
+        first = slice(0, step_sizes[0] if step_sizes else 0)
+        _finish_step(gates[first], None, peephole, h[first], c[first], tanh_c[first])
+        for start, end, before in _steps(step_sizes):
+            previous = slice(before, before + end - start)
+            pre = gates[start:end].addmm_(h[previous], weight_h.t())
+            pre[:, : 2 * hidden].addmm_(c[previous], weight_c.t())
+            _finish_step(pre, c[previous], peephole, h[start:end], c[start:end], tanh_c[start:end])
+        ctx.save_for_backward(weight_h, weight_c, peephole, gates, h, c, tanh_c)
+        ctx.step_sizes = step_sizes
+        return h
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> Any:
+        weight_h, weight_c, peephole, gates, h, c, tanh_c = ctx.saved_tensors
+        step_sizes: tuple[int, ...] = ctx.step_sizes
+        hidden = peephole.shape[0]
+        dh, dc_later = gradients[0].clone(), torch.zeros_like(c)
+        dgates = torch.empty_like(gates)
+        parent_rows: list[Tensor] = []
+        for start, end, before in reversed(_steps(step_sizes)):
+            previous, rows = slice(before, before + end - start), slice(start, end)
+            dc = _step_backward(dh[rows], dc_later[rows], gates[rows], tanh_c[rows], peephole, dgates[rows])
+            dgates[rows, :hidden] = sigmoid_gradient(dc * c[previous], gates[rows, :hidden])
+            dh[previous].addmm_(dgates[rows], weight_h)
+            torch.addmm(dc * gates[rows, :hidden], dgates[rows, : 2 * hidden], weight_c, out=dc_later[previous])
+            parent_rows.append(torch.arange(before, before + end - start, device=h.device))
+        first = slice(0, step_sizes[0] if step_sizes else 0)
+        _step_backward(dh[first], dc_later[first], gates[first], tanh_c[first], peephole, dgates[first])
+        dgates[first, :hidden] = 0
+        later = dgates[first.stop :]
+        parents = torch.cat(parent_rows[::-1]) if parent_rows else torch.zeros(0, dtype=torch.long, device=h.device)
+        return (
+            dgates,
+            later.t() @ h.index_select(0, parents),
+            later[:, : 2 * hidden].t() @ c.index_select(0, parents),
+            dgates[:, 3 * hidden :].t() @ c,
+            None,
+        )
+
+
+def _finish_step(
+    gates: Tensor, c_before: Tensor | None, peephole: Tensor, h: Tensor, c: Tensor, tanh_c: Tensor
+) -> None:
+    """Squash the gates in place and fill h and c; before the first step the cell is zero."""
+    f, i, g, o = gates.chunk(4, 1)
+    torch.mul(i.sigmoid_(), g.tanh_(), out=c)
+    f.sigmoid_()
+    if c_before is not None:
+        c.addcmul_(f, c_before)
+    o.addmm_(c, peephole.t()).sigmoid_()
+    torch.tanh(c, out=tanh_c)
+    torch.mul(o, tanh_c, out=h)
+
+
+def _step_backward(
+    dh: Tensor, dc_later: Tensor, gates: Tensor, tanh_c: Tensor, peephole: Tensor, dgates: Tensor
+) -> Tensor:
+    """Fill the gradients of i, g, o; the gradient of the cell is returned."""
+    _, i, g, o = gates.chunk(4, 1)
+    _, di, dg, do = dgates.chunk(4, 1)
+    do.copy_(sigmoid_gradient(dh * tanh_c, o))
+    dc = (tanh_gradient(dh * o, tanh_c) + dc_later).addmm_(do, peephole)
+    di.copy_(sigmoid_gradient(dc * g, i))
+    dg.copy_(tanh_gradient(dc * i, g))
+    return dc

@@ -1,0 +1,83 @@
+"""The parameters of the recurrences, stacked so that one product gives all gates; the paper's names are beside them.
+
+Gates stand in the order forget, input, candidate, output: those that see the old cells come first and those that
+a leaf has come last, so that each group is one slice.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+from jaxtyping import Float
+from torch import Tensor
+
+HeadMethod = Literal["G", "L", "R", "A"]
+"""How a phrase gets its head vector: a learned gate (G), the left or right child's (L, R), their mean (A)."""
+
+
+class HeadWeights(NamedTuple):
+    """Head words by method G: z = sigmoid(W_zx^L x_L + W_zx^R x_R + b_z)."""
+
+    gate: Float[Tensor, "word two_words"]
+    """[W_zx^L W_zx^R]"""
+    bias: Float[Tensor, "word"]
+    """b_z"""
+
+
+class BottomUpWeights(NamedTuple):
+    """The bottom-up tree LSTM; rows are the gates f_L, f_R, i, g, o (for x: f, i, g, o, with one f for both)."""
+
+    x: Float[Tensor, "x_gates word"]
+    """W_xf W_xi W_xg W_xo when words reach every node (+Lex); W_xi W_xg W_xo when they reach the leaves only."""
+    h: Float[Tensor, "5*hidden 2*hidden"]
+    """W_h*^L beside W_h*^R"""
+    c: Float[Tensor, "3*hidden 2*hidden"]
+    """W_c*^L beside W_c*^R, for f_L, f_R, i"""
+    peephole: Float[Tensor, "hidden hidden"]
+    """W_co, which sees the new cell"""
+    bias: Float[Tensor, "5*hidden"]
+    """b_fl b_fr b_i b_g b_o"""
+
+    @property
+    def hidden(self) -> int:
+        return self.peephole.shape[0]
+
+    @property
+    def is_lexical(self) -> bool:
+        """Whether inner nodes, too, take a word vector."""
+        return self.x.shape[0] == 4 * self.hidden
+
+
+class TopDownWeights(NamedTuple):
+    """The top-down tree LSTM; rows are the gates f, i, g, o, the first dimension is the side (left, right)."""
+
+    x: Float[Tensor, "sides 4*hidden word"]
+    """W_x*; one side when both share it, as in the paper's parameter counts, two as in its equations"""
+    h: Float[Tensor, "2 4*hidden hidden"]
+    """W_h*^N"""
+    c: Float[Tensor, "2 2*hidden hidden"]
+    """W_c*^N, for f and i"""
+    peephole: Float[Tensor, "2 hidden hidden"]
+    """W_co^N, which sees the new cell"""
+    bias: Float[Tensor, "sides 4*hidden"]
+    """b_f b_i b_g b_o"""
+
+    @property
+    def hidden(self) -> int:
+        return self.h.shape[-1]
+
+
+class SequenceWeights(NamedTuple):
+    """One direction of the sequence LSTM with full peepholes; rows are the gates f, i, g, o."""
+
+    x: Float[Tensor, "4*hidden word"]
+    h: Float[Tensor, "4*hidden hidden"]
+    c: Float[Tensor, "2*hidden hidden"]
+    """for f and i"""
+    peephole: Float[Tensor, "hidden hidden"]
+    """W_co, which sees the new cell"""
+    bias: Float[Tensor, "4*hidden"]
+
+    @property
+    def hidden(self) -> int:
+        return self.h.shape[-1]

@@ -1,0 +1,70 @@
+"""The state of a training run in, one safetensors file out, and back: written whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import Tensor
+
+from lexitree.errors import CheckpointError
+from lexitree.files import atomic_path
+
+CHECKPOINT_FILE = "checkpoint.safetensors"
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """Everything needed to go on after an epoch: three groups of tensors and what is known in words."""
+
+    weights: Mapping[str, Tensor]
+    best_weights: Mapping[str, Tensor]
+    optimizer: Mapping[str, Tensor]
+    record: Mapping[str, Any]
+    """The fingerprint of the run and the history of its epochs."""
+
+
+_GROUPS = ("weights", "best_weights", "optimizer")
+
+
+def save_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
+    """Write a checkpoint; until the new one is whole on disk the old one stays."""
+    # Some tensors share memory (the best weights may be the last ones), which safetensors refuses: copy them.
+    tensors = {
+        f"{group}/{name}": tensor.detach().to("cpu", copy=True).contiguous()
+        for group in _GROUPS
+        for name, tensor in cast(Mapping[str, Tensor], getattr(checkpoint, group)).items()
+    }
+    with atomic_path(path) as temporary:
+        try:
+            save_file(tensors, temporary, metadata={"record": json.dumps(checkpoint.record)})
+        except SafetensorError as error:
+            raise OSError(str(error)) from error
+        with open(temporary, "rb") as stream:
+            # The name must not be on disk before the bytes are.
+            os.fsync(stream.fileno())
+
+
+def load_checkpoint(path: Path, device: torch.device | str = "cpu") -> Checkpoint:
+    """Read a checkpoint; a damaged one is an error, never a guess."""
+    groups: dict[str, dict[str, Tensor]] = {group: {} for group in _GROUPS}
+    try:
+        with safe_open(path, framework="pt", device=str(device)) as file:
+            record = json.loads((file.metadata() or {})["record"])
+            for name in file.keys():
+                group, _, rest = name.partition("/")
+                groups[group][rest] = file.get_tensor(name)
+    except (SafetensorError, OSError, ValueError, KeyError) as error:
+        raise CheckpointError(
+            path,
+            f"is damaged or cut off ({error})",
+            remedy="Delete it and start the run anew, or put back a whole copy.",
+        ) from error
+    return Checkpoint(groups["weights"], groups["best_weights"], groups["optimizer"], record)

@@ -1,0 +1,63 @@
+"""How a model is trained: the paper's protocol as defaults, contradictions rejected when built."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from lexitree.errors import ConfigError
+
+DecayKind = Literal["decoupled", "l2"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainingConfig:
+    """The settings of one training run; the defaults are the paper's protocol with mini-batches of 25."""
+
+    epochs: int = 30
+    """How many times every tree is seen."""
+    batch_size: int = 25
+    """Trees an update; 1 is the authors' one-sentence updates."""
+    learning_rate: float = 1e-3
+    """Adam's step size, constant."""
+    beta1: float = 0.9
+    """Adam's decay of the first moment."""
+    beta2: float = 0.999
+    """Adam's decay of the second moment."""
+    epsilon: float = 1e-8
+    """Adam's guard against division by zero."""
+    decay: float = 1e-6
+    """How much all weights shrink for each sentence of an update (decoupled), or the factor of the L2 term."""
+    decay_kind: DecayKind = "decoupled"
+    """`decoupled`: theta -= decay * theta as the authors' code does; `l2`: the term of the printed objective."""
+    train_words: bool = True
+    """Whether the word vectors are fine-tuned."""
+    seed: int = 1
+    """Decides the initial weights, the order of the trees and the dropout."""
+
+    def __post_init__(self) -> None:
+        for name in ("epochs", "batch_size"):
+            if getattr(self, name) < 1:
+                raise ConfigError(f"{name} must be at least 1, not {getattr(self, name)}")
+        for name in ("learning_rate", "epsilon"):
+            if not 0 < getattr(self, name) < float("inf"):
+                raise ConfigError(f"{name} must be a positive number, not {getattr(self, name)}")
+        for name in ("beta1", "beta2", "decay"):
+            if not 0 <= getattr(self, name) < 1:
+                raise ConfigError(f"{name} must be at least 0 and below 1, not {getattr(self, name)}")
+        if self.decay_kind not in ("decoupled", "l2"):
+            raise ConfigError(f"decay_kind must be decoupled or l2, not {self.decay_kind!r}")
+        if self.seed < 0:
+            raise ConfigError(f"seed must not be negative, as {self.seed} is")
+
+    def as_dict(self) -> dict[str, Any]:
+        return dataclasses.asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> TrainingConfig:
+        unknown = sorted(set(values) - {field.name for field in dataclasses.fields(cls)})
+        if unknown:
+            raise ConfigError(f"unknown training settings: {', '.join(unknown)}")
+        return cls(**values)

@@ -1,0 +1,96 @@
+"""Gradients in, updated weights out: Adam with decoupled decay, and lazy rows for the table of word vectors."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import torch
+from torch import Tensor, nn
+
+from lexitree.models.classifier import TreeClassifier
+from lexitree.training.config import TrainingConfig
+
+StateTensors = dict[str, Tensor]
+
+
+class LazyAdam:
+    """Adam as the authors run it: dense weights by PyTorch's own, word vectors by the rows of the batch.
+
+    A word that is not in a batch keeps its vector and its moments; a dense step would move all of them.
+    """
+
+    def __init__(self, model: TreeClassifier, config: TrainingConfig) -> None:
+        self.config = config
+        self.num_steps = 0
+        self.table = model.lexicon.vectors
+        self.table.requires_grad_(config.train_words)
+        self.row_moment = torch.zeros_like(self.table) if config.train_words else None
+        self.row_square = torch.zeros_like(self.table) if config.train_words else None
+        self.dense: dict[str, nn.Parameter] = {
+            name: parameter for name, parameter in model.named_parameters() if parameter is not self.table
+        }
+        kind = torch.optim.AdamW if config.decay_kind == "decoupled" else torch.optim.Adam
+        self.adam = kind(
+            list(self.dense.values()),
+            lr=config.learning_rate,
+            betas=(config.beta1, config.beta2),
+            eps=config.epsilon,
+            weight_decay=0.0,
+            fused=True,
+        )
+
+    def zero_grad(self) -> None:
+        self.adam.zero_grad()
+        self.table.grad = None
+
+    @torch.no_grad()
+    def step(self, num_sentences: int) -> None:
+        """Update by the gradients of a batch; decay is counted by sentence, so any batch size decays alike."""
+        self.num_steps += 1
+        config = self.config
+        decay = config.decay * num_sentences if config.decay_kind == "decoupled" else config.decay
+        # AdamW multiplies the decay by the learning rate, which the authors' code does not.
+        as_adamw = decay / config.learning_rate if config.decay_kind == "decoupled" else decay
+        for group in self.adam.param_groups:
+            group["weight_decay"] = as_adamw
+        self.adam.step()
+        if self.row_moment is not None and self.row_square is not None and self.table.grad is not None:
+            self._step_rows(self.table.grad, decay, self.row_moment, self.row_square)
+
+    def _step_rows(self, gradient: Tensor, decay: float, moments: Tensor, squares: Tensor) -> None:
+        gradient = gradient.coalesce()
+        rows, values = gradient.indices()[0], gradient.values()
+        config = self.config
+        vectors = self.table.index_select(0, rows)
+        if config.decay_kind == "l2":
+            values = values + decay * vectors
+        else:
+            vectors.mul_(1 - decay)
+        moment = moments.index_select(0, rows).lerp_(values, 1 - config.beta1)
+        square = squares.index_select(0, rows).mul_(config.beta2).addcmul_(values, values, value=1 - config.beta2)
+        moments.index_copy_(0, rows, moment)
+        squares.index_copy_(0, rows, square)
+        step_size = config.learning_rate / (1 - config.beta1**self.num_steps)
+        scale = (square / (1 - config.beta2**self.num_steps)).sqrt_().add_(config.epsilon)
+        self.table.data.index_copy_(0, rows, vectors.addcdiv_(moment, scale, value=-step_size))
+
+    def state_tensors(self) -> StateTensors:
+        """All that is needed to go on, by name."""
+        tensors: StateTensors = {"num_steps": torch.tensor(self.num_steps)}
+        for name, parameter in self.dense.items():
+            state = cast(dict[str, Any], self.adam.state.get(parameter, {}))
+            for key, value in state.items():
+                tensors[f"{key}.{name}"] = value
+        if self.row_moment is not None and self.row_square is not None:
+            tensors["row_moment"], tensors["row_square"] = self.row_moment, self.row_square
+        return tensors
+
+    def load_state_tensors(self, tensors: StateTensors) -> None:
+        """The inverse of `state_tensors`."""
+        self.num_steps = int(tensors["num_steps"])
+        for name, parameter in self.dense.items():
+            keys = ("step", "exp_avg", "exp_avg_sq")
+            self.adam.state[parameter] = {key: tensors[f"{key}.{name}"].clone() for key in keys}
+        if self.row_moment is not None and self.row_square is not None:
+            self.row_moment.copy_(tensors["row_moment"])
+            self.row_square.copy_(tensors["row_square"])

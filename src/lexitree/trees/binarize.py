@@ -1,0 +1,168 @@
+"""Any tree in, a binary tree out, and exactly back: unary chains collapse, wide phrases split.
+
+In pre-order these are insertions into and deletions from flat arrays: a few numpy calls whatever the depth.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from lexitree.errors import TreeError
+from lexitree.trees.head_rules import head_children
+from lexitree.trees.tree import (
+    CHAIN_JOINT,
+    INTERMEDIATE_MARK,
+    NO_LABEL,
+    NO_PARENT,
+    IntArray,
+    Tree,
+    child_slots,
+    intermediate_nodes,
+    nearest_kept_ancestors,
+)
+
+BoolArray = npt.NDArray[np.bool_]
+
+Direction = Literal["left", "right", "head"]
+
+
+@dataclass(frozen=True, slots=True)
+class BinarizedTree:
+    """A binary tree and where each node of its source went, so that labels can go in and come out."""
+
+    tree: Tree
+    source: Tree
+    node_of: IntArray
+    """For every node of `source`, the node of `tree` that covers it; a unary chain shares one."""
+
+
+def to_binary(tree: Tree, direction: Direction = "right") -> BinarizedTree:
+    """The binary tree that a model reads: unary chains collapsed, wide phrases split.
+
+    A collapsed chain carries the label of its topmost labelled node; a node put in by splitting has no label.
+    """
+    if tree.is_binary:
+        return BinarizedTree(tree, tree, np.arange(tree.num_nodes, dtype=np.int32))
+    heads = _head_slots(tree, direction)
+    absorbed = _absorbed(tree)
+    collapsed, collapsed_of = _collapse(tree, _topmost_labels(tree, absorbed))
+    bottoms = np.append(np.flatnonzero(~absorbed)[1:], tree.num_nodes) - 1
+    binary, binary_of = _split_wide(collapsed, heads[bottoms], mark=None)
+    return BinarizedTree(binary, tree, binary_of[collapsed_of])
+
+
+def binarize(tree: Tree, direction: Direction = "right") -> Tree:
+    """Split phrases of three and more parts; unary phrases stay. The new nodes inside an NP are labelled @NP.
+
+    `left` keeps the first child innermost, `right` the last, `head` the head child by Collins' rules, to
+    which first the parts on its right and then those on its left are attached.
+    """
+    marked = np.flatnonzero(intermediate_nodes(tree))
+    if marked.size:
+        raise TreeError(
+            f"the label {tree.labels[marked[0]]!r} already marks an intermediate node",
+            remedy="Undo the binarization first.",
+        )
+    return _split_wide(tree, _head_slots(tree, direction), mark=INTERMEDIATE_MARK)[0]
+
+
+def unbinarize(tree: Tree) -> Tree:
+    """Take the nodes labelled @X out again, giving their parts to their parent; the inverse of `binarize`."""
+    marked = intermediate_nodes(tree)
+    if not marked.any():
+        return tree
+    parents = nearest_kept_ancestors(tree, marked)
+    arity = np.bincount(parents[~marked][1:], minlength=tree.num_nodes)[~marked]
+    labels = [label for label, drop in zip(tree.labels, marked.tolist(), strict=True) if not drop]
+    return Tree(arity, labels, tree.words)
+
+
+def collapse_unary(tree: Tree) -> Tree:
+    """Join each unary chain into one node labelled `S+VP`; a chain over a word becomes a leaf."""
+    joined = next((label for label in tree.labels if CHAIN_JOINT in label), None)
+    if joined:
+        raise TreeError(f"the label {joined!r} holds {CHAIN_JOINT!r}, which joins the labels of a chain")
+    tops = np.flatnonzero(~_absorbed(tree))
+    ends = np.append(tops[1:], tree.num_nodes)
+    # A top's chain are the nodes up to the next top: in pre-order an only child follows its parent.
+    labels = [
+        CHAIN_JOINT.join(tree.labels[top:end]) for top, end in zip(tops.tolist(), ends.tolist(), strict=True)
+    ]
+    return _collapse(tree, labels)[0]
+
+
+def expand_unary(tree: Tree) -> Tree:
+    """Split labels `S+VP` into chains again; the inverse of `collapse_unary`."""
+    chains = [label.split(CHAIN_JOINT) for label in tree.labels]
+    lengths = np.array([len(chain) for chain in chains])
+    arity = np.ones(lengths.sum(), dtype=np.int32)
+    arity[np.cumsum(lengths) - 1] = tree.arity
+    return Tree(arity, [label for chain in chains for label in chain], tree.words)
+
+
+def _absorbed(tree: Tree) -> BoolArray:
+    """Whether each node is an only child, which collapsing merges into its parent."""
+    return np.concatenate([[False], tree.arity[:-1] == 1])
+
+
+def _collapse(tree: Tree, labels: list[str]) -> tuple[Tree, IntArray]:
+    absorbed = _absorbed(tree)
+    collapsed_of = (np.cumsum(~absorbed) - 1).astype(np.int32)
+    bottoms = np.append(np.flatnonzero(~absorbed)[1:], tree.num_nodes) - 1
+    return Tree(tree.arity[bottoms], labels, tree.words), collapsed_of
+
+
+def _topmost_labels(tree: Tree, absorbed: BoolArray) -> list[str]:
+    labels: list[str] = []
+    for label, merges in zip(tree.labels, absorbed.tolist(), strict=True):
+        if not merges:
+            labels.append(label)
+        elif labels[-1] == NO_LABEL:
+            labels[-1] = label
+    return labels
+
+
+def _head_slots(tree: Tree, direction: Direction) -> IntArray:
+    """Which child of each node ends up innermost, counted from 0."""
+    if direction == "left":
+        return np.zeros_like(tree.arity)
+    if direction == "right":
+        return np.maximum(tree.arity - 1, 0)
+    return head_children(tree)
+
+
+def _split_wide(tree: Tree, heads: IntArray, mark: str | None) -> tuple[Tree, IntArray]:
+    """Insert the intermediate nodes: from outside peel the parts left of the head, then those right of it."""
+    before = _num_inserted_before(tree, heads)
+    split_of = (np.arange(tree.num_nodes) + np.cumsum(before)).astype(np.int32)
+    arity = np.full(tree.num_nodes + before.sum(), 2, dtype=np.int32)
+    arity[split_of] = np.minimum(tree.arity, 2)
+    # An intermediate node stands right before the child it starts with and is named after its parent.
+    origin = np.repeat(np.arange(tree.num_nodes), before + 1)
+    labels = [""] * len(arity)
+    if mark is not None:
+        parents: list[int] = tree.parents[origin].tolist()
+        labels = [mark + tree.labels[parent] for parent in parents]
+    for node, position in enumerate(split_of.tolist()):
+        labels[position] = tree.labels[node]
+    return Tree(arity, labels, tree.words), split_of
+
+
+def _num_inserted_before(tree: Tree, heads: IntArray) -> IntArray:
+    """How many intermediate nodes start at each node.
+
+    For k children with the head at slot h, each child at a slot 1 to h - 1 starts one (what is left of its
+    phrase once the parts before it are peeled). The head starts the rest: one for each part on its right,
+    less the last if nothing was peeled before.
+    """
+    parents, slots = tree.parents, child_slots(tree)
+    width = np.where(parents == NO_PARENT, 0, tree.arity[parents])
+    head = heads[parents]
+    num_right = width - 1 - head
+    at_head = np.where(head > 0, num_right, num_right - 1)
+    inserted = np.where(slots == head, at_head, ((slots > 0) & (slots < head)).astype(np.int32))
+    return np.where(width > 2, inserted, 0).astype(np.int32)

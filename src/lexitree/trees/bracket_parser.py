@@ -1,0 +1,203 @@
+"""Numbered lines in, trees out: one tree is open at a time, so any depth is read without recursion."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Literal
+
+from lexitree.errors import BracketError, Place, TreeError
+from lexitree.trees.tree import NO_LABEL, Tree
+
+MAX_NODES = 2_000_000
+"""A tree with more nodes is refused: a file of nothing but open brackets must not fill the memory."""
+
+WRITTEN_NO_LABEL = "_"
+"""How a node without a label stands in brackets: `(_ film)`; `(film)` would make the word a label."""
+
+BracketLayout = Literal["line", "indented", "free"]
+"""One tree a line; trees whose further lines are indented, as in Penn's files; or line breaks anywhere."""
+
+# Only ASCII white space separates tokens: three SST tokens hold a no-break space.
+SPACE, TEXT = r"[ \t\r\n\f\v]", r"[^() \t\r\n\f\v]"
+
+# Half of all nodes are leaves such as `(NN film)`, so a leaf is one token. The quantifiers are possessive: no
+# input makes the search go back.
+_TOKEN = re.compile(
+    rf"\({SPACE}*+(?P<tag>{TEXT}++){SPACE}++(?P<leaf>{TEXT}++){SPACE}*+\)"
+    rf"|(?P<open>\({SPACE}*+(?:{TEXT}++)?+)|(?P<close>\))|(?P<text>{TEXT}++)"
+)
+
+
+def find_bracket_layout(lines: list[str]) -> BracketLayout:
+    """How trees are laid out, judged by the first lines of a file.
+
+    Knowing this, a missing bracket is found where its tree should have ended, and the next tree is read.
+    """
+    filled = [line for line in lines if line.strip()]
+    balanced = sum(1 for line in filled if "(" in line and line.count("(") == line.count(")"))
+    if balanced and 2 * balanced >= len(filled):
+        return "line"
+    flush = [line.startswith("(") for line in filled]
+    num_indented = sum(line[0] in " \t" for line in filled)
+    return "indented" if num_indented >= sum(flush) and _trees_start_flush(filled, flush) else "free"
+
+
+def _trees_start_flush(lines: list[str], flush: list[bool]) -> bool:
+    """Whether the tree is mostly complete where a line starts with a bracket in column 1.
+
+    Too many closing brackets mean that such lines also stand inside of trees; too few may be a mistake.
+    """
+    num_complete = num_overfull = depth = 0
+    for line, starts_flush in zip([*lines, "("], [*flush, True], strict=True):
+        if starts_flush:
+            num_complete += depth == 0
+            num_overfull += depth < 0
+            depth = 0
+        depth += line.count("(") - line.count(")")
+    return num_complete >= num_overfull
+
+
+class BracketParser:
+    """Takes lines, gives trees; its state is the tree that is open."""
+
+    def __init__(self, name: str, *, layout: BracketLayout, max_nodes: int = MAX_NODES) -> None:
+        self.name = name
+        self.layout = layout
+        self.max_nodes = max_nodes
+        self.number = 0
+        self.line = ""
+        self.resynchronizing = False
+        self._clear()
+
+    def _clear(self) -> None:
+        self.arity: list[int] = []
+        self.labels: list[str] = []
+        self.words: list[str] = []
+        self.path: list[int] = []
+        self.opening: list[tuple[int, int]] = []
+        self.bare: dict[int, str] = {}
+        self.expects_label = False
+        self.first_line = ""
+
+    def drop_tree(self) -> None:
+        """After an error: forget the open tree and wait for the start of the next."""
+        self._clear()
+        self.resynchronizing = self.layout != "line"
+
+    def end_before(self, line: str) -> None:
+        """Raise if this line starts a tree although another is still open."""
+        if self.path and self.layout == "indented" and line.startswith("("):
+            raise self._unclosed()
+
+    def finish(self) -> None:
+        """At the end of the input nothing may be open."""
+        if self.path:
+            raise self._unclosed()
+
+    def feed(self, number: int, line: str) -> Iterator[Tree]:
+        """The trees that end on this line."""
+        self.number, self.line = number, line
+        if self.resynchronizing and not line.startswith("("):
+            return
+        self.resynchronizing = False
+        for match in _TOKEN.finditer(line):
+            kind = match.lastgroup
+            if kind == "leaf":
+                self._add_leaf(match)
+            elif kind == "open":
+                self._open(match)
+            elif kind == "close":
+                self._close(match)
+            else:
+                self._add_text(match)
+            if not self.path:
+                yield self._take_tree(match)
+        if self.layout == "line" and self.path:
+            raise self._unclosed()
+
+    def _error(self, problem: str, column: int, *, remedy: str = "") -> BracketError:
+        return BracketError(Place(self.name, self.number, column, self.line), problem, remedy=remedy)
+
+    def _unclosed(self) -> BracketError:
+        """Name the innermost open bracket if its line is at hand, else the one that starts the tree."""
+        (first_number, first_column), (number, column) = self.opening[0], self.opening[-1]
+        if number != first_number:
+            number, column = first_number, first_column
+        problem = f"this bracket is never closed ({len(self.path)} still open)"
+        return BracketError(Place(self.name, number, column, self.first_line), problem)
+
+    def _add_node(self, label: str, match: re.Match[str]) -> int:
+        node = len(self.arity)
+        if node >= self.max_nodes:
+            raise self._error(f"a tree of more than {self.max_nodes:,} nodes", match.start() + 1)
+        if self.path:
+            self.arity[self.path[-1]] += 1
+        self.arity.append(0)
+        self.labels.append(label)
+        return node
+
+    def _add_leaf(self, match: re.Match[str]) -> None:
+        self._settle_bare(match)
+        self._add_node(match["tag"], match)
+        self.words.append(match["leaf"])
+
+    def _open(self, match: re.Match[str]) -> None:
+        if self.path:
+            self._settle_bare(match)
+        else:
+            self.first_line = self.line
+        label = match["open"][1:].lstrip(" \t\r\n\f\v")
+        self.path.append(self._add_node(label, match))
+        self.opening.append((self.number, match.start() + 1))
+        self.expects_label = not label
+
+    def _add_text(self, match: re.Match[str]) -> None:
+        if not self.path:
+            remedy = "A tree starts with '('; is this a bracket file?"
+            raise self._error("text outside of brackets", match.start() + 1, remedy=remedy)
+        node = self.path[-1]
+        if self.expects_label:
+            self.labels[node] = match["text"]
+            self.expects_label = False
+        elif self.arity[node] == 0 and node not in self.bare:
+            # Perhaps the word of a leaf, `(NN film)`, perhaps the first of several: the next token tells.
+            self.bare[node] = match["text"]
+        else:
+            self._settle_bare(match)
+            self._add_node(NO_LABEL, match)
+            self.words.append(match["text"])
+
+    def _settle_bare(self, match: re.Match[str]) -> None:
+        """The word held back was not alone in its bracket: make it a leaf of its own."""
+        self.expects_label = False
+        if self.bare and self.path[-1] in self.bare:
+            word = self.bare.pop(self.path[-1])
+            self._add_node(NO_LABEL, match)
+            self.words.append(word)
+
+    def _close(self, match: re.Match[str]) -> None:
+        if not self.path:
+            raise self._error("this bracket closes nothing", match.start() + 1)
+        node = self.path.pop()
+        start_number, start_column = self.opening.pop()
+        self.expects_label = False
+        if node in self.bare:
+            self.words.append(self.bare.pop(node))
+        elif self.arity[node] == 0:
+            label = self.labels[node]
+            problem = f"the bracket '{label}' holds no word" if label else "an empty bracket"
+            raise self._error(problem, start_column if start_number == self.number else match.start() + 1)
+
+    def _take_tree(self, match: re.Match[str]) -> Tree:
+        arity, labels, words = self.arity, self.labels, self.words
+        self._clear()
+        if arity[0] == 1 and labels[0] == NO_LABEL:
+            # Penn files wrap each sentence in a bracket without a label, which is no phrase.
+            arity, labels = arity[1:], labels[1:]
+        if WRITTEN_NO_LABEL in labels:
+            labels = [NO_LABEL if label == WRITTEN_NO_LABEL else label for label in labels]
+        try:
+            return Tree(arity, labels, words)
+        except TreeError as error:
+            raise self._error(error.message, match.end()) from error

@@ -1,0 +1,166 @@
+"""Brackets in, trees out, and back: Penn and SST files, with any line breaks, read as a stream."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from lexitree.errors import BracketError, InputError, TreeError
+from lexitree.files import display_name, read_lines
+from lexitree.trees.bracket_parser import (
+    MAX_NODES,
+    TEXT,
+    WRITTEN_NO_LABEL,
+    BracketParser,
+    find_bracket_layout,
+)
+from lexitree.trees.tree import Tree
+
+OnError = Literal["raise", "skip"]
+
+LINES_LOOKED_AT = 64
+"""How many lines decide whether a file has one tree a line."""
+
+MAX_LISTED_ERRORS = 1_000
+"""How many skipped errors are kept; all are counted."""
+
+_TEXT = re.compile(f"{TEXT}+")
+_BRACKET_ESCAPES = {"(": "-LRB-", ")": "-RRB-", "[": "-LSB-", "]": "-RSB-", "{": "-LCB-", "}": "-RCB-"}
+_SURFACE = {escape: surface for surface, escape in _BRACKET_ESCAPES.items()}
+_ESCAPE = re.compile("|".join(map(re.escape, _SURFACE)), re.IGNORECASE)
+
+
+def surface_form(word: str) -> str:
+    """The word as a reader sees it: `-LRB-` is `(`, `\\/` is `/`, `\\*` is `*`."""
+    if "-" in word:
+        word = _ESCAPE.sub(lambda match: _SURFACE[match[0].upper()], word)
+    return word.replace("\\/", "/").replace("\\*", "*") if "\\" in word else word
+
+
+@dataclass(slots=True)
+class ReadReport:
+    """What a reader met: how many trees it gave, and the errors it skipped."""
+
+    num_trees: int = 0
+    num_errors: int = 0
+    errors: list[InputError] = field(default_factory=list[InputError])
+    """The first errors, at most MAX_LISTED_ERRORS."""
+
+    def note(self, error: InputError, on_error: OnError) -> None:
+        """Raise the error or, where errors are skipped, count and list it."""
+        if on_error == "raise":
+            raise error
+        self.num_errors += 1
+        if len(self.errors) < MAX_LISTED_ERRORS:
+            self.errors.append(error)
+
+
+def read_trees(
+    path: str | Path,
+    *,
+    encoding: str = "utf-8",
+    on_error: OnError = "raise",
+    report: ReadReport | None = None,
+    max_nodes: int = MAX_NODES,
+) -> Iterator[Tree]:
+    """Yield the trees of a bracket file (`-` is standard input), holding one tree in memory at a time.
+
+    With `on_error="skip"` a malformed tree is left out and its error added to `report.errors`.
+    """
+    lines = read_lines(path, encoding)
+    yield from read_bracket_lines(
+        lines, display_name(path), on_error=on_error, report=report, max_nodes=max_nodes
+    )
+
+
+def read_bracket_lines(
+    lines: Iterable[tuple[int, str]],
+    name: str = "<brackets>",
+    *,
+    on_error: OnError = "raise",
+    report: ReadReport | None = None,
+    max_nodes: int = MAX_NODES,
+) -> Iterator[Tree]:
+    """Yield the trees of numbered lines; see `read_trees`."""
+    report = report if report is not None else ReadReport()
+    stream = iter(lines)
+    first_lines = list(itertools.islice(stream, LINES_LOOKED_AT))
+    parser = BracketParser(
+        name, layout=find_bracket_layout([line for _, line in first_lines]), max_nodes=max_nodes
+    )
+    for number, line in itertools.chain(first_lines, stream):
+        try:
+            parser.end_before(line)
+        except BracketError as error:
+            report.note(error, on_error)
+            parser.drop_tree()
+        yield from _parse_line(parser, number, line, on_error, report)
+    try:
+        parser.finish()
+    except BracketError as error:
+        report.note(error, on_error)
+
+
+def tree_from_brackets(text: str, name: str = "<brackets>") -> Tree:
+    """The one tree of a string; the inverse of `tree_to_brackets`."""
+    parser = BracketParser(name, layout="free")
+    trees = [tree for number, line in enumerate(text.split("\n"), 1) for tree in parser.feed(number, line)]
+    parser.finish()
+    if len(trees) != 1:
+        raise TreeError(f"expected one tree in brackets, found {len(trees)}: {text[:60]!r}")
+    return trees[0]
+
+
+def tree_to_brackets(tree: Tree) -> str:
+    """The tree on one line; reading it back gives the tree, with brackets inside words escaped (`-LRB-`)."""
+    pieces: list[str] = []
+    words = iter(tree.words)
+    missing: list[int] = []
+    for num_children, label in zip(tree.arity.tolist(), tree.labels, strict=True):
+        if pieces:
+            pieces.append(" ")
+        if missing:
+            missing[-1] -= 1
+        label = _escape(label or WRITTEN_NO_LABEL)
+        if num_children:
+            pieces.append(f"({label}")
+            missing.append(num_children)
+            continue
+        pieces.append(f"({label} {_escape(next(words))})")
+        while missing and missing[-1] == 0:
+            missing.pop()
+            pieces.append(")")
+    return "".join(pieces)
+
+
+def _escape(token: str) -> str:
+    token = token.replace("(", "-LRB-").replace(")", "-RRB-")
+    if not _TEXT.fullmatch(token):
+        what = f"{token!r}, which holds white space," if token else "an empty word"
+        raise TreeError(f"{what} cannot be written in brackets", remedy="Write JSON Lines instead.")
+    return token
+
+
+def _parse_line(
+    parser: BracketParser, number: int, line: str, on_error: OnError, report: ReadReport
+) -> Iterator[Tree]:
+    try:
+        for tree in parser.feed(number, line):
+            report.num_trees += 1
+            yield tree
+    except BracketError as error:
+        report.note(error, on_error)
+        parser.drop_tree()
+
+
+def write_trees(trees: Iterable[Tree], write: Callable[[str], object]) -> int:
+    """Write trees one a line as they come; the number written."""
+    num_trees = 0
+    for tree in trees:
+        write(tree_to_brackets(tree) + "\n")
+        num_trees += 1
+    return num_trees

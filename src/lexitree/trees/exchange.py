@@ -1,0 +1,81 @@
+"""Trees of NLTK in, ours out, and back; NLTK is imported only to make its trees."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+from lexitree.errors import MissingExtraError, TreeError
+from lexitree.trees.bracket_parser import MAX_NODES
+from lexitree.trees.tree import NO_LABEL, NO_PARENT, Tree
+
+if TYPE_CHECKING:
+    import nltk
+
+
+@runtime_checkable
+class NltkTree(Protocol):
+    """What we need of an `nltk.Tree`: a label, and parts that are such trees or words."""
+
+    def label(self) -> Any: ...
+
+    def __iter__(self) -> Any: ...
+
+
+def tree_from_nltk(nltk_tree: NltkTree) -> Tree:
+    """Our tree for an `nltk.Tree`: `(NN film)` is one leaf, and words without a bracket have no label."""
+    arity: list[int] = []
+    labels: list[str] = []
+    words: list[str] = []
+    waiting: list[object] = [nltk_tree]
+    while waiting:
+        part = waiting.pop()
+        if len(arity) >= MAX_NODES:
+            raise TreeError(f"an NLTK tree of more than {MAX_NODES:,} nodes, or one that holds itself")
+        label, parts = _take_apart(part)
+        labels.append(label)
+        if len(parts) == 1 and isinstance(parts[0], str):
+            arity.append(0)
+            words.append(parts[0])
+        else:
+            arity.append(len(parts))
+            waiting.extend(reversed(parts))
+    return Tree(arity, labels, words)
+
+
+def _take_apart(part: object) -> tuple[str, list[object]]:
+    if isinstance(part, str):
+        return NO_LABEL, [part]
+    if not isinstance(part, NltkTree):
+        raise TreeError(f"an NLTK tree with a {type(part).__name__} where a tree or a word should be")
+    children: Iterable[object] = part
+    label, parts = part.label(), list(children)
+    if not isinstance(label, str):
+        raise TreeError(f"an NLTK tree with a label that is no text: {label!r}")
+    if not parts:
+        raise TreeError(f"an NLTK tree with a phrase {label!r} that holds no word")
+    return label, parts
+
+
+def tree_to_nltk(tree: Tree) -> nltk.Tree:
+    """An `nltk.Tree`; words without a label get no bracket, unless their phrase then looked like a leaf."""
+    try:
+        from nltk.tree import Tree as MutableTree
+    except ImportError as error:
+        raise MissingExtraError("nltk", "nltk", "Making NLTK trees") from error
+    arity, parents = tree.arity.tolist(), tree.parents.tolist()
+    parts: list[list[Any]] = [[] for _ in arity]
+    words = list(tree.words)
+    made: Any = None
+    # Backwards every part is made before its phrase; the parts then arrive from right to left.
+    for node in range(tree.num_nodes - 1, -1, -1):
+        label, parent = tree.labels[node], parents[node]
+        if arity[node]:
+            made = MutableTree(label, parts[node][::-1])
+        else:
+            word = words.pop()
+            is_bare = label == NO_LABEL and parent != NO_PARENT and arity[parent] > 1
+            made = word if is_bare else MutableTree(label, [word])
+        if parent != NO_PARENT:
+            parts[parent].append(made)
+    return made

@@ -1,0 +1,44 @@
+"""Trees as the Penn Treebank writes them in, trees without traces or function tags out."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+import numpy as np
+
+from lexitree.trees.tree import CHAIN_JOINT, Tree
+
+TRACE_LABEL = "-NONE-"
+"""The label of a leaf that stands for something moved or left out, not for a word."""
+
+# A label that starts with a dash, such as -LRB-, is no category with tags.
+_TAGS = re.compile(r"(?<=[^@])[-=].*")
+
+
+def strip_traces(tree: Tree) -> Tree | None:
+    """The tree without traces (`-NONE-` leaves) and the phrases they leave empty; None if no word is left."""
+    leaves: list[int] = tree.leaves.tolist()
+    is_word = np.array([tree.labels[leaf] != TRACE_LABEL for leaf in leaves], dtype=np.bool_)
+    if is_word.all():
+        return tree
+    if not is_word.any():
+        return None
+    num_words_before = np.concatenate([[0], np.cumsum(is_word)])
+    kept = num_words_before[tree.ends] > num_words_before[tree.starts]
+    arity = np.bincount(tree.parents[kept][1:], minlength=tree.num_nodes)[kept]
+    labels = [tree.labels[node] for node in np.flatnonzero(kept).tolist()]
+    return Tree(arity, labels, [tree.words[word] for word in np.flatnonzero(is_word).tolist()])
+
+
+def strip_function_tags(tree: Tree) -> Tree:
+    """The tree with bare categories: `NP-SBJ-1` and `NP=2` become NP; `-LRB-` and `ADVP|PRT` stay."""
+    labels = tuple(map(_without_tags, tree.labels))
+    return tree if labels == tree.labels else tree.with_labels(labels)
+
+
+@lru_cache(maxsize=4096)
+def _without_tags(label: str) -> str:
+    return CHAIN_JOINT.join(
+        part if part.startswith("-") else _TAGS.sub("", part) for part in label.split(CHAIN_JOINT)
+    )

@@ -1,0 +1,289 @@
+"""Words and labelled phrases in, a tree as flat arrays out: every question about structure is a look-up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from lexitree.errors import TreeError
+
+IntArray = npt.NDArray[np.int32]
+
+NO_LABEL = ""
+"""The label of a node that has none."""
+
+INTERMEDIATE_MARK = "@"
+"""`@NP` is a node that binarization put inside an NP."""
+
+CHAIN_JOINT = "+"
+"""`S+VP` is the chain of an S over a VP."""
+
+NO_PARENT = -1
+
+
+class Layout(NamedTuple):
+    """What follows from the shape alone, one entry a node; computed once in linear time."""
+
+    parents: IntArray
+    """The parent of each node; -1 at the root."""
+    starts: IntArray
+    """The first word of each phrase ..."""
+    ends: IntArray
+    """... and the word after its last: `words[start:end]` is the phrase."""
+    depths: IntArray
+    """Edges up to the root, which is at 0."""
+    heights: IntArray
+    """Edges down to the deepest leaf below; leaves are at 0."""
+
+
+class Tree:
+    """An ordered, labelled tree over words, held as flat arrays and never changed.
+
+    Nodes are numbered in pre-order: the root is 0, a parent comes before its children, siblings come from
+    left to right, so the leaves, too, are in the order of the words. The number of children of each node, in
+    that order, is the whole shape. `(S (NP (DT the) (NN film)) (VBZ works))` is
+
+        node     0     1     2     3     4
+        arity    2     2     0     0     0
+        labels   S     NP    DT    NN    VBZ
+        words                the   film  works
+        parents  -1    0     1     1     0
+        spans    0:3   0:2   0:1   1:2   2:3
+
+    A leaf is a word with its label, so `(NN film)` is one node. A node without a label has the label "".
+    Words are kept as they were written (`-LRB-` stays `-LRB-`); see `brackets.surface_form`.
+    """
+
+    __slots__ = ("__dict__", "arity", "labels", "words")
+
+    arity: IntArray
+    labels: tuple[str, ...]
+    words: tuple[str, ...]
+
+    def __init__(self, arity: npt.ArrayLike, labels: Iterable[str], words: Iterable[str]) -> None:
+        try:
+            self.arity = _frozen(np.array(arity, dtype=np.int32))
+        except (OverflowError, TypeError, ValueError) as error:
+            raise TreeError(f"these are no numbers of children: {error}") from error
+        self.labels = tuple(labels)
+        self.words = tuple(words)
+        self._check()
+
+    def _check(self) -> None:
+        if self.arity.ndim != 1 or not len(self.arity):
+            raise TreeError("a tree has at least one node, and one number of children for each")
+        # In pre-order each node fills one open place and opens `arity` new ones; the tree ends with the last.
+        open_places = 1 + np.cumsum(self.arity, dtype=np.int64) - np.arange(1, len(self.arity) + 1)
+        if self.arity.min() < 0 or open_places[-1] != 0 or (open_places[:-1] <= 0).any():
+            raise TreeError("these numbers of children, in pre-order, are not those of one tree")
+        if len(self.labels) != len(self.arity):
+            raise TreeError(f"{len(self.arity)} nodes but {len(self.labels)} labels")
+        num_leaves = int(np.count_nonzero(self.arity == 0))
+        if len(self.words) != num_leaves:
+            raise TreeError(f"{num_leaves} leaves but {len(self.words)} words")
+        # Half a surrogate pair, which JSON can hold, fits in no file: refused here, every writer works.
+        try:
+            "".join(self.labels).encode()
+            "".join(self.words).encode()
+        except (TypeError, UnicodeEncodeError) as error:
+            raise TreeError(f"words and labels must be text: {error}") from error
+
+    @classmethod
+    def leaf(cls, word: str, label: str = NO_LABEL) -> Tree:
+        """A single word, which is a tree."""
+        return cls([0], [label], [word])
+
+    @classmethod
+    def flat(cls, words: Sequence[str], label: str = NO_LABEL) -> Tree:
+        """A sentence without structure: one phrase over all words (a single word is a leaf)."""
+        if len(words) == 1:
+            return cls.leaf(words[0], label)
+        return cls([len(words)] + [0] * len(words), [label] + [NO_LABEL] * len(words), words)
+
+    @classmethod
+    def from_spans(
+        cls, words: Sequence[str], spans: Sequence[tuple[int, int]], labels: Iterable[str]
+    ) -> Tree:
+        """A tree from its phrases as (start, end) in pre-order; the inverse of `spans`."""
+        arity = [0] * len(spans)
+        path: list[int] = []
+        num_covered = 0
+        for node, (start, end) in enumerate(spans):
+            while path and spans[path[-1]][1] <= start:
+                path.pop()
+            if not 0 <= start < end <= len(words) or (node and not path):
+                raise TreeError(
+                    f"the span ({start}, {end}) is empty or outside of the sentence or its parent"
+                )
+            if path:
+                arity[path[-1]] += 1
+                parent_start, parent_end = spans[path[-1]]
+                if start < parent_start or end > parent_end:
+                    raise TreeError(f"the spans ({start}, {end}) and ({parent_start}, {parent_end}) cross")
+            path.append(node)
+        for (start, end), num_children in zip(spans, arity, strict=True):
+            if num_children == 0:
+                if (start, end) != (num_covered, num_covered + 1):
+                    raise TreeError(
+                        f"the words {num_covered} to {end - 1} need a span each, from left to right"
+                    )
+                num_covered += 1
+        return cls(arity, labels, words)
+
+    @property
+    def num_nodes(self) -> int:
+        return len(self.arity)
+
+    @property
+    def num_words(self) -> int:
+        return len(self.words)
+
+    @property
+    def label(self) -> str:
+        """The label of the root, that is of the whole sentence."""
+        return self.labels[0]
+
+    @cached_property
+    def layout(self) -> Layout:
+        return _lay_out(self.arity.tolist())
+
+    @property
+    def parents(self) -> IntArray:
+        return self.layout.parents
+
+    @property
+    def starts(self) -> IntArray:
+        return self.layout.starts
+
+    @property
+    def ends(self) -> IntArray:
+        return self.layout.ends
+
+    @property
+    def depths(self) -> IntArray:
+        return self.layout.depths
+
+    @property
+    def heights(self) -> IntArray:
+        return self.layout.heights
+
+    @property
+    def spans(self) -> list[tuple[int, int]]:
+        """(start, end) of every phrase, in pre-order."""
+        return list(zip(self.starts.tolist(), self.ends.tolist(), strict=True))
+
+    @cached_property
+    def leaves(self) -> IntArray:
+        """The node of each word, from left to right."""
+        return _frozen(np.flatnonzero(self.arity == 0).astype(np.int32))
+
+    @cached_property
+    def child_lists(self) -> list[list[int]]:
+        """The children of every node, from left to right."""
+        lists: list[list[int]] = [[] for _ in range(self.num_nodes)]
+        parents: list[int] = self.parents.tolist()
+        for node, parent in enumerate(parents):
+            if parent != NO_PARENT:
+                lists[parent].append(node)
+        return lists
+
+    @property
+    def is_binary(self) -> bool:
+        """Whether every phrase has exactly two parts, as the paper's models take it."""
+        return bool(((self.arity == 0) | (self.arity == 2)).all())
+
+    def phrase(self, node: int) -> tuple[str, ...]:
+        """The words below a node."""
+        return self.words[self.starts[node] : self.ends[node]]
+
+    def with_labels(self, labels: Iterable[str]) -> Tree:
+        """The same tree with other labels."""
+        tree = Tree(self.arity, labels, self.words)
+        if "layout" in self.__dict__:
+            tree.__dict__["layout"] = self.layout
+        return tree
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Tree):
+            return NotImplemented
+        same_text = self.words == other.words and self.labels == other.labels
+        return same_text and np.array_equal(self.arity, other.arity)
+
+    def __hash__(self) -> int:
+        return hash((self.arity.tobytes(), self.labels, self.words))
+
+    def __repr__(self) -> str:
+        shown = " ".join(self.words[:8]) + (" …" if self.num_words > 8 else "")
+        return f"Tree({self.num_words} words, {self.num_nodes} nodes, label {self.label!r}: {shown})"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Tree, (self.arity, self.labels, self.words)
+
+
+def _lay_out(arity: list[int]) -> Layout:
+    """Walk the nodes once forwards (parents, depths, starts) and once backwards (ends, heights)."""
+    num_nodes = len(arity)
+    parents, depths, starts = [NO_PARENT] * num_nodes, [0] * num_nodes, [0] * num_nodes
+    path: list[int] = []
+    missing: list[int] = []
+    num_words = 0
+    for node, num_children in enumerate(arity):
+        starts[node] = num_words
+        depths[node] = len(path)
+        if path:
+            parents[node] = path[-1]
+            missing[-1] -= 1
+        if num_children:
+            path.append(node)
+            missing.append(num_children)
+        else:
+            num_words += 1
+            while missing and missing[-1] == 0:
+                path.pop()
+                missing.pop()
+    ends, heights = [0] * num_nodes, [0] * num_nodes
+    for node in range(num_nodes - 1, -1, -1):
+        if not arity[node]:
+            ends[node] = starts[node] + 1
+        parent = parents[node]
+        if parent != NO_PARENT:
+            ends[parent] = max(ends[parent], ends[node])
+            heights[parent] = max(heights[parent], heights[node] + 1)
+    arrays = (parents, starts, ends, depths, heights)
+    return Layout(*(_frozen(np.array(values, dtype=np.int32)) for values in arrays))
+
+
+def child_slots(tree: Tree) -> IntArray:
+    """The place of each node among its siblings, counted from 0; the root is at 0."""
+    order = np.argsort(tree.parents, kind="stable")
+    firsts = np.cumsum(tree.arity) - tree.arity
+    slots = np.zeros(tree.num_nodes, dtype=np.int32)
+    parents = tree.parents[order[1:]]
+    slots[order[1:]] = np.arange(tree.num_nodes - 1) - firsts[parents]
+    return slots
+
+
+def intermediate_nodes(tree: Tree) -> npt.NDArray[np.bool_]:
+    """Whether each node was put in by binarization: a phrase labelled @X that is not the root."""
+    marked = np.array([label.startswith(INTERMEDIATE_MARK) for label in tree.labels])
+    marked[0] = False
+    return marked & (tree.arity > 0)
+
+
+def nearest_kept_ancestors(tree: Tree, dropped: npt.NDArray[np.bool_]) -> IntArray:
+    """The closest ancestor of each node that is not dropped; parents come first, so one pass is enough."""
+    nearest = tree.parents.tolist()
+    drop = dropped.tolist()
+    for node, parent in enumerate(nearest):
+        if parent != NO_PARENT and drop[parent]:
+            nearest[node] = nearest[parent]
+    return np.array(nearest, dtype=np.int32)
+
+
+def _frozen(array: IntArray) -> IntArray:
+    array.flags.writeable = False
+    return array
