@@ -1,4 +1,4 @@
-"""Composition of the reviews corpus: takes a binary tree of words, gives the label 0..4 of each of its phrases."""
+"""Composition of the reviews corpus: takes a binary tree of words, gives the label 0..4 of each phrase."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -8,13 +8,13 @@ import reviews_grammar as grammar
 Tree = str | tuple["Tree", "Tree"]
 
 
-class Unnatural(Exception):
+class UnnaturalError(Exception):
     """The phrase is grammatical, but nobody would say it (`dull but tedious`)."""
 
 
 @dataclass(frozen=True)
 class Meaning:
-    """Value of a phrase from -2 to 2, what it still wants to do to its right sister, what links it to a sister."""
+    """Value of a phrase from -2 to 2, what it will do to its right sister, and what links it to a sister."""
 
     value: int
     operator: str = ""
@@ -30,16 +30,16 @@ def stronger(first: int, second: int) -> int:
 
 
 def negate(value: int) -> int:
-    """`not good` and `not brilliant` are mildly negative, `not bad` is mildly positive, `not terrible` is neutral."""
+    """`not good` and `not brilliant` are mildly negative, `not bad` is mildly positive."""
     if value == 0:
-        raise Unnatural("nothing to negate")
-    return {2: -1, 1: -1, -1: 1, -2: 0}[value]
+        raise UnnaturalError("nothing to negate")
+    return {2: -1, 1: -1, -1: 1, -2: 0}[value]  # `not terrible` praises nothing
 
 
 def attempt(value: int) -> int:
     """What is only tried, promised or expected says nothing yet."""
     if value == 0:
-        raise Unnatural("nothing to attempt")
+        raise UnnaturalError("nothing to attempt")
     return 0
 
 
@@ -59,7 +59,7 @@ OPERATIONS: dict[str, Callable[[int], int]] = {
 def contrast(main: int, aside: int) -> int:
     """The main phrase wins, but a concession of the other sign leaves it mild."""
     if main == 0 or sign(main) == sign(aside):
-        raise Unnatural("no contrast")
+        raise UnnaturalError("no contrast")
     return main if aside == 0 else sign(main)
 
 
@@ -81,12 +81,12 @@ def join(left: Meaning, right: Meaning) -> int:
     if right.link == "than":
         return left.value
     if right.link == "because" and left.value * right.value <= 0:
-        raise Unnatural("no reason")
+        raise UnnaturalError("no reason")
     return add(left.value, right.value)
 
 
 def predicate(left: int, right: int) -> int:
-    """Plain sisters: the right one (a predicate, a noun) decides unless it is neutral; agreement takes the stronger."""
+    """Plain sisters: the right one, the predicate, if their signs differ, else the stronger."""
     return right if left * right < 0 else stronger(left, right)
 
 
@@ -108,14 +108,13 @@ def compose(left: Meaning, right: Meaning) -> Meaning:
 
 
 def build_lexicon() -> dict[str, Meaning]:
-    """Meaning of every word and fixed phrase that is not plain and neutral; two meanings for one word are an error."""
+    """Meanings of the words and fixed phrases that are not plain and neutral, one meaning each."""
     entries: list[tuple[str, Meaning]] = []
-    word_lists = grammar.WORDS_BY_KIND.values()
     for name, value in grammar.LIST_VALUES.items():
-        words = " ".join(lists.get(name, "") for lists in word_lists) + " " + grammar.VERBS.get(name, "")
+        words = " ".join(lists.get(name, "") for lists in grammar.WORDS_BY_KIND.values())
+        words += " " + grammar.VERBS.get(name, "").replace(",", "")
         operator = name.lower() if name in ("SPOIL", "SAVE") else ""
-        if name != "OTHER":
-            entries += [(word, Meaning(value, operator)) for word in words.replace(",", " ").split()]
+        entries += [(word, Meaning(value, operator)) for word in words.split()]
     for value, words in grammar.POLAR_WORDS.items():
         entries += [(word, Meaning(value)) for word in words.split()]
     for operator, words in grammar.OPERATORS.items():

@@ -1,22 +1,17 @@
-"""Write the embedded reviews corpus: expands the grammar of `reviews_grammar.py` into binary trees, labels every
-node with `reviews_meaning.py`, and writes one tree a line to `reviews.{train,dev,test}.txt`.
+"""Write the embedded reviews corpus: expands the grammar of `reviews_grammar.py` into binary trees, labels
+every node with `reviews_meaning.py`, and writes one tree a line to `reviews.{train,dev,test}.txt`.
 """
 
-import argparse
-import random
 import sys
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import TypeVar
 
 import reviews_grammar as grammar
-from reviews_meaning import LEXICON, Tree, Unnatural, bracketed, meaning_of, words_of
+from corpus_files import Dice, split, write_or_check
+from reviews_meaning import LEXICON, Tree, UnnaturalError, bracketed, meaning_of, words_of
 
-FOLDER = Path(__file__).resolve().parent.parent / "src" / "lexitree" / "corpora" / "embedded"
 SEED = 2024
-SPLIT_SIZES = {"dev": 200, "test": 300, "train": 1100}  # in the order of filling
+SPLIT_SIZES = {"train": 1100, "dev": 200, "test": 300}
 LABEL_SHARES = {0: 0.14, 1: 0.27, 2: 0.17, 3: 0.27, 4: 0.15}
 MOST_WORDS = 30
 MOST_ONE_WORD_REVIEWS = 16
@@ -24,25 +19,6 @@ LEAST_IN_TRAIN = 3  # times that each word of dev and test is seen in train
 PAST_SHARE = 0.35
 EXCLAIMED_SHARE = 0.2  # of strong sentences
 MIRRORED_SHARE = 0.6  # of sentences with a contrast
-
-Item = TypeVar("Item")
-
-
-class Dice:
-    """Choices that need nothing but `random()`, the one sequence that Python keeps across versions."""
-
-    def __init__(self, seed: int) -> None:
-        self._random = random.Random(seed).random
-
-    def chance(self, share: float) -> bool:
-        return self._random() < share
-
-    def pick(self, items: Sequence[Item]) -> Item:
-        return items[int(self._random() * len(items))]
-
-    def shuffled(self, items: Sequence[Item]) -> list[Item]:
-        keys = [self._random() for _ in items]
-        return [items[place] for place in sorted(range(len(items)), key=keys.__getitem__)]
 
 
 @dataclass(frozen=True)
@@ -77,11 +53,13 @@ def weighted(productions: Iterable[str]) -> list[Tree]:
 
 
 def read_nouns(domain: str, role: str) -> list[Noun]:
-    """Nouns of one role in a domain, from `kind: noun plural* | kind: noun`; a bare list is of the kind `any`."""
+    """Nouns of one role in a domain, from `kind: noun plural* | kind: noun`; no kind means `any`."""
     nouns = []
     for group in grammar.DOMAINS[domain][role].split("|"):
         kind, colon, words = group.rpartition(":")
         for word in words.split():
+            if word.rstrip("*") in LEXICON:
+                raise ValueError(f"{word!r} is no plain noun: it has a meaning of its own")
             nouns.append(Noun(word.rstrip("*"), kind.strip() if colon else "any", word.endswith("*")))
     return nouns
 
@@ -89,7 +67,9 @@ def read_nouns(domain: str, role: str) -> list[Noun]:
 RULES = {symbol: weighted(productions) for symbol, productions in grammar.PRODUCTIONS.items()}
 FACT_RULES = {domain: weighted(productions) for domain, productions in grammar.FACTS.items()}
 NOUNS = {
-    (domain, role): read_nouns(domain, role) for domain in grammar.DOMAINS for role in ("head", "part", "idea", "rival")
+    (domain, role): read_nouns(domain, role)
+    for domain in grammar.DOMAINS
+    for role in ("head", "part", "idea", "rival")
 }
 VERB_FORMS = {name: [verb.split() for verb in verbs.split(",")] for name, verbs in grammar.VERBS.items()}
 FORMS = {forms[0]: forms for verbs in VERB_FORMS.values() for forms in verbs}
@@ -99,7 +79,7 @@ BE_FORMS = {(False, False): "is", (True, False): "are", (False, True): "was", (T
 
 @dataclass
 class Writer:
-    """Expands one sentence: all of it keeps to one domain, one whole and one tense, and names no noun twice."""
+    """Expands one sentence: it keeps to one domain, one whole and one tense, and names no noun twice."""
 
     dice: Dice
     domain: str
@@ -115,7 +95,7 @@ class Writer:
         if not tree.isupper() or tree == "I":
             return tree
         if noun.kind not in grammar.GUARDS.get(tree, (noun.kind,)):
-            raise Unnatural(f"{tree} does not suit {noun.word}")
+            raise UnnaturalError(f"{tree} does not suit {noun.word}")
         if tree in grammar.BINDERS:
             noun = self.new_noun(grammar.BINDERS[tree])
         if tree in RULES:
@@ -129,7 +109,7 @@ class Writer:
             return self.whole
         noun = self.whole if role == "head" else self.dice.pick(NOUNS[self.domain, role])
         if noun.word in self.named:
-            raise Unnatural("a noun twice")
+            raise UnnaturalError("a noun twice")
         self.named.add(noun.word)
         return noun
 
@@ -144,6 +124,7 @@ class Writer:
             "THIS": "these" if noun.plural else "this",
             "OF": grammar.DOMAINS[self.domain]["of"],
             "IS": BE_FORMS[noun.plural, self.past],
+            "IT_IS": BE_FORMS[False, self.past],
             "HAS": self.agree(("have", "has", "had"), noun),
             "DOES": self.agree(("do", "does", "did"), noun),
         }
@@ -170,7 +151,7 @@ class Writer:
     def word_by_kind(self, symbol: str, kinds: Sequence[str]) -> str:
         words = [word for kind in kinds for word in grammar.WORDS_BY_KIND[kind].get(symbol, "").split()]
         if not words:
-            raise Unnatural(f"no {symbol} for {kinds}")
+            raise UnnaturalError(f"no {symbol} for {kinds}")
         return self.dice.pick(words)
 
 
@@ -203,7 +184,7 @@ def punctuate(tree: Tree, dice: Dice) -> Tree:
 
 
 def repeats_itself(words: Sequence[str]) -> bool:
-    """Whether a word with a polarity comes back (`disappoints`, `disappointing`) or meets one of its own set."""
+    """Whether a polar word comes back (`disappoints`, `disappointing`) or meets one of its own set."""
     polar = [word for word in words if word in LEXICON and LEXICON[word].value]
     stems = {word[:4] for word in polar}
     clash = any(sum(word in clashing for word in words) > 1 for clashing in grammar.CLASHES)
@@ -211,13 +192,13 @@ def repeats_itself(words: Sequence[str]) -> bool:
 
 
 def mirror(tree: Tree) -> Tree:
-    """The same two clauses in the other order: `A , but B` as `B , but A`, `although A , B` as `although B , A`."""
+    """The same clauses in the other order, with the other sign: `B , but A` for `A , but B`."""
     match tree:
         case ((first, ","), (("but" | "yet") as link, second)):
             return (second, ","), (link, first)
         case (((link, first), ","), second) if link in CLAUSE_LINKS and words_of(second)[0] != "it":
             return ((link, second), ","), first
-    raise Unnatural("no two clauses to swap")
+    raise UnnaturalError("no two clauses to swap")
 
 
 def write_sentence(dice: Dice) -> Tree:
@@ -227,7 +208,7 @@ def write_sentence(dice: Dice) -> Tree:
     tree = writer.expand("SENTENCE", whole)
     words = words_of(tree)
     if len(words) >= MOST_WORDS or repeats_itself(words):
-        raise Unnatural("too long or repetitive")
+        raise UnnaturalError("too long or repetitive")
     return tree
 
 
@@ -244,8 +225,9 @@ class Corpus:
         label = meaning_of(tree).value + 2
         text = " ".join(words_of(tree)).lower()
         is_one_word = isinstance(tree, str)
-        if text in self.sentences or not self.wanted[label] or is_one_word and not self.one_word_reviews_wanted:
-            raise Unnatural("enough of these")
+        is_wanted = self.wanted[label] and (self.one_word_reviews_wanted or not is_one_word)
+        if text in self.sentences or not is_wanted:
+            raise UnnaturalError("enough of these")
         self.wanted[label] -= 1
         self.one_word_reviews_wanted -= is_one_word
         self.sentences[text] = spell(punctuate(tree, self.dice))
@@ -257,7 +239,7 @@ class Corpus:
                 self.add(tree)
                 if isinstance(tree, tuple) and self.dice.chance(MIRRORED_SHARE):
                     self.add(mirror(tree))
-            except Unnatural:
+            except UnnaturalError:
                 continue
 
 
@@ -265,22 +247,6 @@ def write_corpus(dice: Dice) -> list[Tree]:
     corpus = Corpus(dice, sum(SPLIT_SIZES.values()))
     corpus.fill()
     return dice.shuffled(list(corpus.sentences.values()))  # the last ones are all of the rarest label
-
-
-def split(trees: Sequence[Tree]) -> dict[str, list[Tree]]:
-    """Dev and test from the front, leaving to train what has rare words or no neighbour."""
-    seen = Counter(word for tree in trees for word in words_of(tree))
-    splits: dict[str, list[Tree]] = {name: [] for name in SPLIT_SIZES}
-    for tree in trees:
-        words = words_of(tree)
-        common = len(words) > 2 and all(seen[word] > LEAST_IN_TRAIN for word in words)
-        open_splits = [name for name in ("dev", "test") if len(splits[name]) < SPLIT_SIZES[name]]
-        if common and open_splits:
-            splits[open_splits[0]].append(tree)
-            seen.subtract(words)
-        else:
-            splits["train"].append(tree)
-    return splits
 
 
 def check_labels(lines: Iterable[str]) -> None:
@@ -299,26 +265,17 @@ def check_labels(lines: Iterable[str]) -> None:
 
 
 def render() -> dict[str, str]:
-    splits = split(write_corpus(Dice(SEED)))
+    room = {
+        (name, str(label)): round(share * size)
+        for name, size in SPLIT_SIZES.items()
+        for label, share in LABEL_SHARES.items()
+    }
+    trees = write_corpus(Dice(SEED))
+    splits = split(trees, words_of, lambda tree: str(meaning_of(tree).value + 2), room, LEAST_IN_TRAIN)
     lines = {name: [bracketed(tree) for tree in trees] for name, trees in splits.items()}
     check_labels(line for part in lines.values() for line in part)
     return {f"reviews.{name}.txt": "\n".join(part) + "\n" for name, part in lines.items()}
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--check", action="store_true", help="write nothing, exit 1 if a file would change")
-    options = parser.parse_args(arguments)
-    stale = 0
-    for name, text in render().items():
-        path = FOLDER / name
-        if not options.check:
-            path.write_text(text, encoding="utf-8", newline="\n")
-        elif not path.exists() or path.read_bytes() != text.encode():
-            print(f"{path} differs", file=sys.stderr)
-            stale = 1
-    return stale
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(write_or_check(__doc__, render))

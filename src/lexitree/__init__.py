@@ -1,0 +1,146 @@
+"""lexitree: trees in, and out comes every phrase with a label, a probability and a learned head word.
+
+    import lexitree
+
+    corpus = lexitree.load_corpus("mini-reviews")
+    result = lexitree.train(lexitree.Recipe(corpus="mini-reviews"), "runs/mini")
+    predictor = lexitree.load("runs/mini/model")
+    prediction = predictor.predict(corpus.test[0])
+    print("\\n".join(prediction.draw()))
+
+The names below are the library's front door; they are imported when first used, so `import lexitree` is quick.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from lexitree.version import __version__
+
+if TYPE_CHECKING:
+    from lexitree.batch import TreeBatch
+    from lexitree.corpora.corpus import Corpus
+    from lexitree.corpora.registry import load_corpus
+    from lexitree.errors import LexitreeError
+    from lexitree.evaluation.accuracy import Evaluation, evaluate
+    from lexitree.examples import Example, batch_examples, make_examples
+    from lexitree.lexicon.table import WordTable
+    from lexitree.lexicon.vectors import read_vectors
+    from lexitree.lexicon.vocabulary import Vocabulary
+    from lexitree.models.classifier import TreeClassifier
+    from lexitree.models.config import ModelConfig
+    from lexitree.models.pretrained import from_pretrained, push_to_hub, save_pretrained
+    from lexitree.predict import Prediction, Predictor, load
+    from lexitree.training.config import TrainingConfig
+    from lexitree.training.recipe import Recipe, read_recipe
+    from lexitree.training.run import train
+    from lexitree.training.seeds import train_seeds
+    from lexitree.trees.binarize import binarize, collapse_unary, expand_unary, to_binary, unbinarize
+    from lexitree.trees.brackets import read_trees, tree_from_brackets, tree_to_brackets
+    from lexitree.trees.draw import draw_tree
+    from lexitree.trees.exchange import tree_from_nltk, tree_to_nltk
+    from lexitree.trees.head_rules import head_words
+    from lexitree.trees.jsonl import read_json_lines, tree_from_json, tree_to_json
+    from lexitree.trees.tree import Tree
+
+_HOMES = {
+    "TreeBatch": "batch",
+    "Corpus": "corpora.corpus",
+    "load_corpus": "corpora.registry",
+    "LexitreeError": "errors",
+    "Evaluation": "evaluation.accuracy",
+    "evaluate": "evaluation.accuracy",
+    "Example": "examples",
+    "batch_examples": "examples",
+    "make_examples": "examples",
+    "WordTable": "lexicon.table",
+    "read_vectors": "lexicon.vectors",
+    "Vocabulary": "lexicon.vocabulary",
+    "TreeClassifier": "models.classifier",
+    "ModelConfig": "models.config",
+    "from_pretrained": "models.pretrained",
+    "push_to_hub": "models.pretrained",
+    "save_pretrained": "models.pretrained",
+    "Prediction": "predict",
+    "Predictor": "predict",
+    "load": "predict",
+    "TrainingConfig": "training.config",
+    "Recipe": "training.recipe",
+    "read_recipe": "training.recipe",
+    "train": "training.run",
+    "train_seeds": "training.seeds",
+    "binarize": "trees.binarize",
+    "collapse_unary": "trees.binarize",
+    "expand_unary": "trees.binarize",
+    "to_binary": "trees.binarize",
+    "unbinarize": "trees.binarize",
+    "read_trees": "trees.brackets",
+    "tree_from_brackets": "trees.brackets",
+    "tree_to_brackets": "trees.brackets",
+    "draw_tree": "trees.draw",
+    "tree_from_nltk": "trees.exchange",
+    "tree_to_nltk": "trees.exchange",
+    "head_words": "trees.head_rules",
+    "read_json_lines": "trees.jsonl",
+    "tree_from_json": "trees.jsonl",
+    "tree_to_json": "trees.jsonl",
+    "Tree": "trees.tree",
+}
+
+__all__ = [
+    "Corpus",
+    "Evaluation",
+    "Example",
+    "LexitreeError",
+    "ModelConfig",
+    "Prediction",
+    "Predictor",
+    "Recipe",
+    "TrainingConfig",
+    "Tree",
+    "TreeBatch",
+    "TreeClassifier",
+    "Vocabulary",
+    "WordTable",
+    "__version__",
+    "batch_examples",
+    "binarize",
+    "collapse_unary",
+    "draw_tree",
+    "evaluate",
+    "expand_unary",
+    "from_pretrained",
+    "head_words",
+    "load",
+    "load_corpus",
+    "make_examples",
+    "push_to_hub",
+    "read_json_lines",
+    "read_recipe",
+    "read_trees",
+    "read_vectors",
+    "save_pretrained",
+    "to_binary",
+    "train",
+    "train_seeds",
+    "tree_from_brackets",
+    "tree_from_json",
+    "tree_from_nltk",
+    "tree_to_brackets",
+    "tree_to_json",
+    "tree_to_nltk",
+    "unbinarize",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'lexitree' has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"lexitree.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

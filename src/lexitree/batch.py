@@ -54,30 +54,30 @@ class TreeBatch:
     is_binary: bool
     """Whether every inner node has two children."""
 
-    word_index: Int[Tensor, "leaves"]
+    word_index: Int[Tensor, " leaves"]
     """The row of the lexicon for each leaf."""
-    label_index: Int[Tensor, "nodes"]
+    label_index: Int[Tensor, " nodes"]
     """The gold label of each node, -1 where there is none."""
-    children_index: Int[Tensor, "edges"]
+    children_index: Int[Tensor, " edges"]
     """Children, grouped by inner node, from left to right."""
-    children_offset: Int[Tensor, "inner_plus_1"]
+    children_offset: Int[Tensor, " inner_plus_1"]
     """Where each inner node's children start in `children_index`."""
-    root_index: Int[Tensor, "trees"]
+    root_index: Int[Tensor, " trees"]
     """The root of each tree."""
-    span_start: Int[Tensor, "nodes"]
+    span_start: Int[Tensor, " nodes"]
     """The first leaf below each node ..."""
-    span_end: Int[Tensor, "nodes"]
+    span_end: Int[Tensor, " nodes"]
     """... and the one after the last."""
-    down_order: Int[Tensor, "nodes"]
+    down_order: Int[Tensor, " nodes"]
     """The node at each place of the down order."""
-    up_to_down: Int[Tensor, "nodes"]
+    up_to_down: Int[Tensor, " nodes"]
     """The place in the down order of each node."""
-    down_parent_index: Int[Tensor, "edges"]
+    down_parent_index: Int[Tensor, " edges"]
     """The place of the parent, for each place of the down order after the roots."""
-    preorder_index: Int[Tensor, "nodes"]
+    preorder_index: Int[Tensor, " nodes"]
     """The node of each (tree, node of the tree), trees one after the other."""
 
-    buffer: Int[Tensor, "numbers"]
+    buffer: Int[Tensor, " numbers"]
     """What all of the tensors above are views of."""
 
     @classmethod
@@ -112,8 +112,8 @@ class TreeBatch:
         starts = _concatenate([tree.starts for tree in trees]) + word_shift
         ends = _concatenate([tree.ends for tree in trees]) + word_shift
         labels = np.full(len(arity), NO_INDEX) if label_index is None else _concatenate(label_index)
-        words = np.arange(num_words.sum()) if word_index is None else _concatenate(word_index)
-        arrays = {
+        words = np.arange(len(arity) - len(inner_arity)) if word_index is None else _concatenate(word_index)
+        arrays: dict[str, IndexArray] = {
             "word_index": words,
             "label_index": labels[up_order],
             "children_index": up[by_parent],
@@ -173,7 +173,7 @@ class TreeBatch:
 
     def split(self, values: Tensor) -> list[Tensor]:
         """Values by node, `[nodes, ...]` in up order, as one tensor a tree in its own pre-order."""
-        return list(values.index_select(0, self.preorder_index).split(self.tree_sizes))
+        return list(torch.split(values.index_select(0, self.preorder_index), list(self.tree_sizes)))
 
     def levels(self) -> list[tuple[int, int]]:
         """(first node, node after the last) of each level above the leaves, from the bottom."""
@@ -202,7 +202,7 @@ _TENSORS = (
 
 
 def _views(buffer: Tensor, sizes: dict[str, int]) -> dict[str, Tensor]:
-    return dict(zip(sizes, buffer.split(list(sizes.values())), strict=True))
+    return dict(zip(sizes, torch.split(buffer, list(sizes.values())), strict=True))
 
 
 def _concatenate(arrays: Sequence[npt.NDArray[np.integer]]) -> IndexArray:

@@ -23,7 +23,7 @@ STANDARD_STREAM = "-"
 
 
 @contextmanager
-def open_binary(path: str | Path) -> Generator[BinaryIO]:
+def open_binary(path: str | Path) -> Generator[BinaryIO, None, None]:
     """Open a file for reading bytes; `-` is standard input, `.gz` is unpacked on the fly."""
     if str(path) == STANDARD_STREAM:
         yield sys.stdin.buffer
@@ -119,7 +119,7 @@ def display_name(path: str | Path) -> str:
 
 
 @contextmanager
-def atomic_write(path: str | Path, mode: str = "w") -> Generator[IO[str]]:
+def atomic_write(path: str | Path, mode: str = "w") -> Generator[IO[str], None, None]:
     """Write text to a file that appears under its name only when complete and on disk."""
     with atomic_path(path) as temporary, open(temporary, mode, encoding="utf-8", newline="\n") as stream:
         yield stream
@@ -129,7 +129,7 @@ def atomic_write(path: str | Path, mode: str = "w") -> Generator[IO[str]]:
 
 
 @contextmanager
-def atomic_path(path: str | Path) -> Generator[Path]:
+def atomic_path(path: str | Path) -> Generator[Path, None, None]:
     """Give a temporary name beside `path`; moved to `path` on success, removed on failure.
 
     The old file stays as it was until the new one is whole: a full disk or a kill damages nothing.

@@ -123,10 +123,6 @@ class _Download:
         self.part = self.target.with_name(self.target.name + ".part")
 
     def run(self) -> None:
-        try:
-            self.target.parent.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise self._failure(f"{self.target.parent} cannot be made ({error.strerror or error})") from error
         old_bytes = _num_bytes(self.part)
         self._complete()
         if not self._verified() and old_bytes:
@@ -173,7 +169,7 @@ class _Download:
         except (OSError, HTTPException) as error:
             host = urlsplit(self.file.url).hostname
             reason = getattr(error, "reason", None) or error
-            raise self._failure(f"no connection to {host} ({reason}); is there a network?") from error
+            raise self._failure(f"no connection to {host} ({reason}), perhaps there is no network") from error
         with response:
             resumes = response.status == PARTIAL_CONTENT and _range_start(response) == start
             if response.status == PARTIAL_CONTENT and not resumes:
@@ -212,6 +208,8 @@ class _Download:
 
     def _open_part(self, mode: str) -> IO[bytes]:
         try:
+            # Only now, so that a try without a network leaves no empty folder.
+            self.part.parent.mkdir(parents=True, exist_ok=True)
             # Without a buffer: a chunk that did not fit on the disk must fail when written, not when closed.
             return cast(IO[bytes], open(self.part, mode, buffering=0))
         except OSError as error:

@@ -57,6 +57,8 @@ class Package:
             yield from file.local_files
 
 
+# The checksums of what is downloaded are those that several public projects publish for it; those
+# of the members of an archive serve to recognize files that are there already.
 SST = Package(
     name="sst",
     what="Stanford Sentiment Treebank",

@@ -85,7 +85,9 @@ class Evaluation:
         return {"root": self.root.as_dict(), "phrase": self.phrase.as_dict() if self.phrase else None}
 
 
-def evaluate(model: TreeClassifier, examples: Sequence[Example], *, supervision: str | None = None) -> Evaluation:
+def evaluate(
+    model: TreeClassifier, examples: Sequence[Example], *, supervision: str | None = None
+) -> Evaluation:
     """Score a model on prepared trees; with root supervision only the sentences count."""
     nodes: AskedNodes = "root" if (supervision or model.config.supervision) == "root" else "all"
     root_pairs: list[tuple[int, int]] = []

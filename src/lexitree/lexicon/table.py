@@ -54,5 +54,5 @@ class WordTable(nn.Module):
         """The row of each word, by the look-up rule of the vocabulary."""
         return self.vocabulary.indices(words)
 
-    def forward(self, word_index: Int[Tensor, "leaves"]) -> Float[Tensor, "leaves word"]:
+    def forward(self, word_index: Int[Tensor, " leaves"]) -> Float[Tensor, "leaves word"]:
         return nn.functional.embedding(word_index, self.vectors, sparse=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import sys
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -118,12 +119,11 @@ def _decode_block(
     block: npt.NDArray[Any], first_row: int, name: str, rows: RowCollector
 ) -> Iterator[str | None]:
     """The words of a block; None for one that does not decode."""
-    try:
-        words: list[str | bytes] = block.tolist()
-    except ValueError as error:
-        raise VectorsError(
-            Place(name), f"holds characters that are none ({error})", remedy=DAMAGED_REMEDY
-        ) from error
+    if block.dtype.kind == "U":
+        codes = block.view(np.dtype(np.uint32).newbyteorder(block.dtype.byteorder))
+        if codes.max(initial=0) > sys.maxunicode:
+            raise VectorsError(Place(name), "holds characters that do not exist", remedy=DAMAGED_REMEDY)
+    words: list[str | bytes] = block.tolist()
     for row, word in enumerate(words, first_row + 1):
         try:
             yield word if isinstance(word, str) else word.decode()
@@ -174,7 +174,7 @@ def _wrong_size(name: str, layout: ArrayLayout) -> VectorsError:
 def write_vectors_npz(path: str | Path, vectors: WordVectors, *, float16: bool = False) -> None:
     """Write vectors as a compressed .npz that `read_vectors` reads back, whole or not at all.
 
-    With `float16` the file is half as large; the numbers keep three digits, which is all that GloVe's have.
+    With `float16` the file is half as large and the numbers keep three digits.
     """
     name = str(path)
     if any(word.endswith("\0") for word in vectors.words):

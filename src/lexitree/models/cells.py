@@ -54,7 +54,9 @@ class BottomUpLSTM(nn.Module):
 
     def __init__(self, word_size: int, hidden: int, *, lexical: bool, bias_init: BiasInit) -> None:
         super().__init__()
-        self.weight_x = glorot_matrix((4 if lexical else 3) * hidden, word_size, rows=hidden, columns=word_size)
+        self.weight_x = glorot_matrix(
+            (4 if lexical else 3) * hidden, word_size, rows=hidden, columns=word_size
+        )
         self.weight_h = glorot_matrix(5 * hidden, 2 * hidden, rows=hidden, columns=hidden)
         self.weight_c = glorot_matrix(3 * hidden, 2 * hidden, rows=hidden, columns=hidden)
         self.peephole = glorot_matrix(hidden, hidden, rows=hidden, columns=hidden)

@@ -39,11 +39,13 @@ class TreeClassifier(nn.Module):
         return self.lexicon.vectors.device
 
     def forward(
-        self, batch: TreeBatch, nodes: Int[Tensor, "asked"] | None = None
+        self, batch: TreeBatch, nodes: Int[Tensor, " asked"] | None = None
     ) -> Float[Tensor, "asked labels"]:
         """The label scores of the given nodes, or of all nodes in the batch's up order."""
         if not batch.is_binary:
-            raise TreeError("the model reads binary trees", remedy="Prepare them with make_example or to_binary.")
+            raise TreeError(
+                "the model reads binary trees", remedy="Prepare them with make_example or to_binary."
+            )
         words = nn.functional.dropout(self.lexicon(batch.word_index), self.config.dropout, self.training)
         if nodes is None:
             nodes = torch.arange(batch.num_nodes, device=batch.device)

@@ -13,6 +13,7 @@ from lexitree.ops.weights import HeadMethod
 from lexitree.trees.binarize import Direction
 
 DEFAULT_MODEL = "bicontree"
+DEFAULT_WORD_SIZE = 300
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,7 +26,7 @@ class ModelConfig:
     """The labels it tells apart, in the order of its scores."""
     label_names: Mapping[str, str] = field(default_factory=dict[str, str])
     """How labels are shown to people, where that differs."""
-    word_size: int = 300
+    word_size: int = DEFAULT_WORD_SIZE
     """The size of the word vectors."""
     hidden: int = 150
     """The size of the states h and c, in each direction."""
@@ -66,7 +67,11 @@ class ModelConfig:
         return self.label_names.get(label, label)
 
     def as_dict(self) -> dict[str, Any]:
-        return {**dataclasses.asdict(self), "labels": list(self.labels), "label_names": dict(self.label_names)}
+        return {
+            **dataclasses.asdict(self),
+            "labels": list(self.labels),
+            "label_names": dict(self.label_names),
+        }
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> ModelConfig:

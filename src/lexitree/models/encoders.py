@@ -29,17 +29,22 @@ class Encoder(nn.Module):
     """One line on what it does."""
     num_states: ClassVar[int]
     """How many states of size `hidden` make up the features of a node."""
-    heads: HeadComposer | None = None
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
         self.num_features = self.num_states * config.hidden
+        self.heads: HeadComposer | None = None
+
+    def compose_heads(self, word_vectors: Tensor, batch: TreeBatch, backend: Backend) -> Tensor:
+        """The head vector of every node, for the models that have heads."""
+        assert self.heads is not None, f"{self.title} has no heads"
+        return self.heads(word_vectors, batch, backend)
 
     def forward(
         self,
         word_vectors: Float[Tensor, "leaves word"],
         batch: TreeBatch,
-        nodes: Int[Tensor, "asked"],
+        nodes: Int[Tensor, " asked"],
         backend: Backend,
     ) -> Float[Tensor, "asked features"]:
         """The features of the given nodes (positions in the batch's up order)."""
@@ -93,7 +98,7 @@ class ConTreeLex(Encoder):
         self.bottom_up = _bottom_up(config, lexical=True)
 
     def forward(self, word_vectors: Tensor, batch: TreeBatch, nodes: Tensor, backend: Backend) -> Tensor:
-        x = self.heads(word_vectors, batch, backend)
+        x = self.compose_heads(word_vectors, batch, backend)
         return self.bottom_up(x, batch, backend).index_select(0, nodes)
 
 
@@ -108,7 +113,7 @@ class TopDownConTree(Encoder):
         self.top_down = _top_down(config)
 
     def forward(self, word_vectors: Tensor, batch: TreeBatch, nodes: Tensor, backend: Backend) -> Tensor:
-        x = self.heads(word_vectors, batch, backend)
+        x = self.compose_heads(word_vectors, batch, backend)
         return torch.cat(_top_down_features(self.top_down(x, batch, backend), batch, nodes), 1)
 
 
@@ -124,7 +129,7 @@ class BiConTree(Encoder):
         self.top_down = _top_down(config)
 
     def forward(self, word_vectors: Tensor, batch: TreeBatch, nodes: Tensor, backend: Backend) -> Tensor:
-        x = self.heads(word_vectors, batch, backend)
+        x = self.compose_heads(word_vectors, batch, backend)
         up = self.bottom_up(x, batch, backend).index_select(0, nodes)
         return torch.cat([up, *_top_down_features(self.top_down(x, batch, backend), batch, nodes)], 1)
 

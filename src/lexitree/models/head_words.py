@@ -15,9 +15,9 @@ from lexitree.ops.weights import HeadMethod, HeadWeights
 class HeadWords(NamedTuple):
     """The head word of every node, in the batch's up order."""
 
-    leaf: Int[Tensor, "nodes"]
+    leaf: Int[Tensor, " nodes"]
     """The leaf that is the head."""
-    weight: Float[Tensor, "nodes"]
+    weight: Float[Tensor, " nodes"]
     """Its share of the node's head vector, from 0 to 1: the head vector is a weighted mean of the words' vectors."""
 
 

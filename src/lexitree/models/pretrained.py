@@ -68,7 +68,9 @@ def _write_files(model: TreeClassifier, folder: Path, training: dict[str, Any]) 
         "model": model.config.as_dict(),
         "training": training,
     }
-    (folder / CONFIG_FILE).write_text(json.dumps(config, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    (folder / CONFIG_FILE).write_text(
+        json.dumps(config, indent=2, ensure_ascii=False) + "\n", encoding="utf-8"
+    )
     (folder / VOCABULARY_FILE).write_text(model.lexicon.vocabulary.to_json(), encoding="utf-8")
     (folder / CARD_FILE).write_text(
         model_card(model.config, training, model.num_parameters()), encoding="utf-8"
@@ -95,7 +97,11 @@ def _swap_in(temporary: Path, folder: Path) -> None:
 
 
 def from_pretrained(
-    name: str | Path, *, device: str | torch.device = "cpu", backend: str = "auto", revision: str | None = None
+    name: str | Path,
+    *,
+    device: str | torch.device = "cpu",
+    backend: str = "auto",
+    revision: str | None = None,
 ) -> TreeClassifier:
     """Read a model from a directory or, as `owner/name`, from the Hugging Face hub."""
     folder = locate_model(name, revision=revision)
@@ -183,7 +189,9 @@ def _download_from_hub(name: str, revision: str | None) -> Path:
         raise MissingExtraError("huggingface_hub", "hub", f"Loading '{name}' from the hub") from error
     try:
         return Path(snapshot_download(name, revision=revision, allow_patterns=list(FILES)))
-    except Exception as error:  # the hub's client raises many kinds, all of them about the network or the name
+    except (
+        Exception
+    ) as error:  # the hub's client raises many kinds, all of them about the network or the name
         raise ModelFileError(
             name,
             f"is neither a directory here nor could be loaded from the hub ({type(error).__name__})",
@@ -191,7 +199,9 @@ def _download_from_hub(name: str, revision: str | None) -> Path:
         ) from error
 
 
-def push_to_hub(model: TreeClassifier, name: str, *, private: bool = False, revision: str | None = None) -> str:
+def push_to_hub(
+    model: TreeClassifier, name: str, *, private: bool = False, revision: str | None = None
+) -> str:
     """Upload a model to the Hugging Face hub as `owner/name`; its address."""
     try:
         from huggingface_hub import HfApi

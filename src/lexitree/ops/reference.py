@@ -6,6 +6,8 @@ symbols keep their names: superscripts L and R are the left and the right child,
 
 from __future__ import annotations
 
+from typing import cast
+
 import torch
 from jaxtyping import Float
 from torch import Tensor, tanh
@@ -92,14 +94,16 @@ def reference_run_top_down(
 ) -> Float[Tensor, "nodes hidden"]:
     """The state h of every node, computed from its parent's; the paths from the root are sequence LSTMs."""
     states: dict[int, State] = {}
-    for root in batch.root_index.tolist():
+    for root in _numbers(batch.root_index):
         states[root] = _root_state(x[root], weights)
     inner = list(enumerate(_children(batch), start=batch.num_leaves))
     # Parents stand after their children in the up order, so walking backwards meets every parent first.
     for parent, children in reversed(inner):
         for side, child in enumerate(children):
             states[child] = _child_state(x[child], states[parent], side, weights)
-    return _stack([states[node][0] for node in range(batch.num_nodes)], like=weights.bias, width=weights.hidden)
+    return _stack(
+        [states[node][0] for node in range(batch.num_nodes)], like=weights.bias, width=weights.hidden
+    )
 
 
 def _root_state(x_t: Tensor, weights: TopDownWeights) -> State:
@@ -128,7 +132,7 @@ def reference_run_sequences(
     x: Float[Tensor, "leaves word"], weights: SequenceWeights, schedule: SequenceSchedule
 ) -> Float[Tensor, "spans hidden"]:
     """The last state of a peephole LSTM over each span."""
-    leaf_index = schedule.leaf_index.tolist()
+    leaf_index = _numbers(schedule.leaf_index)
     zero = weights.bias.new_zeros(weights.hidden)
     states: list[State] = []
     first_place = 0
@@ -138,8 +142,9 @@ def reference_run_sequences(
             before = states[previous + row] if step else (zero, zero)
             states.append(_sequence_state(x[leaf_index[first_place + row]], before, weights))
         first_place += step_size
-    last = schedule.last_index.tolist()
-    return _stack([states[place][0] for place in last], like=weights.bias, width=weights.hidden)
+    return _stack(
+        [states[place][0] for place in _numbers(schedule.last_index)], like=weights.bias, width=weights.hidden
+    )
 
 
 def _sequence_state(x_t: Tensor, before: State, weights: SequenceWeights) -> State:
@@ -158,8 +163,12 @@ def _sequence_state(x_t: Tensor, before: State, weights: SequenceWeights) -> Sta
 
 def _children(batch: TreeBatch) -> list[tuple[int, int]]:
     """(left, right) of every inner node, in up order."""
-    pairs = batch.children_index.view(-1, 2).tolist()
-    return [(left, right) for left, right in pairs]
+    left, right = batch.children_index.view(-1, 2).unbind(1)
+    return list(zip(_numbers(left), _numbers(right), strict=True))
+
+
+def _numbers(index: Tensor) -> list[int]:
+    return cast(list[int], index.tolist())
 
 
 def _stack(rows: list[Tensor], *, like: Tensor, width: int | None = None) -> Tensor:

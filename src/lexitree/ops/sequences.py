@@ -24,14 +24,14 @@ class SequenceSchedule:
 
     step_sizes: tuple[int, ...]
     """How many spans are longer than each step."""
-    leaf_index: Int[Tensor, "places"]
+    leaf_index: Int[Tensor, " places"]
     """The leaf read at each place."""
-    last_index: Int[Tensor, "spans"]
+    last_index: Int[Tensor, " spans"]
     """The place where each span ends, in the order the spans were given."""
 
     @classmethod
     def from_spans(
-        cls, start: Int[Tensor, "spans"], end: Int[Tensor, "spans"], *, backwards: bool = False
+        cls, start: Int[Tensor, " spans"], end: Int[Tensor, " spans"], *, backwards: bool = False
     ) -> SequenceSchedule:
         starts, ends = start.cpu().numpy(), end.cpu().numpy()
         lengths = ends - starts
@@ -42,7 +42,7 @@ class SequenceSchedule:
         step_sizes = len(lengths) - np.searchsorted(np.sort(lengths), np.arange(num_steps), side="right")
         first_places = np.cumsum(step_sizes) - step_sizes
         step = np.repeat(np.arange(num_steps), step_sizes)
-        row = np.arange(step_sizes.sum()) - np.repeat(first_places, step_sizes)
+        row = np.arange(len(step)) - np.repeat(first_places, step_sizes)
         leaf = (ends[order][row] - 1 - step) if backwards else (starts[order][row] + step)
         last = np.empty_like(lengths)
         last[order] = first_places[lengths_in_order - 1] + np.arange(len(lengths))

@@ -8,7 +8,7 @@ from torch import Tensor
 
 
 def span_means(
-    leaves: Float[Tensor, "leaves hidden"], start: Int[Tensor, "nodes"], end: Int[Tensor, "nodes"]
+    leaves: Float[Tensor, "leaves hidden"], start: Int[Tensor, " nodes"], end: Int[Tensor, " nodes"]
 ) -> Float[Tensor, "nodes hidden"]:
     """The mean of `leaves[start:end]` for every node.
 

@@ -20,7 +20,7 @@ class HeadWeights(NamedTuple):
 
     gate: Float[Tensor, "word two_words"]
     """[W_zx^L W_zx^R]"""
-    bias: Float[Tensor, "word"]
+    bias: Float[Tensor, " word"]
     """b_z"""
 
 
@@ -35,7 +35,7 @@ class BottomUpWeights(NamedTuple):
     """W_c*^L beside W_c*^R, for f_L, f_R, i"""
     peephole: Float[Tensor, "hidden hidden"]
     """W_co, which sees the new cell"""
-    bias: Float[Tensor, "5*hidden"]
+    bias: Float[Tensor, " 5*hidden"]
     """b_fl b_fr b_i b_g b_o"""
 
     @property
@@ -76,7 +76,7 @@ class SequenceWeights(NamedTuple):
     """for f and i"""
     peephole: Float[Tensor, "hidden hidden"]
     """W_co, which sees the new cell"""
-    bias: Float[Tensor, "4*hidden"]
+    bias: Float[Tensor, " 4*hidden"]
 
     @property
     def hidden(self) -> int:

@@ -67,7 +67,9 @@ class LazyAdam:
         else:
             vectors.mul_(1 - decay)
         moment = moments.index_select(0, rows).lerp_(values, 1 - config.beta1)
-        square = squares.index_select(0, rows).mul_(config.beta2).addcmul_(values, values, value=1 - config.beta2)
+        square = (
+            squares.index_select(0, rows).mul_(config.beta2).addcmul_(values, values, value=1 - config.beta2)
+        )
         moments.index_copy_(0, rows, moment)
         squares.index_copy_(0, rows, square)
         step_size = config.learning_rate / (1 - config.beta1**self.num_steps)

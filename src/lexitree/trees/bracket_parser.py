@@ -28,6 +28,11 @@ _TOKEN = re.compile(
     rf"|(?P<open>\({SPACE}*+(?:{TEXT}++)?+)|(?P<close>\))|(?P<text>{TEXT}++)"
 )
 
+_ONLY_OPENINGS = re.compile(rf"(?:{SPACE}*+\({SPACE}*+(?:{TEXT}++)?+)++{SPACE}*+")
+
+RARE_MISTAKE = 10
+"""With fewer complete lines to one that only opens brackets, `(S`, trees must go over lines."""
+
 
 def find_bracket_layout(lines: list[str]) -> BracketLayout:
     """How trees are laid out, judged by the first lines of a file.
@@ -35,12 +40,18 @@ def find_bracket_layout(lines: list[str]) -> BracketLayout:
     Knowing this, a missing bracket is found where its tree should have ended, and the next tree is read.
     """
     filled = [line for line in lines if line.strip()]
-    balanced = sum(1 for line in filled if "(" in line and line.count("(") == line.count(")"))
-    if balanced and 2 * balanced >= len(filled):
-        return "line"
     flush = [line.startswith("(") for line in filled]
+    num_whole = sum(starts and _is_balanced(line) for line, starts in zip(filled, flush, strict=True))
+    num_openings = sum(1 for line in filled if _ONLY_OPENINGS.fullmatch(line))
+    if num_whole and 2 * num_whole >= len(filled) and num_whole >= RARE_MISTAKE * num_openings:
+        return "line"
     num_indented = sum(line[0] in " \t" for line in filled)
-    return "indented" if num_indented >= sum(flush) and _trees_start_flush(filled, flush) else "free"
+    starts_flush = num_indented >= max(1, sum(flush)) and _trees_start_flush(filled, flush)
+    return "indented" if starts_flush else "free"
+
+
+def _is_balanced(line: str) -> bool:
+    return line.count("(") == line.count(")")
 
 
 def _trees_start_flush(lines: list[str], flush: list[bool]) -> bool:

@@ -23,7 +23,8 @@ from lexitree.trees.tree import Tree
 OnError = Literal["raise", "skip"]
 
 LINES_LOOKED_AT = 64
-"""How many lines decide whether a file has one tree a line."""
+CHARACTERS_LOOKED_AT = 1 << 20
+"""How many lines, and how much of long ones, decide whether a file has one tree a line."""
 
 MAX_LISTED_ERRORS = 1_000
 """How many skipped errors are kept; all are counted."""
@@ -88,7 +89,7 @@ def read_bracket_lines(
     """Yield the trees of numbered lines; see `read_trees`."""
     report = report if report is not None else ReadReport()
     stream = iter(lines)
-    first_lines = list(itertools.islice(stream, LINES_LOOKED_AT))
+    first_lines = _take_first(stream)
     parser = BracketParser(
         name, layout=find_bracket_layout([line for _, line in first_lines]), max_nodes=max_nodes
     )
@@ -103,6 +104,17 @@ def read_bracket_lines(
         parser.finish()
     except BracketError as error:
         report.note(error, on_error)
+
+
+def _take_first(lines: Iterator[tuple[int, str]]) -> list[tuple[int, str]]:
+    taken: list[tuple[int, str]] = []
+    num_characters = 0
+    for number, line in itertools.islice(lines, LINES_LOOKED_AT):
+        taken.append((number, line))
+        num_characters += len(line)
+        if num_characters > CHARACTERS_LOOKED_AT:
+            break
+    return taken
 
 
 def tree_from_brackets(text: str, name: str = "<brackets>") -> Tree:

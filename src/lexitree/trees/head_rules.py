@@ -1,10 +1,10 @@
 """A tree with Penn labels in, the head child and the head word of every phrase out, by Collins' rules.
 
 The table is that of Michael Collins, Head-Driven Statistical Models for Natural Language Parsing (1999),
-appendix A. What it leaves open, because he took punctuation out and never met such labels, is settled here: no
-punctuation or trace is a head by default where there is something else; ROOT, TOP and S1 follow the rule of S,
-for which they stand once a unary chain is collapsed; NML follows that of NP; under a label that has no rule the
-first part is the head.
+appendix A. What it leaves open, because he took punctuation out and never met such labels, is settled here:
+no punctuation or trace is a head by default where there is something else; ROOT, TOP and S1 follow the rule
+of S, for which they stand once a unary chain is collapsed; NML follows that of NP; under a label that has no
+rule the first part is the head.
 """
 
 from __future__ import annotations
@@ -98,8 +98,8 @@ _UNKNOWN = _make_rule(default="left")
 def head_children(tree: Tree) -> IntArray:
     """For every node the place of its head child, counted from 0; 0 for leaves.
 
-    Binarization changes no head: a phrase with nodes @X inside is read as the whole X, and those nodes lead to
-    its head. Inside of those that do not hold it, the rule of X decides; in a collapsed `S+VP`, that of VP.
+    Binarization changes no head: a phrase with nodes @X inside is read as the whole X, and those nodes lead
+    to its head. In those that do not hold it, the rule of X decides; in a collapsed `S+VP`, that of VP.
     """
     children = tree.child_lists
     categories = [_child_category(label) for label in tree.labels]

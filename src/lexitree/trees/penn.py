@@ -12,8 +12,8 @@ from lexitree.trees.tree import CHAIN_JOINT, Tree
 TRACE_LABEL = "-NONE-"
 """The label of a leaf that stands for something moved or left out, not for a word."""
 
-# A label that starts with a dash, such as -LRB-, is no category with tags.
-_TAGS = re.compile(r"(?<=[^@])[-=].*")
+# What starts with a dash, such as -LRB-, is no category with tags.
+_CATEGORY_AND_TAGS = re.compile(r"(@?[^-=@][^-=]*)[-=].*", re.DOTALL)
 
 
 def strip_traces(tree: Tree) -> Tree | None:
@@ -39,6 +39,6 @@ def strip_function_tags(tree: Tree) -> Tree:
 
 @lru_cache(maxsize=4096)
 def _without_tags(label: str) -> str:
-    return CHAIN_JOINT.join(
-        part if part.startswith("-") else _TAGS.sub("", part) for part in label.split(CHAIN_JOINT)
-    )
+    parts = label.split(CHAIN_JOINT)
+    matches = map(_CATEGORY_AND_TAGS.fullmatch, parts)
+    return CHAIN_JOINT.join(match[1] if match else part for part, match in zip(parts, matches, strict=True))

@@ -9,7 +9,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from lexitree.batch import TreeBatch
-from lexitree.ops.levelwise.gradients import sigmoid_gradient, tanh_gradient
+from lexitree.ops.levelwise.gates import apply, sigmoid_gradient, tanh_gradient
 from lexitree.ops.weights import BottomUpWeights
 
 
@@ -22,8 +22,8 @@ def levelwise_run_bottom_up(
     leaf_weight = weights.x[hidden:] if weights.is_lexical else weights.x
     leaf_input = x[:num_leaves] @ leaf_weight.t()
     inner_input = x[num_leaves:] @ weights.x.t() if weights.is_lexical else None
-    return _BottomUp.apply(
-        leaf_input, inner_input, weights.h, weights.c, weights.peephole, weights.bias, batch
+    return apply(
+        _BottomUp, leaf_input, inner_input, weights.h, weights.c, weights.peephole, weights.bias, batch
     )
 
 
@@ -59,7 +59,7 @@ class _BottomUp(torch.autograd.Function):
                 pre[:, :hidden] += inner_input[level, :hidden]
                 pre[:, hidden:] += inner_input[level]
             pre[:, : 3 * hidden].addmm_(children_c[level], weight_c.t()).sigmoid_()
-            forget, i, g, o = pre.split([2 * hidden, hidden, hidden, hidden], 1)
+            forget, i, g, o = _split_gates(pre, hidden)
             kept = (forget * children_c[level]).view(-1, 2, hidden)
             torch.sum(kept, 1, out=c[start:end]).addcmul_(i, g.tanh_())
             o.addmm_(c[start:end], peephole.t()).sigmoid_()
@@ -73,9 +73,7 @@ class _BottomUp(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> Any:
-        weight_h, weight_c, peephole, leaf_gates, gates, children_h, children_c, c, tanh_c = (
-            ctx.saved_tensors
-        )
+        weight_h, weight_c, peephole, leaf_gates, gates, children_h, children_c, c, tanh_c = ctx.saved_tensors
         batch: TreeBatch = ctx.batch
         hidden, num_leaves = peephole.shape[0], batch.num_leaves
         dh = gradients[0].clone()
@@ -84,8 +82,8 @@ class _BottomUp(torch.autograd.Function):
         for start, end in reversed(batch.levels()):
             level = slice(start - num_leaves, end - num_leaves)
             index = batch.children_index[2 * level.start : 2 * level.stop]
-            forget, i, g, o = gates[level].split([2 * hidden, hidden, hidden, hidden], 1)
-            dforget, di, dg, do = dgates[level].split([2 * hidden, hidden, hidden, hidden], 1)
+            forget, i, g, o = _split_gates(gates[level], hidden)
+            dforget, di, dg, do = _split_gates(dgates[level], hidden)
             do.copy_(sigmoid_gradient(dh[start:end] * tanh_c[start:end], o))
             dc = tanh_gradient(dh[start:end] * o, tanh_c[start:end])
             dc += dc_from_parent[start:end]
@@ -116,6 +114,13 @@ class _BottomUp(torch.autograd.Function):
             dbias,
             None,
         )
+
+
+def _split_gates(gates: Tensor, hidden: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Views of the columns: both forget gates as one, i, g, o."""
+    forget = gates[:, : 2 * hidden]
+    i, g, o = gates[:, 2 * hidden :].chunk(3, 1)
+    return forget, i, g, o
 
 
 def _run_leaves(gates: Tensor, h: Tensor, c: Tensor, tanh_c: Tensor) -> None:

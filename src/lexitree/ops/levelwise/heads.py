@@ -9,7 +9,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from lexitree.batch import TreeBatch
-from lexitree.ops.levelwise.gradients import sigmoid_gradient
+from lexitree.ops.levelwise.gates import apply, sigmoid_gradient
 from lexitree.ops.weights import HeadMethod, HeadWeights
 
 
@@ -25,8 +25,8 @@ def levelwise_compose_heads(
     if method == "R":
         return word_vectors.index_select(0, batch.span_end - 1)
     if method == "A" or weights is None:
-        return _MeanHeads.apply(word_vectors, batch)
-    return _GatedHeads.apply(word_vectors, weights.gate, weights.bias, batch)
+        return apply(_MeanHeads, word_vectors, batch)
+    return apply(_GatedHeads, word_vectors, weights.gate, weights.bias, batch)
 
 
 class _GatedHeads(torch.autograd.Function):

@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from lexitree.ops.levelwise.gradients import sigmoid_gradient, tanh_gradient
+from lexitree.ops.levelwise.gates import apply, sigmoid_gradient, tanh_gradient
 from lexitree.ops.sequences import SequenceSchedule
 from lexitree.ops.weights import SequenceWeights
 
@@ -20,7 +20,7 @@ def levelwise_run_sequences(
     """The last state of a peephole LSTM over each span."""
     # Spans overlap: project every word once, then deal the rows out.
     inputs = torch.addmm(weights.bias, x, weights.x.t()).index_select(0, schedule.leaf_index)
-    h = _Sequences.apply(inputs, weights.h, weights.c, weights.peephole, schedule.step_sizes)
+    h = apply(_Sequences, inputs, weights.h, weights.c, weights.peephole, schedule.step_sizes)
     return h.index_select(0, schedule.last_index)
 
 
@@ -70,13 +70,17 @@ class _Sequences(torch.autograd.Function):
             dc = _step_backward(dh[rows], dc_later[rows], gates[rows], tanh_c[rows], peephole, dgates[rows])
             dgates[rows, :hidden] = sigmoid_gradient(dc * c[previous], gates[rows, :hidden])
             dh[previous].addmm_(dgates[rows], weight_h)
-            torch.addmm(dc * gates[rows, :hidden], dgates[rows, : 2 * hidden], weight_c, out=dc_later[previous])
+            torch.addmm(
+                dc * gates[rows, :hidden], dgates[rows, : 2 * hidden], weight_c, out=dc_later[previous]
+            )
             parent_rows.append(torch.arange(before, before + end - start, device=h.device))
         first = slice(0, step_sizes[0] if step_sizes else 0)
         _step_backward(dh[first], dc_later[first], gates[first], tanh_c[first], peephole, dgates[first])
         dgates[first, :hidden] = 0
         later = dgates[first.stop :]
-        parents = torch.cat(parent_rows[::-1]) if parent_rows else torch.zeros(0, dtype=torch.long, device=h.device)
+        parents = (
+            torch.cat(parent_rows[::-1]) if parent_rows else torch.zeros(0, dtype=torch.long, device=h.device)
+        )
         return (
             dgates,
             later.t() @ h.index_select(0, parents),

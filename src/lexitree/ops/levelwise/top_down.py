@@ -9,7 +9,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from lexitree.batch import TreeBatch
-from lexitree.ops.levelwise.gradients import sigmoid_gradient, tanh_gradient
+from lexitree.ops.levelwise.gates import apply, sigmoid_gradient, tanh_gradient
 from lexitree.ops.weights import TopDownWeights
 
 
@@ -17,10 +17,10 @@ def levelwise_run_top_down(
     x: Float[Tensor, "nodes word"], weights: TopDownWeights, batch: TreeBatch
 ) -> Float[Tensor, "nodes hidden"]:
     """The state h of every node, computed from its parent's."""
-    x_down = _PermuteRows.apply(x, batch.down_order, batch.up_to_down)
+    x_down = apply(_PermuteRows, x, batch.down_order, batch.up_to_down)
     inputs = _project_inputs(x_down, weights, batch.num_trees)
-    h_down = _TopDown.apply(inputs, weights.h, weights.c, weights.peephole, batch)
-    return _PermuteRows.apply(h_down, batch.up_to_down, batch.down_order)
+    h_down = apply(_TopDown, inputs, weights.h, weights.c, weights.peephole, batch)
+    return apply(_PermuteRows, h_down, batch.up_to_down, batch.down_order)
 
 
 def _project_inputs(x_down: Tensor, weights: TopDownWeights, num_roots: int) -> Tensor:
@@ -81,7 +81,9 @@ class _TopDown(torch.autograd.Function):
             for side in (0, 1):
                 o[:, side].addmm_(c_level[:, side], peephole[side].t())
             torch.tanh(c[start:end], out=tanh_c[start:end])
-            torch.mul(o.sigmoid_(), tanh_c[start:end].view(-1, 2, hidden), out=h[start:end].view(-1, 2, hidden))
+            torch.mul(
+                o.sigmoid_(), tanh_c[start:end].view(-1, 2, hidden), out=h[start:end].view(-1, 2, hidden)
+            )
         ctx.save_for_backward(weight_h, weight_c, peephole, gates, parents, parent_h, parent_c, c, tanh_c)
         ctx.batch = batch
         return h

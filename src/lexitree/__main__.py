@@ -1,0 +1,5 @@
+"""`python -m lexitree` is `lexitree`."""
+
+from lexitree.cli.main import main
+
+main()

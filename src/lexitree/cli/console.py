@@ -1,0 +1,62 @@
+"""What all commands share: where output goes, how errors are shown, how devices and seeds are written."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import typer
+from rich.console import Console
+
+if TYPE_CHECKING:
+    from lexitree.errors import LexitreeError
+
+output = Console(highlight=False)
+"""For results: standard output."""
+messages = Console(stderr=True, highlight=False)
+"""For progress, warnings and errors: standard error, so that results can be piped."""
+
+
+def show_error(error: LexitreeError) -> None:
+    """One clear message: what, where, and what to do."""
+    messages.print("[bold red]error:[/bold red]", end=" ")
+    # The caret must stand under its place, so the text is neither wrapped nor marked up.
+    messages.out(error.message, highlight=False)
+    if error.remedy:
+        messages.out(error.remedy, highlight=False)
+
+
+def choose_device(device: str) -> str:
+    """`auto` takes a GPU where there is one; asking for one that is not there is an error."""
+    import torch
+
+    from lexitree.errors import BackendError
+
+    if device == "auto":
+        return "cuda" if torch.cuda.is_available() else "cpu"
+    if device.startswith("cuda") and not torch.cuda.is_available():
+        raise BackendError("this machine has no CUDA device", remedy="Use --device cpu or --device auto.")
+    try:
+        torch.device(device)
+    except RuntimeError as error:
+        raise BackendError(f"there is no device called '{device}'") from error
+    return device
+
+
+def parse_seeds(text: str) -> list[int]:
+    """`3`, `1,2,5` or `1-5` as a list of numbers."""
+    seeds: list[int] = []
+    for part in text.replace(" ", "").split(","):
+        match = re.fullmatch(r"(\d+)(?:-(\d+))?", part)
+        if not match:
+            raise typer.BadParameter("write seeds as 3, 1,2,5 or 1-5")
+        first, last = int(match[1]), int(match[2] or match[1])
+        if last < first or last - first > 999:
+            raise typer.BadParameter(f"{part} is not a range of seeds")
+        seeds.extend(range(first, last + 1))
+    return seeds
+
+
+def percent(share: float | None) -> str:
+    """An accuracy as people read it."""
+    return "–" if share is None else f"{100 * share:.1f}"

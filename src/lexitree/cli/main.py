@@ -1,0 +1,76 @@
+"""The command line: arguments in, library calls out; nothing is computed here."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+# Threads that wait by spinning slow each other down as soon as a core is shared. OpenMP reads this once, when torch
+# is first imported, which the commands do only after this line.
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+
+import typer
+
+from lexitree.cli import data, demo, evaluate, models, predict, train, trees, vectors
+from lexitree.cli.console import messages, show_error
+from lexitree.errors import LexitreeError
+from lexitree.version import __version__
+
+app = typer.Typer(
+    name="lexitree",
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help=(
+        "Phrase-level text classification with head-lexicalized, bidirectional tree LSTMs.\n\n"
+        "Trees go in; every phrase comes out with a label, a probability and a learned head word.\n\n"
+        "[bold]Start here:[/bold]  lexitree demo\n\n"
+        "[bold]Your own data:[/bold]  lexitree train my-treebank/ --output runs/mine, then "
+        "lexitree predict runs/mine/model trees.txt"
+    ),
+)
+app.command("train")(train.train_command)
+app.command("evaluate")(evaluate.evaluate_command)
+app.command("predict")(predict.predict_command)
+app.command("models")(models.models_command)
+app.command("info")(models.info_command)
+app.add_typer(trees.app, name="trees")
+app.add_typer(vectors.app, name="vectors")
+app.add_typer(data.app, name="data")
+app.command("demo")(demo.demo_command)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"lexitree {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def common(
+    version: bool = typer.Option(
+        False, "--version", callback=_show_version, is_eager=True, help="Show the version and stop."
+    ),
+) -> None:
+    del version
+
+
+def main() -> None:
+    """Run the command line; 0 when all went well, 1 for a user's error, 2 for wrong usage."""
+    try:
+        app()
+    except LexitreeError as error:
+        show_error(error)
+        sys.exit(1)
+    except KeyboardInterrupt:
+        messages.print("stopped")
+        sys.exit(130)
+    except BrokenPipeError:
+        # The reader of a pipe went away (`| head`): there is nobody left to tell.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+
+
+if __name__ == "__main__":
+    main()

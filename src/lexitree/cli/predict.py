@@ -1,0 +1,106 @@
+"""`lexitree predict`: a model and trees in; labels, probabilities and head words out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from lexitree.cli.options import (
+    BackendOption,
+    DeviceOption,
+    EncodingOption,
+    ModelArgument,
+    OnErrorOption,
+    OutputOption,
+)
+
+if TYPE_CHECKING:
+    from lexitree.predict import Prediction
+
+Format = Literal["draw", "jsonl", "brackets"]
+
+
+def predict_command(
+    model: ModelArgument,
+    trees: Annotated[
+        list[Path] | None, typer.Argument(help="Files of trees; nothing or - reads standard input.")
+    ] = None,
+    output: OutputOption = None,
+    form: Annotated[
+        Format | None,
+        typer.Option("--format", "-f", help="draw (default on a screen), jsonl (default else) or brackets."),
+    ] = None,
+    nodes: Annotated[
+        Literal["all", "root"], typer.Option(help="Label all phrases, or the whole sentences only.")
+    ] = "all",
+    encoding: EncodingOption = "utf-8",
+    on_error: OnErrorOption = "raise",
+    device: DeviceOption = "auto",
+    backend: BackendOption = "auto",
+) -> None:
+    """Label every phrase of trees, with probabilities and head words.
+
+    [bold]Look at one:[/bold]  echo "(_ (_ Not) (_ (_ very) (_ good)))" | lexitree predict runs/mini/model
+
+    [bold]Label a file:[/bold]  lexitree predict runs/mini/model trees.txt -o labelled.jsonl
+
+    Trees are brackets, one a line or spread over lines, or .jsonl. Their own labels are not looked at (write _ where
+    there is none). Each line of JSON is one sentence; each phrase has start and end (words), label, probabilities,
+    head (the number of its head word), head_word and head_weight (its share of the phrase's head vector).
+    """
+    from lexitree.cli.console import choose_device
+    from lexitree.cli.console import output as screen
+    from lexitree.cli.streams import open_output, show_skipped, stream_trees
+    from lexitree.predict import load
+    from lexitree.trees.brackets import ReadReport
+
+    predictor = load(model, device=choose_device(device), backend=backend)
+    form = form or ("draw" if output is None and screen.is_terminal else "jsonl")
+    report = ReadReport()
+    stream = stream_trees(trees or [Path("-")], encoding, on_error, report)
+    names = {label: predictor.model.config.label_name(label) for label in predictor.model.config.labels}
+    with open_output(output) as write:
+        show = _shower(form, write, names, coloured=output is None and screen.is_terminal)
+        for prediction in predictor.predict_all(stream, nodes=nodes):
+            show(prediction)
+    show_skipped(report)
+
+
+def _shower(
+    form: Format, write: Callable[[str], object], names: dict[str, str], *, coloured: bool
+) -> Callable[[Prediction], None]:
+    """How a prediction is shown in a format."""
+    from lexitree.trees.brackets import tree_to_brackets
+
+    if form == "jsonl":
+        return lambda prediction: _discard(write(json.dumps(prediction.as_dict(), ensure_ascii=False) + "\n"))
+    if form == "brackets":
+        return lambda prediction: _discard(write(tree_to_brackets(prediction.tree) + "\n"))
+    if coloured:
+        return lambda prediction: draw_prediction(prediction, names)
+
+    def draw_plain(prediction: Prediction) -> None:
+        for line in prediction.draw(names):
+            write(line + "\n")
+        write("\n")
+
+    return draw_plain
+
+
+def draw_prediction(prediction: Prediction, names: dict[str, str]) -> None:
+    """Draw a predicted tree on the screen, with a colour for each label."""
+    from lexitree.cli.console import output as screen
+    from lexitree.trees.draw import draw_tree, label_styles
+
+    shown = prediction.named_tree(names)
+    for line in draw_tree(shown, notes=prediction.notes(), styles=label_styles(names.values())):
+        screen.print(line, soft_wrap=True)
+    screen.print()
+
+
+def _discard(_: object) -> None:
+    return None

@@ -1,0 +1,23 @@
+"""Pieces that all backward passes share: the squashing functions' gradients, and a Function applied."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import torch
+from torch import Tensor
+
+
+def sigmoid_gradient(gradient: Tensor, output: Tensor) -> Tensor:
+    """The gradient of the input of a sigmoid, from that of its output."""
+    return cast(Tensor, torch.ops.aten.sigmoid_backward(gradient, output))
+
+
+def tanh_gradient(gradient: Tensor, output: Tensor) -> Tensor:
+    """The gradient of the input of a tanh, from that of its output."""
+    return cast(Tensor, torch.ops.aten.tanh_backward(gradient, output))
+
+
+def apply(function: type[torch.autograd.Function], *arguments: object) -> Tensor:
+    """Run a Function that gives one tensor."""
+    return cast(Tensor, function.apply(*arguments))

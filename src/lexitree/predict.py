@@ -1,0 +1,139 @@
+"""Trees in, labels with probabilities and head words out: the pipeline a user imports."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from lexitree.evaluation.accuracy import Evaluation, evaluate
+from lexitree.examples import Example, make_example, make_examples
+from lexitree.models.classifier import TreeClassifier
+from lexitree.models.inference import AskedNodes, NodeOutputs, run_examples
+from lexitree.models.pretrained import from_pretrained
+from lexitree.trees.draw import draw_tree, head_notes
+from lexitree.trees.jsonl import tree_to_json
+from lexitree.trees.tree import NO_LABEL, Tree
+
+FloatArray = npt.NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """What a model says of one tree; all arrays are by node of the tree as it was given."""
+
+    source: Tree
+    label_set: tuple[str, ...]
+    """The labels, in the order of the columns of `probabilities`."""
+    probabilities: FloatArray
+    """[nodes, labels]; a single row when only the sentence was asked for."""
+    head_index: npt.NDArray[np.int64] | None
+    """The word that is each phrase's head, or None for a model without heads."""
+    head_weight: FloatArray | None
+    """The head word's share of the phrase's head vector, from 0 to 1."""
+
+    @property
+    def label(self) -> str:
+        """The label of the sentence."""
+        return self.labels[0]
+
+    @property
+    def probability(self) -> float:
+        """The probability of the sentence's label."""
+        return float(self.probabilities[0].max())
+
+    @cached_property
+    def labels(self) -> tuple[str, ...]:
+        """The likeliest label of every node; nodes that were not asked for have none."""
+        named = [self.label_set[index] for index in self.probabilities.argmax(1).tolist()]
+        return tuple(named + [NO_LABEL] * (self.source.num_nodes - len(named)))
+
+    @cached_property
+    def tree(self) -> Tree:
+        """The tree with the predicted labels."""
+        return self.source.with_labels(self.labels)
+
+    def head_word(self, node: int = 0) -> str | None:
+        """The head word of a phrase."""
+        return None if self.head_index is None else self.source.words[int(self.head_index[node])]
+
+    def as_dict(self) -> dict[str, Any]:
+        """The prediction as JSON: a tree that `trees.jsonl` reads back, with more to say about each phrase."""
+        values = tree_to_json(self.tree)
+        rows = self.probabilities.tolist()
+        for node, (phrase, row) in enumerate(zip(values["phrases"], rows, strict=False)):
+            phrase["probabilities"] = [round(value, 6) for value in row]
+            if self.head_index is not None and self.head_weight is not None:
+                phrase["head"] = int(self.head_index[node])
+                phrase["head_word"] = self.head_word(node)
+                phrase["head_weight"] = round(float(self.head_weight[node]), 6)
+        return {"label": self.label, "labels": list(self.label_set), **values}
+
+    def notes(self) -> list[str]:
+        """What a drawing shows beside every node: its probability and, at a phrase, its head word."""
+        shares = [f"{share:.2f}" for share in self.probabilities.max(1).tolist()]
+        if self.head_index is not None:
+            return head_notes(self.source, self.head_index.tolist(), self.probabilities.max(1).tolist())
+        return shares + [""] * (self.source.num_nodes - len(shares))
+
+    def named_tree(self, names: Mapping[str, str]) -> Tree:
+        """The tree with its labels as people read them."""
+        return self.source.with_labels(names.get(label, label) for label in self.labels)
+
+    def draw(self, names: Mapping[str, str] | None = None) -> Iterator[str]:
+        """The tree as lines of text, with labels, probabilities and head words."""
+        return draw_tree(self.named_tree(names or {}), notes=self.notes())
+
+
+class Predictor:
+    """A model ready for use on trees of any shape."""
+
+    def __init__(self, model: TreeClassifier) -> None:
+        self.model = model
+
+    @classmethod
+    def from_pretrained(
+        cls, name: str | Path, *, device: str | torch.device = "cpu", backend: str = "auto"
+    ) -> Predictor:
+        """Load a saved model from a directory or the Hugging Face hub."""
+        return cls(from_pretrained(name, device=device, backend=backend))
+
+    def predict(self, tree: Tree, *, nodes: AskedNodes = "all") -> Prediction:
+        """Label one tree."""
+        return next(self.predict_all([tree], nodes=nodes))
+
+    def predict_all(self, trees: Iterable[Tree], *, nodes: AskedNodes = "all") -> Iterator[Prediction]:
+        """Label a stream of trees in order; memory does not grow with its length."""
+        outputs = run_examples(self.model, map(self._prepare, trees), nodes=nodes, heads=nodes == "all")
+        return map(self._prediction, outputs)
+
+    def evaluate(self, trees: Iterable[Tree], *, supervision: str | None = None) -> Evaluation:
+        """Score the model on trees that carry gold labels."""
+        config = self.model.config
+        examples = make_examples(
+            trees, self.model.lexicon, labels=config.labels, direction=config.binarization
+        )
+        return evaluate(self.model, examples, supervision=supervision)
+
+    def _prepare(self, tree: Tree) -> Example:
+        return make_example(tree, self.model.lexicon, labels=None, direction=self.model.config.binarization)
+
+    def _prediction(self, output: NodeOutputs) -> Prediction:
+        return Prediction(
+            source=output.example.tree,
+            label_set=self.model.config.labels,
+            probabilities=output.probabilities,
+            head_index=output.head_index,
+            head_weight=output.head_weight,
+        )
+
+
+def load(name: str | Path, *, device: str | torch.device = "cpu", backend: str = "auto") -> Predictor:
+    """A ready predictor from a saved model's directory or from the Hugging Face hub (`owner/name`)."""
+    return Predictor.from_pretrained(name, device=device, backend=backend)

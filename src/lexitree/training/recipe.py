@@ -1,0 +1,73 @@
+"""A recipe (TOML or options) in, everything that determines a run out: corpus, vectors, model and training."""
+
+from __future__ import annotations
+
+import dataclasses
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from lexitree.errors import ConfigError, FileError
+from lexitree.training.config import TrainingConfig
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recipe:
+    """What to train on what, in plain values, so that it can be stored, compared and sent to other processes."""
+
+    corpus: str = "mini-reviews"
+    """The name of a corpus, or the path of a treebank."""
+    data: str | None = None
+    """The folder with real corpora; default: $LEXITREE_DATA."""
+    encoding: str = "utf-8"
+    """How the corpus files are encoded."""
+    on_error: str = "raise"
+    """What happens at a malformed tree: `raise` or `skip`."""
+    vectors: str | None = None
+    """A file of word vectors; without it they start random."""
+    all_vectors: bool = False
+    """Keep every word of the vectors, not only those of the corpus: larger, better on other texts."""
+    min_count: int = 1
+    """Without vectors: rarer training words are unknown."""
+    model: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """Settings of the model, see ModelConfig; labels and word size follow from corpus and vectors."""
+    training: TrainingConfig = field(default_factory=TrainingConfig)
+
+    def __post_init__(self) -> None:
+        if self.min_count < 1:
+            raise ConfigError(f"min_count must be at least 1, not {self.min_count}")
+        if self.on_error not in ("raise", "skip"):
+            raise ConfigError(f"on_error must be raise or skip, not {self.on_error!r}")
+        for name in ("labels", "label_names"):
+            if name in self.model:
+                raise ConfigError(f"{name} come from the corpus and cannot be set")
+
+    def with_seed(self, seed: int) -> Recipe:
+        """The same recipe with another seed."""
+        return dataclasses.replace(self, training=dataclasses.replace(self.training, seed=seed))
+
+    def as_dict(self) -> dict[str, Any]:
+        return {**dataclasses.asdict(self), "model": dict(self.model), "training": self.training.as_dict()}
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Recipe:
+        unknown = sorted(set(values) - {field.name for field in dataclasses.fields(cls)})
+        if unknown:
+            raise ConfigError(f"unknown settings in a recipe: {', '.join(unknown)}")
+        return cls(**{**values, "training": TrainingConfig.from_dict(values.get("training", {}))})
+
+
+def read_recipe(path: str | Path) -> Recipe:
+    """Read a recipe from a TOML file with the tables [model] and [training]."""
+    try:
+        values = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise FileError(path, f"cannot be read ({error.strerror or error})") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise FileError(path, f"is not a TOML file ({error})") from error
+    try:
+        return Recipe.from_dict(values)
+    except (ConfigError, TypeError) as error:
+        raise FileError(path, f"is not a recipe: {error}") from error

@@ -1,0 +1,247 @@
+"""A recipe and a directory in, a trained model with its scores and records out; the whole of `lexitree train`."""
+
+from __future__ import annotations
+
+import json
+import platform
+import zlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from lexitree.corpora.corpus import Corpus
+from lexitree.corpora.registry import load_corpus
+from lexitree.errors import ConfigError, FileError
+from lexitree.evaluation.accuracy import Evaluation, evaluate
+from lexitree.examples import Example, make_examples
+from lexitree.files import atomic_write
+from lexitree.lexicon.table import WordTable
+from lexitree.lexicon.vectors import build_table, read_vectors, wanted_forms
+from lexitree.lexicon.vocabulary import Vocabulary
+from lexitree.models.classifier import TreeClassifier
+from lexitree.models.config import DEFAULT_WORD_SIZE, ModelConfig
+from lexitree.models.pretrained import save_pretrained
+from lexitree.training.checkpoint import CHECKPOINT_FILE
+from lexitree.training.loop import Trainer, TrainingResult
+from lexitree.training.observers import (
+    EpochRecord,
+    Observer,
+    ObserverGroup,
+    SilentObserver,
+    TensorBoardObserver,
+)
+from lexitree.training.recipe import Recipe
+from lexitree.trees.tree import Tree
+from lexitree.version import __version__
+
+MODEL_FOLDER, RESULT_FILE = "model", "result.json"
+
+
+@dataclass(frozen=True, slots=True)
+class RunResult:
+    """What a finished run leaves: its best epoch, its scores and where the model is."""
+
+    folder: Path
+    training: TrainingResult
+    dev: Evaluation
+    test: Evaluation | None
+
+    def as_dict(self) -> dict[str, Any]:
+        best = self.training.best
+        return {
+            "best_epoch": best.epoch,
+            "dev_root": self.dev.root.accuracy,
+            "dev_phrase": self.dev.phrase.accuracy if self.dev.phrase else None,
+            "test_root": self.test.root.accuracy if self.test else None,
+            "test_phrase": self.test.phrase.accuracy if self.test and self.test.phrase else None,
+            "seconds": self.training.seconds,
+            "epochs": [record.as_dict() for record in self.training.history],
+        }
+
+
+def train(
+    recipe: Recipe,
+    folder: str | Path,
+    *,
+    corpus: Corpus | None = None,
+    device: str = "cpu",
+    backend: str = "auto",
+    threads: int = 1,
+    resume: bool = False,
+    observer: Observer | None = None,
+) -> RunResult:
+    """Train by a recipe, into a directory: checkpoint, metrics, the best model and its scores.
+
+    With `resume` a run that was cut goes on from its last epoch; without it a directory that already holds a
+    run is left alone. One thread is the default: the products are small, a second thread gains little, several
+    seeds make better use of several cores, and the weights then do not depend on the number of cores.
+    """
+    folder = Path(folder)
+    torch.set_num_threads(threads)
+    _claim_folder(folder, resume=resume)
+    corpus = corpus or load_recipe_corpus(recipe)
+    _check_corpus(corpus)
+    torch.manual_seed(recipe.training.seed)
+    model = build_model(recipe, corpus, backend=backend).to(device)
+    splits = {name: prepare(model, trees) for name, trees in corpus.splits.items()}
+    observers: list[Observer] = [
+        _BestModelKeeper(folder, recipe, model, corpus),
+        observer or SilentObserver(),
+    ]
+    if TensorBoardObserver.is_available():
+        observers.append(TensorBoardObserver(folder / "tensorboard"))
+    group = ObserverGroup(observers)
+    trainer = Trainer(
+        model,
+        splits["train"],
+        splits["dev"],
+        recipe.training,
+        folder=folder,
+        fingerprint=_fingerprint(recipe, model, splits["train"]),
+        observer=group,
+    )
+    try:
+        training = trainer.run()
+    finally:
+        group.close()
+    test = splits.get("test")
+    result = RunResult(
+        folder, training, evaluate(model, splits["dev"]), evaluate(model, test) if test else None
+    )
+    _write_result(result, recipe, model, corpus)
+    return result
+
+
+def load_recipe_corpus(recipe: Recipe) -> Corpus:
+    """The corpus a recipe names."""
+    on_error = "skip" if recipe.on_error == "skip" else "raise"
+    return load_corpus(recipe.corpus, data=recipe.data, encoding=recipe.encoding, on_error=on_error)
+
+
+def build_model(recipe: Recipe, corpus: Corpus, *, backend: str = "auto") -> TreeClassifier:
+    """A fresh model for a corpus, with its vocabulary and word vectors."""
+    settings = {**recipe.model, "labels": corpus.labels, "label_names": dict(corpus.label_names)}
+    settings.setdefault("supervision", corpus.supervision)
+    lexicon = _build_lexicon(recipe, corpus, settings.get("word_size"))
+    config = ModelConfig.from_dict({**settings, "word_size": lexicon.word_size})
+    return TreeClassifier(config, lexicon, backend=backend)
+
+
+def _build_lexicon(recipe: Recipe, corpus: Corpus, word_size: int | None) -> WordTable:
+    if recipe.vectors is None:
+        vocabulary = Vocabulary.from_trees(corpus.train, min_count=recipe.min_count)
+        return WordTable.random(vocabulary, word_size or DEFAULT_WORD_SIZE)
+    every_word = (word for trees in corpus.splits.values() for tree in trees for word in tree.words)
+    wanted = None if recipe.all_vectors else wanted_forms(every_word)
+    vocabulary, table = build_table(read_vectors(recipe.vectors, wanted))
+    if word_size is not None and word_size != table.shape[1]:
+        raise ConfigError(f"{recipe.vectors} has {table.shape[1]} dimensions, not the {word_size} asked for")
+    return WordTable(vocabulary, torch.from_numpy(table))
+
+
+def prepare(model: TreeClassifier, trees: Iterable[Tree], *, labelled: bool = True) -> list[Example]:
+    """Trees as the model reads them: binarized, words and labels numbered."""
+    config = model.config
+    labels = config.labels if labelled else None
+    return make_examples(trees, model.lexicon, labels=labels, direction=config.binarization)
+
+
+def _claim_folder(folder: Path, *, resume: bool) -> None:
+    if resume and not (folder / CHECKPOINT_FILE).exists() and (folder / RESULT_FILE).exists():
+        raise FileError(folder, "has results but no checkpoint to go on from")
+    if not resume and (folder / CHECKPOINT_FILE).exists():
+        raise FileError(
+            folder, "already holds a run", remedy="Go on with it by --resume, or choose another directory."
+        )
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise FileError(folder, f"cannot be made ({error.strerror or error})") from error
+
+
+def _check_corpus(corpus: Corpus) -> None:
+    for split in ("train", "dev"):
+        if not corpus.splits.get(split):
+            raise ConfigError(f"the corpus {corpus.name} has no {split} trees")
+
+
+def _fingerprint(recipe: Recipe, model: TreeClassifier, train: Sequence[Example]) -> dict[str, Any]:
+    """What must be the same for a run to go on; more epochs are welcome."""
+    settings = recipe.training.as_dict()
+    del settings["epochs"]
+    checksum = 0
+    for example in train:
+        for array in (example.binary.tree.arity, example.word_index, example.label_index):
+            checksum = zlib.crc32(np.ascontiguousarray(array), checksum)
+    return {
+        **settings,
+        **model.config.as_dict(),
+        "num_words": len(model.lexicon.vocabulary),
+        "data": checksum,
+    }
+
+
+class _BestModelKeeper(SilentObserver):
+    """Saves the model of the run's directory whenever an epoch was the best so far."""
+
+    def __init__(self, folder: Path, recipe: Recipe, model: TreeClassifier, corpus: Corpus) -> None:
+        self.folder = folder
+        self.recipe = recipe
+        self.model = model
+        self.corpus = corpus
+
+    def on_epoch(self, record: EpochRecord) -> None:
+        if record.is_best:
+            scores = {
+                "best_epoch": record.epoch,
+                "dev_root": record.dev_root,
+                "dev_phrase": record.dev_phrase,
+            }
+            save_model(self.folder, self.model, self.recipe, self.corpus, scores)
+
+
+def save_model(
+    folder: Path, model: TreeClassifier, recipe: Recipe, corpus: Corpus, scores: dict[str, Any]
+) -> None:
+    """Save the model of a run, with what a reader of its card wants to know."""
+    training = {
+        "corpus": corpus.name,
+        "trees": len(corpus.train),
+        "vectors": Path(recipe.vectors).name if recipe.vectors else "none (random)",
+        **scores,
+        **recipe.training.as_dict(),
+    }
+    save_pretrained(model, folder / MODEL_FOLDER, training=training)
+
+
+def _write_result(result: RunResult, recipe: Recipe, model: TreeClassifier, corpus: Corpus) -> None:
+    scores = result.as_dict()
+    kept = ("best_epoch", "dev_root", "dev_phrase", "test_root", "test_phrase")
+    save_model(result.folder, model, recipe, corpus, {name: scores[name] for name in kept})
+    record = {
+        "recipe": recipe.as_dict(),
+        "model": model.config.as_dict(),
+        "num_parameters": model.num_parameters(),
+        "corpus": {name: len(trees) for name, trees in corpus.splits.items()},
+        "environment": describe_environment(model),
+        **scores,
+    }
+    with atomic_write(result.folder / RESULT_FILE) as stream:
+        json.dump(record, stream, indent=2)
+        stream.write("\n")
+
+
+def describe_environment(model: TreeClassifier) -> dict[str, Any]:
+    """The machine and the versions a figure depends on."""
+    return {
+        "lexitree": __version__,
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+        "device": torch.cuda.get_device_name() if model.device.type == "cuda" else platform.machine(),
+        "threads": torch.get_num_threads(),
+        "backend": model.backend.name,
+    }

@@ -1,0 +1,108 @@
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from lexitree.cli.data import app
+from lexitree.corpora import download
+from lexitree.errors import BracketError, CorpusNotFoundError
+
+TREES = "(1 (0 a) (1 b))\n(0 (0 c) (1 d))\n"
+
+
+@pytest.fixture(autouse=True)
+def no_data(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    monkeypatch.delenv("LEXITREE_DATA", raising=False)
+    monkeypatch.setenv("LEXITREE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("COLUMNS", "200")
+    return tmp_path / "cache"
+
+
+def run(*arguments: str) -> str:
+    result = CliRunner().invoke(app, list(arguments), catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def test_list_says_what_there_is_and_how_to_get_the_rest() -> None:
+    text = run("list")
+    assert "part of lexitree" in text
+    assert "lexitree data fetch sst" in text
+    rows = {row["name"]: row for row in json.loads(run("list", "--json"))}
+    assert rows["mini-reviews"]["found"] == "part of lexitree"
+    assert rows["sst-binary"] == {**rows["sst-binary"], "found": "", "fetch": "sst"}
+    assert rows["glove-840b"]["licence"].startswith("PDDL")
+
+
+def test_list_finds_what_is_there(tmp_path: Path) -> None:
+    folder = tmp_path / "given"
+    (folder / "trec").mkdir(parents=True)
+    for name in ("train_5500.label", "TREC_10.label"):
+        (folder / "trec" / name).write_text("HUM:ind Who ?\n")
+    (folder / "vectors").mkdir()
+    (folder / "vectors" / "glove.6B.zip").write_bytes(b"")
+    rows = {row["name"]: row for row in json.loads(run("list", "--json", "--data", str(folder)))}
+    assert rows["trec-fine"]["found"] == str(folder / "trec")
+    assert rows["glove-6b"]["found"] == str(folder / "vectors" / "glove.6B.zip")
+    assert rows["sst-fine"]["found"] == ""
+
+
+def test_show_counts_an_embedded_corpus() -> None:
+    shown = json.loads(run("show", "mini-reviews", "--json"))
+    assert shown["labels"] == ["0", "1", "2", "3", "4"]
+    assert shown["splits"]["train"]["num_trees"] > 400
+    assert sum(shown["splits"]["dev"]["node_labels"].values()) == shown["splits"]["dev"]["num_labelled"]
+    text = run("show", "mini-reviews")
+    assert "0 (very negative)" in text
+    assert f"{shown['splits']['train']['num_nodes']:,}" in text
+
+
+def test_show_reads_a_treebank_and_tells_what_was_skipped(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text(TREES * 5 + "(1 (0\n", encoding="utf-8")
+    text = run("show", str(path), "--on-error", "skip")
+    assert "labels on all nodes" in text
+    assert "1 of 10 training sentences held out" in text
+    assert "1 malformed sentences were skipped" in text
+    assert f"{path}:11" in text.replace("\n", "")
+    with pytest.raises(BracketError):
+        run("show", str(path))
+
+
+def test_wrong_usage_exits_with_2(tmp_path: Path) -> None:
+    for arguments in (
+        ["show"],
+        ["show", "mini-reviews", "--on-error", "guess"],
+        ["show", "x", "--strip", "all"],
+        ["fetch"],
+    ):
+        assert CliRunner().invoke(app, arguments).exit_code == 2
+
+
+def test_a_missing_corpus_is_a_users_error() -> None:
+    with pytest.raises(CorpusNotFoundError):
+        run("show", "sst")
+    with pytest.raises(CorpusNotFoundError, match="nothing to download"):
+        run("fetch", "nothing")
+
+
+def test_fetch_reports_what_it_did(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def fetch(name: str, into: Path | None, *, progress: download.Progress) -> download.Fetched:
+        progress("file.bin", 5, 10)
+        return download.Fetched(
+            name, into or tmp_path, (tmp_path / "file.bin",), already_there=into is not None
+        )
+
+    monkeypatch.setattr(download, "fetch", fetch)
+    assert f"sst: downloaded and verified\n  {tmp_path / 'file.bin'}\n" in run("fetch", "sst")
+    assert "already there" in run("fetch", "sst", "--into", str(tmp_path))
+
+
+def test_help_needs_neither_torch_nor_numpy() -> None:
+    code = "import sys, lexitree.cli.data; sys.exit('torch' in sys.modules or 'numpy' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

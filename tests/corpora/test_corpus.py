@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lexitree.corpora import Corpus, label_index, order_labels
+from lexitree.errors import LabelError
+from lexitree.trees.brackets import tree_from_brackets
+from lexitree.trees.tree import Tree
+
+TREE = tree_from_brackets("(3 (_ a) (4 (2 good) (2 film)))")
+LABELS = ("0", "1", "2", "3", "4")
+
+
+def test_label_index_numbers_labels_and_marks_missing_ones() -> None:
+    index = label_index(TREE, LABELS)
+    assert index.dtype == np.int64
+    assert index.tolist() == [3, -1, 4, 2, 2]
+
+
+def test_label_index_names_the_unknown_label_and_the_sentence() -> None:
+    with pytest.raises(LabelError, match=r"'4' is not one of 0, 2, 3; sentence: a good film"):
+        label_index(TREE, ("0", "2", "3"))
+
+
+def test_label_index_is_fast() -> None:
+    tree = Tree.flat(["w"] * 300_000, "1").with_labels(["1"] * 300_001)
+    label_index(TREE, LABELS)
+    start = time.perf_counter()
+    index = label_index(tree, LABELS)
+    assert time.perf_counter() - start < 1.0
+    assert index.sum() == 300_001
+
+
+@given(st.lists(st.integers(-50, 50).map(str)))
+def test_integers_are_ordered_by_number(labels: list[str]) -> None:
+    ordered = order_labels(labels)
+    assert [int(label) for label in ordered] == sorted({int(label) for label in labels})
+
+
+@given(st.lists(st.text(min_size=1, max_size=3)))
+def test_order_does_not_depend_on_the_order_met(labels: list[str]) -> None:
+    assert order_labels(labels) == order_labels(reversed(labels))
+    assert set(order_labels([*labels, ""])) == set(labels)
+
+
+def test_words_among_numbers_make_the_order_alphabetical() -> None:
+    assert order_labels(["9", "10", "a"]) == ("10", "9", "a")
+    assert order_labels(["10", "9", "", "9"]) == ("9", "10")
+
+
+def test_absent_splits_are_empty_and_counts_follow_the_label_set() -> None:
+    corpus = Corpus("one", {"train": (TREE,)}, LABELS, "all", {"3": "positive"})
+    assert (len(corpus.train), len(corpus.dev), len(corpus.test)) == (1, 0, 0)
+    counts = corpus.counts("train")
+    assert (counts.num_trees, counts.num_words, counts.num_nodes, counts.num_labelled) == (1, 3, 5, 4)
+    assert list(counts.node_labels.items()) == [("0", 0), ("1", 0), ("2", 2), ("3", 1), ("4", 1)]
+    assert counts.root_labels["3"] == 1
+    assert corpus.counts("test").num_nodes == 0
+    assert (corpus.label_name("3"), corpus.label_name("4")) == ("positive", "4")
