@@ -166,10 +166,10 @@ def map_words(tree: Tree, words: Iterable[str]) -> Tree:
 
 
 def spell(tree: Tree) -> Tree:
-    """Capital at the start, `an` before a vowel."""
+    """Capital at the start, `an` before the sound of a vowel."""
     words = words_of(tree)
     for place, following in enumerate(words[1:]):
-        if words[place] == "a" and following[0] in "aeiou":
+        if words[place] == "a" and following[0] in "aeiou" and following != "useless":
             words[place] = "an"
     words[0] = words[0][0].upper() + words[0][1:]
     return map_words(tree, words)

@@ -145,3 +145,7 @@ class MissingExtraError(LexitreeError):
             f"{purpose} needs the package '{package}', which is not installed.",
             remedy=f"Install it with: pip install 'lexitree[{extra}]'",
         )
+        self.needs = (package, extra, purpose)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return MissingExtraError, self.needs

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from lexitree.corpora.assemble import keep_root_label
 from lexitree.evaluation.accuracy import Evaluation, evaluate
 from lexitree.examples import Example, make_example, make_examples
 from lexitree.models.classifier import TreeClassifier
@@ -114,8 +115,11 @@ class Predictor:
         return map(self._prediction, outputs)
 
     def evaluate(self, trees: Iterable[Tree], *, supervision: str | None = None) -> Evaluation:
-        """Score the model on trees that carry gold labels."""
+        """Score the model on trees that carry gold labels; with root supervision those of phrases do not matter."""
         config = self.model.config
+        supervision = supervision or config.supervision
+        if supervision == "root":
+            trees = map(keep_root_label, trees)
         examples = make_examples(
             trees, self.model.lexicon, labels=config.labels, direction=config.binarization
         )

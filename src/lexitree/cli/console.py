@@ -37,9 +37,12 @@ def choose_device(device: str) -> str:
     if device.startswith("cuda") and not torch.cuda.is_available():
         raise BackendError("this machine has no CUDA device", remedy="Use --device cpu or --device auto.")
     try:
-        torch.device(device)
-    except RuntimeError as error:
-        raise BackendError(f"there is no device called '{device}'") from error
+        # A name can be right and the device still not be there, or hold no numbers ("meta"): try it.
+        torch.zeros(1, device=device).item()
+    except (RuntimeError, AssertionError, NotImplementedError) as error:
+        raise BackendError(
+            f"there is no device called '{device}' here", remedy="Use --device cpu or --device auto."
+        ) from error
     return device
 
 

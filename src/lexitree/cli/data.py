@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from lexitree.cli.options import JsonOption
+
 if TYPE_CHECKING:
     from rich.table import Table
 
@@ -28,7 +30,6 @@ DataOption = Annotated[
     Path | None,
     typer.Option("--data", help="The folder with real corpora, looked into first.", show_default=False),
 ]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 
 
 @app.command("list")

@@ -47,6 +47,7 @@ def evaluate_command(
     from lexitree.cli.console import choose_device, output, percent
     from lexitree.cli.streams import show_skipped, stream_trees
     from lexitree.corpora import load_corpus
+    from lexitree.errors import CorpusNotFoundError
     from lexitree.predict import load
     from lexitree.trees.brackets import ReadReport
 
@@ -58,6 +59,8 @@ def evaluate_command(
         loaded = load_corpus(corpus, data=data, encoding=encoding, on_error=on_error)
         trees = loaded.splits.get(split, ())
         supervision = supervision or loaded.supervision
+    if not trees:
+        raise CorpusNotFoundError(f"{corpus} has no {split} trees to score the model on")
     scores = predictor.evaluate(trees, supervision=supervision)
     if as_json:
         typer.echo(json.dumps(scores.as_dict(), indent=2))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import os
+import re
 import sys
 
 # Threads that wait by spinning slow each other down as soon as a core is shared. OpenMP reads this once, when torch
@@ -12,7 +14,7 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 import typer
 
 from lexitree.cli import data, demo, evaluate, models, predict, train, trees, vectors
-from lexitree.cli.console import messages, show_error
+from lexitree.cli.console import show_error
 from lexitree.errors import LexitreeError
 from lexitree.version import __version__
 
@@ -41,6 +43,22 @@ app.add_typer(data.app, name="data")
 app.command("demo")(demo.demo_command)
 
 
+def _unwrap_help(commands: typer.Typer) -> None:
+    """Typer keeps the line breaks of docstrings, but a paragraph should fill the screen's width."""
+    if isinstance(commands.info.help, str):
+        commands.info.help = _unwrap(commands.info.help)
+    for command in commands.registered_commands:
+        command.help = _unwrap((command.callback and command.callback.__doc__) or "")
+
+
+def _unwrap(text: str) -> str:
+    return re.sub(r"(?<!\n)\n(?!\n)", " ", inspect.cleandoc(text))
+
+
+for commands in (app, trees.app, vectors.app, data.app):
+    _unwrap_help(commands)
+
+
 def _show_version(wanted: bool) -> None:
     if wanted:
         typer.echo(f"lexitree {__version__}")
@@ -50,7 +68,12 @@ def _show_version(wanted: bool) -> None:
 @app.callback()
 def common(
     version: bool = typer.Option(
-        False, "--version", callback=_show_version, is_eager=True, help="Show the version and stop."
+        False,
+        "--version",
+        callback=_show_version,
+        is_eager=True,
+        metavar="",
+        help="Show the version and stop.",
     ),
 ) -> None:
     del version
@@ -59,17 +82,15 @@ def common(
 def main() -> None:
     """Run the command line; 0 when all went well, 1 for a user's error, 2 for wrong usage."""
     try:
-        app()
+        app(prog_name="lexitree")
     except LexitreeError as error:
         show_error(error)
         sys.exit(1)
-    except KeyboardInterrupt:
-        messages.print("stopped")
-        sys.exit(130)
-    except BrokenPipeError:
-        # The reader of a pipe went away (`| head`): there is nobody left to tell.
+    except OSError as error:
+        # A full disk behind standard output, say. What is still in the buffer cannot be written either.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
+        show_error(LexitreeError(f"{error.filename or 'the output'}: {error.strerror or error}"))
+        sys.exit(1)
 
 
 if __name__ == "__main__":

@@ -76,7 +76,7 @@ def info_command(model: ModelArgument, as_json: JsonOption = False) -> None:
     table.add_row("parameters", f"{values['num_parameters']:,} and {values['num_words']:,} word vectors")
     for section in ("model", "training"):
         table.add_section()
-        for key, value in values[section].items():
+        for key, value in values.get(section, {}).items():
             table.add_row(key.replace("_", " "), _shown(value))
     output.print(table)
 

@@ -30,13 +30,13 @@ def stream_trees(
 
 def show_skipped(report: ReadReport) -> None:
     """Say how many trees were left out and where they are."""
-    if not report.errors:
+    if not report.num_errors:
         return
-    messages.print(f"[yellow]skipped {len(report.errors)} malformed trees[/yellow]")
+    messages.print(f"[yellow]skipped {report.num_errors:,} malformed trees[/yellow]")
     for error in report.errors[:NUM_ERRORS_LISTED]:
         messages.out(f"  {error.place}: {error.problem}", highlight=False)
-    if len(report.errors) > NUM_ERRORS_LISTED:
-        messages.print(f"  ... and {len(report.errors) - NUM_ERRORS_LISTED} more")
+    if report.num_errors > NUM_ERRORS_LISTED:
+        messages.print(f"  ... and {report.num_errors - NUM_ERRORS_LISTED:,} more")
 
 
 @contextmanager

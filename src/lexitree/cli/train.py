@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from lexitree.cli.console import choose_device, messages, output, parse_seeds, percent
+from lexitree.cli.options import OnError, flag
 
 if TYPE_CHECKING:
     from lexitree.corpora.corpus import Corpus
     from lexitree.training.recipe import Recipe
+
+# The panels of the help page.
+CORPUS, WORDS, MODEL, TRAINING, MACHINE = "Corpus", "Word vectors", "Model", "Training", "Machine"
+
+Supervision = Literal["all", "root"]
+Direction = Literal["left", "right", "head"]
 
 
 def train_command(
@@ -23,66 +30,127 @@ def train_command(
         str | None,
         typer.Argument(
             help="A corpus by name (see `lexitree data list`), or a folder or file: brackets, .jsonl, or"
-            " .tsv with label<TAB>sentence."
+            " .tsv with label<TAB>sentence. Default: mini-reviews."
         ),
     ] = None,
     recipe: Annotated[Path | None, typer.Option(help="A TOML recipe; options given here change it.")] = None,
+    resume: Annotated[bool, flag("--resume", text="Go on with a run that was cut.")] = False,
+    quiet: Annotated[bool, flag("--quiet", "-q", text="No progress, only the result.")] = False,
     data: Annotated[
-        Path | None, typer.Option(help="The folder with real corpora.", envvar="LEXITREE_DATA")
+        Path | None,
+        typer.Option(help="The folder with real corpora.", envvar="LEXITREE_DATA", rich_help_panel=CORPUS),
     ] = None,
     encoding: Annotated[
-        str | None, typer.Option(help="How the corpus is encoded; UTF-8 unless told, never guessed.")
+        str | None,
+        typer.Option(
+            help="How the files are encoded; never guessed. Default: utf-8.", rich_help_panel=CORPUS
+        ),
     ] = None,
-    on_error: Annotated[str | None, typer.Option(help="At a malformed tree: raise or skip.")] = None,
+    on_error: Annotated[
+        OnError | None,
+        typer.Option(
+            help="A malformed tree: stop there (raise), or leave it out and list it (skip). Default: raise.",
+            rich_help_panel=CORPUS,
+        ),
+    ] = None,
     vectors: Annotated[
-        Path | None, typer.Option(help="Word vectors: GloVe text (.txt .gz .zip), word2vec .bin, .npz.")
+        Path | None,
+        typer.Option(
+            help="Word vectors: GloVe text (.txt .gz .zip), word2vec .bin, .npz. Default: random.",
+            rich_help_panel=WORDS,
+        ),
     ] = None,
     all_vectors: Annotated[
-        bool | None, typer.Option("--all-vectors", help="Keep the vectors of words not in the corpus.")
-    ] = None,
+        bool, flag("--all-vectors", text="Keep the vectors of words not in the corpus.", panel=WORDS)
+    ] = False,
     min_count: Annotated[
-        int | None, typer.Option(help="Without vectors: rarer training words are unknown.")
+        int | None,
+        typer.Option(
+            help="Without vectors: rarer training words are unknown. Default: 1.", rich_help_panel=WORDS
+        ),
     ] = None,
-    model: Annotated[
-        str | None, typer.Option("--model", "-m", help="See `lexitree models`. Default: bicontree.")
-    ] = None,
-    heads: Annotated[str | None, typer.Option(help="Head method: G (learned), L, R or A.")] = None,
-    hidden: Annotated[int | None, typer.Option(help="State size. Default: 150.")] = None,
     word_size: Annotated[
-        int | None, typer.Option(help="Word vector size, when no vectors are given. Default: 300.")
-    ] = None,
-    output_size: Annotated[
-        int | None, typer.Option(help="Size of the layer before the labels. Default: 128.")
-    ] = None,
-    dropout: Annotated[float | None, typer.Option(help="Dropout on the word vectors. Default: 0.5.")] = None,
-    supervision: Annotated[
-        str | None, typer.Option(help="Learn from `all` phrases or from the `root` only. Inferred.")
-    ] = None,
-    binarization: Annotated[
-        str | None, typer.Option(help="How wide phrases are split: left, right or head.")
-    ] = None,
-    epochs: Annotated[int | None, typer.Option(help="Default: 30.")] = None,
-    batch_size: Annotated[
-        int | None, typer.Option(help="Trees an update; 1 as the authors do. Default: 25.")
-    ] = None,
-    learning_rate: Annotated[float | None, typer.Option(help="Default: 0.001.")] = None,
-    decay: Annotated[
-        float | None, typer.Option(help="Weight decay for each sentence. Default: 1e-6.")
+        int | None,
+        typer.Option(
+            help="Without vectors: the size of a word's vector. Default: 300.", rich_help_panel=WORDS
+        ),
     ] = None,
     freeze_words: Annotated[
-        bool, typer.Option("--freeze-words", help="Do not train the word vectors.")
+        bool, flag("--freeze-words", text="Do not train the word vectors.", panel=WORDS)
     ] = False,
-    seeds: Annotated[
-        str, typer.Option("--seeds", "--seed", "-s", help="One seed or several: 3, 1,2,5 or 1-5.")
-    ] = "1",
-    jobs: Annotated[
-        int | None, typer.Option(help="Seeds trained at the same time. Default: one a core.")
+    model: Annotated[
+        str | None,
+        typer.Option(
+            "--model", "-m", help="See `lexitree models`. Default: bicontree.", rich_help_panel=MODEL
+        ),
     ] = None,
-    threads: Annotated[int, typer.Option(help="CPU threads of each run.", min=1)] = 1,
-    device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
-    backend: Annotated[str, typer.Option(help="Implementation: auto, levelwise or reference.")] = "auto",
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with a run that was cut.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress, only the result.")] = False,
+    heads: Annotated[
+        str | None,
+        typer.Option(
+            metavar="<G|L|R|A>",
+            help="Heads: learned gate, left, right, average. Default: G.",
+            rich_help_panel=MODEL,
+        ),
+    ] = None,
+    hidden: Annotated[
+        int | None, typer.Option(help="The state's size. Default: 150.", rich_help_panel=MODEL)
+    ] = None,
+    output_size: Annotated[
+        int | None,
+        typer.Option(help="The size of the layer before the labels. Default: 128.", rich_help_panel=MODEL),
+    ] = None,
+    dropout: Annotated[
+        float | None, typer.Option(help="Dropout on the word vectors. Default: 0.5.", rich_help_panel=MODEL)
+    ] = None,
+    supervision: Annotated[
+        Supervision | None,
+        typer.Option(
+            help="Learn from all phrases or from whole sentences. Default: as the labels of the corpus stand.",
+            rich_help_panel=MODEL,
+        ),
+    ] = None,
+    binarization: Annotated[
+        Direction | None,
+        typer.Option(help="How wide phrases are split. Default: right.", rich_help_panel=MODEL),
+    ] = None,
+    epochs: Annotated[
+        int | None, typer.Option(help="How often every tree is seen. Default: 30.", rich_help_panel=TRAINING)
+    ] = None,
+    batch_size: Annotated[
+        int | None,
+        typer.Option(help="Trees an update; the authors take 1. Default: 25.", rich_help_panel=TRAINING),
+    ] = None,
+    learning_rate: Annotated[
+        float | None, typer.Option(help="Adam's step size. Default: 0.001.", rich_help_panel=TRAINING)
+    ] = None,
+    decay: Annotated[
+        float | None,
+        typer.Option(help="Weight decay for each sentence. Default: 1e-6.", rich_help_panel=TRAINING),
+    ] = None,
+    seeds: Annotated[
+        str | None,
+        typer.Option(
+            "--seeds",
+            "--seed",
+            "-s",
+            help="One seed or several: 3, 1,2,5 or 1-5. Default: 1.",
+            rich_help_panel=TRAINING,
+        ),
+    ] = None,
+    jobs: Annotated[
+        int | None,
+        typer.Option(
+            help="Seeds trained at the same time. Default: one a core.", min=1, rich_help_panel=MACHINE
+        ),
+    ] = None,
+    threads: Annotated[
+        int, typer.Option(help="CPU threads of each run.", min=1, rich_help_panel=MACHINE)
+    ] = 1,
+    device: Annotated[str, typer.Option(help="auto, cpu or cuda.", rich_help_panel=MACHINE)] = "auto",
+    backend: Annotated[
+        str,
+        typer.Option(help="The implementation: auto, levelwise or reference.", rich_help_panel=MACHINE),
+    ] = "auto",
 ) -> None:
     """Train a model, keep the best epoch by development accuracy, and score it on the test split.
 
@@ -101,7 +169,7 @@ def train_command(
         "encoding": encoding,
         "on_error": on_error,
         "vectors": vectors,
-        "all_vectors": all_vectors,
+        "all_vectors": all_vectors or None,
         "min_count": min_count,
     }
     model_changes = {
@@ -122,7 +190,7 @@ def train_command(
         "train_words": False if freeze_words else None,
     }
     planned = _plan(recipe, changes, model_changes, training_changes)
-    numbers = parse_seeds(seeds)
+    numbers = parse_seeds(seeds) if seeds else [planned.training.seed]
     options = {
         "device": choose_device(device),
         "backend": backend,

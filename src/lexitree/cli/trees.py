@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from lexitree.cli.options import EncodingOption, JsonOption, OnErrorOption, OutputOption
+from lexitree.cli.options import EncodingOption, JsonOption, OnErrorOption, OutputOption, flag
 
 if TYPE_CHECKING:
     from lexitree.trees.tree import Tree
@@ -24,7 +24,8 @@ app = typer.Typer(
 )
 
 TreesArgument = Annotated[
-    list[Path], typer.Argument(help="Files of trees; - is standard input.", show_default=False)
+    list[Path],
+    typer.Argument(metavar="FILES", help="Files of trees; - is standard input.", show_default=False),
 ]
 FormatOption = Annotated[Literal["brackets", "jsonl"], typer.Option("--to", help="The form of the output.")]
 
@@ -43,10 +44,12 @@ def check(files: TreesArgument, encoding: EncodingOption = "utf-8", on_error: On
     num_trees = sum(1 for _ in stream_trees(files, encoding, on_error, report))
     for error in report.errors:
         show_error(error)
-    output.print(f"{num_trees:,} good trees, {len(report.errors):,} malformed")
-    if not num_trees and not report.errors:
+    if report.num_errors > len(report.errors):
+        messages.print(f"... and {report.num_errors - len(report.errors):,} more")
+    output.print(f"{num_trees:,} good trees, {report.num_errors:,} malformed")
+    if not num_trees and not report.num_errors:
         messages.print("[yellow]there is nothing in there[/yellow]")
-    if report.errors:
+    if report.num_errors:
         raise typer.Exit(1)
 
 
@@ -55,12 +58,12 @@ def convert(
     files: TreesArgument,
     to: FormatOption = "jsonl",
     output: OutputOption = None,
-    strip_traces: Annotated[bool, typer.Option("--strip-traces", help="Drop -NONE- leaves.")] = False,
+    strip_traces: Annotated[bool, flag("--strip-traces", text="Drop -NONE- leaves.")] = False,
     strip_function_tags: Annotated[
-        bool, typer.Option("--strip-function-tags", help="Cut NP-SBJ-1 down to NP.")
+        bool, flag("--strip-function-tags", text="Cut NP-SBJ-1 down to NP.")
     ] = False,
-    collapse: Annotated[bool, typer.Option(help="Join unary chains: S over VP becomes S+VP.")] = False,
-    expand: Annotated[bool, typer.Option(help="Undo --collapse.")] = False,
+    collapse: Annotated[bool, flag("--collapse", text="Join unary chains: S over VP becomes S+VP.")] = False,
+    expand: Annotated[bool, flag("--expand", text="Undo --collapse.")] = False,
     encoding: EncodingOption = "utf-8",
     on_error: OnErrorOption = "raise",
 ) -> None:
@@ -93,7 +96,7 @@ def binarize(
             "--direction", "-d", help="Which child stays innermost: the first, the last, or the head."
         ),
     ] = "right",
-    undo: Annotated[bool, typer.Option("--undo", help="Take the nodes labelled @X out again.")] = False,
+    undo: Annotated[bool, flag("--undo", text="Take the nodes labelled @X out again.")] = False,
     to: FormatOption = "brackets",
     output: OutputOption = None,
     encoding: EncodingOption = "utf-8",
@@ -181,7 +184,7 @@ def draw(
     files: TreesArgument,
     number: Annotated[int, typer.Option("--number", "-n", help="How many trees.", min=1)] = 1,
     first: Annotated[int, typer.Option(help="The first tree to draw, counted from 1.", min=1)] = 1,
-    heads: Annotated[bool, typer.Option("--heads", help="Show head words by Collins' rules.")] = False,
+    heads: Annotated[bool, flag("--heads", text="Show head words by Collins' rules.")] = False,
     encoding: EncodingOption = "utf-8",
     on_error: OnErrorOption = "raise",
 ) -> None:

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from lexitree.cli.options import JsonOption
+
 if TYPE_CHECKING:
     from rich.table import Table
 
@@ -55,7 +57,7 @@ def filter_vectors(
     output: Annotated[Path, typer.Option("--output", "-o", help="The .npz to write.", show_default=False)],
     float16: Annotated[
         bool,
-        typer.Option("--float16/--float32", help="Half the size; the numbers keep three digits."),
+        typer.Option("--float16/--float32", metavar="", help="Half the size; the numbers keep three digits."),
     ] = False,
     dim: DimOption = None,
     encoding: EncodingOption = "utf-8",
@@ -90,7 +92,7 @@ def show_coverage(
     num_unknown: Annotated[
         int, typer.Option("--unknown", min=0, help="How many of the most frequent unknown words to show.")
     ] = 20,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")] = False,
+    as_json: JsonOption = False,
     dim: DimOption = None,
     encoding: EncodingOption = "utf-8",
     on_error: OnErrorOption = "raise",

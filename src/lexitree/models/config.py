@@ -51,6 +51,8 @@ class ModelConfig:
                 raise ConfigError(f"{name} must be at least 1, not {getattr(self, name)}")
         if not 0 <= self.dropout < 1:
             raise ConfigError(f"dropout must be at least 0 and below 1, not {self.dropout}")
+        if not all(isinstance(text, str) for text in (*self.labels, *self.label_names.values())):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ConfigError("labels and their names are texts")
         if len(set(self.labels)) != len(self.labels) or not self.labels:
             raise ConfigError("a model needs at least one label, and no label twice")
         _check_choice("head_method", self.head_method, get_args(HeadMethod))

@@ -39,6 +39,7 @@ def save_pretrained(
     """Write a model to a directory, whole or not at all; `training` (data, scores, command) goes into its card."""
     folder = Path(folder)
     training = dict(training or {})
+    _refuse_other_content(folder)
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         temporary = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}.", suffix=".part"))
@@ -77,14 +78,36 @@ def _write_files(model: TreeClassifier, folder: Path, training: dict[str, Any]) 
     )
 
 
+def _refuse_other_content(folder: Path) -> None:
+    """Saving replaces the whole directory, so there must be nothing but an older model in it."""
+    if not folder.exists():
+        return
+    if not folder.is_dir():
+        raise FileError(folder, "is a file, and a model is a directory")
+    present = {path.name for path in folder.iterdir()}
+    others = sorted(present - set(FILES))
+    if others or (present and not _is_model(folder)):
+        names = ", ".join((others or sorted(present))[:3])
+        raise FileError(
+            folder,
+            f"holds other things than a lexitree model: {names}",
+            remedy="Choose another directory, or move them away; nothing was changed.",
+        )
+
+
+def _is_model(folder: Path) -> bool:
+    try:
+        return bool(read_config_file(folder))
+    except ModelFileError:
+        return False
+
+
 def _swap_in(temporary: Path, folder: Path) -> None:
     """Directories cannot replace each other in one step: move the old one aside first, and back if need be."""
     temporary.chmod(0o755)
     if not folder.exists():
         temporary.rename(folder)
         return
-    if not (folder / CONFIG_FILE).exists() and any(folder.iterdir()):
-        raise FileError(folder, "is not empty and holds no model", remedy="Choose another output directory.")
     aside = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}.", suffix=".old"))
     folder.rename(aside / folder.name)
     try:
@@ -116,7 +139,8 @@ def from_pretrained(
             model = TreeClassifier(config, WordTable(vocabulary, torch.empty(table.shape)), backend=backend)
         model.load_state_dict(tensors, assign=True)
     except (RuntimeError, ConfigError) as error:
-        raise ModelFileError(folder, f"{WEIGHTS_FILE} does not fit {CONFIG_FILE} ({error})") from error
+        problem = " ".join(str(error).split())[:300]
+        raise ModelFileError(folder, f"{WEIGHTS_FILE} does not fit {CONFIG_FILE} ({problem})") from error
     model.requires_grad_(True)
     return model.to(device).eval()
 
@@ -136,7 +160,11 @@ def read_config_file(folder: Path) -> dict[str, Any]:
     try:
         loaded: object = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
-        raise ModelFileError(folder, f"is not a saved model: it has no {CONFIG_FILE}") from error
+        inside = folder / "model"
+        remedy = f"Did you mean {inside}?" if (inside / CONFIG_FILE).exists() else ""
+        raise ModelFileError(
+            folder, f"is not a saved model: it has no {CONFIG_FILE}", remedy=remedy
+        ) from error
     except (OSError, ValueError, RecursionError) as error:
         raise ModelFileError(path, f"cannot be read ({error})") from error
     if not isinstance(loaded, dict):
@@ -163,13 +191,17 @@ def _read_vocabulary(path: Path) -> Vocabulary:
 
 def _read_weights(path: Path) -> dict[str, torch.Tensor]:
     try:
-        return load_file(path)
+        tensors = load_file(path)
     except FileNotFoundError as error:
         raise ModelFileError(path, "is missing") from error
     except (SafetensorError, OSError, ValueError) as error:
         raise ModelFileError(
             path, f"is damaged or cut off ({error})", remedy="Copy or download the model again."
         ) from error
+    kinds = {tensor.dtype for tensor in tensors.values()}
+    if len(kinds) != 1 or not kinds.pop().is_floating_point:
+        raise ModelFileError(path, "must hold floating-point numbers of one kind")
+    return tensors
 
 
 def locate_model(name: str | Path, *, revision: str | None = None) -> Path:

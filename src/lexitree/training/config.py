@@ -38,6 +38,8 @@ class TrainingConfig:
     """Decides the initial weights, the order of the trees and the dropout."""
 
     def __post_init__(self) -> None:
+        for setting in dataclasses.fields(self):
+            _check_kind(setting.name, getattr(self, setting.name), setting.default)
         for name in ("epochs", "batch_size"):
             if getattr(self, name) < 1:
                 raise ConfigError(f"{name} must be at least 1, not {getattr(self, name)}")
@@ -61,3 +63,19 @@ class TrainingConfig:
         if unknown:
             raise ConfigError(f"unknown training settings: {', '.join(unknown)}")
         return cls(**values)
+
+
+def _check_kind(name: str, value: object, default: object) -> None:
+    """A recipe can hold anything: what is no number fails here, not in the middle of a run."""
+    kind = type(default)
+    fits = isinstance(value, (int, float) if kind is float else kind)
+    if not fits or isinstance(value, bool) != (kind is bool):
+        raise ConfigError(f"{name} must be {_KIND_NAMES[kind]}, not {value!r}")
+
+
+_KIND_NAMES: dict[type, str] = {
+    int: "a whole number",
+    float: "a number",
+    bool: "true or false",
+    str: "a text",
+}

@@ -167,14 +167,16 @@ class Trainer:
 
     def _resume(self, path: Path) -> None:
         checkpoint = load_checkpoint(path, self.model.device)
-        _compare_fingerprints(path, checkpoint.record["fingerprint"], self.fingerprint)
         try:
+            _compare_fingerprints(path, checkpoint.record["fingerprint"], self.fingerprint)
+            self.history = [EpochRecord(**record) for record in checkpoint.record["history"]]
+            # Both sets of weights are tried now: a damaged best one must not wait for the last epoch.
+            self.model.load_state_dict(dict(checkpoint.best_weights))
+            self.best_weights = _copy_weights(self.model)
             self.model.load_state_dict(dict(checkpoint.weights))
             self.optimizer.load_state_tensors(dict(checkpoint.optimizer))
-        except (RuntimeError, KeyError) as error:
+        except (RuntimeError, KeyError, TypeError, AttributeError) as error:
             raise CheckpointError(path, f"does not fit this model ({error})") from error
-        self.best_weights = dict(checkpoint.best_weights)
-        self.history = [EpochRecord(**record) for record in checkpoint.record["history"]]
 
 
 def _compare_fingerprints(path: Path, saved: Mapping[str, Any], current: Mapping[str, Any]) -> None:

@@ -7,7 +7,8 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from types import UnionType
+from typing import Any, cast
 
 from lexitree.errors import ConfigError, FileError
 from lexitree.training.config import TrainingConfig
@@ -36,6 +37,9 @@ class Recipe:
     training: TrainingConfig = field(default_factory=TrainingConfig)
 
     def __post_init__(self) -> None:
+        for name, kind in _KINDS.items():
+            if not isinstance(getattr(self, name), kind):
+                raise ConfigError(f"{name} has a value of the wrong kind: {getattr(self, name)!r}")
         if self.min_count < 1:
             raise ConfigError(f"min_count must be at least 1, not {self.min_count}")
         if self.on_error not in ("raise", "skip"):
@@ -56,7 +60,23 @@ class Recipe:
         unknown = sorted(set(values) - {field.name for field in dataclasses.fields(cls)})
         if unknown:
             raise ConfigError(f"unknown settings in a recipe: {', '.join(unknown)}")
-        return cls(**{**values, "training": TrainingConfig.from_dict(values.get("training", {}))})
+        training: object = values.get("training", {})
+        if not isinstance(training, Mapping):
+            raise ConfigError(f"training is a table of settings, not {training!r}")
+        settings = cast(Mapping[str, Any], training)
+        return cls(**{**values, "training": TrainingConfig.from_dict(settings)})
+
+
+_KINDS: dict[str, type | UnionType] = {
+    "corpus": str,
+    "data": str | None,
+    "encoding": str,
+    "on_error": str,
+    "vectors": str | None,
+    "all_vectors": bool,
+    "min_count": int,
+    "model": Mapping,
+}
 
 
 def read_recipe(path: str | Path) -> Recipe:
@@ -65,9 +85,9 @@ def read_recipe(path: str | Path) -> Recipe:
         values = tomllib.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
         raise FileError(path, f"cannot be read ({error.strerror or error})") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:
         raise FileError(path, f"is not a TOML file ({error})") from error
     try:
         return Recipe.from_dict(values)
-    except (ConfigError, TypeError) as error:
+    except ConfigError as error:
         raise FileError(path, f"is not a recipe: {error}") from error

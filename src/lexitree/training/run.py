@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import platform
+import shutil
 import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -26,7 +27,7 @@ from lexitree.models.classifier import TreeClassifier
 from lexitree.models.config import DEFAULT_WORD_SIZE, ModelConfig
 from lexitree.models.pretrained import save_pretrained
 from lexitree.training.checkpoint import CHECKPOINT_FILE
-from lexitree.training.loop import Trainer, TrainingResult
+from lexitree.training.loop import METRICS_FILE, Trainer, TrainingResult
 from lexitree.training.observers import (
     EpochRecord,
     Observer,
@@ -101,7 +102,7 @@ def train(
         splits["dev"],
         recipe.training,
         folder=folder,
-        fingerprint=_fingerprint(recipe, model, splits["train"]),
+        fingerprint=_fingerprint(recipe, model, [*splits["train"], *splits["dev"]]),
         observer=group,
     )
     try:
@@ -161,6 +162,19 @@ def _claim_folder(folder: Path, *, resume: bool) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise FileError(folder, f"cannot be made ({error.strerror or error})") from error
+    if resume:
+        _remove_leftovers(folder)
+
+
+def _remove_leftovers(folder: Path) -> None:
+    """What a killed run was just writing: never needed again, and as large as a checkpoint."""
+    for name in (CHECKPOINT_FILE, METRICS_FILE, RESULT_FILE, MODEL_FOLDER):
+        # Nothing but our own names: the directory may be one that holds other things as well.
+        for path in (*folder.glob(f".{name}.*.part"), *folder.glob(f".{name}.*.old")):
+            if path.is_dir():
+                shutil.rmtree(path, ignore_errors=True)
+            else:
+                path.unlink(missing_ok=True)
 
 
 def _check_corpus(corpus: Corpus) -> None:
@@ -169,19 +183,19 @@ def _check_corpus(corpus: Corpus) -> None:
             raise ConfigError(f"the corpus {corpus.name} has no {split} trees")
 
 
-def _fingerprint(recipe: Recipe, model: TreeClassifier, train: Sequence[Example]) -> dict[str, Any]:
+def _fingerprint(recipe: Recipe, model: TreeClassifier, examples: Sequence[Example]) -> dict[str, Any]:
     """What must be the same for a run to go on; more epochs are welcome."""
     settings = recipe.training.as_dict()
     del settings["epochs"]
     checksum = 0
-    for example in train:
+    for example in examples:
         for array in (example.binary.tree.arity, example.word_index, example.label_index):
             checksum = zlib.crc32(np.ascontiguousarray(array), checksum)
     return {
         **settings,
         **model.config.as_dict(),
         "num_words": len(model.lexicon.vocabulary),
-        "data": checksum,
+        "checksum of the trees": checksum,
     }
 
 

@@ -6,7 +6,9 @@ import json
 import multiprocessing
 import os
 import queue
+import signal
 import statistics
+import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -16,7 +18,6 @@ from typing import Any
 
 from lexitree.errors import ConfigError, LexitreeError
 from lexitree.files import atomic_write
-from lexitree.training.checkpoint import CHECKPOINT_FILE
 from lexitree.training.observers import BatchProgress, EpochRecord
 from lexitree.training.recipe import Recipe
 from lexitree.training.run import RESULT_FILE
@@ -88,9 +89,9 @@ def train_seeds(
         raise ConfigError("give each seed once, and at least one")
     folder = Path(folder)
     jobs = min(jobs or os.cpu_count() or 1, len(seeds))
-    options = {"threads": threads, "device": device, "backend": backend}
-    waiting = [seed for seed in seeds if not (resume and (seed_folder(folder, seed) / RESULT_FILE).exists())]
-    _Pool(recipe, folder, options, resume, on_event).run(waiting, jobs)
+    options = {"threads": threads, "device": device, "backend": backend, "resume": resume}
+    # A seed that is done starts as well: only its checkpoint can tell whether it was done with these settings.
+    _Pool(recipe, folder, options, on_event).run(seeds, jobs)
     summary = SeedSummary({seed: _read_result(seed_folder(folder, seed)) for seed in seeds})
     with atomic_write(folder / SUMMARY_FILE) as stream:
         json.dump(summary.as_dict(), stream, indent=2)
@@ -106,12 +107,11 @@ class _Pool:
     """Keeps `jobs` processes busy and passes on what they tell; the first failure ends all of them."""
 
     def __init__(
-        self, recipe: Recipe, folder: Path, options: dict[str, Any], resume: bool, on_event: OnEvent | None
+        self, recipe: Recipe, folder: Path, options: dict[str, Any], on_event: OnEvent | None
     ) -> None:
         self.recipe = recipe
         self.folder = folder
         self.options = options
-        self.resume = resume
         self.on_event = on_event
         # A fresh interpreter each: forking a process that runs threads is not safe.
         self.context = multiprocessing.get_context("spawn")
@@ -134,8 +134,7 @@ class _Pool:
 
     def _start(self, seed: int) -> None:
         folder = seed_folder(self.folder, seed)
-        options = {**self.options, "resume": self.resume and (folder / CHECKPOINT_FILE).exists()}
-        arguments = (self.recipe.with_seed(seed), folder, options, self.messages)
+        arguments = (self.recipe.with_seed(seed), folder, self.options, self.messages)
         process = self.context.Process(target=_train_one, args=arguments, daemon=True)
         process.start()
         self.running[seed] = process
@@ -159,10 +158,16 @@ class _Pool:
                 self._listen()
             if process.exitcode != 0:
                 raise LexitreeError(
-                    f"the process of seed {seed} was ended from outside (exit code {process.exitcode})",
+                    f"the process of seed {seed} {_how_it_ended(process.exitcode)}",
                     remedy="Run the same command with --resume; every seed goes on from its last epoch.",
                 )
             del self.running[seed]
+
+
+def _how_it_ended(exit_code: int | None) -> str:
+    if exit_code is not None and exit_code < 0:
+        return f"was ended from outside ({signal.Signals(-exit_code).name})"
+    return f"failed with exit code {exit_code}; what it wrote to the screen says why"
 
 
 def _train_one(recipe: Recipe, folder: Path, options: dict[str, Any], messages: Any) -> None:
@@ -190,6 +195,7 @@ class _Sender:
         now = time.monotonic()
         if now - self.last >= SECONDS_BETWEEN_MESSAGES:
             self.last = now
+            _stop_without_parent()
             self.messages.put((self.seed, progress))
 
     def on_epoch(self, record: EpochRecord) -> None:
@@ -197,3 +203,10 @@ class _Sender:
 
     def close(self) -> None:
         return None
+
+
+def _stop_without_parent() -> None:
+    """A worker whose parent was killed would train on unseen, into the directory of the run that resumes it."""
+    parent = multiprocessing.parent_process()
+    if parent is not None and not parent.is_alive():
+        sys.exit(1)

@@ -1,0 +1,66 @@
+"""A module imports only from what stands above it in the house."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import lexitree
+
+PACKAGE = Path(lexitree.__file__).parent
+LAYERS = (
+    "version",
+    "errors",
+    "files",
+    "trees",
+    "corpora",
+    "lexicon",
+    "batch",
+    "examples",
+    "ops",
+    "models",
+    "evaluation",
+    "training",
+    "predict",
+    "cli",
+)
+FRONT_DOORS = ("__init__.py", "__main__.py")
+"""These two name everything by design."""
+
+
+def layer_of(module: str) -> int:
+    return LAYERS.index(module.split(".")[1])
+
+
+def imported_modules(path: Path) -> set[str]:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found.add(node.module)
+            found.update(f"{node.module}.{alias.name}" for alias in node.names if node.module == "lexitree")
+    return {name for name in found if name.startswith("lexitree.")}
+
+
+def test_every_module_has_its_layer() -> None:
+    names = {path.stem if path.is_file() else path.name for path in PACKAGE.iterdir()}
+    assert names - {"__init__", "__main__", "__pycache__", "py"} == set(LAYERS)
+
+
+def test_imports_go_upwards_only() -> None:
+    wrong = [
+        f"{path.relative_to(PACKAGE)} imports {name}"
+        for path in PACKAGE.rglob("*.py")
+        if not (path.parent == PACKAGE and path.name in FRONT_DOORS)
+        for name in imported_modules(path)
+        if layer_of(name) > LAYERS.index(path.relative_to(PACKAGE).parts[0].removesuffix(".py"))
+    ]
+    assert wrong == []
+
+
+def test_the_front_door_offers_what_it_lists() -> None:
+    for name in lexitree.__all__:
+        assert getattr(lexitree, name) is not None
+    assert set(dir(lexitree)) == set(lexitree.__all__)
