@@ -1,0 +1,15 @@
+"""The tests mirror src/. Before anything is imported, the shapes in signatures become checks."""
+
+import importlib.util
+
+from jaxtyping import install_import_hook
+
+WITH_TENSORS = [
+    "batch",
+    "lexicon.table",
+    "ops",
+    *(f"models.{name}" for name in ("cells", "classifier", "encoders", "head_words")),
+]
+
+if importlib.util.find_spec("beartype"):
+    install_import_hook([f"lexitree.{name}" for name in WITH_TENSORS], "beartype.beartype")

@@ -64,7 +64,9 @@ def test_children_are_those_of_the_trees_and_stand_on_lower_levels(forest: list[
     offset = batch.children_offset.tolist()
     name = batch.label_index.tolist()
     found = {
-        name[node]: [name[child] for child in batch.children_index[offset[inner] : offset[inner + 1]].tolist()]
+        name[node]: [
+            name[child] for child in batch.children_index[offset[inner] : offset[inner + 1]].tolist()
+        ]
         for inner, node in enumerate(range(batch.num_leaves, batch.num_nodes))
     }
     expected = {
@@ -75,7 +77,9 @@ def test_children_are_those_of_the_trees_and_stand_on_lower_levels(forest: list[
     }
     assert found == expected
     level = torch.repeat_interleave(torch.tensor(batch.level_sizes or [0]))
-    parents = torch.repeat_interleave(torch.arange(batch.num_leaves, batch.num_nodes), torch.diff(batch.children_offset))
+    parents = torch.repeat_interleave(
+        torch.arange(batch.num_leaves, batch.num_nodes), torch.diff(batch.children_offset)
+    )
     assert (level[batch.children_index] < level[parents]).all()
 
 
@@ -86,7 +90,10 @@ def test_down_order_keeps_siblings_together_below_their_parent(forest: list[Tree
     for place, parent in enumerate(batch.down_parent_index.tolist(), start=batch.num_trees):
         number, node = divmod(name[place], 1000)
         assert forest[number].parents[node] + 1000 * number == name[parent]
-    assert all(forest[name[place] // 1000].parents[name[place] % 1000] == NO_PARENT for place in range(batch.num_trees))
+    assert all(
+        forest[name[place] // 1000].parents[name[place] % 1000] == NO_PARENT
+        for place in range(batch.num_trees)
+    )
     assert batch.down_order[batch.up_to_down].tolist() == list(range(batch.num_nodes))
     assert sum(batch.depth_sizes) == sum(batch.level_sizes) == batch.num_nodes
 

@@ -38,15 +38,18 @@ def run(model: TreeClassifier, batch: TreeBatch, backend: str) -> dict[str, Tens
     """Scores, loss and the gradient of every parameter, the word vectors included."""
     model.backend = get_backend(backend)
     model.zero_grad()
+    batch = batch.to(model.device)
     scores = model(batch)
     # A loss in which every score has its own weight, so that no gradient is zero by symmetry.
     weight = torch.randn(scores.shape, generator=torch.Generator().manual_seed(2), dtype=scores.dtype)
+    weight = weight.to(model.device)
     (model.loss(batch, "all") + (scores * weight).sum()).backward()
-    results = {"scores": scores.detach()}
+    results = {"scores": scores.detach().cpu()}
     for name, parameter in model.named_parameters():
         # The reference does not touch what a tree of one word does not need; untouched means zero.
         gradient = torch.zeros_like(parameter) if parameter.grad is None else parameter.grad
-        results[f"gradient of {name}"] = gradient.to_dense() if gradient.is_sparse else gradient
+        # A copy: moving the model to another device would move its gradients along.
+        results[f"gradient of {name}"] = gradient.to_dense().to("cpu", copy=True)
     return results
 
 

@@ -73,6 +73,17 @@ def test_agrees_on_every_shape_at_odd_sizes(name: str, method: str, share: bool,
     assert_agree(run(model, batch, "levelwise"), run(model, batch, "reference"), TOLERANCE)
 
 
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+@pytest.mark.parametrize(("name", "method", "share"), variants)
+def test_agrees_with_the_reference_on_a_gpu(name: str, method: str, share: bool) -> None:
+    batch = make_batch(
+        [Tree.leaf("a"), chain(9, left=True), chain(7, left=False), tree_from_brackets("(X a b)")]
+    )
+    model = make_model(config_of(name, method, share), batch.num_leaves)
+    expected = run(model, batch, "reference")
+    assert_agree(run(model.to("cuda"), batch, "levelwise"), expected, TOLERANCE)
+
+
 def chain(num_words: int, *, left: bool) -> Tree:
     arity = [2] * (num_words - 1) + [0] * num_words if left else [2, 0] * (num_words - 1) + [0]
     return Tree(arity, ["X"] * len(arity), ["w"] * num_words)
@@ -134,7 +145,9 @@ class TestGradcheck:
 
     def setup_method(self) -> None:
         torch.manual_seed(0)
-        self.batch = TreeBatch.from_trees([chain(4, left=True), Tree.leaf("a"), tree_from_brackets("(X a (X b c))")])
+        self.batch = TreeBatch.from_trees(
+            [chain(4, left=True), Tree.leaf("a"), tree_from_brackets("(X a (X b c))")]
+        )
 
     def check(self, function: object, *inputs: torch.Tensor) -> None:
         assert torch.autograd.gradcheck(function, inputs, atol=1e-6)  # pyright: ignore
@@ -143,7 +156,9 @@ class TestGradcheck:
     def test_heads(self, method: str) -> None:
         words, gate, bias = random_weights((self.batch.num_leaves, self.D), (self.D, 2 * self.D), (self.D,))
         self.check(
-            lambda x, g, b: LEVELWISE.compose_heads(x, HeadWeights(g, b), self.batch, method) + 0 * (g.sum() + b.sum()),
+            lambda x, g, b: (
+                LEVELWISE.compose_heads(x, HeadWeights(g, b), self.batch, method) + 0 * (g.sum() + b.sum())
+            ),
             words,
             gate,
             bias,
@@ -162,14 +177,21 @@ class TestGradcheck:
     def test_top_down(self, sides: int) -> None:
         D, H = self.D, self.H
         x, *weights = random_weights(
-            (self.batch.num_nodes, D), (sides, 4 * H, D), (2, 4 * H, H), (2, 2 * H, H), (2, H, H), (sides, 4 * H)
+            (self.batch.num_nodes, D),
+            (sides, 4 * H, D),
+            (2, 4 * H, H),
+            (2, 2 * H, H),
+            (2, H, H),
+            (sides, 4 * H),
         )
         self.check(lambda x, *w: LEVELWISE.run_top_down(x, TopDownWeights(*w), self.batch), x, *weights)
 
     @pytest.mark.parametrize("backwards", [True, False])
     def test_sequences(self, backwards: bool) -> None:
         D, H = self.D, self.H
-        schedule = SequenceSchedule.from_spans(self.batch.span_start, self.batch.span_end, backwards=backwards)
+        schedule = SequenceSchedule.from_spans(
+            self.batch.span_start, self.batch.span_end, backwards=backwards
+        )
         x, *weights = random_weights(
             (self.batch.num_leaves, D), (4 * H, D), (4 * H, H), (2 * H, H), (H, H), (4 * H,)
         )

@@ -25,7 +25,9 @@ def scalar(value: float) -> torch.Tensor:
 
 def test_gated_head_of_a_pair() -> None:
     words = torch.tensor([[1.0], [3.0]], dtype=torch.float64)
-    weights = HeadWeights(torch.tensor([[0.5, -0.25]], dtype=torch.float64), torch.tensor([0.1], dtype=torch.float64))
+    weights = HeadWeights(
+        torch.tensor([[0.5, -0.25]], dtype=torch.float64), torch.tensor([0.1], dtype=torch.float64)
+    )
     x = reference.reference_compose_heads(words, weights, PAIR, "G")
     z = sigmoid(scalar(0.5 * 1 - 0.25 * 3 + 0.1))
     assert torch.allclose(x[2], z * 1 + (1 - z) * 3)
@@ -93,9 +95,18 @@ def test_a_top_down_path_to_the_right_is_a_sequence_lstm() -> None:
     hidden, size, num_words = 3, 4, 5
     arity = [2, 0] * (num_words - 1) + [0]
     batch = TreeBatch.from_trees([Tree(arity, ["X"] * len(arity), ["w"] * num_words)])
-    sequence = SequenceWeights(*(torch.randn(*shape, dtype=torch.float64) for shape in (
-        (4 * hidden, size), (4 * hidden, hidden), (2 * hidden, hidden), (hidden, hidden), (4 * hidden,)
-    )))
+    sequence = SequenceWeights(
+        *(
+            torch.randn(*shape, dtype=torch.float64)
+            for shape in (
+                (4 * hidden, size),
+                (4 * hidden, hidden),
+                (2 * hidden, hidden),
+                (hidden, hidden),
+                (4 * hidden,),
+            )
+        )
+    )
     right = TopDownWeights(
         sequence.x[None], *(torch.stack([torch.zeros_like(w), w]) for w in sequence[1:4]), sequence.bias[None]
     )
@@ -106,8 +117,9 @@ def test_a_top_down_path_to_the_right_is_a_sequence_lstm() -> None:
         path.append(batch.children_index.view(-1, 2)[path[-1] - batch.num_leaves, 1].item())
     schedule = SequenceSchedule.from_spans(torch.tensor([0]), torch.tensor([len(path)]))
     without_peephole = sequence._replace(peephole=torch.zeros_like(sequence.peephole))
-    first_only = reference.reference_run_sequences(x[path[:1]], without_peephole, SequenceSchedule.from_spans(
-        torch.tensor([0]), torch.tensor([1])))
+    first_only = reference.reference_run_sequences(
+        x[path[:1]], without_peephole, SequenceSchedule.from_spans(torch.tensor([0]), torch.tensor([1]))
+    )
     assert torch.allclose(h[path[0]], first_only[0], rtol=0, atol=1e-14)
     last = reference.reference_run_sequences(x[path], sequence, schedule)
     # Peephole at the first step apart, the two agree: the states converge onto the same cells.

@@ -52,7 +52,8 @@ def demo_command(
         model = from_pretrained(Path(scratch) / "model")
         if output:
             save_pretrained(model, output, training={"corpus": corpus.name, **recipe.training.as_dict()})
-    assert result.test is not None and result.test.phrase is not None
+    assert result.test is not None
+    assert result.test.phrase is not None
     screen.print(
         f"\nOn {result.test.root.num_counted} unseen sentences: [bold]{result.test.root.accuracy:.1%}[/bold] of the"
         f" sentences and [bold]{result.test.phrase.accuracy:.1%}[/bold] of the phrases have the right one of five"

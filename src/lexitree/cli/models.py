@@ -77,13 +77,16 @@ def info_command(model: ModelArgument, as_json: JsonOption = False) -> None:
     for section in ("model", "training"):
         table.add_section()
         for key, value in values.get(section, {}).items():
-            table.add_row(key.replace("_", " "), _shown(value))
+            if value not in ({}, None):
+                table.add_row(key.replace("_", " "), _shown(value))
     output.print(table)
 
 
 def _shown(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.4g}"
+    if isinstance(value, dict):
+        return ", ".join(f"{key} = {name}" for key, name in value.items())  # pyright: ignore[reportUnknownVariableType]
     if isinstance(value, list):
         return ", ".join(map(str, value))  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
     return str(value)

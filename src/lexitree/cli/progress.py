@@ -72,11 +72,12 @@ class TrainingProgress:
         if seed in self.tasks:
             self.bars.update(self.tasks[seed], dev=percent(record.dev_root), best=percent(self.best[seed]))
         phrase = f" phrase {percent(record.dev_phrase)}" if record.dev_phrase is not None else ""
-        mark = " [green]best so far[/green]" if record.is_best else ""
+        mark = "  [green]best[/green]" if record.is_best else ""
         self.bars.console.print(
             f"seed {seed} epoch {record.epoch:>2}  loss {record.loss:6.3f}"
             f"  dev root {percent(record.dev_root)}{phrase}"
-            f"  {record.seconds:.1f} s, {record.trees_per_second:.0f} trees/s{mark}"
+            f"  {record.trees_per_second:.0f} trees/s{mark}",
+            soft_wrap=True,
         )
 
 

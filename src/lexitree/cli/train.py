@@ -247,7 +247,9 @@ def _train_one(recipe: Recipe, folder: Path, options: dict[str, Any], quiet: boo
 
 def _describe(corpus: Corpus, options: dict[str, Any]) -> None:
     sizes = ", ".join(f"{len(trees):,} {split}" for split, trees in corpus.splits.items())
-    messages.print(f"[bold]{corpus.name}[/bold]: {sizes} trees; {corpus.inference or corpus.supervision}")
+    messages.print(
+        f"[bold]{corpus.name}[/bold]: {sizes} trees; {corpus.inference or corpus.supervision}", soft_wrap=True
+    )
     for error in corpus.skipped[:10]:
         messages.out(f"skipped: {error.place}: {error.problem}", highlight=False)
     if len(corpus.skipped) > 10:

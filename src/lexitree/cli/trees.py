@@ -25,7 +25,7 @@ app = typer.Typer(
 
 TreesArgument = Annotated[
     list[Path],
-    typer.Argument(metavar="FILES", help="Files of trees; - is standard input.", show_default=False),
+    typer.Argument(help="Files of trees; - is standard input.", show_default=False),
 ]
 FormatOption = Annotated[Literal["brackets", "jsonl"], typer.Option("--to", help="The form of the output.")]
 
@@ -108,11 +108,12 @@ def binarize(
 
     Example: lexitree trees binarize penn.txt --direction head -o binary.txt
     """
-    from lexitree.trees import binarize as transform
+    from lexitree.trees.binarize import binarize as split_wide
+    from lexitree.trees.binarize import unbinarize
 
     def change(trees: Iterable[Tree]) -> Iterator[Tree]:
         for tree in trees:
-            yield transform.unbinarize(tree) if undo else transform.binarize(tree, direction)
+            yield unbinarize(tree) if undo else split_wide(tree, direction)
 
     _pass_through(files, [change], to, output, encoding, on_error)
 

@@ -15,6 +15,9 @@ from lexitree.lexicon.vocabulary import Vocabulary
 
 IndexArray = npt.NDArray[np.int64]
 
+RANDOM_RANGE = 0.02
+"""Vectors that do not come from a file start within this distance of zero, in each dimension."""
+
 
 class Lexicon(Protocol):
     """What a model needs: numbers for the words of a sentence, and vectors for the numbers of a batch."""
@@ -42,9 +45,9 @@ class WordTable(nn.Module):
 
     @classmethod
     def random(cls, vocabulary: Vocabulary, word_size: int) -> WordTable:
-        """Vectors drawn from U(+-sqrt(3 / word_size)), so that each has about unit length."""
-        scale = (3 / word_size) ** 0.5
-        return cls(vocabulary, torch.empty(len(vocabulary), word_size).uniform_(-scale, scale))
+        """Small random vectors: the words that matter grow in training, and longer vectors make better heads."""
+        vectors = torch.empty(len(vocabulary), word_size)
+        return cls(vocabulary, vectors.uniform_(-RANDOM_RANGE, RANDOM_RANGE))
 
     @property
     def word_size(self) -> int:

@@ -45,5 +45,5 @@ def model_card(config: ModelConfig, training: Mapping[str, Any], num_parameters:
 
 
 def _cell(value: object) -> str:
-    text = f"{value:.4f}" if isinstance(value, float) else str(value)
+    text = f"{value:.4g}" if isinstance(value, float) else str(value)
     return text.replace("|", "\\|").replace("\n", " ")

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, get_args
+from typing import Any, cast, get_args
 
 from lexitree.errors import ConfigError
 from lexitree.models.cells import BiasInit
@@ -87,20 +87,25 @@ class ModelConfig:
         return cls(**{**values, "labels": tuple(values.get("labels", ()))})
 
 
-_TYPES: dict[str, type | tuple[type, ...]] = {
-    "labels": (list, tuple),
-    "label_names": Mapping,
-    "word_size": int,
-    "hidden": int,
-    "output": int,
-    "dropout": (int, float),
-    "share_topdown_inputs": bool,
-}
-
-
 def _check_type(name: str, value: object) -> None:
-    if not isinstance(value, _TYPES.get(name, str)):
+    """Settings may come from a file, where nothing has checked them yet."""
+    good = {
+        "labels": _is_text_list(value),
+        "label_names": isinstance(value, Mapping),
+        "word_size": type(value) is int,
+        "hidden": type(value) is int,
+        "output": type(value) is int,
+        "dropout": type(value) in (int, float),
+        "share_topdown_inputs": isinstance(value, bool),
+    }.get(name, isinstance(value, str))
+    if not good:
         raise ConfigError(f"{name} has a value of the wrong kind: {value!r}")
+
+
+def _is_text_list(value: object) -> bool:
+    if not isinstance(value, list | tuple):
+        return False
+    return all(isinstance(label, str) for label in cast(Sequence[object], value))
 
 
 def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:

@@ -109,14 +109,17 @@ def _swap_in(temporary: Path, folder: Path) -> None:
         temporary.rename(folder)
         return
     aside = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}.", suffix=".old"))
-    folder.rename(aside / folder.name)
+    old = aside / folder.name
     try:
+        folder.rename(old)
         temporary.rename(folder)
     except OSError:
-        (aside / folder.name).rename(folder)
+        if old.exists():
+            old.rename(folder)
+        # Not the whole of it: what could not go back must stay where it is.
+        aside.rmdir()
         raise
-    finally:
-        shutil.rmtree(aside, ignore_errors=True)
+    shutil.rmtree(aside, ignore_errors=True)
 
 
 def from_pretrained(
@@ -138,7 +141,7 @@ def from_pretrained(
         with torch.device("meta"):
             model = TreeClassifier(config, WordTable(vocabulary, torch.empty(table.shape)), backend=backend)
         model.load_state_dict(tensors, assign=True)
-    except (RuntimeError, ConfigError) as error:
+    except (RuntimeError, TypeError, ConfigError) as error:
         problem = " ".join(str(error).split())[:300]
         raise ModelFileError(folder, f"{WEIGHTS_FILE} does not fit {CONFIG_FILE} ({problem})") from error
     model.requires_grad_(True)

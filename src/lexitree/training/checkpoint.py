@@ -58,7 +58,7 @@ def load_checkpoint(path: Path, device: torch.device | str = "cpu") -> Checkpoin
     try:
         with safe_open(path, framework="pt", device=str(device)) as file:
             record = json.loads((file.metadata() or {})["record"])
-            for name in file.keys():
+            for name in file.keys():  # noqa: SIM118 - it is no dict
                 group, _, rest = name.partition("/")
                 groups[group][rest] = file.get_tensor(name)
     except (SafetensorError, OSError, ValueError, KeyError) as error:

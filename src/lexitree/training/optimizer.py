@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
-
 import torch
 from torch import Tensor, nn
+from torch.optim.adam import adam
+from torch.optim.adamw import adamw
 
 from lexitree.models.classifier import TreeClassifier
 from lexitree.training.config import TrainingConfig
@@ -29,19 +29,13 @@ class LazyAdam:
         self.dense: dict[str, nn.Parameter] = {
             name: parameter for name, parameter in model.named_parameters() if parameter is not self.table
         }
-        kind = torch.optim.AdamW if config.decay_kind == "decoupled" else torch.optim.Adam
-        self.adam = kind(
-            list(self.dense.values()),
-            lr=config.learning_rate,
-            betas=(config.beta1, config.beta2),
-            eps=config.epsilon,
-            weight_decay=0.0,
-            fused=True,
-        )
+        self.moments = {name: torch.zeros_like(weight) for name, weight in self.dense.items()}
+        self.squares = {name: torch.zeros_like(weight) for name, weight in self.dense.items()}
+        self.steps = {name: weight.new_zeros(()) for name, weight in self.dense.items()}
 
     def zero_grad(self) -> None:
-        self.adam.zero_grad()
-        self.table.grad = None
+        for weight in (*self.dense.values(), self.table):
+            weight.grad = None
 
     @torch.no_grad()
     def step(self, num_sentences: int) -> None:
@@ -49,13 +43,32 @@ class LazyAdam:
         self.num_steps += 1
         config = self.config
         decay = config.decay * num_sentences if config.decay_kind == "decoupled" else config.decay
-        # AdamW multiplies the decay by the learning rate, which the authors' code does not.
-        as_adamw = decay / config.learning_rate if config.decay_kind == "decoupled" else decay
-        for group in self.adam.param_groups:
-            group["weight_decay"] = as_adamw
-        self.adam.step()
+        self._step_dense(decay)
         if self.row_moment is not None and self.row_square is not None and self.table.grad is not None:
             self._step_rows(self.table.grad, decay, self.row_moment, self.row_square)
+
+    def _step_dense(self, decay: float) -> None:
+        """PyTorch's own function; its optimizer class would first import a compiler, for over a second."""
+        config = self.config
+        decoupled = config.decay_kind == "decoupled"
+        gradients = {name: weight.grad for name, weight in self.dense.items() if weight.grad is not None}
+        (adamw if decoupled else adam)(
+            [self.dense[name] for name in gradients],
+            list(gradients.values()),
+            [self.moments[name] for name in gradients],
+            [self.squares[name] for name in gradients],
+            [],
+            [self.steps[name] for name in gradients],
+            fused=True,
+            amsgrad=False,
+            beta1=config.beta1,
+            beta2=config.beta2,
+            lr=config.learning_rate,
+            # AdamW multiplies the decay by the learning rate, which the authors' code does not.
+            weight_decay=decay / config.learning_rate if decoupled else decay,
+            eps=config.epsilon,
+            maximize=False,
+        )
 
     def _step_rows(self, gradient: Tensor, decay: float, moments: Tensor, squares: Tensor) -> None:
         gradient = gradient.coalesce()
@@ -79,10 +92,8 @@ class LazyAdam:
     def state_tensors(self) -> StateTensors:
         """All that is needed to go on, by name."""
         tensors: StateTensors = {"num_steps": torch.tensor(self.num_steps)}
-        for name, parameter in self.dense.items():
-            state = cast(dict[str, Any], self.adam.state.get(parameter, {}))
-            for key, value in state.items():
-                tensors[f"{key}.{name}"] = value
+        for group, values in self._groups().items():
+            tensors |= {f"{group}.{name}": value for name, value in values.items()}
         if self.row_moment is not None and self.row_square is not None:
             tensors["row_moment"], tensors["row_square"] = self.row_moment, self.row_square
         return tensors
@@ -90,9 +101,12 @@ class LazyAdam:
     def load_state_tensors(self, tensors: StateTensors) -> None:
         """The inverse of `state_tensors`."""
         self.num_steps = int(tensors["num_steps"])
-        for name, parameter in self.dense.items():
-            keys = ("step", "exp_avg", "exp_avg_sq")
-            self.adam.state[parameter] = {key: tensors[f"{key}.{name}"].clone() for key in keys}
+        for group, values in self._groups().items():
+            for name, value in values.items():
+                value.copy_(tensors[f"{group}.{name}"])
         if self.row_moment is not None and self.row_square is not None:
             self.row_moment.copy_(tensors["row_moment"])
             self.row_square.copy_(tensors["row_square"])
+
+    def _groups(self) -> dict[str, StateTensors]:
+        return {"moment": self.moments, "square": self.squares, "step": self.steps}

@@ -120,7 +120,13 @@ def train(
 def load_recipe_corpus(recipe: Recipe) -> Corpus:
     """The corpus a recipe names."""
     on_error = "skip" if recipe.on_error == "skip" else "raise"
-    return load_corpus(recipe.corpus, data=recipe.data, encoding=recipe.encoding, on_error=on_error)
+    return load_corpus(
+        recipe.corpus,
+        data=recipe.data,
+        encoding=recipe.encoding,
+        on_error=on_error,
+        supervision=recipe.model.get("supervision"),
+    )
 
 
 def build_model(recipe: Recipe, corpus: Corpus, *, backend: str = "auto") -> TreeClassifier:

@@ -1,0 +1,12 @@
+import lexitree
+
+corpus = lexitree.load_corpus("mini-reviews")
+recipe = lexitree.Recipe(corpus="mini-reviews", training=lexitree.TrainingConfig(epochs=8))
+result = lexitree.train(recipe, "runs/quickstart")
+print(f"test root accuracy {result.test.root.accuracy:.3f}")
+
+predictor = lexitree.load("runs/quickstart/model")
+tree = lexitree.tree_from_brackets("(_ (_ Not) (_ (_ very) (_ good)))")
+prediction = predictor.predict(tree)
+print(prediction.label, round(prediction.probability, 2), prediction.head_word())
+print("\n".join(prediction.draw(corpus.label_names)))

@@ -1,0 +1,171 @@
+"""The directory of a `lexitree train` run in, results/NAME.json out: scores, command, data, machine.
+
+python scripts/record_run.py runs/mini-reviews --name mini-reviews
+python scripts/record_run.py runs/sst --name sst-bicontree --data $LEXITREE_DATA/sst/*.txt vectors.npz
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import json
+import shlex
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from lexitree.corpora.registry import EMBEDDED, find_entry
+from lexitree.training.recipe import Recipe
+from result_records import DATA_VARIABLE, checksums, commit, machine, public_name, write_record
+
+OPTIONS = {
+    "encoding": "--encoding",
+    "on_error": "--on-error",
+    "vectors": "--vectors",
+    "all_vectors": "--all-vectors",
+    "min_count": "--min-count",
+}
+MODEL_OPTIONS = {
+    "model": "--model",
+    "head_method": "--heads",
+    "hidden": "--hidden",
+    "word_size": "--word-size",
+    "output": "--output-size",
+    "dropout": "--dropout",
+    "supervision": "--supervision",
+    "binarization": "--binarization",
+}
+TRAINING_OPTIONS = {
+    "epochs": "--epochs",
+    "batch_size": "--batch-size",
+    "learning_rate": "--learning-rate",
+    "decay": "--decay",
+    "train_words": "--freeze-words",
+}
+"""The options of `lexitree train` by the settings they change."""
+
+KEPT = ("best_epoch", "dev_root", "dev_phrase", "test_root", "test_phrase", "seconds", "epochs")
+
+
+class RecordError(Exception):
+    """The run cannot be recorded as it is."""
+
+
+def read_results(folder: Path) -> dict[int, dict[str, Any]]:
+    """The result of each seed, from summary.json or, for a single seed, result.json."""
+    summary, single = folder / "summary.json", folder / "result.json"
+    if summary.exists():
+        seeds = json.loads(summary.read_text(encoding="utf-8"))["seeds"]
+        return {int(seed): result for seed, result in seeds.items()}
+    if single.exists():
+        result = json.loads(single.read_text(encoding="utf-8"))
+        return {result["recipe"]["training"]["seed"]: result}
+    raise RecordError(f"{folder} has neither summary.json nor result.json: is the run finished?")
+
+
+def public_recipe(recipe: Mapping[str, Any]) -> dict[str, Any]:
+    """The recipe without the folders of the machine it ran on."""
+    public = {**recipe, "data": None}
+    for name in ("vectors", "corpus"):
+        if recipe[name] and Path(recipe[name]).is_absolute():
+            public[name] = f"${DATA_VARIABLE}/{public_name(recipe[name])}"
+    return public
+
+
+def command_of(recipe: Mapping[str, Any], seeds: list[int], name: str) -> str:
+    """The command that repeats a run: the corpus, and every setting that is not the default."""
+    defaults = Recipe().as_dict()
+    words = ["lexitree", "train", recipe["corpus"], "-o", f"runs/{name}"]
+    words += _options(recipe, defaults, OPTIONS, ignored=("corpus", "data", "model", "training"))
+    words += _options(recipe["model"], {}, MODEL_OPTIONS)
+    words += _options(recipe["training"], defaults["training"], TRAINING_OPTIONS, ignored=("seed",))
+    if seeds != [1]:
+        words += ["--seeds", _seed_range(seeds)]
+    # The variable must stay one.
+    return " ".join(word if word.startswith(f"${DATA_VARIABLE}/") else shlex.quote(word) for word in words)
+
+
+def _options(
+    settings: Mapping[str, Any],
+    defaults: Mapping[str, Any],
+    options: Mapping[str, str],
+    ignored: tuple[str, ...] = (),
+) -> list[str]:
+    words: list[str] = []
+    for name, value in settings.items():
+        if name in ignored or value == defaults.get(name):
+            continue
+        if name not in options:
+            raise RecordError(f"{name} = {value!r} has no option: give the command by --command")
+        words += [options[name]] if isinstance(value, bool) else [options[name], str(value)]
+    return words
+
+
+def _seed_range(seeds: list[int]) -> str:
+    if seeds == list(range(seeds[0], seeds[-1] + 1)) and len(seeds) > 1:
+        return f"{seeds[0]}-{seeds[-1]}"
+    return ",".join(map(str, seeds))
+
+
+def describe_data(recipe: Mapping[str, Any], files: list[Path]) -> dict[str, str]:
+    """The checksums of what the run read; nothing it read may be missing."""
+    entry = find_entry(recipe["corpus"])
+    is_embedded = entry is not None and entry.package == EMBEDDED
+    data = {entry.name: EMBEDDED} if entry is not None and is_embedded else {}
+    data |= checksums(files)
+    if not is_embedded and not files:
+        raise RecordError(f"name the files of {recipe['corpus']} by --data")
+    if recipe["vectors"] and public_name(recipe["vectors"]) not in data:
+        raise RecordError(f"name {recipe['vectors']} by --data as well")
+    return data
+
+
+def record_run(folder: Path, name: str, files: list[Path], command: str | None, note: str | None) -> Path:
+    """Write the record of a finished run."""
+    results = read_results(folder)
+    seeds = sorted(results)
+    first = results[seeds[0]]
+    recipe = first["recipe"]
+    data = describe_data(recipe, files)
+    recipe = public_recipe(recipe)
+    finished = max(path.stat().st_mtime for path in folder.rglob("result.json"))
+    environment = first["environment"]
+    record = {
+        "command": command or command_of(recipe, seeds, name),
+        "commit": commit(),
+        "date": datetime.datetime.fromtimestamp(finished, datetime.UTC).date().isoformat(),
+        "data": data,
+        "machine": {**machine(), "torch": environment["torch"], "python": environment["python"]},
+        "seeds": seeds,
+        "note": note,
+        "recipe": recipe,
+        "num_parameters": first["num_parameters"],
+        "corpus": first["corpus"],
+        "environment": environment,
+        "runs": {str(seed): {key: results[seed][key] for key in KEPT} for seed in seeds},
+    }
+    return write_record(name, {key: value for key, value in record.items() if value is not None})
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("folder", type=Path, help="the run's directory")
+    parser.add_argument("--name", required=True, help="the record's name")
+    parser.add_argument("--data", type=Path, nargs="*", default=[], help="the files the run read")
+    parser.add_argument("--command", help="the command, where options alone do not make it (a recipe)")
+    parser.add_argument("--note", help="what a reader must know of these figures")
+    options = parser.parse_args()
+    try:
+        path = record_run(options.folder, options.name, options.data, options.command, options.note)
+    except (RecordError, ValueError, OSError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    print(f"results/{path.name}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,210 @@
+"""Nothing in, results/tour.json out: every command of the README and the guide with what it really prints.
+
+    python scripts/record_tour.py [STEP ...]
+
+All steps run one after the other in an empty folder, so later ones find what earlier ones made. With names, only
+the output of these steps is renewed (all up to the last of them run).
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from result_records import DATA_VARIABLE, ROOT, checksums, describe_run, read_record, write_record
+
+WIDTH = 92
+CUT = "..."
+VECTORS = "glove.6B.100d.npz"
+
+NOT_GOOD = '"(_ (_ Not) (_ (_ very) (_ good)))"'
+MY_TREES = """\
+(like (fact We) (like (like love) (fact (fact this) (fact place))))
+(dislike (fact We) (dislike (dislike hate) (fact (fact this) (fact place))))
+(like (fact (fact The) (fact soup)) (like (fact was) (like wonderful)))
+(dislike (fact (fact The) (fact soup)) (dislike (fact was) (dislike cold)))
+(fact (fact (fact The) (fact soup)) (fact (fact was) (fact (fact of) (fact peas))))
+(like (fact They) (like (fact were) (like friendly)))
+(dislike (fact They) (dislike (fact were) (dislike rude)))
+(fact (fact They) (fact (fact were) (fact (fact four) (fact waiters))))
+"""
+MY_RECIPE = """\
+corpus = "mini-questions"
+
+[model]
+model = "contree-lex"
+hidden = 75
+
+[training]
+epochs = 2
+"""
+PENN = "(S (NP-SBJ (DT The) (JJ old) (NN man)) (VP (VBD saw) (NP (PRP it))) (. .))\n"
+FILES = {
+    "my-trees/train.txt": MY_TREES,
+    "my-recipe.toml": MY_RECIPE,
+    "penn.txt": PENN,
+    "broken.txt": "(3 (2 A) (4 gem))\n(1 (2 A) (1 bore)))\n(2 (2 It) ())\n",
+    "sentences.tsv": "like\tWhat a lovely place .\ndislike\tNever again .\nlike\tGo there !\ndislike\tStay away .\n",
+}
+
+
+@dataclass(frozen=True)
+class Step:
+    """A command line and how much of its output is worth reading."""
+
+    name: str
+    command: str
+    first: int = 30
+    """Lines kept from the start ..."""
+    last: int = 0
+    """... and from the end."""
+    width: int = WIDTH
+    status: int = 0
+
+
+STEPS = (
+    Step("version", "lexitree --version"),
+    Step("models", "lexitree models"),
+    Step("data-list", "lexitree data list --json", first=8),
+    Step("data-show", "lexitree data show mini-reviews"),
+    Step("train", "lexitree train mini-reviews -o runs/reviews --epochs 8", first=4, last=4),
+    Step("train-files", "ls runs/reviews runs/reviews/model"),
+    Step("info", "lexitree info runs/reviews/model", first=12),
+    Step("evaluate", "lexitree evaluate runs/reviews/model mini-reviews", first=10),
+    Step("evaluate-json", "lexitree evaluate runs/reviews/model mini-reviews --split dev --json", first=10),
+    Step("predict-draw", f"echo {NOT_GOOD} | lexitree predict runs/reviews/model --format draw"),
+    Step("predict-jsonl", f"echo {NOT_GOOD} | lexitree predict runs/reviews/model --format jsonl", width=400),
+    Step("predict-brackets", f"echo {NOT_GOOD} | lexitree predict runs/reviews/model --format brackets"),
+    Step(
+        "predict-root",
+        f"echo {NOT_GOOD} | lexitree predict runs/reviews/model --nodes root --format jsonl",
+        width=400,
+    ),
+    Step("predict-file", "lexitree predict runs/reviews/model my-trees/train.txt -o labelled.jsonl"),
+    Step("own-check", "lexitree trees check my-trees/train.txt"),
+    Step("own-show", "lexitree data show my-trees"),
+    Step("own-train", "lexitree train my-trees -o runs/mine --epochs 5 --quiet"),
+    Step("own-sentences", "lexitree train sentences.tsv -o runs/sentences --model bilstm --epochs 2 --quiet"),
+    Step("broken", "lexitree trees check broken.txt", status=1),
+    Step("broken-skip", "lexitree trees convert broken.txt --to jsonl --on-error skip"),
+    Step("statistics", "lexitree trees statistics my-trees/train.txt"),
+    Step("draw-heads", "lexitree trees draw penn.txt --heads"),
+    Step("convert", "lexitree trees convert penn.txt --strip-function-tags", width=400),
+    Step("binarize", "lexitree trees binarize penn.txt --direction head"),
+    Step("unbinarize", "lexitree trees binarize penn.txt | lexitree trees binarize - --undo"),
+    Step("vectors-coverage", "lexitree vectors coverage glove.6B.100d.txt -t my-trees/train.txt"),
+    Step(
+        "vectors-filter", "lexitree vectors filter glove.6B.100d.txt -t my-trees/train.txt -o my-vectors.npz"
+    ),
+    Step(
+        "vectors-train",
+        "lexitree train my-trees -o runs/mine-vectors --vectors my-vectors.npz --epochs 5 --quiet",
+    ),
+    Step("seeds", "lexitree train mini-questions -o runs/questions --epochs 3 --seeds 1-3 --quiet"),
+    Step("cut", "timeout --signal KILL 8 lexitree train mini-questions -o runs/cut --epochs 8", status=-1),
+    Step("resume", "lexitree train mini-questions -o runs/cut --epochs 8 --resume"),
+    Step("recipe", "lexitree train --recipe my-recipe.toml -o runs/recipe --quiet"),
+    Step("quickstart", "python examples/quickstart.py"),
+    Step("own-loop", "python examples/own_loop.py"),
+)
+
+
+def prepare_folder(folder: Path) -> None:
+    """The files that a user would have."""
+    for name, text in FILES.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8")
+    shutil.copytree(ROOT / "examples", folder / "examples")
+    _write_glove(vectors_file(), folder / "glove.6B.100d.txt")
+
+
+def vectors_file() -> Path:
+    return Path(os.environ[DATA_VARIABLE], "vectors", VECTORS)
+
+
+def _write_glove(source: Path, path: Path) -> None:
+    """Word vectors in the form in which they are published."""
+    import numpy as np
+
+    with np.load(source) as arrays, path.open("w", encoding="utf-8") as stream:
+        for word, vector in zip(arrays["words"].tolist(), arrays["vectors"], strict=True):
+            stream.write(f"{word} {' '.join(f'{value:.5g}' for value in vector.tolist())}\n")
+
+
+def run_step(step: Step, folder: Path) -> tuple[int, str]:
+    """Run one command; its exit status and what it prints, as on a terminal of fixed width."""
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("LEXITREE_")}
+    environment |= {
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{environment['PATH']}",
+        "COLUMNS": str(WIDTH),
+        "LEXITREE_CACHE": "cache",
+    }
+    done = subprocess.run(
+        ["bash", "-c", step.command],
+        cwd=folder,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    return done.returncode, shorten(done.stdout, step)
+
+
+def shorten(text: str, step: Step) -> str:
+    """The lines worth reading, without colours."""
+    lines = [line.rstrip() for line in re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", text).strip("\n").splitlines()]
+    lines = [line if len(line) <= step.width else line[: step.width] + " " + CUT for line in lines]
+    if len(lines) > step.first + step.last + 1:
+        lines = [*lines[: step.first], CUT, *(lines[-step.last :] if step.last else [])]
+    return "\n".join(lines)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("steps", nargs="*", metavar="STEP")
+    wanted = set(parser.parse_args().steps) or {step.name for step in STEPS}
+    if DATA_VARIABLE not in os.environ:
+        print(f"error: set {DATA_VARIABLE}; the word vectors of the tour are there", file=sys.stderr)
+        return 1
+    before: dict[str, Any] = (read_record("tour") or {}).get("steps", {})
+    after: dict[str, Any] = {}
+    failed: list[str] = []
+    with tempfile.TemporaryDirectory() as folder:
+        prepare_folder(Path(folder))
+        for step in STEPS:
+            if wanted:
+                print(step.command, flush=True)
+                status, output = run_step(step, Path(folder))
+                if step.status >= 0 and status != step.status:
+                    failed.append(step.name)
+                    print(f"{output}\nended with {status}, not {step.status}", file=sys.stderr)
+                elif step.name in wanted or step.name not in before:
+                    after[step.name] = {"command": step.command, "output": output}
+                wanted.discard(step.name)
+            if step.name in before:
+                after.setdefault(step.name, before[step.name])
+    record = {
+        **describe_run({}),
+        "command": "python scripts/record_tour.py",
+        "data": {"mini-reviews": "embedded", "mini-questions": "embedded", **checksums([vectors_file()])},
+        "seeds": [1, 2, 3],
+        "files": FILES,
+        "steps": after,
+    }
+    write_record("tour", record)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

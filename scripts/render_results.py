@@ -1,0 +1,257 @@
+"""Records in, the blocks between `<!-- results: NAME -->` and `<!-- /results -->` of README and docs out.
+
+    python scripts/render_results.py            # fill the blocks
+    python scripts/render_results.py --check    # exit 1 if a file is not up to date
+
+NAME is a record of results/, `tour/STEP` (a command with its output), `file/NAME` (a file of the tour),
+`example/FILE`, or one of the tables that are counted from the package itself: models, recipes, embedded-corpora.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import statistics
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from result_records import RESULTS, ROOT, read_record
+
+BLOCK = re.compile(r"(<!-- results: (?P<name>\S+) -->\n).*?(<!-- /results -->)", re.DOTALL)
+NOT_MEASURED = "*Not measured yet.*"
+SCORES = ("dev_root", "dev_phrase", "test_root", "test_phrase")
+SHARE = re.compile(r"(^|_)(root|phrase|accuracy)$")
+"""Names of values that are shares of 1 and are shown as percentages."""
+
+
+def pages() -> list[Path]:
+    """The files that may hold blocks."""
+    return [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+
+def render_page(text: str) -> str:
+    """The text with every block filled anew."""
+    return BLOCK.sub(lambda block: f"{block[1]}{render(block['name'])}\n{block[3]}", text)
+
+
+def render(name: str) -> str:
+    """The content of one block."""
+    kind, slash, rest = name.partition("/")
+    if slash:
+        return _PREFIXED[kind](rest)
+    if name in _COUNTED:
+        return _COUNTED[name]()
+    record = read_record(name)
+    return render_record(record) if record else NOT_MEASURED
+
+
+def render_record(record: Mapping[str, Any]) -> str:
+    """The figures of a record and where they come from."""
+    parts = [record["what"][0].upper() + record["what"][1:] + "."] if "what" in record else []
+    parts.append(_runs_table(record["runs"]) if "runs" in record else _rows_table(record["rows"]))
+    parts.append(_origin(record))
+    return "\n\n".join(parts)
+
+
+def _runs_table(runs: Mapping[str, Mapping[str, Any]]) -> str:
+    """One row a seed, and the mean with the standard deviation."""
+    scores = [score for score in SCORES if all(run[score] is not None for run in runs.values())]
+    rows = [
+        [seed, str(run["best_epoch"]), *(_percent(run[score]) for score in scores), f"{run['seconds']:.0f}"]
+        for seed, run in runs.items()
+    ]
+    rows.append(["mean", "", *(_spread([run[score] for run in runs.values()]) for score in scores), ""])
+    return _table(["seed", "best epoch", *map(_title, scores), "seconds"], rows)
+
+
+def _rows_table(rows: Sequence[Mapping[str, Any]]) -> str:
+    columns = list(rows[0])
+    return _table(
+        [_title(column) for column in columns],
+        [[_cell(column, row[column]) for column in columns] for row in rows],
+    )
+
+
+def _origin(record: Mapping[str, Any]) -> str:
+    machine = record["machine"]
+    processor = machine.get("gpu") or f"{machine['cpu']}, {machine['cores']} cores"
+    lines = [
+        f"`{record['command']}`",
+        f"Commit `{record['commit']}`, {record['date']}; {processor}, {machine['memory_gib']} GiB, Python"
+        f" {machine['python']}, torch {machine['torch']}."
+        + (f" {record['note']}" if "note" in record else ""),
+    ]
+    return "<br>\n".join(lines)
+
+
+def render_step(name: str) -> str:
+    """A command of the tour and what it printed."""
+    steps = (read_record("tour") or {}).get("steps", {})
+    if name not in steps:
+        return NOT_MEASURED
+    output = steps[name]["output"]
+    return _fence("console", f"$ {steps[name]['command']}" + (f"\n{output}" if output else ""))
+
+
+def render_file(name: str) -> str:
+    """A file that the tour works on."""
+    files = (read_record("tour") or {}).get("files", {})
+    return _fence("toml" if name.endswith(".toml") else "text", files[name].rstrip("\n"))
+
+
+def render_example(name: str) -> str:
+    """A program of examples/."""
+    return _fence("python", (ROOT / "examples" / name).read_text(encoding="utf-8").rstrip("\n"))
+
+
+def render_models() -> str:
+    """Every model with its parameter count at the paper's sizes, counted from the modules."""
+    from lexitree.models.config import ModelConfig
+    from lexitree.models.registry import ENCODERS, PAPER_SIZES, count_parameters
+
+    rows = [
+        [
+            f"`{name}`",
+            ENCODERS[name].title,
+            str(hidden),
+            f"{count_parameters(ModelConfig(model=name, hidden=hidden, labels=tuple('01234'))):,}",
+            ENCODERS[name].about,
+        ]
+        for name, sizes in PAPER_SIZES.items()
+        for hidden in sizes
+    ]
+    return _table(["name", "in the paper", "state size", "parameters", "what it does"], rows)
+
+
+def render_recipes() -> str:
+    """Every recipe with its target, and what was measured with it."""
+    from lexitree.models.config import DEFAULT_MODEL
+    from lexitree.training.recipe import read_recipe
+
+    rows: list[list[str]] = []
+    for path in sorted((ROOT / "recipes").glob("*.toml")):
+        recipe = read_recipe(path)
+        target = re.search(r"^# Target: (.*)$", path.read_text(encoding="utf-8"), re.M)
+        rows.append(
+            [
+                f"`{path.name}`",
+                str(recipe.model.get("model", DEFAULT_MODEL)),
+                recipe.corpus,
+                target[1] if target else "",
+                _measured(path.stem),
+            ]
+        )
+    return _table(
+        ["recipe", "model", "corpus", "the paper's figures", "measured here: test, mean of seeds"], rows
+    )
+
+
+def _measured(name: str) -> str:
+    record = read_record(name)
+    if record is None:
+        return "not measured yet"
+    runs = record["runs"].values()
+    scores = [score for score in ("test_root", "test_phrase") if all(run[score] is not None for run in runs)]
+    shown = "; ".join(f"{_title(score)[5:]} {_spread([run[score] for run in runs])}" for score in scores)
+    return f"{shown} ({len(runs)} seeds, {record['recipe']['training']['epochs']} epochs)"
+
+
+def render_embedded_corpora() -> str:
+    """The sizes of the embedded corpora, counted."""
+    from lexitree.corpora import load_corpus
+
+    rows: list[list[str]] = []
+    for name in ("mini-reviews", "mini-questions"):
+        corpus = load_corpus(name)
+        for split in corpus.splits:
+            counts = corpus.counts(split)
+            labels = ", ".join(
+                f"{corpus.label_name(label)} {num}" for label, num in counts.root_labels.items()
+            )
+            rows.append(
+                [
+                    name,
+                    split,
+                    f"{counts.num_trees:,}",
+                    f"{counts.num_words:,}",
+                    f"{counts.num_labelled:,}",
+                    labels,
+                ]
+            )
+    return _table(
+        ["corpus", "split", "sentences", "words", "labelled nodes", "labels of the sentences"], rows
+    )
+
+
+_PREFIXED: dict[str, Callable[[str], str]] = {
+    "tour": render_step,
+    "file": render_file,
+    "example": render_example,
+}
+_COUNTED: dict[str, Callable[[], str]] = {
+    "models": render_models,
+    "recipes": render_recipes,
+    "embedded-corpora": render_embedded_corpora,
+}
+
+
+def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A Markdown table; columns of numbers stand to the right."""
+    numeric = [
+        all(re.fullmatch(r"[-\d.,±x e]*|mean", row[place]) for row in rows) for place in range(len(columns))
+    ]
+    lines = [columns, ["---:" if is_number else "---" for is_number in numeric], *rows]
+    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
+
+
+def _fence(language: str, text: str) -> str:
+    return f"```{language}\n{text}\n```"
+
+
+def _title(name: str) -> str:
+    return re.sub(r" ms$", " (ms)", name.replace("_", " "))
+
+
+def _cell(column: str, value: Any) -> str:
+    if value is None:
+        return "–"
+    if isinstance(value, float) and SHARE.search(column):
+        return _percent(value)
+    if isinstance(value, float):
+        return f"{value:.1e}" if 0 < abs(value) < 1e-3 else f"{value:,.1f}"
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f}"
+
+
+def _spread(shares: Sequence[float]) -> str:
+    mean = _percent(statistics.fmean(shares))
+    return f"{mean} ± {_percent(statistics.stdev(shares))}" if len(shares) > 1 else mean
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--check", action="store_true", help="write nothing, exit 1 if a file is stale")
+    check_only = parser.parse_args().check
+    stale: list[str] = []
+    for path in pages():
+        text = path.read_text(encoding="utf-8")
+        rendered = render_page(text)
+        if rendered != text:
+            stale.append(str(path.relative_to(ROOT)))
+            if not check_only:
+                path.write_text(rendered, encoding="utf-8")
+    if check_only and stale:
+        print(f"not up to date with {RESULTS.name}/: {', '.join(stale)}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

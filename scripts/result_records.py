@@ -1,0 +1,95 @@
+"""Records under results/ in, their content and their faults out; a record is a figure with all that led to it."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+# The benchmarks are programs, not a package; they and these scripts describe a machine in the same way.
+sys.path.append(str(ROOT / "benchmarks"))
+
+from environment import checksum, commit, describe_run, machine  # noqa: E402
+
+__all__ = [
+    "checksums",
+    "commit",
+    "describe_run",
+    "faults",
+    "machine",
+    "public_name",
+    "read_record",
+    "write_record",
+]
+
+RESULTS = ROOT / "results"
+DATA_VARIABLE = "LEXITREE_DATA"
+
+FIELDS = ("command", "commit", "data", "seeds", "machine", "date")
+MACHINE_FIELDS = ("cpu", "cores", "memory_gib", "torch", "python")
+LOCAL_PATH = re.compile(r"(?<![\w.$/])(/[\w.-]+){2,}|[A-Z]:\\\\")
+
+
+def read_record(name: str) -> dict[str, Any] | None:
+    """The record of that name, None where nothing was measured yet."""
+    path = RESULTS / f"{name}.json"
+    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
+
+
+def write_record(name: str, record: Mapping[str, Any]) -> Path:
+    """Write results/NAME.json, and refuse what nobody else could use."""
+    wrong = faults(record)
+    if wrong:
+        raise ValueError(f"{name}: {'; '.join(wrong)}")
+    RESULTS.mkdir(exist_ok=True)
+    path = RESULTS / f"{name}.json"
+    path.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    return path
+
+
+def faults(record: Mapping[str, Any]) -> list[str]:
+    """What a record lacks, or says that nobody else could use."""
+    found = [f"no {field}" for field in FIELDS if field not in record]
+    found += [f"no machine.{field}" for field in MACHINE_FIELDS if field not in record.get("machine", {})]
+    for name, digest in record.get("data", {}).items():
+        if digest != "embedded" and not re.fullmatch("[0-9a-f]{64}", digest):
+            found.append(f"{name} has no checksum")
+    if not re.fullmatch(r"\d{4}-\d{2}-\d{2}", str(record.get("date"))):
+        found.append("the date is not written as 2025-01-31")
+    if not re.fullmatch(r"[0-9a-f]{12,40}(\+changes)?", str(record.get("commit"))):
+        found.append("the commit is none")
+    texts = [str(value) for key, value in _leaves(record) if key != "output"]
+    found += [f"it holds a path of one machine: {text}" for text in texts if LOCAL_PATH.search(text)]
+    return found
+
+
+def _leaves(values: Any, key: str = "") -> Iterable[tuple[str, Any]]:
+    """Every plain value of nested JSON with the key it stands under."""
+    if isinstance(values, Mapping):
+        for name, value in values.items():
+            yield "key", name
+            yield from _leaves(value, name)
+    elif isinstance(values, list):
+        for value in values:
+            yield from _leaves(value, key)
+    else:
+        yield key, values
+
+
+def checksums(paths: Iterable[Path]) -> dict[str, str]:
+    """The SHA-256 of data files, named below $LEXITREE_DATA or by their bare names."""
+    return {public_name(path): checksum(path) for path in paths}
+
+
+def public_name(path: str | Path) -> str:
+    """A path as anybody may read it: below the data folder, else the file's name alone."""
+    folder = os.environ.get(DATA_VARIABLE)
+    resolved = Path(path).resolve()
+    if folder and resolved.is_relative_to(Path(folder).resolve()):
+        return str(resolved.relative_to(Path(folder).resolve()))
+    return resolved.name

@@ -1,0 +1,41 @@
+"""The command line called in this process, which saves importing torch for every call."""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Callable
+from typing import NamedTuple
+
+import pytest
+
+from lexitree.cli.main import main
+
+
+class Finished(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+
+Call = Callable[..., Finished]
+
+
+@pytest.fixture
+def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Call:
+    """A function that runs `lexitree` with arguments and gives its exit code and what it wrote."""
+
+    def run(*arguments: object, stdin: str = "") -> Finished:
+        monkeypatch.setattr(sys, "argv", ["lexitree", *map(str, arguments)])
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin.encode())))
+        capsys.readouterr()
+        code: object = 0
+        try:
+            main()
+        except SystemExit as stopped:
+            code = stopped.code
+        written = capsys.readouterr()
+        return Finished(code if isinstance(code, int) else 0, written.out, written.err)
+
+    monkeypatch.delenv("LEXITREE_DATA", raising=False)
+    return run

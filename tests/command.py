@@ -1,0 +1,68 @@
+"""The command line as a user runs it: in a process of its own, with limits where a test asks for them."""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+COMMAND = (sys.executable, "-m", "lexitree")
+
+
+def environment() -> dict[str, str]:
+    """A plain terminal of 100 columns, and no real data."""
+    kept = {name: value for name, value in os.environ.items() if name != "LEXITREE_DATA"}
+    return {**kept, "COLUMNS": "100", "TERM": "dumb", "NO_COLOR": "1"}
+
+
+def run_command(
+    *arguments: object,
+    stdin: bytes = b"",
+    max_address_space: int | None = None,
+    max_file_size: int | None = None,
+    cwd: Path | None = None,
+    timeout: float = 120,
+) -> subprocess.CompletedProcess[str]:
+    """Run `lexitree` with arguments; the limits, in bytes, hold for the child only."""
+
+    def limit() -> None:
+        if max_address_space is not None:
+            resource.setrlimit(resource.RLIMIT_AS, (max_address_space, max_address_space))
+        if max_file_size is not None:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (max_file_size, max_file_size))
+
+    finished = subprocess.run(
+        [*COMMAND, *map(str, arguments)],
+        input=stdin,
+        capture_output=True,
+        env=environment(),
+        preexec_fn=limit,
+        cwd=cwd,
+        timeout=timeout,
+        check=False,
+    )
+    return subprocess.CompletedProcess(
+        finished.args, finished.returncode, finished.stdout.decode(), finished.stderr.decode()
+    )
+
+
+def assert_one_clear_error(finished: subprocess.CompletedProcess[str], *parts: str) -> None:
+    """Exit code 1 and a message that names these parts: no traceback, and no second error."""
+    assert finished.returncode == 1, finished.stderr
+    assert finished.stderr.count("error:") == 1, finished.stderr
+    assert "Traceback" not in finished.stderr
+    for part in parts:
+        assert part in finished.stderr
+
+
+def files_of(folder: Path) -> dict[str, bytes]:
+    """Every file below a folder with its content, hidden ones included."""
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def leftovers(folder: Path) -> Sequence[Path]:
+    """What an unfinished write would leave behind."""
+    return [*folder.rglob("*.part"), *folder.rglob("*.old")]

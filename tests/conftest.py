@@ -1,0 +1,37 @@
+"""Fixtures that tests of several parts share: a tiny treebank and a model trained on it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from lexitree.training.run import train
+from tests.tiny import tiny_recipe, write_treebank
+
+
+@pytest.fixture(scope="session", autouse=True)
+def one_thread() -> None:
+    """Tests run side by side, and results must not depend on the number of cores."""
+    torch.set_num_threads(1)
+
+
+@pytest.fixture(scope="session")
+def treebank(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with train.txt, dev.txt and test.txt: 60 short labelled sentences. Do not write into it."""
+    return write_treebank(tmp_path_factory.mktemp("treebank"))
+
+
+@pytest.fixture(scope="session")
+def trained_run(treebank: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a finished run that has learned the tiny treebank. Do not write into it."""
+    folder = tmp_path_factory.mktemp("run") / "trained"
+    train(tiny_recipe(treebank, epochs=25, batch_size=5, model={"dropout": 0.0}), folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def saved_model(trained_run: Path) -> Path:
+    """The folder of a saved model. Do not write into it."""
+    return trained_run / "model"

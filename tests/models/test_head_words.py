@@ -1,0 +1,68 @@
+"""Head words: the paper's cosine rule, and weights that are exact shares of the head vector."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lexitree.batch import TreeBatch
+from lexitree.models.head_words import find_head_words
+from lexitree.ops.backends import LEVELWISE
+from lexitree.ops.weights import HeadMethod, HeadWeights
+from lexitree.trees.brackets import tree_from_brackets
+from lexitree.trees.tree import Tree
+from tests.strategies import trees
+
+SIZE = 4
+
+
+def random_heads(batch: TreeBatch, method: HeadMethod) -> tuple[torch.Tensor, HeadWeights, torch.Tensor]:
+    torch.manual_seed(0)
+    words = torch.randn(batch.num_leaves, SIZE, dtype=torch.float64)
+    weights = HeadWeights(
+        torch.randn(SIZE, 2 * SIZE, dtype=torch.float64), torch.randn(SIZE, dtype=torch.float64)
+    )
+    return words, weights, LEVELWISE.compose_heads(words, weights, batch, method)
+
+
+@pytest.mark.parametrize("method", ["G", "L", "R", "A"])
+@given(forest=st.lists(trees(max_words=9, binary=True), min_size=1, max_size=3))
+@settings(max_examples=25, deadline=None)
+def test_a_head_is_a_word_of_its_phrase_by_the_cosine_rule(method: HeadMethod, forest: list[Tree]) -> None:
+    batch = TreeBatch.from_trees(forest)
+    _, weights, x = random_heads(batch, method)
+    heads = find_head_words(x, weights, batch, method)
+    assert ((heads.leaf >= batch.span_start) & (heads.leaf < batch.span_end)).all()
+    assert ((heads.weight >= 0) & (heads.weight <= 1)).all()
+    assert torch.equal(heads.leaf[: batch.num_leaves], torch.arange(batch.num_leaves))
+    pairs = batch.children_index.view(-1, 2).tolist()
+    for node, (left, right) in enumerate(pairs, start=batch.num_leaves):
+        near = [torch.cosine_similarity(x[node], x[child], dim=0).item() for child in (left, right)]
+        if abs(near[0] - near[1]) > 1e-9:
+            assert heads.leaf[node] == heads.leaf[left if near[0] > near[1] else right]
+
+
+@given(tree=trees(max_words=7, binary=True))
+@settings(max_examples=25, deadline=None)
+def test_weights_are_the_words_shares_of_the_head_vector(tree: Tree) -> None:
+    """Replacing the head word's vector by another moves the head vector by exactly its share of the change."""
+    batch = TreeBatch.from_trees([tree])
+    words, weights, x = random_heads(batch, "A")
+    heads = find_head_words(x, weights, batch, "A")
+    root = int(batch.root_index[0])
+    changed = words.clone()
+    changed[heads.leaf[root]] += 1
+    moved = LEVELWISE.compose_heads(changed, weights, batch, "A")[root] - x[root]
+    assert torch.allclose(moved.mean(), heads.weight[root], rtol=0, atol=1e-12)
+
+
+def test_the_side_methods_take_their_side_even_among_equal_words() -> None:
+    batch = TreeBatch.from_trees([tree_from_brackets("(X (X a a) a)")])
+    words = torch.ones(3, SIZE)
+    for method, leaf in (("L", 0), ("R", 2)):
+        x = LEVELWISE.compose_heads(words, None, batch, method)
+        heads = find_head_words(x, None, batch, method)
+        assert heads.leaf[-1] == leaf
+        assert heads.weight[-1] == 1

@@ -1,0 +1,76 @@
+"""Small treebanks and small models: what the tests of training, saving and prediction work on."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from lexitree.lexicon.table import WordTable
+from lexitree.lexicon.vocabulary import Vocabulary
+from lexitree.models.classifier import TreeClassifier
+from lexitree.models.config import ModelConfig
+from lexitree.training.config import TrainingConfig
+from lexitree.training.recipe import Recipe
+from lexitree.trees.brackets import tree_from_brackets, tree_to_brackets
+from lexitree.trees.tree import Tree
+
+LABELS = ("0", "1")
+SIZES: dict[str, Any] = {"hidden": 8, "word_size": 8, "output": 8}
+SPLITS = {"train": 40, "dev": 10, "test": 10}
+
+_WORDS = {"1": ("good", "great", "fine"), "0": ("bad", "dull", "poor")}
+_NOUNS = ("film", "plot", "cast", "story")
+_FLIPPED = {"0": "1", "1": "0"}
+
+
+def tiny_trees(count: int, seed: int = 0) -> list[Tree]:
+    """Sentences such as `the plot is not bad`: binary, some nodes without a label, easy to learn."""
+    rng = random.Random(seed)
+    return [tree_from_brackets(_sentence(rng)) for _ in range(count)]
+
+
+def _sentence(rng: random.Random) -> str:
+    label = rng.choice(LABELS)
+    adjective, subject = rng.choice(_WORDS[label]), f"(_ (_ the) (_ {rng.choice(_NOUNS)}))"
+    if rng.random() < 0.4:
+        flipped = _FLIPPED[label]
+        return f"({flipped} {subject} ({flipped} (_ is) ({flipped} (_ not) ({label} {adjective}))))"
+    return f"({label} {subject} ({label} (_ is) ({label} {adjective})))"
+
+
+def write_treebank(folder: Path, sizes: dict[str, int] | None = None) -> Path:
+    """Files train.txt, dev.txt and test.txt in a folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for seed, (split, count) in enumerate((sizes or SPLITS).items()):
+        lines = (tree_to_brackets(tree) + "\n" for tree in tiny_trees(count, seed))
+        (folder / f"{split}.txt").write_text("".join(lines), encoding="utf-8")
+    return folder
+
+
+def tiny_recipe(treebank: Path, *, model: dict[str, Any] | None = None, **training: Any) -> Recipe:
+    """A recipe that trains in a fraction of a second."""
+    settings = {"epochs": 2, "learning_rate": 0.01, **training}
+    return Recipe(
+        corpus=str(treebank),
+        model={**SIZES, "dropout": 0.2, **(model or {})},
+        training=TrainingConfig(**settings),
+    )
+
+
+def tiny_model(name: str = "bicontree", *, seed: int = 1, **settings: Any) -> TreeClassifier:
+    """A model with random weights that knows the words of `tiny_trees`."""
+    torch.manual_seed(seed)
+    config = ModelConfig(**{"model": name, "labels": LABELS, **SIZES, **settings})
+    vocabulary = Vocabulary.from_trees(tiny_trees(60))
+    return TreeClassifier(config, WordTable.random(vocabulary, config.word_size)).eval()
+
+
+def chain(num_words: int, side: str = "left") -> Tree:
+    """A tree as deep as it has words, branching to one side only."""
+    num_inner = num_words - 1
+    arity = [2] * num_inner + [0] * num_words if side == "left" else [2, 0] * num_inner + [0]
+    labels = [LABELS[node % 2] for node in range(len(arity))]
+    return Tree(arity, labels, ["good" if place % 2 else "bad" for place in range(num_words)])

@@ -1,0 +1,259 @@
+"""A whole run in a directory: what it leaves there, what it refuses, and what it survives."""
+
+from __future__ import annotations
+
+import dataclasses
+import errno
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from lexitree.corpora.registry import load_corpus
+from lexitree.errors import CheckpointError, ConfigError, FileError, LexitreeError
+from lexitree.evaluation.accuracy import evaluate
+from lexitree.models.pretrained import from_pretrained
+from lexitree.training import checkpoint, run
+from lexitree.training.checkpoint import CHECKPOINT_FILE
+from lexitree.training.observers import EpochRecord, SilentObserver
+from lexitree.training.run import RESULT_FILE, build_model, prepare, train
+from tests.command import files_of, leftovers
+from tests.tiny import tiny_recipe, write_treebank
+
+
+def test_what_a_run_leaves(trained_run: Path, treebank: Path) -> None:
+    assert {path.name for path in trained_run.iterdir()} >= {
+        "checkpoint.safetensors",
+        "metrics.jsonl",
+        "model",
+        "result.json",
+    }
+    assert not leftovers(trained_run)
+    result = json.loads((trained_run / RESULT_FILE).read_text())
+    assert result["corpus"] == {"train": 40, "dev": 10, "test": 10}
+    assert result["recipe"]["corpus"] == str(treebank)
+    assert result["environment"]["backend"] == "levelwise"
+    assert [record["epoch"] for record in result["epochs"]] == list(range(1, 26))
+    assert result["dev_root"] == max(record["dev_root"] for record in result["epochs"])
+    assert result["test_root"] > 0.8
+
+
+def test_the_saved_model_has_the_scores_that_are_told(trained_run: Path, treebank: Path) -> None:
+    result = json.loads((trained_run / RESULT_FILE).read_text())
+    model = from_pretrained(trained_run / "model")
+    corpus = load_corpus(treebank)
+    for split in ("dev", "test"):
+        scores = evaluate(model, prepare(model, corpus.splits[split]))
+        assert scores.root.accuracy == result[f"{split}_root"]
+        assert scores.phrase is not None
+        assert scores.phrase.accuracy == result[f"{split}_phrase"]
+    assert (
+        json.loads((trained_run / "model" / "config.json").read_text())["training"]["test_root"]
+        == (result["test_root"])
+    )
+    assert f"| best_epoch | {result['best_epoch']} |" in (trained_run / "model" / "README.md").read_text()
+
+
+def test_the_model_is_saved_as_soon_as_it_is_the_best(treebank: Path, tmp_path: Path) -> None:
+    class Stopper(SilentObserver):
+        def on_epoch(self, record: EpochRecord) -> None:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        train(tiny_recipe(treebank), tmp_path / "r", observer=Stopper())
+    assert from_pretrained(tmp_path / "r" / "model").config.hidden == 8
+
+
+def test_a_run_is_not_overwritten(treebank: Path, tmp_path: Path) -> None:
+    recipe = tiny_recipe(treebank)
+    train(recipe, tmp_path)
+    before = files_of(tmp_path)
+    with pytest.raises(FileError, match="already holds a run") as caught:
+        train(recipe, tmp_path)
+    assert "--resume" in caught.value.remedy
+    assert files_of(tmp_path) == before
+
+
+def test_resuming_a_finished_run_changes_no_weight(treebank: Path, tmp_path: Path) -> None:
+    recipe = tiny_recipe(treebank)
+    first = train(recipe, tmp_path).as_dict()
+    before = files_of(tmp_path)
+    assert train(recipe, tmp_path, resume=True).as_dict() == first
+    assert files_of(tmp_path) == before
+
+
+def test_more_epochs_go_on_from_the_last(treebank: Path, tmp_path: Path) -> None:
+    train(tiny_recipe(treebank, epochs=2), tmp_path / "a")
+    train(tiny_recipe(treebank, epochs=4), tmp_path / "a", resume=True)
+    train(tiny_recipe(treebank, epochs=4), tmp_path / "b")
+    weights = [(tmp_path / name / "model" / "model.safetensors").read_bytes() for name in "ab"]
+    assert weights[0] == weights[1]
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"model": {"hidden": 9}}, "hidden was 8, is 9"),
+        ({"model": {"dropout": 0.3}}, "dropout was 0.2, is 0.3"),
+        ({"model": {"model": "contree"}}, "model was 'bicontree', is 'contree'"),
+        ({"batch_size": 5}, "batch_size was 25, is 5"),
+        ({"seed": 2}, "seed was 1, is 2"),
+    ],
+)
+def test_other_settings_are_refused(
+    treebank: Path, tmp_path: Path, change: dict[str, Any], named: str
+) -> None:
+    train(tiny_recipe(treebank, epochs=1), tmp_path)
+    with pytest.raises(CheckpointError, match=named):
+        train(tiny_recipe(treebank, epochs=2, **change), tmp_path, resume=True)
+
+
+@pytest.mark.parametrize("split", ["train", "dev"])
+def test_other_trees_are_refused(tmp_path: Path, split: str) -> None:
+    data = write_treebank(tmp_path / "data")
+    train(tiny_recipe(data, epochs=1), tmp_path / "run")
+    lines = (data / f"{split}.txt").read_text().splitlines()
+    (data / f"{split}.txt").write_text("\n".join(lines[1:] + lines[:1]) + "\n")
+    with pytest.raises(CheckpointError, match="checksum of the trees"):
+        train(tiny_recipe(data, epochs=2), tmp_path / "run", resume=True)
+
+
+def test_what_a_killed_run_left_is_cleared_and_nothing_else(treebank: Path, tmp_path: Path) -> None:
+    train(tiny_recipe(treebank, epochs=1), tmp_path)
+    ours = [".checkpoint.safetensors.abc.part", ".metrics.jsonl.x.part", ".result.json.y.part"]
+    folders = [".model.abc.part", ".model.abc.old"]
+    for name in (*ours, ".theirs.part", ".bashrc.old"):
+        (tmp_path / name).write_text("x")
+    for name in folders:
+        (tmp_path / name / "model").mkdir(parents=True)
+    train(tiny_recipe(treebank, epochs=2), tmp_path, resume=True)
+    names = {path.name for path in tmp_path.iterdir()}
+    assert not names & {*ours, *folders}
+    assert names >= {".theirs.part", ".bashrc.old"}
+
+
+def test_a_full_disk_stops_the_run_and_the_last_checkpoint_goes_on(
+    treebank: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    train(tiny_recipe(treebank, epochs=4), tmp_path / "undisturbed")
+    save_file, num_saved = checkpoint.save_file, 0
+
+    def fail_at_the_third(*arguments: Any, **options: Any) -> None:
+        nonlocal num_saved
+        num_saved += 1
+        if num_saved == 3:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        save_file(*arguments, **options)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(checkpoint, "save_file", fail_at_the_third)
+        with pytest.raises(FileError, match="No space left"):
+            train(tiny_recipe(treebank, epochs=4), tmp_path / "cut")
+    assert not leftovers(tmp_path)
+    assert len((tmp_path / "cut" / "metrics.jsonl").read_text().splitlines()) == 2
+    train(tiny_recipe(treebank, epochs=4), tmp_path / "cut", resume=True)
+    weights = [
+        (tmp_path / name / "model" / "model.safetensors").read_bytes() for name in ("undisturbed", "cut")
+    ]
+    assert weights[0] == weights[1]
+
+
+def test_a_folder_that_cannot_be_made(treebank: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("mine")
+    for folder in (tmp_path / "file", tmp_path / "file" / "run"):
+        with pytest.raises(FileError, match="cannot be made"):
+            train(tiny_recipe(treebank), folder)
+    assert (tmp_path / "file").read_text() == "mine"
+
+
+def test_results_without_a_checkpoint_are_not_started_over(treebank: Path, tmp_path: Path) -> None:
+    train(tiny_recipe(treebank), tmp_path)
+    (tmp_path / CHECKPOINT_FILE).unlink()
+    with pytest.raises(FileError, match="no checkpoint to go on from"):
+        train(tiny_recipe(treebank), tmp_path, resume=True)
+
+
+def test_a_corpus_without_development_trees(treebank: Path, tmp_path: Path) -> None:
+    corpus = load_corpus(treebank)
+    bare = dataclasses.replace(corpus, splits={"train": corpus.train})
+    with pytest.raises(ConfigError, match="has no dev trees"):
+        train(tiny_recipe(treebank), tmp_path, corpus=bare)
+    without_test = dataclasses.replace(corpus, splits={"train": corpus.train, "dev": corpus.dev})
+    result = train(tiny_recipe(treebank), tmp_path, corpus=without_test).as_dict()
+    assert result["test_root"] is None
+    assert result["dev_root"] >= 0
+
+
+def test_root_supervision_is_inferred_and_can_be_asked_for(treebank: Path, tmp_path: Path) -> None:
+    (tmp_path / "train.tsv").write_text("0\tbad film\n1\tgood film\n" * 5)
+    inferred = train(tiny_recipe(tmp_path), tmp_path / "a").as_dict()
+    assert inferred["dev_phrase"] is None
+    asked = train(tiny_recipe(treebank, model={"supervision": "root"}), tmp_path / "b").as_dict()
+    assert asked["dev_phrase"] is None
+    assert from_pretrained(tmp_path / "b" / "model").config.supervision == "root"
+
+
+@pytest.mark.parametrize("model", ["bilstm", "contree", "topdown", "contree-lex", "bicontree"])
+def test_every_model_trains(treebank: Path, tmp_path: Path, model: str) -> None:
+    result = train(tiny_recipe(treebank, model={"model": model}, epochs=3), tmp_path)
+    losses = [record.loss for record in result.training.history]
+    assert losses[-1] < losses[0]
+
+
+def test_vectors_decide_the_word_size(treebank: Path, tmp_path: Path) -> None:
+    vectors = tmp_path / "v.txt"
+    vectors.write_text("good 1 2 3\nbad 4 5 6\nunheard 7 8 9\n")
+    recipe = dataclasses.replace(
+        tiny_recipe(treebank), vectors=str(vectors), model={"hidden": 4, "output": 4}
+    )
+    model = build_model(recipe, load_corpus(treebank))
+    assert model.config.word_size == 3
+    assert set(model.lexicon.vocabulary) == {"good", "bad"}
+    everything = build_model(dataclasses.replace(recipe, all_vectors=True), load_corpus(treebank))
+    assert set(everything.lexicon.vocabulary) == {"good", "bad", "unheard"}
+    with pytest.raises(ConfigError, match="has 3 dimensions, not the 5 asked for"):
+        build_model(dataclasses.replace(recipe, model={"word_size": 5}), load_corpus(treebank))
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"hidden": 0},
+        {"hidden": "x"},
+        {"model": "tree"},
+        {"colour": 1},
+        {"dropout": 1.0},
+        {"head_method": "Q"},
+    ],
+)
+def test_wrong_model_settings_are_users_errors(
+    treebank: Path, tmp_path: Path, settings: dict[str, Any]
+) -> None:
+    with pytest.raises(LexitreeError):
+        train(tiny_recipe(treebank, model=settings), tmp_path / "run")
+
+
+def test_threads_are_set_as_asked_for(treebank: Path, tmp_path: Path) -> None:
+    try:
+        train(tiny_recipe(treebank, epochs=1), tmp_path, threads=2)
+        assert torch.get_num_threads() == 2
+        assert json.loads((tmp_path / RESULT_FILE).read_text())["environment"]["threads"] == 2
+    finally:
+        torch.set_num_threads(1)
+
+
+def test_the_fingerprint_sees_words_shapes_and_labels(treebank: Path) -> None:
+    recipe = tiny_recipe(treebank)
+    corpus = load_corpus(treebank)
+    model = build_model(recipe, corpus)
+    examples = prepare(model, corpus.train)
+    base = run._fingerprint(recipe, model, examples)
+    assert base == json.loads(json.dumps(base))
+    for name in ("word_index", "label_index"):
+        array = getattr(examples[3], name).copy()
+        array[-1] = np.where(array[-1] == 0, 1, 0)
+        changed = [*examples[:3], dataclasses.replace(examples[3], **{name: array}), *examples[4:]]
+        assert run._fingerprint(recipe, model, changed) != base
