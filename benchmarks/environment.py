@@ -37,7 +37,9 @@ def commit() -> str:
     """The commit that was measured, marked when files were changed since."""
     root = Path(__file__).parent
     run = ["git", "-C", str(root)]
-    head = subprocess.run([*run, "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True, check=False)
+    head = subprocess.run(
+        [*run, "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True, check=False
+    )
     status = subprocess.run(
         [*run, "status", "--porcelain", "--", "../src"], capture_output=True, text=True, check=False
     )

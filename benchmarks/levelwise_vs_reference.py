@@ -40,7 +40,9 @@ def main() -> None:
     corpus = load_corpus(options.corpus)
     trees = list(corpus.train[: options.batch_size * options.batches])
     rows = [measure(name, trees, corpus.labels, options) for name in options.models]
-    print(f"{'model':<14}{'reference':>12}{'levelwise':>12}{'ratio':>9}   (ms a batch of {options.batch_size})")
+    print(
+        f"{'model':<14}{'reference':>12}{'levelwise':>12}{'ratio':>9}   (ms a batch of {options.batch_size})"
+    )
     for row in rows:
         print(
             f"{row['model']:<14}{row['reference_ms']:>12.1f}{row['levelwise_ms']:>12.1f}{row['ratio']:>8.1f}x"
@@ -60,7 +62,9 @@ def main() -> None:
 
 
 def parse_options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--corpus", default="sst")
     parser.add_argument("--models", nargs="+", default=[name for name in ENCODERS if name != "bilstm"])
     parser.add_argument("--batch-size", type=int, default=25)
@@ -71,7 +75,9 @@ def parse_options() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def measure(name: str, trees: list[Any], labels: tuple[str, ...], options: argparse.Namespace) -> dict[str, Any]:
+def measure(
+    name: str, trees: list[Any], labels: tuple[str, ...], options: argparse.Namespace
+) -> dict[str, Any]:
     torch.manual_seed(options.seed)
     config = ModelConfig(model=name, labels=labels, hidden=options.hidden)
     lexicon = WordTable.random(Vocabulary.from_trees(trees), config.word_size)

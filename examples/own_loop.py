@@ -2,6 +2,7 @@ import torch
 
 import lexitree
 
+torch.manual_seed(1)
 torch.set_num_threads(1)  # the matrices are small: on a CPU, more threads mostly wait for each other
 corpus = lexitree.load_corpus("mini-questions")
 words = lexitree.WordTable.random(lexitree.Vocabulary.from_trees(corpus.train), word_size=50)

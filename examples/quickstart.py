@@ -6,7 +6,7 @@ result = lexitree.train(recipe, "runs/quickstart")
 print(f"test root accuracy {result.test.root.accuracy:.3f}")
 
 predictor = lexitree.load("runs/quickstart/model")
-tree = lexitree.tree_from_brackets("(_ (_ Not) (_ (_ very) (_ good)))")
+tree = lexitree.tree_from_brackets("(_ (_ (_ The) (_ film)) (_ (_ (_ is) (_ n't)) (_ good)))")
 prediction = predictor.predict(tree)
 print(prediction.label, round(prediction.probability, 2), prediction.head_word())
 print("\n".join(prediction.draw(corpus.label_names)))

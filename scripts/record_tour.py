@@ -25,7 +25,7 @@ WIDTH = 92
 CUT = "..."
 VECTORS = "glove.6B.100d.npz"
 
-NOT_GOOD = '"(_ (_ Not) (_ (_ very) (_ good)))"'
+NOT_GOOD = '"(_ (_ (_ The) (_ film)) (_ (_ (_ is) (_ n\'t)) (_ good)))"'
 MY_TREES = """\
 (like (fact We) (like (like love) (fact (fact this) (fact place))))
 (dislike (fact We) (dislike (dislike hate) (fact (fact this) (fact place))))
@@ -67,18 +67,20 @@ class Step:
     last: int = 0
     """... and from the end."""
     width: int = WIDTH
+    """Columns of the terminal, and where longer lines are cut."""
     status: int = 0
+    """The exit status that is right; -1 is any."""
 
 
 STEPS = (
     Step("version", "lexitree --version"),
     Step("models", "lexitree models"),
     Step("data-list", "lexitree data list --json", first=8),
-    Step("data-show", "lexitree data show mini-reviews"),
+    Step("data-show", "lexitree data show mini-reviews", width=120),
     Step("train", "lexitree train mini-reviews -o runs/reviews --epochs 8", first=4, last=4),
     Step("train-files", "ls runs/reviews runs/reviews/model"),
     Step("info", "lexitree info runs/reviews/model", first=12),
-    Step("evaluate", "lexitree evaluate runs/reviews/model mini-reviews", first=10),
+    Step("evaluate", "lexitree evaluate runs/reviews/model mini-reviews", first=10, width=136),
     Step("evaluate-json", "lexitree evaluate runs/reviews/model mini-reviews --split dev --json", first=10),
     Step("predict-draw", f"echo {NOT_GOOD} | lexitree predict runs/reviews/model --format draw"),
     Step("predict-jsonl", f"echo {NOT_GOOD} | lexitree predict runs/reviews/model --format jsonl", width=400),
@@ -90,7 +92,7 @@ STEPS = (
     ),
     Step("predict-file", "lexitree predict runs/reviews/model my-trees/train.txt -o labelled.jsonl"),
     Step("own-check", "lexitree trees check my-trees/train.txt"),
-    Step("own-show", "lexitree data show my-trees"),
+    Step("own-show", "lexitree data show my-trees", width=160),
     Step("own-train", "lexitree train my-trees -o runs/mine --epochs 5 --quiet"),
     Step("own-sentences", "lexitree train sentences.tsv -o runs/sentences --model bilstm --epochs 2 --quiet"),
     Step("broken", "lexitree trees check broken.txt", status=1),
@@ -102,7 +104,9 @@ STEPS = (
     Step("unbinarize", "lexitree trees binarize penn.txt | lexitree trees binarize - --undo"),
     Step("vectors-coverage", "lexitree vectors coverage glove.6B.100d.txt -t my-trees/train.txt"),
     Step(
-        "vectors-filter", "lexitree vectors filter glove.6B.100d.txt -t my-trees/train.txt -o my-vectors.npz"
+        "vectors-filter",
+        "lexitree vectors filter glove.6B.100d.txt -t my-trees/train.txt -o my-vectors.npz",
+        width=160,
     ),
     Step(
         "vectors-train",
@@ -144,11 +148,11 @@ def run_step(step: Step, folder: Path) -> tuple[int, str]:
     environment = {key: value for key, value in os.environ.items() if not key.startswith("LEXITREE_")}
     environment |= {
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{environment['PATH']}",
-        "COLUMNS": str(WIDTH),
+        "COLUMNS": str(step.width),
         "LEXITREE_CACHE": "cache",
     }
     done = subprocess.run(
-        ["bash", "-c", step.command],
+        ["bash", "-o", "pipefail", "-c", step.command],
         cwd=folder,
         env=environment,
         stdout=subprocess.PIPE,

@@ -140,7 +140,7 @@ def test_a_loss_that_is_no_number_stops_the_run_and_keeps_the_checkpoint(tmp_pat
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(loop.LazyAdam, "step", step)
-        with pytest.raises(TrainingDivergedError, match="epoch 2, batch 2, learning rate 0.01") as caught:
+        with pytest.raises(TrainingDivergedError, match=r"epoch 2, batch 2, learning rate 0\.01") as caught:
             trainer.run()
     assert "checkpoint of epoch 1 is kept" in caught.value.remedy
     assert (tmp_path / CHECKPOINT_FILE).read_bytes() == before

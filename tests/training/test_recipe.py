@@ -85,7 +85,7 @@ def test_values_round_trip() -> None:
 def test_what_is_wrong_is_said(tmp_path: Path, content: str, problem: str) -> None:
     path = tmp_path / "r.toml"
     path.write_text(content)
-    with pytest.raises(FileError, match="r.toml") as caught:
+    with pytest.raises(FileError, match=r"r\.toml") as caught:
         read_recipe(path)
     assert problem in str(caught.value)
 

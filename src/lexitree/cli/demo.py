@@ -11,69 +11,98 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
+    from lexitree.corpora.corpus import Corpus
+    from lexitree.models.classifier import TreeClassifier
+    from lexitree.training.recipe import Recipe
+    from lexitree.training.run import RunResult
     from lexitree.trees.tree import Tree
 
 NUM_DRAWN = 3
 MAX_DRAWN_WORDS = 11
+DEMO_EPOCHS = 10
 
 
 def demo_command(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Keep the trained model in this directory.")
     ] = None,
-    epochs: Annotated[int, typer.Option(help="How long to train.", min=1)] = 8,
+    epochs: Annotated[int, typer.Option(help="How long to train.", min=1)] = DEMO_EPOCHS,
     seed: Annotated[int, typer.Option(help="The random seed.", min=0)] = 1,
 ) -> None:
     """Train BiConTree on the embedded reviews, score it, and draw trees with the head words it has learned.
 
     Needs no download and takes about a minute.
     """
-    from lexitree.cli.console import messages
     from lexitree.cli.console import output as screen
-    from lexitree.cli.predict import draw_prediction
-    from lexitree.cli.progress import TrainingProgress
     from lexitree.corpora import load_corpus
-    from lexitree.models.pretrained import from_pretrained, save_pretrained
-    from lexitree.predict import Predictor
-    from lexitree.training.config import TrainingConfig
-    from lexitree.training.recipe import Recipe
-    from lexitree.training.run import train
 
     start = time.perf_counter()
     corpus = load_corpus("mini-reviews")
-    recipe = Recipe(corpus="mini-reviews", training=TrainingConfig(epochs=epochs, seed=seed))
+    model, result = _train_model(corpus, demo_recipe(epochs=epochs, seed=seed), output)
+    _show_scores(result, time.perf_counter() - start)
+    _draw_predictions(model, corpus)
+    if output:
+        tree = "(_ (_ Not) (_ (_ very) (_ good)))"
+        screen.print(f"\nTry it: echo '{tree}' | lexitree predict {output} --format draw", soft_wrap=True)
+
+
+def demo_recipe(*, epochs: int = DEMO_EPOCHS, seed: int = 1) -> Recipe:
+    """What the demo trains: the paper's model at its full size; small batches suit a small treebank."""
+    from lexitree.training.config import TrainingConfig
+    from lexitree.training.recipe import Recipe
+
+    training = TrainingConfig(epochs=epochs, batch_size=10, seed=seed)
+    return Recipe(corpus="mini-reviews", training=training)
+
+
+def _train_model(corpus: Corpus, recipe: Recipe, output: Path | None) -> tuple[TreeClassifier, RunResult]:
+    from lexitree.cli.console import messages
+    from lexitree.cli.progress import TrainingProgress
+    from lexitree.models.pretrained import from_pretrained, read_config_file, save_pretrained
+    from lexitree.training.run import MODEL_FOLDER, train
+
     messages.print(
         f"Training BiConTree on {len(corpus.train):,} sentences with a label on every phrase"
         f" ({sum(tree.num_nodes for tree in corpus.train):,} phrases) ..."
     )
     with tempfile.TemporaryDirectory() as scratch:
-        with TrainingProgress(epochs) as progress:
-            result = train(recipe, scratch, corpus=corpus, observer=progress.observer(seed))
-        model = from_pretrained(Path(scratch) / "model")
+        with TrainingProgress(recipe.training.epochs) as progress:
+            observer = progress.observer(recipe.training.seed)
+            result = train(recipe, scratch, corpus=corpus, observer=observer)
+        folder = Path(scratch) / MODEL_FOLDER
+        model = from_pretrained(folder)
         if output:
-            save_pretrained(model, output, training={"corpus": corpus.name, **recipe.training.as_dict()})
+            save_pretrained(model, output, training=read_config_file(folder)["training"])
+    return model, result
+
+
+def _show_scores(result: RunResult, seconds: float) -> None:
+    from lexitree.cli.console import output as screen
+
     assert result.test is not None
     assert result.test.phrase is not None
     screen.print(
         f"\nOn {result.test.root.num_counted} unseen sentences: [bold]{result.test.root.accuracy:.1%}[/bold] of the"
         f" sentences and [bold]{result.test.phrase.accuracy:.1%}[/bold] of the phrases have the right one of five"
-        f" labels ({time.perf_counter() - start:.0f} s in all).\n"
+        f" labels ({seconds:.0f} s in all).\n"
     )
-    predictor = Predictor(model)
+
+
+def _draw_predictions(model: TreeClassifier, corpus: Corpus) -> None:
+    from lexitree.cli.console import output as screen
+    from lexitree.cli.predict import draw_prediction
+    from lexitree.predict import Predictor
+
     names = {label: corpus.label_name(label) for label in corpus.labels}
-    for tree in _worth_drawing(corpus.test):
-        draw_prediction(predictor.predict(tree), names)
+    for prediction in Predictor(model).predict_all(_worth_drawing(corpus.test)):
+        draw_prediction(prediction, names)
     screen.print(
-        "Each line is a phrase: its label, the label's probability, and ← the head word it has learned."
+        "Each line is a phrase: its label, the probability of that label, and ← its learned head word."
     )
-    if output:
-        screen.print(
-            f"\nTry it: echo '(_ (_ Not) (_ (_ very) (_ good)))' | lexitree predict {output}", soft_wrap=True
-        )
 
 
 def _worth_drawing(trees: Sequence[Tree]) -> list[Tree]:
-    """A few short test sentences in which a contrast or a negation decides."""
+    """A few short test sentences in which a contrast or a negation decides, each with another label."""
     telling = [
         tree
         for tree in trees

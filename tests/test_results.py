@@ -1,0 +1,137 @@
+"""The figures of README and docs are those of the records, and every record says how to get its figures again."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+SCRIPTS = ROOT / "scripts"
+RECORDS = sorted((ROOT / "results").glob("*.json"))
+
+each_record = pytest.mark.parametrize("path", RECORDS, ids=lambda path: path.stem)
+
+
+def load_script(name: str) -> ModuleType:
+    """A script of scripts/ as a module; they import each other by their bare names."""
+    if str(SCRIPTS) not in sys.path:
+        sys.path.append(str(SCRIPTS))
+    spec = importlib.util.spec_from_file_location(name, SCRIPTS / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_pages_are_what_the_records_say() -> None:
+    done = subprocess.run(
+        [sys.executable, str(SCRIPTS / "render_results.py"), "--check"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, f"{done.stderr}Run scripts/render_results.py."
+
+
+def test_there_are_records() -> None:
+    assert {path.stem for path in RECORDS} >= {"mini-questions", "mini-reviews", "tour"}
+
+
+@each_record
+def test_a_record_says_how_to_repeat_it(path: Path) -> None:
+    assert load_script("result_records").faults(json.loads(path.read_text(encoding="utf-8"))) == []
+
+
+def test_faults_are_found() -> None:
+    record = {
+        "command": "lexitree train sst --vectors /somebody/elses/vectors.npz",
+        "commit": "unknown",
+        "data": {"sst/train.txt": "no checksum"},
+        "machine": {"cpu": "one"},
+        "date": "yesterday",
+    }
+    found = " ".join(load_script("result_records").faults(record))
+    for fault in ("no seeds", "no machine.torch", "no checksum", "the date", "the commit", "elses"):
+        assert fault in found
+
+
+def test_a_block_without_a_record_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rendering = load_script("render_results")
+    monkeypatch.setattr("result_records.RESULTS", tmp_path)
+    page = "before\n<!-- results: nothing -->\nold\n<!-- /results -->\nafter\n"
+    filled = rendering.render_page(page)
+    assert "old" not in filled
+    assert rendering.NOT_MEASURED in filled
+    assert rendering.render_page(filled) == filled
+
+
+def test_a_stale_page_fails_the_check(tmp_path: Path) -> None:
+    for name in ("scripts", "benchmarks", "results"):
+        shutil.copytree(ROOT / name, tmp_path / name)
+    (tmp_path / "docs").mkdir()
+    page = tmp_path / "README.md"
+    page.write_text("<!-- results: mini-reviews -->\n100.0\n<!-- /results -->\n", encoding="utf-8")
+    command = [sys.executable, str(tmp_path / "scripts" / "render_results.py")]
+    stale = subprocess.run([*command, "--check"], capture_output=True, text=True, check=False)
+    assert stale.returncode == 1
+    assert "README.md" in stale.stderr
+    assert subprocess.run(command, check=False).returncode == 0
+    assert subprocess.run([*command, "--check"], check=False).returncode == 0
+
+
+def finished_run(folder: Path, **recipe: object) -> Path:
+    """What `lexitree train` leaves of a run with one seed."""
+    from lexitree.training.recipe import Recipe
+
+    scores = {"best_epoch": 1, "dev_root": 0.5, "dev_phrase": None, "test_root": 0.25, "test_phrase": None}
+    result = {
+        "recipe": {**Recipe().as_dict(), **recipe},
+        "num_parameters": 1,
+        "corpus": {"train": 1},
+        "environment": {"torch": "2.6.0", "python": "3.11.0"},
+        **scores,
+        "seconds": 1.0,
+        "epochs": [],
+    }
+    folder.mkdir()
+    (folder / "result.json").write_text(json.dumps(result), encoding="utf-8")
+    return folder
+
+
+def test_a_run_becomes_a_record_without_the_paths_of_its_machine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recording = load_script("record_run")
+    monkeypatch.setattr("result_records.RESULTS", tmp_path / "results")
+    monkeypatch.setattr(recording, "commit", lambda: "0" * 40)
+    monkeypatch.setenv("LEXITREE_DATA", str(tmp_path))
+    vectors = tmp_path / "some.npz"
+    vectors.write_bytes(b"vectors")
+    folder = finished_run(
+        tmp_path / "run", vectors=str(vectors), data=str(tmp_path), model={"model": "contree"}
+    )
+    path = recording.record_run(folder, "mine", [vectors], None, None)
+    record = json.loads(path.read_text(encoding="utf-8"))
+    assert record["command"] == (
+        "lexitree train mini-reviews -o runs/mine --vectors $LEXITREE_DATA/some.npz --model contree"
+    )
+    assert set(record["data"]) == {"mini-reviews", "some.npz"}
+    assert str(tmp_path) not in json.dumps(record)
+
+
+@pytest.mark.parametrize(
+    ("recipe", "said"), [({"corpus": "sst"}, "files of sst"), ({"vectors": "lost.npz"}, "lost.npz")]
+)
+def test_a_run_on_unnamed_data_is_not_recorded(recipe: dict[str, object], said: str, tmp_path: Path) -> None:
+    recording = load_script("record_run")
+    folder = finished_run(tmp_path / "run", **recipe)
+    with pytest.raises(recording.RecordError, match=said):
+        recording.record_run(folder, "mine", [], None, None)
