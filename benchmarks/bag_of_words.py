@@ -15,10 +15,10 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from environment import describe_run
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
 
+from environment import describe_run
 from lexitree.cli.demo import demo_recipe
 from lexitree.corpora.corpus import Corpus
 from lexitree.corpora.registry import load_corpus

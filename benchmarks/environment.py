@@ -30,7 +30,7 @@ def shorten(argument: str) -> str:
     folder = os.environ.get("LEXITREE_DATA")
     if folder and argument.startswith(folder):
         return argument.replace(folder.rstrip("/"), "$LEXITREE_DATA", 1)
-    return os.path.relpath(argument) if os.path.isabs(argument) else argument
+    return Path(argument).name if Path(argument).is_absolute() else argument
 
 
 def commit() -> str:

@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from environment import describe_run
 
+from environment import describe_run
 from lexitree.corpora.registry import load_corpus
 from lexitree.examples import Example, batch_examples, make_examples
 from lexitree.lexicon.table import WordTable

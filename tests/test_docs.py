@@ -12,16 +12,20 @@ import lexitree
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-FENCE = re.compile(r"^```(?:bash|console)\n(.*?)^```", re.DOTALL | re.MULTILINE)
+FENCE = re.compile(r"^```(bash|console)\n(.*?)^```", re.DOTALL | re.MULTILINE)
+PROMPTS = {"bash": "", "console": "$ "}
 DOWNLOADS = re.compile(r"lexitree data fetch [a-z0-9-]+")
 """These need a network, so no record holds their output."""
 
 
 def commands_of(page: Path) -> set[str]:
     """The `lexitree` command lines in the page's code blocks."""
-    lines = "\n".join(FENCE.findall(page.read_text(encoding="utf-8"))).splitlines()
-    shown = [line.removeprefix("$ ") for line in lines if line.startswith(("$ ", "lexitree "))]
-    return {line for line in shown if "lexitree " in line}
+    commands: set[str] = set()
+    for language, text in FENCE.findall(page.read_text(encoding="utf-8")):
+        prompt = PROMPTS[language]
+        lines = [line.removeprefix(prompt) for line in text.splitlines() if line.startswith(prompt)]
+        commands.update(line for line in lines if re.search(r"(^|[| ])lexitree ", line))
+    return commands
 
 
 def recorded_commands() -> set[str]:

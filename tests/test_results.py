@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import shutil
-import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -31,14 +29,15 @@ def load_script(name: str) -> ModuleType:
     return module
 
 
-def test_the_pages_are_what_the_records_say() -> None:
-    done = subprocess.run(
-        [sys.executable, str(SCRIPTS / "render_results.py"), "--check"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, f"{done.stderr}Run scripts/render_results.py."
+def run_rendering(rendering: ModuleType, *options: str) -> int:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "argv", ["render_results.py", *options])
+        return rendering.main()
+
+
+def test_the_pages_are_what_the_records_say(capsys: pytest.CaptureFixture[str]) -> None:
+    status = run_rendering(load_script("render_results"), "--check")
+    assert status == 0, f"{capsys.readouterr().err}Run scripts/render_results.py."
 
 
 def test_there_are_records() -> None:
@@ -73,18 +72,19 @@ def test_a_block_without_a_record_says_so(tmp_path: Path, monkeypatch: pytest.Mo
     assert rendering.render_page(filled) == filled
 
 
-def test_a_stale_page_fails_the_check(tmp_path: Path) -> None:
-    for name in ("scripts", "benchmarks", "results"):
-        shutil.copytree(ROOT / name, tmp_path / name)
-    (tmp_path / "docs").mkdir()
+def test_a_stale_page_fails_the_check(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     page = tmp_path / "README.md"
     page.write_text("<!-- results: mini-reviews -->\n100.0\n<!-- /results -->\n", encoding="utf-8")
-    command = [sys.executable, str(tmp_path / "scripts" / "render_results.py")]
-    stale = subprocess.run([*command, "--check"], capture_output=True, text=True, check=False)
-    assert stale.returncode == 1
-    assert "README.md" in stale.stderr
-    assert subprocess.run(command, check=False).returncode == 0
-    assert subprocess.run([*command, "--check"], check=False).returncode == 0
+    rendering = load_script("render_results")
+    monkeypatch.setattr(rendering, "ROOT", tmp_path)
+    assert run_rendering(rendering, "--check") == 1
+    assert "README.md" in capsys.readouterr().err
+    assert "| mean |" not in page.read_text(encoding="utf-8")
+    assert run_rendering(rendering) == 0
+    assert "| mean |" in page.read_text(encoding="utf-8")
+    assert run_rendering(rendering, "--check") == 0
 
 
 def finished_run(folder: Path, **recipe: object) -> Path:

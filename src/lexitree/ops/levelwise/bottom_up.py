@@ -84,14 +84,14 @@ class _BottomUp(torch.autograd.Function):
             index = batch.children_index[2 * level.start : 2 * level.stop]
             forget, i, g, o = _split_gates(gates[level], hidden)
             dforget, di, dg, do = _split_gates(dgates[level], hidden)
-            do.copy_(sigmoid_gradient(dh[start:end] * tanh_c[start:end], o))
+            sigmoid_gradient(dh[start:end] * tanh_c[start:end], o, out=do)
             dc = tanh_gradient(dh[start:end] * o, tanh_c[start:end])
             dc += dc_from_parent[start:end]
             dc.addmm_(do, peephole)
             dc_pair = dc.repeat(1, 2)
-            dforget.copy_(sigmoid_gradient(dc_pair * children_c[level], forget))
-            di.copy_(sigmoid_gradient(dc * g, i))
-            dg.copy_(tanh_gradient(dc * i, g))
+            sigmoid_gradient(dc_pair * children_c[level], forget, out=dforget)
+            sigmoid_gradient(dc * g, i, out=di)
+            tanh_gradient(dc * i, g, out=dg)
             dh.index_add_(0, index, (dgates[level] @ weight_h).view(-1, hidden))
             dc_children = torch.addmm(dc_pair.mul_(forget), dgates[level, : 3 * hidden], weight_c)
             # Each child has one parent, so nothing is added up here.
@@ -135,8 +135,8 @@ def _run_leaves_backward(dh: Tensor, dc_from_parent: Tensor, gates: Tensor, tanh
     i, g, o = gates.chunk(3, 1)
     dgates = torch.empty_like(gates)
     di, dg, do = dgates.chunk(3, 1)
-    do.copy_(sigmoid_gradient(dh * tanh_c, o))
+    sigmoid_gradient(dh * tanh_c, o, out=do)
     dc = tanh_gradient(dh * o, tanh_c) + dc_from_parent
-    di.copy_(sigmoid_gradient(dc * g, i))
-    dg.copy_(tanh_gradient(dc * i, g))
+    sigmoid_gradient(dc * g, i, out=di)
+    tanh_gradient(dc * i, g, out=dg)
     return dgates

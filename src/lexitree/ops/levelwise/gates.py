@@ -8,14 +8,16 @@ import torch
 from torch import Tensor
 
 
-def sigmoid_gradient(gradient: Tensor, output: Tensor) -> Tensor:
-    """The gradient of the input of a sigmoid, from that of its output."""
-    return cast(Tensor, torch.ops.aten.sigmoid_backward(gradient, output))
+def sigmoid_gradient(gradient: Tensor, output: Tensor, out: Tensor) -> None:
+    """Write the gradient of the input of a sigmoid, from that of its output."""
+    torch.ops.aten.sigmoid_backward.grad_input(gradient, output, grad_input=out)
 
 
-def tanh_gradient(gradient: Tensor, output: Tensor) -> Tensor:
-    """The gradient of the input of a tanh, from that of its output."""
-    return cast(Tensor, torch.ops.aten.tanh_backward(gradient, output))
+def tanh_gradient(gradient: Tensor, output: Tensor, out: Tensor | None = None) -> Tensor:
+    """The gradient of the input of a tanh, from that of its output; written to `out` if given."""
+    if out is None:
+        return cast(Tensor, torch.ops.aten.tanh_backward(gradient, output))
+    return cast(Tensor, torch.ops.aten.tanh_backward.grad_input(gradient, output, grad_input=out))
 
 
 def apply(function: type[torch.autograd.Function], *arguments: object) -> Tensor:

@@ -62,7 +62,7 @@ class _GatedHeads(torch.autograd.Function):
             level = slice(start - num_leaves, end - num_leaves)
             index = batch.children_index[2 * level.start : 2 * level.stop]
             pair, dx_level, z_level = children[level], dx[start:end], z[level]
-            dz[level] = sigmoid_gradient(dx_level * (pair[:, :size] - pair[:, size:]), z_level)
+            sigmoid_gradient(dx_level * (pair[:, :size] - pair[:, size:]), z_level, out=dz[level])
             dpair = dz[level] @ gate
             to_left = dx_level * z_level
             dpair[:, :size] += to_left

@@ -68,7 +68,7 @@ class _Sequences(torch.autograd.Function):
         for start, end, before in reversed(_steps(step_sizes)):
             previous, rows = slice(before, before + end - start), slice(start, end)
             dc = _step_backward(dh[rows], dc_later[rows], gates[rows], tanh_c[rows], peephole, dgates[rows])
-            dgates[rows, :hidden] = sigmoid_gradient(dc * c[previous], gates[rows, :hidden])
+            sigmoid_gradient(dc * c[previous], gates[rows, :hidden], out=dgates[rows, :hidden])
             dh[previous].addmm_(dgates[rows], weight_h)
             torch.addmm(
                 dc * gates[rows, :hidden], dgates[rows, : 2 * hidden], weight_c, out=dc_later[previous]
@@ -110,8 +110,8 @@ def _step_backward(
     """Fill the gradients of i, g, o; the gradient of the cell is returned."""
     _, i, g, o = gates.chunk(4, 1)
     _, di, dg, do = dgates.chunk(4, 1)
-    do.copy_(sigmoid_gradient(dh * tanh_c, o))
+    sigmoid_gradient(dh * tanh_c, o, out=do)
     dc = (tanh_gradient(dh * o, tanh_c) + dc_later).addmm_(do, peephole)
-    di.copy_(sigmoid_gradient(dc * g, i))
-    dg.copy_(tanh_gradient(dc * i, g))
+    sigmoid_gradient(dc * g, i, out=di)
+    tanh_gradient(dc * i, g, out=dg)
     return dc

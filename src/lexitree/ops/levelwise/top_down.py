@@ -101,16 +101,16 @@ class _TopDown(torch.autograd.Function):
             level = slice((start - num_roots) // 2, (end - num_roots) // 2)
             f, i, g, o = gates[start:end].chunk(4, 1)
             df, di, dg, do = dgates[start:end].chunk(4, 1)
-            do.copy_(sigmoid_gradient(dh[start:end] * tanh_c[start:end], o))
+            sigmoid_gradient(dh[start:end] * tanh_c[start:end], o, out=do)
             dc = tanh_gradient(dh[start:end] * o, tanh_c[start:end])
             dc += dc_from_children[start:end]
             do_sides, dc_sides = do.view(-1, 2, hidden), dc.view(-1, 2, hidden)
             for side in (0, 1):
                 dc_sides[:, side].addmm_(do_sides[:, side], peephole[side])
             to_forget = (dc_sides * parent_c[level].unsqueeze(1)).view(-1, hidden)
-            df.copy_(sigmoid_gradient(to_forget, f))
-            di.copy_(sigmoid_gradient(dc * g, i))
-            dg.copy_(tanh_gradient(dc * i, g))
+            sigmoid_gradient(to_forget, f, out=df)
+            sigmoid_gradient(dc * g, i, out=di)
+            tanh_gradient(dc * i, g, out=dg)
             dh.index_add_(0, parents[level], dgates[start:end].view(-1, 8 * hidden) @ h_stacked)
             seen_by_cells = dgates[start:end, : 2 * hidden].reshape(-1, 4 * hidden)
             dc_parent = (dc * f).view(-1, 2, hidden).sum(1).addmm_(seen_by_cells, c_stacked)
@@ -140,8 +140,8 @@ def _run_roots_backward(
 ) -> None:
     _, i, g, o = gates.chunk(4, 1)
     df, di, dg, do = dgates.chunk(4, 1)
-    do.copy_(sigmoid_gradient(dh * tanh_c, o))
+    sigmoid_gradient(dh * tanh_c, o, out=do)
     dc = tanh_gradient(dh * o, tanh_c) + dc_from_children
     df.zero_()
-    di.copy_(sigmoid_gradient(dc * g, i))
-    dg.copy_(tanh_gradient(dc * i, g))
+    sigmoid_gradient(dc * g, i, out=di)
+    tanh_gradient(dc * i, g, out=dg)
