@@ -1,7 +1,8 @@
 import lexitree
 
 corpus = lexitree.load_corpus("mini-reviews")
-recipe = lexitree.Recipe(corpus="mini-reviews", training=lexitree.TrainingConfig(epochs=8))
+training = lexitree.TrainingConfig(epochs=10, batch_size=10)
+recipe = lexitree.Recipe(corpus="mini-reviews", training=training)
 result = lexitree.train(recipe, "runs/quickstart")
 print(f"test root accuracy {result.test.root.accuracy:.3f}")
 

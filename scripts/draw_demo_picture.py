@@ -1,6 +1,6 @@
 """Nothing in, docs/images/demo.svg out: two test sentences as the demo's model labels them.
 
-The model is the one of `lexitree demo`: BiConTree on mini-reviews, 8 epochs, seed 1.
+The model is the one of `lexitree demo`.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from rich.table import Table
 from rich.text import Text
 
 import lexitree
+from lexitree.cli.demo import demo_recipe
 from lexitree.trees.draw import label_styles
 
 PICTURE = Path(__file__).resolve().parent.parent / "docs" / "images" / "demo.svg"
-EPOCHS = 8
 MARKS = ({"but"}, {"not", "n't", "never"})
 """Each drawn sentence has one word of these, a contrast and then a negation: the first such one of the test split."""
 NUM_WORDS = range(7, 11)
@@ -28,9 +28,8 @@ GAP = 4
 
 def main() -> int:
     corpus = lexitree.load_corpus("mini-reviews")
-    recipe = lexitree.Recipe(training=lexitree.TrainingConfig(epochs=EPOCHS))
     with tempfile.TemporaryDirectory() as folder:
-        lexitree.train(recipe, folder)
+        lexitree.train(demo_recipe(), folder)
         predictor = lexitree.load(Path(folder) / "model")
     drawn = [draw(predictor.predict(tree), corpus) for tree in choose_sentences(corpus)]
     table = Table.grid(padding=(0, GAP))

@@ -77,7 +77,7 @@ STEPS = (
     Step("models", "lexitree models"),
     Step("data-list", "lexitree data list --json", first=8),
     Step("data-show", "lexitree data show mini-reviews", width=120),
-    Step("train", "lexitree train mini-reviews -o runs/reviews --epochs 8", first=4, last=4),
+    Step("train", "lexitree train mini-reviews -o runs/reviews --epochs 10 --batch-size 10", first=4, last=4),
     Step("train-files", "ls runs/reviews runs/reviews/model"),
     Step("info", "lexitree info runs/reviews/model", first=12),
     Step("evaluate", "lexitree evaluate runs/reviews/model mini-reviews", first=10, width=136),

@@ -22,6 +22,7 @@ from result_records import RESULTS, ROOT, read_record
 BLOCK = re.compile(r"(<!-- results: (?P<name>\S+) -->\n).*?(<!-- /results -->)", re.DOTALL)
 NOT_MEASURED = "*Not measured yet.*"
 SCORES = ("dev_root", "dev_phrase", "test_root", "test_phrase")
+DEVIATION = "_deviation"
 SHARE = re.compile(r"(^|_)(root|phrase|accuracy)$")
 """Names of values that are shares of 1 and are shown as percentages."""
 
@@ -67,10 +68,14 @@ def _runs_table(runs: Mapping[str, Mapping[str, Any]]) -> str:
 
 
 def _rows_table(rows: Sequence[Mapping[str, Any]]) -> str:
-    columns = list(rows[0])
+    """The rows of a benchmark; lists stay in the record, deviations stand with their means."""
+    columns = [
+        name
+        for name in dict.fromkeys(name for row in rows for name in row)
+        if not name.endswith(DEVIATION) and not any(isinstance(row.get(name), list) for row in rows)
+    ]
     return _table(
-        [_title(column) for column in columns],
-        [[_cell(column, row[column]) for column in columns] for row in rows],
+        [_title(name) for name in columns], [[_cell(row, name) for name in columns] for row in rows]
     )
 
 
@@ -200,7 +205,7 @@ _COUNTED: dict[str, Callable[[], str]] = {
 def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """A Markdown table; columns of numbers stand to the right."""
     numeric = [
-        all(re.fullmatch(r"[-\d.,±x e]*|mean", row[place]) for row in rows) for place in range(len(columns))
+        all(re.fullmatch(r"[-–\d.,± e]*|mean", row[place]) for row in rows) for place in range(len(columns))
     ]
     lines = [columns, ["---:" if is_number else "---" for is_number in numeric], *rows]
     return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
@@ -214,14 +219,19 @@ def _title(name: str) -> str:
     return re.sub(r" ms$", " (ms)", name.replace("_", " "))
 
 
-def _cell(column: str, value: Any) -> str:
+def _cell(row: Mapping[str, Any], name: str) -> str:
+    value = row.get(name)
     if value is None:
         return "–"
-    if isinstance(value, float) and SHARE.search(column):
-        return _percent(value)
     if isinstance(value, float):
-        return f"{value:.1e}" if 0 < abs(value) < 1e-3 else f"{value:,.1f}"
+        show = _percent if SHARE.search(name) else _number
+        deviation = row.get(name + DEVIATION)
+        return show(value) if deviation is None else f"{show(value)} ± {show(deviation)}"
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
+
+
+def _number(value: float) -> str:
+    return f"{value:.1e}" if 0 < abs(value) < 1e-3 else f"{value:,.1f}"
 
 
 def _percent(share: float) -> str:

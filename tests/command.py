@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import resource
 import subprocess
 import sys
@@ -52,7 +53,7 @@ def run_command(
 def assert_one_clear_error(finished: subprocess.CompletedProcess[str], *parts: str) -> None:
     """Exit code 1 and a message that names these parts: no traceback, and no second error."""
     assert finished.returncode == 1, finished.stderr
-    assert finished.stderr.count("error:") == 1, finished.stderr
+    assert len(re.findall(r"^error:", finished.stderr, re.MULTILINE)) == 1, finished.stderr
     assert "Traceback" not in finished.stderr
     for part in parts:
         assert part in finished.stderr

@@ -135,3 +135,22 @@ def test_a_run_on_unnamed_data_is_not_recorded(recipe: dict[str, object], said: 
     folder = finished_run(tmp_path / "run", **recipe)
     with pytest.raises(recording.RecordError, match=said):
         recording.record_run(folder, "mine", [], None, None)
+
+
+def test_rows_of_a_benchmark_become_a_table() -> None:
+    rows = [
+        {"model": "words", "test_root": 0.5},
+        {
+            "model": "trees",
+            "test_root": 0.75,
+            "test_root_deviation": 0.01,
+            "step_ms": 12.34,
+            "per_seed": [1.0],
+        },
+    ]
+    assert load_script("render_results")._rows_table(rows).splitlines() == [
+        "| model | test root | step (ms) |",
+        "| --- | ---: | ---: |",
+        "| words | 50.0 | – |",
+        "| trees | 75.0 ± 1.0 | 12.3 |",
+    ]

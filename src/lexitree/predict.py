@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -52,7 +52,8 @@ class Prediction:
     @cached_property
     def labels(self) -> tuple[str, ...]:
         """The likeliest label of every node; nodes that were not asked for have none."""
-        named = [self.label_set[index] for index in self.probabilities.argmax(1).tolist()]
+        likeliest: list[int] = self.probabilities.argmax(1).tolist()
+        named = [self.label_set[index] for index in likeliest]
         return tuple(named + [NO_LABEL] * (self.source.num_nodes - len(named)))
 
     @cached_property
@@ -67,8 +68,9 @@ class Prediction:
     def as_dict(self) -> dict[str, Any]:
         """The prediction as JSON: a tree that `trees.jsonl` reads back, with more to say about each phrase."""
         values = tree_to_json(self.tree)
-        rows = self.probabilities.tolist()
-        for node, (phrase, row) in enumerate(zip(values["phrases"], rows, strict=False)):
+        phrases = cast(list[dict[str, Any]], values["phrases"])
+        # There are fewer rows than phrases where only the sentence was asked for.
+        for node, (phrase, row) in enumerate(zip(phrases, self.probabilities.tolist(), strict=False)):
             phrase["probabilities"] = [round(value, 6) for value in row]
             if self.head_index is not None and self.head_weight is not None:
                 phrase["head"] = int(self.head_index[node])

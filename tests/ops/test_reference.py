@@ -7,8 +7,8 @@ from torch import sigmoid, tanh
 
 from lexitree.batch import TreeBatch
 from lexitree.ops import reference
-from lexitree.ops.weights import BottomUpWeights, HeadWeights, SequenceWeights, TopDownWeights
 from lexitree.ops.sequences import SequenceSchedule
+from lexitree.ops.weights import BottomUpWeights, HeadWeights, SequenceWeights, TopDownWeights
 from lexitree.trees.brackets import tree_from_brackets
 from lexitree.trees.tree import Tree
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import typer
@@ -10,6 +11,7 @@ from rich.console import Console
 
 if TYPE_CHECKING:
     from lexitree.errors import LexitreeError
+    from lexitree.trees.tree import Tree
 
 output = Console(highlight=False)
 """For results: standard output."""
@@ -63,3 +65,16 @@ def parse_seeds(text: str) -> list[int]:
 def percent(share: float | None) -> str:
     """An accuracy as people read it."""
     return "–" if share is None else f"{100 * share:.1f}"
+
+
+def show_tree(tree: Tree, notes: Sequence[str] | None, labels: Iterable[str]) -> None:
+    """Draw a tree on standard output: with a colour for each label on a screen, as plain text elsewhere."""
+    from lexitree.trees.draw import draw_tree, label_styles
+
+    if output.is_terminal:
+        for line in draw_tree(tree, notes=notes, styles=label_styles(labels)):
+            output.print(line, soft_wrap=True)
+    else:
+        for line in draw_tree(tree, notes=notes):
+            output.file.write(line + "\n")
+    output.file.write("\n")

@@ -90,12 +90,12 @@ def _show_scores(result: RunResult, seconds: float) -> None:
 
 def _draw_predictions(model: TreeClassifier, corpus: Corpus) -> None:
     from lexitree.cli.console import output as screen
-    from lexitree.cli.predict import draw_prediction
+    from lexitree.cli.console import show_tree
     from lexitree.predict import Predictor
 
     names = {label: corpus.label_name(label) for label in corpus.labels}
     for prediction in Predictor(model).predict_all(_worth_drawing(corpus.test)):
-        draw_prediction(prediction, names)
+        show_tree(prediction.named_tree(names), prediction.notes(), names.values())
     screen.print(
         "Each line is a phrase: its label, the probability of that label, and ← its learned head word."
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -52,7 +52,7 @@ def predict_command(
     there is none). Each line of JSON is one sentence; each phrase has start and end (words), label, probabilities,
     head (the number of its head word), head_word and head_weight (its share of the phrase's head vector).
     """
-    from lexitree.cli.console import choose_device
+    from lexitree.cli.console import choose_device, show_tree
     from lexitree.cli.console import output as screen
     from lexitree.cli.streams import open_output, show_skipped, stream_trees
     from lexitree.predict import load
@@ -64,43 +64,23 @@ def predict_command(
     stream = stream_trees(trees or [Path("-")], encoding, on_error, report)
     names = {label: predictor.model.config.label_name(label) for label in predictor.model.config.labels}
     with open_output(output) as write:
-        show = _shower(form, write, names, coloured=output is None and screen.is_terminal)
         for prediction in predictor.predict_all(stream, nodes=nodes):
-            show(prediction)
+            if form == "draw" and output is None:
+                show_tree(prediction.named_tree(names), prediction.notes(), names.values())
+            else:
+                for line in _lines(prediction, form, names):
+                    write(line + "\n")
     show_skipped(report)
 
 
-def _shower(
-    form: Format, write: Callable[[str], object], names: dict[str, str], *, coloured: bool
-) -> Callable[[Prediction], None]:
-    """How a prediction is shown in a format."""
+def _lines(prediction: Prediction, form: Format, names: dict[str, str]) -> Iterator[str]:
+    """A prediction in a format, line by line."""
     from lexitree.trees.brackets import tree_to_brackets
 
     if form == "jsonl":
-        return lambda prediction: _discard(write(json.dumps(prediction.as_dict(), ensure_ascii=False) + "\n"))
-    if form == "brackets":
-        return lambda prediction: _discard(write(tree_to_brackets(prediction.tree) + "\n"))
-    if coloured:
-        return lambda prediction: draw_prediction(prediction, names)
-
-    def draw_plain(prediction: Prediction) -> None:
-        for line in prediction.draw(names):
-            write(line + "\n")
-        write("\n")
-
-    return draw_plain
-
-
-def draw_prediction(prediction: Prediction, names: dict[str, str]) -> None:
-    """Draw a predicted tree on the screen, with a colour for each label."""
-    from lexitree.cli.console import output as screen
-    from lexitree.trees.draw import draw_tree, label_styles
-
-    shown = prediction.named_tree(names)
-    for line in draw_tree(shown, notes=prediction.notes(), styles=label_styles(names.values())):
-        screen.print(line, soft_wrap=True)
-    screen.print()
-
-
-def _discard(_: object) -> None:
-    return None
+        yield json.dumps(prediction.as_dict(), ensure_ascii=False)
+    elif form == "brackets":
+        yield tree_to_brackets(prediction.tree)
+    else:
+        yield from prediction.draw(names)
+        yield ""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
 from lexitree.cli.console import messages, percent
@@ -46,7 +48,7 @@ class TrainingProgress:
 
     def _task(self, seed: int, num_trees: int) -> TaskID:
         if seed not in self.tasks:
-            fields = {
+            fields: dict[str, Any] = {
                 "epoch": 1,
                 "num_epochs": self.num_epochs,
                 "loss": "–",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -40,7 +40,7 @@ def show_skipped(report: ReadReport) -> None:
 
 
 @contextmanager
-def open_output(path: Path | None) -> Iterator[Callable[[str], object]]:
+def open_output(path: Path | None) -> Generator[Callable[[str], object], None, None]:
     """A function that writes text: to a file that appears when complete, or to standard output."""
     from lexitree.files import atomic_write
 

@@ -272,7 +272,7 @@ def _train_several(
         with TrainingProgress(recipe.training.epochs) as progress:
             summary = train_seeds(recipe, seeds, folder, jobs=jobs, on_event=progress.on_event, **options)
     table = Table(title=f"{recipe.corpus}, {len(seeds)} seeds")
-    for column in ("seed", "best epoch", *(score.replace("_", " ") for score in SCORES), "seconds"):
+    for column in ("seed", "epoch", *(score.replace("_", " ") for score in SCORES), "s"):
         table.add_column(column, justify="right")
     for seed, result in summary.results.items():
         scores = [percent(result[score]) for score in SCORES]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, cast
 
 import typer
 
@@ -174,7 +174,7 @@ def _shown(value: object) -> str:
     if isinstance(value, float):
         return f"{value:,.2f}"
     if isinstance(value, dict):
-        pairs = list(value.items())  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+        pairs = list(cast(dict[str, int], value).items())
         shown = ", ".join(f"{key or '(none)'}: {count:,}" for key, count in pairs[:12])
         return shown + (f", ... {len(pairs) - 12} more" if len(pairs) > 12 else "")
     return f"{value:,}" if isinstance(value, int) else str(value)
@@ -195,17 +195,15 @@ def draw(
     """
     import itertools
 
-    from lexitree.cli.console import output
+    from lexitree.cli.console import show_tree
     from lexitree.cli.streams import show_skipped, stream_trees
     from lexitree.trees.brackets import ReadReport
-    from lexitree.trees.draw import draw_tree, head_notes, label_styles
+    from lexitree.trees.draw import head_notes
     from lexitree.trees.head_rules import head_words
 
     report = ReadReport()
     trees = stream_trees(files, encoding, on_error, report)
     for tree in itertools.islice(trees, first - 1, first - 1 + number):
         notes = head_notes(tree, head_words(tree).tolist()) if heads else None
-        for line in draw_tree(tree, notes=notes, styles=label_styles(tree.labels)):
-            output.print(line, soft_wrap=True)
-        output.print()
+        show_tree(tree, notes, tree.labels)
     show_skipped(report)

@@ -19,13 +19,18 @@ BiasInit = Literal["uniform", "zero"]
 
 def glorot_matrix(*shape: int, rows: int, columns: int) -> nn.Parameter:
     """Stacked matrices, each of `rows` x `columns`, drawn from U(+-sqrt(6 / (rows + columns)))."""
-    return nn.Parameter(torch.empty(*shape).uniform_(-1, 1) * math.sqrt(6 / (rows + columns)))
+    return nn.Parameter(_uniform(shape, math.sqrt(6 / (rows + columns))))
 
 
 def glorot_bias(*shape: int, rows: int, init: BiasInit) -> nn.Parameter:
     """Stacked biases of `rows` each: zero, or drawn like a matrix of one dimension as the authors' code does."""
-    scale = math.sqrt(6 / rows) if init == "uniform" else 0.0
-    return nn.Parameter(torch.empty(*shape).uniform_(-1, 1) * scale)
+    return nn.Parameter(_uniform(shape, math.sqrt(6 / rows) if init == "uniform" else 0.0))
+
+
+def _uniform(shape: tuple[int, ...], scale: float) -> Tensor:
+    values = torch.empty(*shape)
+    # On the meta device there is nothing to draw, and drawing there would load torch's compiler, a second's work.
+    return values if values.is_meta else values.uniform_(-1, 1).mul_(scale)
 
 
 class HeadComposer(nn.Module):

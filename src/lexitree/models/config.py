@@ -51,8 +51,6 @@ class ModelConfig:
                 raise ConfigError(f"{name} must be at least 1, not {getattr(self, name)}")
         if not 0 <= self.dropout < 1:
             raise ConfigError(f"dropout must be at least 0 and below 1, not {self.dropout}")
-        if not all(isinstance(text, str) for text in (*self.labels, *self.label_names.values())):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise ConfigError("labels and their names are texts")
         if len(set(self.labels)) != len(self.labels) or not self.labels:
             raise ConfigError("a model needs at least one label, and no label twice")
         _check_choice("head_method", self.head_method, get_args(HeadMethod))
@@ -84,14 +82,15 @@ class ModelConfig:
         for field_ in dataclasses.fields(cls):
             if field_.name in values:
                 _check_type(field_.name, values[field_.name])
-        return cls(**{**values, "labels": tuple(values.get("labels", ()))})
+        settings: dict[str, Any] = {**values, "labels": tuple(values.get("labels", ()))}
+        return cls(**settings)
 
 
 def _check_type(name: str, value: object) -> None:
     """Settings may come from a file, where nothing has checked them yet."""
     good = {
         "labels": _is_text_list(value),
-        "label_names": isinstance(value, Mapping),
+        "label_names": _is_text_map(value),
         "word_size": type(value) is int,
         "hidden": type(value) is int,
         "output": type(value) is int,
@@ -106,6 +105,12 @@ def _is_text_list(value: object) -> bool:
     if not isinstance(value, list | tuple):
         return False
     return all(isinstance(label, str) for label in cast(Sequence[object], value))
+
+
+def _is_text_map(value: object) -> bool:
+    if not isinstance(value, Mapping):
+        return False
+    return _is_text_list(list(cast(Mapping[str, object], value).values()))
 
 
 def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:

@@ -11,7 +11,7 @@ from typing import Any, cast
 
 import torch
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file, save_file  # pyright: ignore[reportUnknownVariableType]
 
 from lexitree.errors import ConfigError, FileError, LexitreeError, MissingExtraError, ModelFileError
 from lexitree.lexicon.table import WordTable
@@ -219,7 +219,7 @@ def locate_model(name: str | Path, *, revision: str | None = None) -> Path:
 
 def _download_from_hub(name: str, revision: str | None) -> Path:
     try:
-        from huggingface_hub import snapshot_download
+        from huggingface_hub import snapshot_download  # pyright: ignore[reportUnknownVariableType]
     except ImportError as error:
         raise MissingExtraError("huggingface_hub", "hub", f"Loading '{name}' from the hub") from error
     try:

@@ -11,7 +11,7 @@ from typing import Any, cast
 
 import torch
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
+from safetensors.torch import save_file  # pyright: ignore[reportUnknownVariableType]
 from torch import Tensor
 
 from lexitree.errors import CheckpointError
@@ -56,8 +56,10 @@ def load_checkpoint(path: Path, device: torch.device | str = "cpu") -> Checkpoin
     """Read a checkpoint; a damaged one is an error, never a guess."""
     groups: dict[str, dict[str, Tensor]] = {group: {} for group in _GROUPS}
     try:
-        with safe_open(path, framework="pt", device=str(device)) as file:
-            record = json.loads((file.metadata() or {})["record"])
+        opened: Any = safe_open(path, framework="pt", device=str(device))
+        with opened as file:
+            metadata: dict[str, str] = file.metadata() or {}
+            record = json.loads(metadata["record"])
             for name in file.keys():  # noqa: SIM118 - it is no dict
                 group, _, rest = name.partition("/")
                 groups[group][rest] = file.get_tensor(name)

@@ -63,8 +63,9 @@ class Recipe:
         training: object = values.get("training", {})
         if not isinstance(training, Mapping):
             raise ConfigError(f"training is a table of settings, not {training!r}")
-        settings = cast(Mapping[str, Any], training)
-        return cls(**{**values, "training": TrainingConfig.from_dict(settings)})
+        parsed = TrainingConfig.from_dict(cast(Mapping[str, Any], training))
+        settings: dict[str, Any] = {**values, "training": parsed}
+        return cls(**settings)
 
 
 _KINDS: dict[str, type | UnionType] = {

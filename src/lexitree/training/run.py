@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 
 from lexitree.corpora.corpus import Corpus
@@ -131,7 +130,11 @@ def load_recipe_corpus(recipe: Recipe) -> Corpus:
 
 def build_model(recipe: Recipe, corpus: Corpus, *, backend: str = "auto") -> TreeClassifier:
     """A fresh model for a corpus, with its vocabulary and word vectors."""
-    settings = {**recipe.model, "labels": corpus.labels, "label_names": dict(corpus.label_names)}
+    settings: dict[str, Any] = {
+        **recipe.model,
+        "labels": corpus.labels,
+        "label_names": dict(corpus.label_names),
+    }
     settings.setdefault("supervision", corpus.supervision)
     lexicon = _build_lexicon(recipe, corpus, settings.get("word_size"))
     config = ModelConfig.from_dict({**settings, "word_size": lexicon.word_size})
@@ -196,7 +199,7 @@ def _fingerprint(recipe: Recipe, model: TreeClassifier, examples: Sequence[Examp
     checksum = 0
     for example in examples:
         for array in (example.binary.tree.arity, example.word_index, example.label_index):
-            checksum = zlib.crc32(np.ascontiguousarray(array), checksum)
+            checksum = zlib.crc32(array.tobytes(), checksum)
     return {
         **settings,
         **model.config.as_dict(),

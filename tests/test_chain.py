@@ -1,0 +1,138 @@
+"""Trees as deep as they have words, up to 50,000: every step works, in time and memory that grow with the words."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+from lexitree.batch import TreeBatch
+from lexitree.examples import make_examples
+from lexitree.predict import Predictor
+from lexitree.training.config import TrainingConfig
+from lexitree.training.loop import Trainer
+from lexitree.trees.brackets import read_trees, tree_from_brackets, tree_to_brackets
+from lexitree.trees.jsonl import read_json_lines
+from lexitree.trees.tree import Tree
+from tests.command import COMMAND, environment
+from tests.tiny import LABELS, chain, tiny_model, tiny_trees
+
+DEEP, HALF = 50_000, 25_000
+MAX_BYTES = 3 << 30
+
+
+class Cost(NamedTuple):
+    seconds: float
+    """Of processor time, which other processes do not lengthen."""
+    peak_bytes: int
+
+
+def run_measured(*arguments: object) -> Cost:
+    """Run a command that must succeed; what it took."""
+    process = subprocess.Popen(
+        [*COMMAND, *map(str, arguments)], env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+    )
+    assert process.stderr is not None
+    said = process.stderr.read().decode()
+    process.stderr.close()
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    assert process.returncode == 0, said
+    return Cost(usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024)
+
+
+def write_tree(path: Path, tree: Tree) -> Path:
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(tree_to_brackets(tree) + "\n")
+    return path
+
+
+def train_on_chain(folder: Path, num_words: int, *options: str) -> Cost:
+    """One step of training on one chain."""
+    write_tree(folder / "train.txt", chain(num_words))
+    write_tree(folder / "dev.txt", tiny_trees(1)[0])
+    sizes = ["--hidden", "8", "--word-size", "8", "--output-size", "8"]
+    return run_measured("train", folder, "-o", folder / "run", "--epochs", "1", *sizes, *options, "-q")
+
+
+def test_the_chain_of_50_000_words(tmp_path: Path) -> None:
+    """Read, checked, batched, trained on, predicted and written, by the commands a user types."""
+    check_commands_on_chain(tmp_path, "contree-lex")
+
+
+@pytest.mark.slow
+def test_the_chain_of_50_000_words_in_both_directions(tmp_path: Path) -> None:
+    check_commands_on_chain(tmp_path, "bicontree")
+
+
+def check_commands_on_chain(tmp_path: Path, name: str) -> None:
+    small, large = (train_on_chain(tmp_path / str(size), size, "-m", name) for size in (HALF, DEEP))
+    assert large.seconds < 3 * small.seconds
+    assert large.peak_bytes < MAX_BYTES
+    assert large.peak_bytes < 3 * small.peak_bytes
+
+    deep = tmp_path / str(DEEP) / "train.txt"
+    assert run_measured("trees", "check", deep).peak_bytes < MAX_BYTES
+    model, labelled = tmp_path / str(DEEP) / "run" / "model", tmp_path / "labelled.jsonl"
+    predicting = run_measured("predict", model, deep, "-o", labelled)
+    assert predicting.peak_bytes < MAX_BYTES
+    (predicted,) = read_json_lines(labelled)
+    assert predicted.with_labels(chain(DEEP).labels) == chain(DEEP)
+    assert set(predicted.labels) <= set(LABELS)
+
+    shallower = write_tree(tmp_path / "right.txt", chain(5_000, "right"))
+    run_measured("predict", model, shallower, "-f", "brackets", "-o", tmp_path / "right.out")
+    (predicted,) = read_trees(tmp_path / "right.out")
+    assert predicted.words == chain(5_000, "right").words
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_reading_writing_and_batching(side: str, tmp_path: Path) -> None:
+    tree = chain(DEEP, side)
+    assert tree_from_brackets(tree_to_brackets(tree)) == tree
+    batch = TreeBatch.from_trees([tree, chain(3), tree])
+    assert len(batch.level_sizes) == DEEP
+    assert batch.level_sizes[:2] == (2 * DEEP + 3, 3)
+    path = write_tree(tmp_path / "t.txt", tree)
+    for command in (["convert"], ["binarize"], ["statistics"]):
+        assert run_measured("trees", *command, path).peak_bytes < 1 << 30
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+@pytest.mark.parametrize("name", ["contree", "topdown", "contree-lex", "bicontree"])
+def test_every_tree_model_on_both_chains(name: str, side: str) -> None:
+    """Deeper than Python's own stack allows."""
+    check_model_on_chain(name, side, 2_000)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("side", ["left", "right"])
+@pytest.mark.parametrize("name", ["contree", "topdown", "bicontree"])
+def test_every_tree_model_on_both_chains_of_50_000_words(name: str, side: str) -> None:
+    check_model_on_chain(name, side, DEEP)
+
+
+def check_model_on_chain(name: str, side: str, num_words: int) -> None:
+    model = tiny_model(name, dropout=0.0)
+    examples = make_examples([chain(num_words, side)], model.lexicon, labels=LABELS, direction="right")
+    few = make_examples(tiny_trees(1), model.lexicon, labels=LABELS, direction="right")
+    before = model.scorer.hidden_bias.detach().clone()
+    result = Trainer(model, examples, few, TrainingConfig(epochs=1)).run()
+    assert np.isfinite(result.history[0].loss)
+    assert (model.scorer.hidden_bias != before).any()
+    prediction = Predictor(model).predict(chain(num_words, side))
+    assert np.isfinite(prediction.probabilities).all()
+    assert prediction.probabilities.shape == (2 * num_words - 1, 2)
+    if prediction.head_index is not None:
+        assert (prediction.head_index >= prediction.source.starts).all()
+        assert (prediction.head_index < prediction.source.ends).all()
+
+
+@pytest.mark.slow
+def test_the_chain_at_the_papers_size(tmp_path: Path) -> None:
+    sizes = ["--hidden", "150", "--word-size", "300", "--output-size", "128"]
+    assert train_on_chain(tmp_path / "t", DEEP, *sizes).peak_bytes < 2 * MAX_BYTES
