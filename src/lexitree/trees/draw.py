@@ -19,7 +19,7 @@ HEAD_ARROW = "←"
 SHOWN_NO_LABEL = "·"
 GUIDE_STYLE = "dim"
 
-_RAMP = ("red", "dark_orange", "yellow", "green_yellow", "green")
+_RAMP = ("red", "dark_orange", "grey62", "green_yellow", "green")
 _PALETTE = (
     "cyan",
     "magenta",
