@@ -72,7 +72,7 @@ def test_children_are_those_of_the_trees_and_stand_on_lower_levels(forest: list[
     expected = {
         node + 1000 * number: [child + 1000 * number for child in children]
         for number, tree in enumerate(forest)
-        for node, children in enumerate(tree.child_lists)
+        for node, children in enumerate(tree.children)
         if children
     }
     assert found == expected

@@ -64,3 +64,35 @@ def test_the_front_door_offers_what_it_lists() -> None:
     for name in lexitree.__all__:
         assert getattr(lexitree, name) is not None
     assert set(dir(lexitree)) == set(lexitree.__all__)
+
+
+def test_the_front_door_offers_what_the_command_line_does() -> None:
+    """Each command is a few calls of public names."""
+    commands = {
+        "data": {"fetch", "load_corpus", "load_sentences", "load_treebank"},
+        "models": {"count_parameters", "list_models"},
+        "trees": {
+            "strip_function_tags",
+            "strip_traces",
+            "tree_statistics",
+            "write_json_lines",
+            "write_trees",
+        },
+        "vectors": {"coverage", "read_vectors", "write_vectors_npz"},
+    }
+    assert {command: names - set(lexitree.__all__) for command, names in commands.items()} == {
+        command: set() for command in commands
+    }
+
+
+def test_what_several_modules_need_is_defined_once() -> None:
+    sources = {str(path.relative_to(PACKAGE)): path.read_text("utf-8") for path in PACKAGE.rglob("*.py")}
+    homes = {
+        'Literal["raise", "skip"]': ["errors.py"],
+        " Console(": ["cli/console.py"],
+        "def show_skipped(": ["cli/console.py"],
+        "EncodingOption = Annotated[": ["cli/options.py"],
+        "OnErrorOption = Annotated[": ["cli/options.py"],
+    }
+    found = {text: [name for name, source in sources.items() if text in source] for text in homes}
+    assert found == homes

@@ -72,7 +72,7 @@ def test_every_node_of_any_tree(trees: list[Tree], name: str) -> None:
 
 @pytest.mark.parametrize("direction", ["left", "right", "head"])
 def test_chains_and_wide_phrases_however_they_are_split(direction: str) -> None:
-    predictor = Predictor(tiny_model(binarization=direction))
+    predictor = Predictor(tiny_model(binarization=direction, supervision="root"))
     for text in ODD:
         tree = tree_from_brackets(text)
         assert_makes_sense(predictor.predict(tree), tree, has_heads=True)
@@ -195,7 +195,8 @@ def test_prediction_leaves_the_model_as_it_was() -> None:
 
 
 def test_a_sequence_model_refuses_what_would_fill_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(encoders, "MAX_SPAN_WORDS", 1000)
+    bytes_a_word = encoders.STATES_KEPT * PREDICTORS["bilstm"].model.config.hidden * 4
+    monkeypatch.setattr(encoders, "MAX_SEQUENCE_BYTES", 1000 * bytes_a_word)
     with pytest.raises(ConfigError, match="too long") as caught:
         PREDICTORS["bilstm"].predict(chain(50))
     assert "--nodes root" in caught.value.remedy

@@ -66,7 +66,7 @@ def test_its_command_is_one(path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     def remember(recipe: Recipe, *_: object) -> None:
         started.append(recipe)
 
-    monkeypatch.setattr("lexitree.cli.train._train_several", remember)
+    monkeypatch.setattr("lexitree.cli.train.train_several", remember)
     monkeypatch.chdir(FOLDER.parent)
     program, *arguments = shlex.split(header(path)["Run"])
     assert program == "lexitree"

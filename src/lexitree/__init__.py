@@ -21,40 +21,53 @@ from lexitree.version import __version__
 if TYPE_CHECKING:
     from lexitree.batch import TreeBatch
     from lexitree.corpora.corpus import Corpus
+    from lexitree.corpora.download import fetch
     from lexitree.corpora.registry import load_corpus
+    from lexitree.corpora.sentences import load_sentences
+    from lexitree.corpora.treebank import load_treebank
     from lexitree.errors import LexitreeError
     from lexitree.evaluation.accuracy import Evaluation, evaluate
     from lexitree.examples import Example, batch_examples, make_examples
+    from lexitree.lexicon.coverage import coverage
     from lexitree.lexicon.table import WordTable
+    from lexitree.lexicon.vector_npz import write_vectors_npz
     from lexitree.lexicon.vectors import read_vectors
     from lexitree.lexicon.vocabulary import Vocabulary
     from lexitree.models.classifier import TreeClassifier
     from lexitree.models.config import ModelConfig
     from lexitree.models.pretrained import from_pretrained, push_to_hub, save_pretrained
+    from lexitree.models.registry import count_parameters, list_models
     from lexitree.predict import Prediction, Predictor, load
     from lexitree.training.config import TrainingConfig
     from lexitree.training.recipe import Recipe, read_recipe
     from lexitree.training.run import train
     from lexitree.training.seeds import train_seeds
     from lexitree.trees.binarize import binarize, collapse_unary, expand_unary, to_binary, unbinarize
-    from lexitree.trees.brackets import read_trees, tree_from_brackets, tree_to_brackets
+    from lexitree.trees.brackets import read_trees, tree_from_brackets, tree_to_brackets, write_trees
     from lexitree.trees.draw import draw_tree
     from lexitree.trees.exchange import tree_from_nltk, tree_to_nltk
     from lexitree.trees.head_rules import head_words
-    from lexitree.trees.jsonl import read_json_lines, tree_from_json, tree_to_json
+    from lexitree.trees.jsonl import read_json_lines, tree_from_json, tree_to_json, write_json_lines
+    from lexitree.trees.penn import strip_function_tags, strip_traces
+    from lexitree.trees.statistics import tree_statistics
     from lexitree.trees.tree import Tree
 
 _HOMES = {
     "TreeBatch": "batch",
     "Corpus": "corpora.corpus",
+    "fetch": "corpora.download",
     "load_corpus": "corpora.registry",
+    "load_sentences": "corpora.sentences",
+    "load_treebank": "corpora.treebank",
     "LexitreeError": "errors",
     "Evaluation": "evaluation.accuracy",
     "evaluate": "evaluation.accuracy",
     "Example": "examples",
     "batch_examples": "examples",
     "make_examples": "examples",
+    "coverage": "lexicon.coverage",
     "WordTable": "lexicon.table",
+    "write_vectors_npz": "lexicon.vector_npz",
     "read_vectors": "lexicon.vectors",
     "Vocabulary": "lexicon.vocabulary",
     "TreeClassifier": "models.classifier",
@@ -62,6 +75,8 @@ _HOMES = {
     "from_pretrained": "models.pretrained",
     "push_to_hub": "models.pretrained",
     "save_pretrained": "models.pretrained",
+    "count_parameters": "models.registry",
+    "list_models": "models.registry",
     "Prediction": "predict",
     "Predictor": "predict",
     "load": "predict",
@@ -78,6 +93,7 @@ _HOMES = {
     "read_trees": "trees.brackets",
     "tree_from_brackets": "trees.brackets",
     "tree_to_brackets": "trees.brackets",
+    "write_trees": "trees.brackets",
     "draw_tree": "trees.draw",
     "tree_from_nltk": "trees.exchange",
     "tree_to_nltk": "trees.exchange",
@@ -85,6 +101,10 @@ _HOMES = {
     "read_json_lines": "trees.jsonl",
     "tree_from_json": "trees.jsonl",
     "tree_to_json": "trees.jsonl",
+    "write_json_lines": "trees.jsonl",
+    "strip_function_tags": "trees.penn",
+    "strip_traces": "trees.penn",
+    "tree_statistics": "trees.statistics",
     "Tree": "trees.tree",
 }
 
@@ -107,13 +127,19 @@ __all__ = [
     "batch_examples",
     "binarize",
     "collapse_unary",
+    "count_parameters",
+    "coverage",
     "draw_tree",
     "evaluate",
     "expand_unary",
+    "fetch",
     "from_pretrained",
     "head_words",
+    "list_models",
     "load",
     "load_corpus",
+    "load_sentences",
+    "load_treebank",
     "make_examples",
     "push_to_hub",
     "read_json_lines",
@@ -121,16 +147,22 @@ __all__ = [
     "read_trees",
     "read_vectors",
     "save_pretrained",
+    "strip_function_tags",
+    "strip_traces",
     "to_binary",
     "train",
     "train_seeds",
     "tree_from_brackets",
     "tree_from_json",
     "tree_from_nltk",
+    "tree_statistics",
     "tree_to_brackets",
     "tree_to_json",
     "tree_to_nltk",
     "unbinarize",
+    "write_json_lines",
+    "write_trees",
+    "write_vectors_npz",
 ]
 
 

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
+
+OnError = Literal["raise", "skip"]
+"""What a reader does at something malformed: stop there, or leave it out, count it and go on."""
 
 SHOWN_COLUMNS = 96
 """How much of a long line is shown around the caret."""
@@ -131,6 +135,10 @@ class ConfigError(LexitreeError):
 
 class BackendError(LexitreeError):
     """An implementation that cannot run here."""
+
+
+class NotFiniteError(LexitreeError):
+    """A model whose scores are not numbers."""
 
 
 class TrainingDivergedError(LexitreeError):

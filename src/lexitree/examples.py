@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lexitree.batch import NO_INDEX, TreeBatch
-from lexitree.corpora.corpus import label_index
+from lexitree.corpora.corpus import Supervision, label_index
 from lexitree.lexicon.table import Lexicon
 from lexitree.trees.binarize import BinarizedTree, Direction, to_binary
 from lexitree.trees.tree import Tree
@@ -40,24 +40,47 @@ class Example:
 
 
 def make_example(
-    tree: Tree, lexicon: Lexicon, *, labels: tuple[str, ...] | None, direction: Direction
+    tree: Tree,
+    lexicon: Lexicon,
+    *,
+    labels: tuple[str, ...] | None,
+    direction: Direction,
+    supervision: Supervision = "all",
 ) -> Example:
     """Binarize and number one tree; with `labels=None` the labels it carries are of no concern."""
     binary = to_binary(tree, direction)
+    numbers, source_numbers = _number_labels(binary, labels, supervision)
+    return Example(binary, lexicon.index(tree.words), numbers, source_numbers)
+
+
+def _number_labels(
+    binary: BinarizedTree, labels: tuple[str, ...] | None, supervision: Supervision
+) -> tuple[IndexArray, IndexArray]:
+    """The labels' numbers by node of the binary tree and by node of its source."""
+    tree, source = binary.tree, binary.source
+    numbers = np.full(tree.num_nodes, NO_INDEX)
     if labels is None:
-        numbers = np.full(binary.tree.num_nodes, NO_INDEX)
-        source_numbers = np.full(tree.num_nodes, NO_INDEX)
-    else:
-        numbers = label_index(binary.tree, labels)
-        source_numbers = numbers if binary.tree is tree else label_index(tree, labels)
-    return Example(binary, lexicon.index(binary.tree.words), numbers, source_numbers)
+        return numbers, np.full(source.num_nodes, NO_INDEX)
+    source_numbers = label_index(source, labels, supervision)
+    if supervision == "all":
+        return (source_numbers if tree is source else label_index(tree, labels)), source_numbers
+    numbers[0] = source_numbers[0]
+    return numbers, source_numbers
 
 
 def make_examples(
-    trees: Iterable[Tree], lexicon: Lexicon, *, labels: tuple[str, ...] | None, direction: Direction
+    trees: Iterable[Tree],
+    lexicon: Lexicon,
+    *,
+    labels: tuple[str, ...] | None,
+    direction: Direction,
+    supervision: Supervision = "all",
 ) -> list[Example]:
     """Binarize and number trees."""
-    return [make_example(tree, lexicon, labels=labels, direction=direction) for tree in trees]
+    return [
+        make_example(tree, lexicon, labels=labels, direction=direction, supervision=supervision)
+        for tree in trees
+    ]
 
 
 def batch_examples(examples: Sequence[Example]) -> TreeBatch:
@@ -67,11 +90,3 @@ def batch_examples(examples: Sequence[Example]) -> TreeBatch:
         word_index=[example.word_index for example in examples],
         label_index=[example.label_index for example in examples],
     )
-
-
-def source_nodes(examples: Sequence[Example]) -> IndexArray:
-    """For every node of the users' trees, one after the other, its place among all binary nodes in pre-order."""
-    sizes = np.array([example.num_nodes for example in examples], dtype=np.int64)
-    shifts = np.cumsum(sizes) - sizes
-    parts = [example.binary.node_of + shift for example, shift in zip(examples, shifts.tolist(), strict=True)]
-    return np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from lexitree.corpora.assemble import keep_root_label
+from lexitree.corpora.corpus import Supervision
 from lexitree.evaluation.accuracy import Evaluation, evaluate
-from lexitree.examples import Example, make_example, make_examples
+from lexitree.examples import Example, make_example
 from lexitree.models.classifier import TreeClassifier
 from lexitree.models.inference import AskedNodes, NodeOutputs, run_examples
 from lexitree.models.pretrained import from_pretrained
@@ -116,19 +116,20 @@ class Predictor:
         outputs = run_examples(self.model, map(self._prepare, trees), nodes=nodes, heads=nodes == "all")
         return map(self._prediction, outputs)
 
-    def evaluate(self, trees: Iterable[Tree], *, supervision: str | None = None) -> Evaluation:
-        """Score the model on trees that carry gold labels; with root supervision those of phrases do not matter."""
+    def evaluate(self, trees: Iterable[Tree], *, supervision: Supervision | None = None) -> Evaluation:
+        """Score the model on a stream of trees that carry gold labels; with root supervision on the sentences'."""
         config = self.model.config
         supervision = supervision or config.supervision
-        if supervision == "root":
-            trees = map(keep_root_label, trees)
-        examples = make_examples(
-            trees, self.model.lexicon, labels=config.labels, direction=config.binarization
-        )
-        return evaluate(self.model, examples, supervision=supervision)
+        prepare = partial(self._prepare, labels=config.labels, supervision=supervision)
+        return evaluate(self.model, map(prepare, trees), supervision=supervision)
 
-    def _prepare(self, tree: Tree) -> Example:
-        return make_example(tree, self.model.lexicon, labels=None, direction=self.model.config.binarization)
+    def _prepare(
+        self, tree: Tree, *, labels: tuple[str, ...] | None = None, supervision: Supervision = "all"
+    ) -> Example:
+        direction = self.model.config.binarization
+        return make_example(
+            tree, self.model.lexicon, labels=labels, direction=direction, supervision=supervision
+        )
 
     def _prediction(self, output: NodeOutputs) -> Prediction:
         return Prediction(

@@ -14,9 +14,11 @@ import pytest
 from typer.models import ParameterInfo
 
 from lexitree.cli.train import train_command
+from lexitree.errors import ConfigError, LexitreeError
 from lexitree.models.config import ModelConfig
 from lexitree.training.config import TrainingConfig
 from lexitree.training.recipe import Recipe
+from lexitree.training.run import load_recipe_corpus
 from lexitree.trees.brackets import read_trees, tree_to_brackets
 from lexitree.trees.jsonl import read_json_lines
 from tests.cli.conftest import Call, Finished
@@ -79,6 +81,8 @@ def test_the_defaults_that_the_help_of_train_names() -> None:
         "output_size": model.output,
         "dropout": model.dropout,
         "binarization": model.binarization,
+        "bias_init": model.bias_init,
+        "decay_kind": training.decay_kind,
         "epochs": training.epochs,
         "batch_size": training.batch_size,
         "learning_rate": training.learning_rate,
@@ -202,6 +206,42 @@ def test_convert_cleans_penn_trees(call: Call) -> None:
         "trees", "convert", "-", "--to", "brackets", "--strip-traces", "--strip-function-tags", stdin=penn
     )
     assert cleaned.out == "(S (NP (NN film)) (VP (VBZ works)))\n"
+
+
+JOINED = "(S (X+Y a) (NN b))"
+
+
+def test_a_tree_that_cannot_be_changed_has_a_place(call: Call, tmp_path: Path) -> None:
+    good, bad = tmp_path / "good.txt", tmp_path / "bad.txt"
+    good.write_text("(S (NN z))\n" * 5)
+    bad.write_text(f"(S (NN x))\n(S (NN x)\n{JOINED}\n(S (NN y))\n")
+    options = ["--collapse", "--to", "brackets", "-o", str(tmp_path / "out.txt")]
+    assert_users_error(
+        call("trees", "convert", good, "-", *options, stdin=JOINED),
+        "<standard input>, tree 1: the label 'X+Y' holds '+'",
+        "(sentence: a b)",
+    )
+    assert not (tmp_path / "out.txt").exists()
+    skipped = call("trees", "convert", good, bad, *options, "--on-error", "skip")
+    assert skipped.code == 0
+    assert "skipped 2 malformed trees" in skipped.err
+    assert f"{bad}:2" in skipped.err
+    assert f"{bad}, tree 3: the label 'X+Y' holds '+'" in skipped.err
+    assert (tmp_path / "out.txt").read_text() == "(S+NN z)\n" * 5 + "(S+NN x)\n(S+NN y)\n"
+
+
+def test_a_word_that_brackets_cannot_hold_has_a_place(call: Call, tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    lines = [
+        json.dumps({"words": [word], "phrases": [{"start": 0, "end": 1, "label": "NN"}]})
+        for word in ("a", "b c")
+    ]
+    path.write_text("\n".join(lines))
+    refused = call("trees", "convert", path, "--to", "brackets")
+    assert_users_error(refused, f"{path}, tree 2: 'b c', which holds white space,", "Write JSON Lines")
+    skipped = call("trees", "convert", path, "--to", "brackets", "--on-error", "skip")
+    assert (skipped.code, skipped.out) == (0, "(NN a)\n")
+    assert f"{path}, tree 2: 'b c'" in skipped.err
 
 
 @pytest.mark.parametrize("direction", ["left", "right", "head"])
@@ -364,6 +404,61 @@ def test_evaluate_needs_trees(call: Call, saved_model: Path, treebank: Path, tmp
     assert_users_error(call("evaluate", saved_model, tmp_path / "empty.txt"), "empty.txt")
 
 
+def test_evaluate_reads_no_split_but_the_one_asked_for(
+    call: Call, saved_model: Path, treebank: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "test.txt").write_text((treebank / "test.txt").read_text())
+    expected = call("evaluate", saved_model, treebank, "--json").out
+    assert call("evaluate", saved_model, tmp_path, "--json") == (0, expected, "")
+    # Labels of the roots alone: they say nothing about what the test trees and the model have.
+    (tmp_path / "train.txt").write_text("(a (_ b) (_ c))\n")
+    assert call("evaluate", saved_model, tmp_path, "--json") == (0, expected, "")
+    (tmp_path / "train.txt").write_text("(((\n")
+    assert call("evaluate", saved_model, tmp_path, "--json") == (0, expected, "")
+    assert_users_error(call("evaluate", saved_model, tmp_path, "--split", "train"), "train.txt:1")
+
+
+def test_evaluate_on_the_part_that_training_held_out(
+    call: Call, saved_model: Path, treebank: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "train.txt").write_text((treebank / "train.txt").read_text())
+    for split, num_trees in (("dev", 4), ("train", 36)):
+        values = json.loads(call("evaluate", saved_model, tmp_path, "--split", split, "--json").out)
+        assert values["root"]["num_counted"] == num_trees
+
+
+def test_evaluate_says_what_it_skipped(call: Call, saved_model: Path, treebank: Path, tmp_path: Path) -> None:
+    malformed = "(1 (1 a) (1 b)))\n"
+    for split in ("train", "test"):
+        (tmp_path / f"{split}.txt").write_text((treebank / f"{split}.txt").read_text() + malformed)
+    for split, line in (("test", 11), ("dev", 41)):
+        found = call("evaluate", saved_model, tmp_path, "--split", split, "--on-error", "skip", "--json")
+        assert found.code == 0
+        assert "skipped 1 malformed trees" in found.err
+        assert f".txt:{line}:" in found.err
+
+
+def test_a_name_wins_over_a_file_wherever_a_corpus_is_asked_for(
+    call: Call, saved_model: Path, treebank: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LEXITREE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "sst").write_text((treebank / "test.txt").read_text())
+    for command in (["evaluate", saved_model, "sst"], ["data", "show", "sst"]):
+        assert_users_error(call(*command), "the corpus sst-fine is not on this machine")
+    assert call("evaluate", saved_model, "./sst").code == 0
+
+
+def test_evaluate_strips_as_training_does(call: Call, saved_model: Path, tmp_path: Path) -> None:
+    (tmp_path / "t.txt").write_text("(1-SBJ (_ (_ the) (_ film)) (1 (1 good) (-NONE- *)))\n")
+    assert_users_error(call("evaluate", saved_model, tmp_path / "t.txt"), "'1-SBJ' is not one of 0, 1")
+    options = ["--strip-traces", "--strip-function-tags", "--json"]
+    assert (
+        json.loads(call("evaluate", saved_model, tmp_path / "t.txt", *options).out)["root"]["num_counted"]
+        == 1
+    )
+
+
 def test_evaluate_with_labels_the_model_does_not_know(call: Call, saved_model: Path, tmp_path: Path) -> None:
     (tmp_path / "t.txt").write_text("(5 (0 a) (1 b))\n")
     assert_users_error(call("evaluate", saved_model, tmp_path / "t.txt"), "'5' is not one of 0, 1")
@@ -415,10 +510,67 @@ def test_train_several_seeds(treebank: Path, tmp_path: Path) -> None:
     assert "2 seeds" in finished.stdout
     assert re.search(r"mean .*\d+\.\d ± \d+\.\d", finished.stdout)
     assert re.search(r"seed 4 epoch  2", finished.stderr)
+    assert finished.stderr.count("40 train, 10 dev, 10 test trees; labels on all nodes") == 1
+    assert finished.stderr.count("running the levelwise backend on cpu") == 1
     summary = json.loads((tmp_path / "run" / "summary.json").read_text())
     assert set(summary["seeds"]) == {"1", "4"}
     best = tmp_path / "run" / f"seed-{summary['best_seed']}" / "model"
     assert f"best model by development accuracy: {best}\n" in finished.stdout
+
+
+@pytest.mark.parametrize("seeds", ["3", "3,4"])
+def test_train_says_what_it_skipped(treebank: Path, tmp_path: Path, seeds: str, call: Call) -> None:
+    bank = tmp_path / "bank"
+    bank.mkdir()
+    for split in ("train", "dev"):
+        (bank / f"{split}.txt").write_text((treebank / f"{split}.txt").read_text() * 60)
+    with (bank / "train.txt").open("a") as stream:
+        stream.write("(1 (1 a) (1 b)))\n" * 1100)
+    options = train_options(tmp_path / "run", "-q", "--seeds", seeds, "--on-error", "skip", "--epochs", "1")
+    # The runs themselves do not matter here.
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("lexitree.training.run.train", lambda *_, **__: stop())
+        patch.setattr("lexitree.training.seeds.train_seeds", lambda *_, **__: stop())
+        finished = call("train", bank, *options)
+    assert "skipped 1,100 malformed trees" in finished.err
+    assert f"{bank / 'train.txt'}:2401:" in finished.err
+    assert "... and 1,080 more" in finished.err
+
+
+def stop() -> None:
+    raise LexitreeError("stopped here")
+
+
+def test_skipping_beside_a_named_corpus_is_for_the_vectors() -> None:
+    with pytest.raises(ConfigError, match="on-error cannot be set for mini-questions"):
+        load_recipe_corpus(Recipe(corpus="mini-questions", on_error="skip"))
+    assert load_recipe_corpus(Recipe(corpus="mini-questions", on_error="skip", vectors="v.txt")).train
+
+
+def test_train_strips_penn_trees_and_takes_every_setting(call: Call, tmp_path: Path) -> None:
+    bank = tmp_path / "penn.txt"
+    bank.write_text("(1-A (0=2 bad) (1 (1 good) (-NONE- *)))\n(0 (0-B bad) (0 dull))\n" * 10)
+    options = [
+        "--strip-traces",
+        "--strip-function-tags",
+        "--decay-kind=l2",
+        "--separate-topdown-inputs",
+        "--bias-init=zero",
+    ]
+    assert call("train", bank, *train_options(tmp_path / "run", "-q", *options)).code == 0
+    result = json.loads((tmp_path / "run" / "result.json").read_text())
+    assert result["model"]["labels"] == ["0", "1"]
+    assert (result["model"]["share_topdown_inputs"], result["model"]["bias_init"]) == (False, "zero")
+    assert result["recipe"]["training"]["decay_kind"] == "l2"
+    assert (result["recipe"]["strip_traces"], result["recipe"]["strip_function_tags"]) == (True, True)
+    assert '"*"' not in (tmp_path / "run" / "model" / "vocabulary.json").read_text()
+
+
+@pytest.mark.parametrize("name", ["strip_traces", "strip_function_tags"])
+def test_what_to_strip_is_true_or_false(call: Call, tmp_path: Path, name: str) -> None:
+    (tmp_path / "r.toml").write_text(f"{name} = 'yes'\n")
+    finished = call("train", "--recipe", tmp_path / "r.toml", "-o", tmp_path / "run")
+    assert_users_error(finished, f"{name} has a value of the wrong kind: 'yes'")
 
 
 def test_an_existing_run_is_left_alone(call: Call, treebank: Path, tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from lexitree.cli.console import output
 from lexitree.cli.data import app
 from lexitree.corpora import download
 from lexitree.errors import BracketError, CorpusNotFoundError
@@ -19,7 +20,8 @@ TREES = "(1 (0 a) (1 b))\n(0 (0 c) (1 d))\n"
 def no_data(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     monkeypatch.delenv("LEXITREE_DATA", raising=False)
     monkeypatch.setenv("LEXITREE_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setenv("COLUMNS", "200")
+    # The console has asked for its width before a test can set COLUMNS.
+    monkeypatch.setattr(output, "width", 200)
     return tmp_path / "cache"
 
 
@@ -65,20 +67,28 @@ def test_show_counts_an_embedded_corpus() -> None:
 def test_show_reads_a_treebank_and_tells_what_was_skipped(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_text(TREES * 5 + "(1 (0\n", encoding="utf-8")
-    text = run("show", str(path), "--on-error", "skip")
-    assert "labels on all nodes" in text
-    assert "1 of 10 training sentences held out" in text
-    assert "1 malformed sentences were skipped" in text
-    assert f"{path}:11" in text.replace("\n", "")
+    shown = CliRunner().invoke(app, ["show", str(path), "--on-error", "skip"])
+    assert "labels on all nodes" in shown.stdout
+    assert "1 of 10 training sentences held out" in shown.stdout
+    assert shown.stderr.startswith(f"skipped 1 malformed trees\n  {path}:11:")
+    assert json.loads(run("show", str(path), "--on-error", "skip", "--json"))["num_skipped"] == 1
     with pytest.raises(BracketError):
         run("show", str(path))
+
+
+def test_show_strips_penn_trees(tmp_path: Path) -> None:
+    path = tmp_path / "penn.txt"
+    path.write_text("(S-TPC (NP-SBJ (NN film)) (VP (VBZ works) (NP (-NONE- *))))\n" * 10, encoding="utf-8")
+    assert "NP-SBJ" in json.loads(run("show", str(path), "--json"))["labels"]
+    options = ["--strip-traces", "--strip-function-tags"]
+    assert json.loads(run("show", str(path), *options, "--json"))["labels"] == ["NN", "NP", "S", "VBZ", "VP"]
 
 
 def test_wrong_usage_exits_with_2(tmp_path: Path) -> None:
     for arguments in (
         ["show"],
         ["show", "mini-reviews", "--on-error", "guess"],
-        ["show", "x", "--strip", "all"],
+        ["show", "x", "--strip-all"],
         ["fetch"],
     ):
         assert CliRunner().invoke(app, arguments).exit_code == 2

@@ -11,8 +11,17 @@ import pytest
 from typer.testing import CliRunner
 
 from lexitree.cli.vectors import app
-from lexitree.errors import BracketError, FileError, LexitreeError, VectorsError
+from lexitree.corpora import load_corpus
+from lexitree.errors import (
+    BracketError,
+    CorpusNotFoundError,
+    FileError,
+    LexitreeError,
+    VectorsError,
+)
 from lexitree.lexicon import read_vectors
+from lexitree.trees.brackets import read_trees
+from lexitree.trees.jsonl import write_json_lines
 
 GLOVE = "the 1 2\nfilm 3 4\n( 5 6\nThe 7 8\nunused 9 9\n"
 TRAIN = "(3 (2 The) (3 (2 -LRB-) (2 Film)))\n(1 (2 zzz) (2 the))\n"
@@ -90,17 +99,56 @@ def test_skipped_rows_and_trees_are_counted_and_listed(files: Path) -> None:
     assert isinstance(failed.exception, VectorsError)
     result = runner.invoke(app, [*command, "--on-error", "skip", "--json"])
     assert result.exit_code == 0, result.output
-    assert "bad.txt: rows left out: 1" in result.stderr
-    assert "bad.txt:6" in result.stderr
-    assert "bad_trees.txt: trees left out: 1" in result.stderr
+    assert "skipped 1 malformed rows\n  bad.txt:6" in result.stderr
+    assert "skipped 1 malformed trees\n  bad_trees.txt:3" in result.stderr
     assert json.loads(result.stdout)["num_read"] == 5
+
+
+def test_all_skipped_trees_are_counted_though_not_all_are_kept(files: Path) -> None:
+    (files / "bad_trees.txt").write_text(TRAIN * 100 + "(3 (2 a)\n" * 1500)
+    result = runner.invoke(app, ["coverage", "g.txt", "-t", "bad_trees.txt", "--on-error", "skip"])
+    assert result.exit_code == 0, result.output
+    assert "skipped 1,500 malformed trees" in result.stderr
+    assert "... and 1,480 more" in result.stderr
+
+
+def num_words(*sources: str) -> int:
+    options = [option for source in sources for option in ("-t", source)]
+    result = runner.invoke(app, ["coverage", "g.txt", *options, "--json"])
+    assert result.exit_code == 0, result.output
+    tokens = json.loads(result.stdout)["tokens"]
+    return sum(tokens[kind] for kind in ("exact", "lower", "unknown"))
+
+
+def test_trees_of_every_form(files: Path) -> None:
+    with (files / "train.jsonl").open("w") as stream:
+        write_json_lines(read_trees(files / "train.txt"), stream.write)
+    (files / "some.tsv").write_text("good\tthe film\nbad\tzzz\n")
+    assert num_words("train.txt") == num_words("train.jsonl") == 5
+    assert num_words("some.tsv") == 3
+    assert num_words("some.tsv", "dev.txt") == 5
+
+
+def test_trees_of_a_folder_and_of_a_named_corpus(files: Path) -> None:
+    (files / "bank").mkdir()
+    for name in ("train.txt", "dev.txt"):
+        (files / name).rename(files / "bank" / name)
+    assert num_words("bank") == 7
+    corpus = load_corpus("mini-questions")
+    every_word = sum(tree.num_words for trees in corpus.splits.values() for tree in trees)
+    assert num_words("mini-questions") == every_word
+    assert num_words("mini-questions", "bank") == every_word + 7
+    skipping = ["coverage", "g.txt", "-t", "mini-questions", "--on-error", "skip", "--encoding", "latin-1"]
+    assert runner.invoke(app, skipping).exit_code == 0
 
 
 @pytest.mark.parametrize(
     ("command", "kind", "problem"),
     [
         (["filter", "none.txt", "-t", "train.txt", "-o", "a.npz"], FileError, "none.txt: cannot be read"),
-        (["filter", "g.txt", "-t", "none.txt", "-o", "a.npz"], FileError, "none.txt: cannot be read"),
+        (["filter", "g.txt", "-t", "none.txt", "-o", "a.npz"], FileError, "none.txt: there is no such file"),
+        (["coverage", "g.txt", "-t", "mini-revews"], CorpusNotFoundError, "Did you mean mini-reviews"),
+        (["coverage", "g.txt", "-t", "nothing"], FileError, "nothing: holds no trees"),
         (["filter", "g.txt", "-t", "empty.txt", "-o", "a.npz"], FileError, "empty.txt: holds no trees"),
         (["filter", "g.txt", "-t", "train.txt", "-o", "a.txt"], FileError, "must end in .npz"),
         (["filter", "empty.txt", "-t", "train.txt", "-o", "a.npz"], VectorsError, "holds no word vectors"),
@@ -111,6 +159,7 @@ def test_errors_come_through_and_nothing_is_written(
     files: Path, command: list[str], kind: type[LexitreeError], problem: str
 ) -> None:
     (files / "empty.txt").write_text("")
+    (files / "nothing").mkdir()
     before = sorted(files.iterdir())
     result = runner.invoke(app, command)
     assert isinstance(result.exception, kind)

@@ -32,10 +32,11 @@ def test_a_sentence_of_one_word_is_labelled_at_its_root() -> None:
     assert infer_supervision(parse("(pos Great)", "(neg Bad)"))[0] == "root"
 
 
-def test_root_supervision_drops_the_other_labels() -> None:
+def test_root_supervision_leaves_the_parse_alone() -> None:
     corpus = assemble("x", {"train": QUESTIONS, "dev": QUESTIONS})
     assert corpus.labels == ("HUM", "LOC")
-    assert corpus.train[0].labels == ("HUM", "", "", "")
+    assert corpus.train[0].labels == ("HUM", "WP", "VP", "VBZ")
+    assert corpus.counts("train").num_labelled == len(corpus.train)
     assert corpus.inference.startswith("labels on the roots only (HUM, LOC never occur below them), 2 labels")
 
 
@@ -49,7 +50,8 @@ def test_supervision_can_be_given() -> None:
         "WRB",
     )
     corpus = assemble("x", {"train": SENTIMENT}, supervision="root", hold_out_dev=False)
-    assert corpus.train[0].labels == ("pos", "", "")
+    assert corpus.supervision == "root"
+    assert corpus.counts("train").num_labelled == len(SENTIMENT)
     assert "as asked" in corpus.inference
 
 

@@ -45,7 +45,8 @@ def test_questions_have_six_types_at_their_roots() -> None:
     assert corpus.supervision == "root"
     for trees in corpus.splits.values():
         assert {tree.label for tree in trees} == set(corpus.labels)
-        assert not any(any(tree.labels[1:]) for tree in trees)
+        assert all(set(corpus.labels).isdisjoint(tree.labels[1:]) for tree in trees)
+        assert {"NP", "SBARQ"} <= {label for tree in trees for label in tree.labels}
     assert max(tree.depths.max() for tree in corpus.train) > 2
 
 

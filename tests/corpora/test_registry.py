@@ -1,12 +1,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from lexitree.corpora import CORPORA, find_corpus, load_corpus
 from lexitree.corpora.registry import ALIASES
-from lexitree.errors import CorpusNotFoundError, FileError
+from lexitree.errors import ConfigError, CorpusNotFoundError, FileError
 
 TREES = "(1 (0 a) (1 b))\n(0 (0 c) (1 d))\n"
 
@@ -79,7 +80,25 @@ def test_paths(tmp_path: Path) -> None:
         assert {name: len(trees) for name, trees in only.splits.items()} == {split: 20}
     folder = tmp_path / "bank"
     write_sst(folder)
-    assert load_corpus(folder, supervision="root").train[0].labels == ("1", "", "")
+    assert load_corpus(folder).supervision == "all"
+    assert load_corpus(folder, supervision="root").supervision == "root"
+
+
+@pytest.mark.parametrize(
+    ("settings", "named"),
+    [
+        ({"encoding": "latin-1"}, "encoding"),
+        ({"on_error": "skip"}, "on-error"),
+        ({"strip": ["traces"]}, "strip"),
+        ({"encoding": "latin-1", "on_error": "skip"}, "encoding and on-error"),
+    ],
+)
+def test_settings_that_a_name_would_drop_are_refused(
+    no_data: Path, settings: dict[str, Any], named: str
+) -> None:
+    with pytest.raises(ConfigError, match=f"^{named} cannot be set for mini-reviews"):
+        load_corpus("mini", **settings)
+    assert load_corpus("mini", encoding="utf-8", on_error="raise", strip=[]).name == "mini-reviews"
 
 
 def test_a_name_wins_over_a_folder_of_that_name(

@@ -287,7 +287,7 @@ def test_table_has_the_mean_in_row_0(tmp_path: Path) -> None:
     assert vectors.words == ("the", "film", "The")
     vocabulary, table = build_table(vectors)
     assert vocabulary.indices(["The", "FILM", "zzz"]).tolist() == [3, 2, 0]
-    assert table.shape == (len(vocabulary), 3)
+    assert table.shape == (vocabulary.num_rows, 3)
     assert table.dtype == np.float32
     assert np.allclose(table[0], vectors.vectors.mean(axis=0))
     assert np.array_equal(table[1:], vectors.vectors)

@@ -40,10 +40,11 @@ def test_the_unknown_marker_in_a_text_is_just_unknown() -> None:
 
 def test_length_counts_the_unknown_row_and_words_do_not() -> None:
     vocabulary = Vocabulary(["b", "a"])
-    assert len(vocabulary) == 3
+    assert len(vocabulary) == 2
+    assert vocabulary.num_rows == 3
     assert vocabulary.words == ("b", "a")
     assert list(vocabulary) == ["b", "a"]
-    assert len(Vocabulary([])) == 1
+    assert Vocabulary([]).num_rows == 1
 
 
 def test_indices_are_int64_also_of_nothing() -> None:

@@ -33,6 +33,7 @@ def test_round_trip() -> None:
         ({"head_method": "X"}, "head_method must be one of G, L, R, A"),
         ({"binarization": "up"}, "binarization"),
         ({"supervision": "some"}, "supervision"),
+        ({"binarization": "head", "supervision": "all"}, "head-outward"),
         ({"bias_init": "one"}, "bias_init"),
         ({"colour": "red"}, "unknown settings: colour"),
     ],

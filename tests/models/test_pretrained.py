@@ -47,7 +47,7 @@ def edit_weights(folder: Path, change: Callable[[dict[str, torch.Tensor]], objec
 
 @pytest.mark.parametrize("name", ["bilstm", "contree", "topdown", "contree-lex", "bicontree"])
 def test_round_trip_is_exact(tmp_path: Path, name: str) -> None:
-    settings = {"label_names": {"0": "schlecht ☹"}, "binarization": "head", "head_method": "A"}
+    settings = {"label_names": {"0": "schlecht ☹"}, "binarization": "left", "head_method": "A"}
     model = tiny_model(name, **settings)
     loaded = from_pretrained(save_pretrained(model, tmp_path / "m"))
     assert loaded.config == model.config

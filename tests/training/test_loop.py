@@ -234,3 +234,12 @@ def test_a_checkpoint_that_does_not_fit_is_refused(tmp_path: Path) -> None:
         save_checkpoint(path, checkpoint)
         with pytest.raises(CheckpointError):
             make_trainer(tmp_path).run()
+
+
+def test_weights_that_blow_up_in_the_last_update_are_not_kept(tmp_path: Path) -> None:
+    """No loss has shown it yet when the epoch ends: the development scores must."""
+    trainer = make_trainer(tmp_path, batch_size=1000)
+    trainer.optimizer.step = lambda _: trainer.model.scorer.label_bias.data.fill_(float("nan"))  # type: ignore[method-assign]
+    with pytest.raises(TrainingDivergedError, match="epoch 1, after its last update"):
+        trainer.run()
+    assert not (tmp_path / CHECKPOINT_FILE).exists()

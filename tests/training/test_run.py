@@ -13,7 +13,7 @@ import pytest
 import torch
 
 from lexitree.corpora.registry import load_corpus
-from lexitree.errors import CheckpointError, ConfigError, FileError, LexitreeError
+from lexitree.errors import CheckpointError, ConfigError, FileError, LexitreeError, VectorsError
 from lexitree.evaluation.accuracy import evaluate
 from lexitree.models.pretrained import from_pretrained
 from lexitree.training import checkpoint, run
@@ -21,7 +21,7 @@ from lexitree.training.checkpoint import CHECKPOINT_FILE
 from lexitree.training.observers import EpochRecord, SilentObserver
 from lexitree.training.run import RESULT_FILE, build_model, prepare, train
 from tests.command import files_of, leftovers
-from tests.tiny import tiny_recipe, write_treebank
+from tests.tiny import tiny_recipe, tiny_trees, write_treebank
 
 
 def test_what_a_run_leaves(trained_run: Path, treebank: Path) -> None:
@@ -237,12 +237,10 @@ def test_wrong_model_settings_are_users_errors(
 
 
 def test_threads_are_set_as_asked_for(treebank: Path, tmp_path: Path) -> None:
-    try:
-        train(tiny_recipe(treebank, epochs=1), tmp_path, threads=2)
-        assert torch.get_num_threads() == 2
-        assert json.loads((tmp_path / RESULT_FILE).read_text())["environment"]["threads"] == 2
-    finally:
-        torch.set_num_threads(1)
+    before = torch.get_num_threads()
+    train(tiny_recipe(treebank, epochs=1), tmp_path, threads=before + 1)
+    assert json.loads((tmp_path / RESULT_FILE).read_text())["environment"]["threads"] == before + 1
+    assert torch.get_num_threads() == before
 
 
 def test_the_fingerprint_sees_words_shapes_and_labels(treebank: Path) -> None:
@@ -257,3 +255,33 @@ def test_the_fingerprint_sees_words_shapes_and_labels(treebank: Path) -> None:
         array[-1] = np.where(array[-1] == 0, 1, 0)
         changed = [*examples[:3], dataclasses.replace(examples[3], **{name: array}), *examples[4:]]
         assert run._fingerprint(recipe, model, changed) != base
+
+
+def test_a_bad_row_of_the_vectors_can_be_skipped(treebank: Path, tmp_path: Path) -> None:
+    vectors = tmp_path / "v.txt"
+    words = sorted({word for tree in tiny_trees(60) for word in tree.words})
+    rows = [f"{word} " + " ".join(["0.1"] * 8) for word in words]
+    vectors.write_text("\n".join([*rows, "broken 0.1 x", ""]), encoding="utf-8")
+    recipe = dataclasses.replace(tiny_recipe(treebank, epochs=1), vectors=str(vectors))
+    with pytest.raises(VectorsError, match=r"v\.txt"):
+        train(recipe, tmp_path / "strict")
+    with pytest.warns(UserWarning, match=r"v\.txt: 1 malformed row was left out"):
+        assert train(dataclasses.replace(recipe, on_error="skip"), tmp_path / "skipped").training.history
+
+
+def test_a_finished_run_without_its_checkpoint_is_left_alone(treebank: Path, tmp_path: Path) -> None:
+    recipe = tiny_recipe(treebank, epochs=1)
+    train(recipe, tmp_path / "run")
+    before = (tmp_path / "run" / RESULT_FILE).read_bytes()
+    (tmp_path / "run" / CHECKPOINT_FILE).unlink()
+    with pytest.raises(FileError, match="already holds a run"):
+        train(recipe, tmp_path / "run")
+    assert (tmp_path / "run" / RESULT_FILE).read_bytes() == before
+
+
+def test_a_development_split_without_labelled_sentences_is_refused(tmp_path: Path) -> None:
+    trees = ["(_ (1 good) (0 film))", "(_ (0 bad) (1 film))"] * 5
+    for split in ("train", "dev"):
+        (tmp_path / f"{split}.txt").write_text("\n".join(trees) + "\n", encoding="utf-8")
+    with pytest.raises(ConfigError, match="label at its root"):
+        train(tiny_recipe(tmp_path), tmp_path / "run")

@@ -35,7 +35,7 @@ def nested(tree: Tree) -> list[object]:
     words = iter(tree.words)
 
     def build(node: int) -> list[object]:
-        children = tree.child_lists[node]
+        children = tree.children[node]
         inside = [build(child) for child in children] if children else next(words)
         return [tree.labels[node], heads[node], [node], inside]
 

@@ -127,7 +127,7 @@ def test_base_category(label: str, category: str) -> None:
 @given(trees(max_words=20, labels=(*PENN_LABELS, "@NP", "@VP", "@", "S+VP", "", "0", "CONJP", "QP")))
 def test_every_head_is_a_child_and_every_head_word_inside(tree: Tree) -> None:
     heads, words = head_children(tree), head_words(tree)
-    for node, children in enumerate(tree.child_lists):
+    for node, children in enumerate(tree.children):
         assert tree.starts[node] <= words[node] < tree.ends[node]
         if children:
             assert 0 <= heads[node] < len(children)

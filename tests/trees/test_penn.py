@@ -23,7 +23,7 @@ def test_traces(text: str, expected: str | None) -> None:
 
 
 def naive_strip(tree: Tree, node: int = 0) -> str:
-    children = tree.child_lists[node]
+    children = tree.children[node]
     label = tree.labels[node] or "_"
     if not children:
         return "" if label == "-NONE-" else f"({label} {tree.phrase(node)[0]})"

@@ -21,7 +21,7 @@ def test_layout_of_the_documented_example() -> None:
     assert EXAMPLE.depths.tolist() == [0, 1, 2, 2, 1]
     assert EXAMPLE.heights.tolist() == [2, 1, 0, 0, 0]
     assert EXAMPLE.leaves.tolist() == [2, 3, 4]
-    assert EXAMPLE.child_lists == [[1, 4], [2, 3], [], [], []]
+    assert EXAMPLE.children == ((1, 4), (2, 3), (), (), ())
     assert EXAMPLE.phrase(1) == ("the", "film")
     assert EXAMPLE.label == "S"
     assert EXAMPLE.is_binary
@@ -154,3 +154,15 @@ def test_makers() -> None:
     relabelled = EXAMPLE.with_labels("abcde")
     assert relabelled.labels == tuple("abcde")
     assert relabelled.layout is EXAMPLE.layout
+
+
+def test_a_tree_never_changes() -> None:
+    with pytest.raises(AttributeError, match="never changes"):
+        EXAMPLE.labels = ("X",) * EXAMPLE.num_nodes  # type: ignore[misc]
+    with pytest.raises(ValueError, match="read-only"):
+        EXAMPLE.arity[0] = 5
+
+
+def test_a_number_of_children_is_whole() -> None:
+    with pytest.raises(TreeError, match="whole numbers"):
+        Tree([2.9, 0, 0], ["X"] * 3, ["a", "b"])

@@ -10,13 +10,15 @@ import typer
 from rich.console import Console
 
 if TYPE_CHECKING:
-    from lexitree.errors import LexitreeError
+    from lexitree.errors import InputError, LexitreeError
     from lexitree.trees.tree import Tree
 
 output = Console(highlight=False)
 """For results: standard output."""
 messages = Console(stderr=True, highlight=False)
 """For progress, warnings and errors: standard error, so that results can be piped."""
+
+NUM_SKIPPED_LISTED = 20
 
 
 def show_error(error: LexitreeError) -> None:
@@ -26,6 +28,18 @@ def show_error(error: LexitreeError) -> None:
     messages.out(error.message, highlight=False)
     if error.remedy:
         messages.out(error.remedy, highlight=False)
+
+
+def show_skipped(num_skipped: int, errors: Sequence[InputError], *, what: str = "trees") -> None:
+    """Say how many were left out, of which `errors` are the first, and where those are."""
+    if not num_skipped:
+        return
+    messages.print(f"[yellow]skipped {num_skipped:,} malformed {what}[/yellow]")
+    listed = errors[:NUM_SKIPPED_LISTED]
+    for error in listed:
+        messages.out(f"  {error.place}: {error.problem}", highlight=False)
+    if num_skipped > len(listed):
+        messages.print(f"  ... and {num_skipped - len(listed):,} more")
 
 
 def choose_device(device: str) -> str:
@@ -45,7 +59,23 @@ def choose_device(device: str) -> str:
         raise BackendError(
             f"there is no device called '{device}' here", remedy="Use --device cpu or --device auto."
         ) from error
+    _try_float64(device)
     return device
+
+
+def _try_float64(device: str) -> None:
+    """A device can be there and know no float64, which some of the arithmetic needs: mps is such a one."""
+    import torch
+
+    from lexitree.errors import BackendError
+
+    try:
+        torch.zeros(1, dtype=torch.float64, device=device).item()
+    except (RuntimeError, TypeError, NotImplementedError) as error:
+        raise BackendError(
+            f"the device '{device}' has no 64-bit numbers (float64), which lexitree needs",
+            remedy="Use --device cpu.",
+        ) from error
 
 
 def parse_seeds(text: str) -> list[int]:

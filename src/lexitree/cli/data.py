@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lexitree.cli.options import JsonOption
+from lexitree.cli.console import messages, output, show_skipped
+from lexitree.cli.options import (
+    DataOption,
+    EncodingOption,
+    JsonOption,
+    OnErrorOption,
+    StripTagsOption,
+    StripTracesOption,
+)
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -25,11 +33,6 @@ app = typer.Typer(
     Your own treebank needs no name: give its path wherever a corpus is asked for.
     """,
 )
-
-DataOption = Annotated[
-    Path | None,
-    typer.Option("--data", help="The folder with real corpora, looked into first.", show_default=False),
-]
 
 
 @app.command("list")
@@ -51,7 +54,7 @@ def list_corpora(data: DataOption = None, as_json: JsonOption = False) -> None:
     for row in rows:
         where = row["found"] or f"lexitree data fetch {row['fetch']}"
         table.add_row(row["name"], row["what"], row["licence"], where, style=None if row["found"] else "dim")
-    _print(table)
+    output.print(table)
 
 
 @app.command("fetch")
@@ -69,19 +72,12 @@ def fetch_corpus(
 
     Example: lexitree data fetch sst
     """
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        DownloadColumn,
-        Progress,
-        TextColumn,
-        TimeRemainingColumn,
-    )
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
     from lexitree.corpora.download import fetch
 
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
+    with Progress(*columns, console=messages, transient=True) as bars:
         tasks: dict[str, Any] = {}
 
         def show_progress(file: str, num_bytes: int, num_total: int) -> None:
@@ -102,12 +98,10 @@ def show_corpus(
         str, typer.Argument(help="A name of `lexitree data list`, or a file or folder.", show_default=False)
     ],
     data: DataOption = None,
-    encoding: Annotated[str, typer.Option(help="The encoding of your files; never guessed.")] = "utf-8",
-    on_error: Annotated[str, typer.Option(help="What to do with a malformed tree: raise or skip.")] = "raise",
-    strip: Annotated[
-        list[str] | None,
-        typer.Option(help="Take traces or function-tags off Penn trees; repeatable.", show_default=False),
-    ] = None,
+    encoding: EncodingOption = "utf-8",
+    on_error: OnErrorOption = "raise",
+    strip_traces: StripTracesOption = False,
+    strip_function_tags: StripTagsOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Show what a corpus holds: trees, nodes and labels in every split, and what was inferred.
@@ -115,23 +109,19 @@ def show_corpus(
     Examples: lexitree data show mini-reviews; lexitree data show my/treebank --json
     """
     from lexitree.corpora import load_corpus
+    from lexitree.corpora.treebank import chosen_strips
 
-    if on_error not in ("raise", "skip"):
-        raise typer.BadParameter("raise or skip", param_hint="--on-error")
-    strips = [_check_strip(wanted) for wanted in strip or []]
-    loaded = load_corpus(corpus, data=data, encoding=encoding, on_error=on_error, strip=strips)
+    strip = chosen_strips(traces=strip_traces, function_tags=strip_function_tags)
+    loaded = load_corpus(corpus, data=data, encoding=encoding, on_error=on_error, strip=strip)
     if as_json:
         typer.echo(json.dumps(describe_corpus(loaded), indent=2, ensure_ascii=False))
         return
     typer.echo(f"{loaded.name}: {loaded.inference}")
     if loaded.about:
         typer.echo(loaded.about)
-    _print(_splits_table(loaded))
-    _print(_labels_table(loaded))
-    if loaded.num_skipped:
-        typer.echo(f"{loaded.num_skipped:,} malformed sentences were skipped, the first ones:")
-        for error in loaded.skipped[:10]:
-            typer.echo(f"  {error.place}: {error.problem}")
+    output.print(_splits_table(loaded))
+    output.print(_labels_table(loaded))
+    show_skipped(loaded.num_skipped, loaded.skipped)
 
 
 def describe_corpus(corpus: Corpus) -> dict[str, Any]:
@@ -201,14 +191,6 @@ def _labels_table(corpus: Corpus) -> Table:
     return table
 
 
-def _check_strip(wanted: str) -> Any:
-    from lexitree.corpora.treebank import STRIPS
-
-    if wanted not in STRIPS:
-        raise typer.BadParameter(" or ".join(STRIPS), param_hint="--strip")
-    return wanted
-
-
 def _table(*columns: str, numbers_from: int | None = None) -> Table:
     from rich import box
     from rich.table import Table
@@ -218,9 +200,3 @@ def _table(*columns: str, numbers_from: int | None = None) -> Table:
         is_number = numbers_from is not None and number >= numbers_from
         table.add_column(column, justify="right" if is_number else "left", overflow="fold")
     return table
-
-
-def _print(table: Table) -> None:
-    from rich.console import Console
-
-    Console().print(table)

@@ -58,7 +58,7 @@ def demo_recipe(*, epochs: int = DEMO_EPOCHS, seed: int = 1) -> Recipe:
 def _train_model(corpus: Corpus, recipe: Recipe, output: Path | None) -> tuple[TreeClassifier, RunResult]:
     from lexitree.cli.console import messages
     from lexitree.cli.progress import TrainingProgress
-    from lexitree.models.pretrained import from_pretrained, read_config_file, save_pretrained
+    from lexitree.models.pretrained import from_pretrained, save_pretrained
     from lexitree.training.run import MODEL_FOLDER, train
 
     messages.print(
@@ -69,10 +69,9 @@ def _train_model(corpus: Corpus, recipe: Recipe, output: Path | None) -> tuple[T
         with TrainingProgress(recipe.training.epochs) as progress:
             observer = progress.observer(recipe.training.seed)
             result = train(recipe, scratch, corpus=corpus, observer=observer)
-        folder = Path(scratch) / MODEL_FOLDER
-        model = from_pretrained(folder)
+        model = from_pretrained(Path(scratch) / MODEL_FOLDER)
         if output:
-            save_pretrained(model, output, training=read_config_file(folder)["training"])
+            save_pretrained(model, output)
     return model, result
 
 

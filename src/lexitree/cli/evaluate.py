@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from lexitree.cli.options import (
     BackendOption,
+    DataOption,
     DeviceOption,
     EncodingOption,
     JsonOption,
     ModelArgument,
     OnErrorOption,
+    SplitName,
+    StripTagsOption,
+    StripTracesOption,
+    Supervision,
 )
 
 if TYPE_CHECKING:
@@ -22,18 +28,22 @@ if TYPE_CHECKING:
 
     from lexitree.evaluation.accuracy import Confusion
     from lexitree.models.config import ModelConfig
+    from lexitree.trees.brackets import ReadReport
+    from lexitree.trees.tree import Tree
 
 
 def evaluate_command(
     model: ModelArgument,
     corpus: Annotated[str, typer.Argument(help="A corpus by name, or a folder or file of labelled trees.")],
-    split: Annotated[Literal["train", "dev", "test"], typer.Option(help="Which split of a corpus.")] = "test",
-    data: Annotated[Path | None, typer.Option(help="The folder with real corpora.")] = None,
+    split: Annotated[SplitName, typer.Option(help="Which split of a corpus.")] = "test",
+    data: DataOption = None,
     supervision: Annotated[
-        Literal["all", "root"] | None, typer.Option(help="Count all phrases, or sentences only.")
+        Supervision | None, typer.Option(help="Count all phrases, or sentences only.")
     ] = None,
     encoding: EncodingOption = "utf-8",
     on_error: OnErrorOption = "raise",
+    strip_traces: StripTracesOption = False,
+    strip_function_tags: StripTagsOption = False,
     device: DeviceOption = "auto",
     backend: BackendOption = "auto",
     as_json: JsonOption = False,
@@ -43,22 +53,29 @@ def evaluate_command(
     [bold]On a corpus:[/bold]  lexitree evaluate runs/sst/model sst --split test
 
     [bold]On a file:[/bold]  lexitree evaluate runs/mine/model held-out.txt
+
+    Of a folder only the file of the split is read. Whether phrases count follows from a named corpus, else from how
+    the model was trained.
     """
-    from lexitree.cli.console import choose_device, output, percent
-    from lexitree.cli.streams import show_skipped, stream_trees
+    from lexitree.cli.console import choose_device, output, percent, show_skipped
     from lexitree.corpora import load_corpus
+    from lexitree.corpora.registry import find_entry, find_path
+    from lexitree.corpora.treebank import chosen_strips
     from lexitree.errors import CorpusNotFoundError
     from lexitree.predict import load
     from lexitree.trees.brackets import ReadReport
 
     predictor = load(model, device=choose_device(device), backend=backend)
     report = ReadReport()
-    if Path(corpus).is_file():
-        trees = list(stream_trees([Path(corpus)], encoding, on_error, report))
-    else:
-        loaded = load_corpus(corpus, data=data, encoding=encoding, on_error=on_error)
+    strip = chosen_strips(traces=strip_traces, function_tags=strip_function_tags)
+    options: dict[str, Any] = {"encoding": encoding, "on_error": on_error, "strip": strip}
+    if find_entry(corpus):
+        loaded = load_corpus(corpus, data=data, **options)
         trees = loaded.splits.get(split, ())
         supervision = supervision or loaded.supervision
+    else:
+        supervision = supervision or predictor.model.config.supervision
+        trees = _read_split(find_path(corpus), split, supervision, options, report)
     if not trees:
         raise CorpusNotFoundError(f"{corpus} has no {split} trees to score the model on")
     scores = predictor.evaluate(trees, supervision=supervision)
@@ -72,7 +89,29 @@ def evaluate_command(
         output.print(_class_table(scores.root, predictor.model.config, "whole sentences"))
         if scores.phrase:
             output.print(_class_table(scores.phrase, predictor.model.config, "all phrases"))
-    show_skipped(report)
+    show_skipped(report.num_errors, report.errors)
+
+
+def _read_split(
+    path: Path, split: SplitName, supervision: Supervision, options: dict[str, Any], report: ReadReport
+) -> Sequence[Tree]:
+    """The trees of a file, or of one split of a folder; what was skipped goes into the report."""
+    from lexitree.corpora.corpus import SPLITS
+    from lexitree.corpora.treebank import find_split_file, load_treebank, read_any, strip_trees
+
+    if path.is_dir():
+        files = {name: find_split_file(path, name) for name in SPLITS}
+        if split != "test" and files["train"] and not files["dev"]:
+            # Training has held out a part of the one file: score on the same part.
+            loaded = load_treebank(files["train"], supervision=supervision, **options)
+            report.num_errors, report.errors = loaded.num_skipped, list(loaded.skipped)
+            return loaded.splits.get(split, ())
+        found = files[split]
+        if found is None:
+            return ()
+        path = found
+    trees = read_any(path, encoding=options["encoding"], on_error=options["on_error"], report=report)
+    return list(strip_trees(trees, options["strip"]))
 
 
 def _class_table(confusion: Confusion, config: ModelConfig, title: str) -> Table:

@@ -9,8 +9,6 @@ import typer
 
 from lexitree.cli.options import JsonOption, ModelArgument
 
-PAPER_LABELS = tuple("01234")
-
 
 def models_command(as_json: JsonOption = False) -> None:
     """List the models, with their parameter counts at the paper's sizes.
@@ -18,8 +16,20 @@ def models_command(as_json: JsonOption = False) -> None:
     The counts are taken from the modules themselves, for word vectors of 300, an output layer of 128 and five
     labels, without the table of word vectors.
     """
-    rows = _model_rows()
+    from lexitree.models.registry import list_models
+
+    models = list_models()
     if as_json:
+        rows = [
+            {
+                "model": model.name,
+                "title": model.title,
+                "hidden": model.hidden,
+                "parameters": model.num_parameters,
+                "about": model.about,
+            }
+            for model in models
+        ]
         typer.echo(json.dumps(rows, indent=2))
         return
     from rich.table import Table
@@ -29,26 +39,9 @@ def models_command(as_json: JsonOption = False) -> None:
     table = Table()
     for column in ("name", "in the paper", "state size", "parameters", "what it does"):
         table.add_column(column, justify="right" if column in ("state size", "parameters") else "left")
-    for row in rows:
-        table.add_row(row["model"], row["title"], str(row["hidden"]), f"{row['parameters']:,}", row["about"])
+    for model in models:
+        table.add_row(model.name, model.title, str(model.hidden), f"{model.num_parameters:,}", model.about)
     output.print(table)
-
-
-def _model_rows() -> list[dict[str, Any]]:
-    from lexitree.models.config import ModelConfig
-    from lexitree.models.registry import ENCODERS, PAPER_SIZES, count_parameters
-
-    return [
-        {
-            "model": name,
-            "title": ENCODERS[name].title,
-            "hidden": hidden,
-            "parameters": count_parameters(ModelConfig(model=name, hidden=hidden, labels=PAPER_LABELS)),
-            "about": ENCODERS[name].about,
-        }
-        for name, sizes in PAPER_SIZES.items()
-        for hidden in sizes
-    ]
 
 
 def info_command(model: ModelArgument, as_json: JsonOption = False) -> None:
@@ -56,13 +49,15 @@ def info_command(model: ModelArgument, as_json: JsonOption = False) -> None:
 
     Example: lexitree info runs/mini/model
     """
+    from lexitree.lexicon.table import WordTable
     from lexitree.models.pretrained import from_pretrained, locate_model, read_config_file
 
     folder = locate_model(model)
     values = read_config_file(folder)
     loaded = from_pretrained(folder)
     values["num_parameters"] = loaded.num_parameters()
-    values["num_words"] = len(loaded.lexicon.vocabulary)
+    if isinstance(loaded.lexicon, WordTable):
+        values["num_words"] = loaded.lexicon.vocabulary.num_rows
     if as_json:
         typer.echo(json.dumps(values, indent=2, ensure_ascii=False))
         return
@@ -73,7 +68,8 @@ def info_command(model: ModelArgument, as_json: JsonOption = False) -> None:
     table = Table(show_header=False, title=str(model))
     table.add_column(style="bold")
     table.add_column()
-    table.add_row("parameters", f"{values['num_parameters']:,} and {values['num_words']:,} word vectors")
+    words = f" and {values['num_words']:,} word vectors" if "num_words" in values else ""
+    table.add_row("parameters", f"{values['num_parameters']:,}{words}")
     for section in ("model", "training"):
         table.add_section()
         for key, value in values.get(section, {}).items():

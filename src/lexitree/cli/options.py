@@ -7,18 +7,32 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from lexitree.errors import OnError
+
 
 def flag(*names: str, text: str, panel: str | None = None) -> Any:
     """An option that is there or not; without the metavar Typer would write <bool> after it."""
     return typer.Option(*names, metavar="", help=text, rich_help_panel=panel)
 
 
-OnError = Literal["raise", "skip"]
+# The choices that the library names by the same words. Importing them from there would import numpy and torch, and
+# a command must start at once; tests/cli/test_options.py holds the two equal.
+Supervision = Literal["all", "root"]
+SplitName = Literal["train", "dev", "test"]
+Direction = Literal["left", "right", "head"]
+DecayKind = Literal["decoupled", "l2"]
+BiasInit = Literal["uniform", "zero"]
 
 EncodingOption = Annotated[str, typer.Option(help="The encoding of the input; never guessed.")]
 OnErrorOption = Annotated[
-    OnError, typer.Option(help="A malformed tree: stop there (raise), or leave it out and list it (skip).")
+    OnError, typer.Option(help="What is malformed: stop there (raise), or leave it out and list it (skip).")
 ]
+DataOption = Annotated[
+    Path | None,
+    typer.Option("--data", help="The folder with real corpora, looked into first.", show_default=False),
+]
+StripTracesOption = Annotated[bool, flag("--strip-traces", text="Drop the -NONE- leaves of Penn trees.")]
+StripTagsOption = Annotated[bool, flag("--strip-function-tags", text="Cut NP-SBJ-1 down to NP.")]
 JsonOption = Annotated[bool, flag("--json", text="Print JSON, for programs.")]
 DeviceOption = Annotated[str, typer.Option(help="auto, cpu or cuda.")]
 BackendOption = Annotated[str, typer.Option(help="The implementation: auto, levelwise or reference.")]

@@ -52,9 +52,9 @@ def predict_command(
     there is none). Each line of JSON is one sentence; each phrase has start and end (words), label, probabilities,
     head (the number of its head word), head_word and head_weight (its share of the phrase's head vector).
     """
-    from lexitree.cli.console import choose_device, show_tree
+    from lexitree.cli.console import choose_device, show_skipped, show_tree
     from lexitree.cli.console import output as screen
-    from lexitree.cli.streams import open_output, show_skipped, stream_trees
+    from lexitree.cli.streams import open_output, stream_trees
     from lexitree.predict import load
     from lexitree.trees.brackets import ReadReport
 
@@ -70,7 +70,7 @@ def predict_command(
             else:
                 for line in _lines(prediction, form, names):
                     write(line + "\n")
-    show_skipped(report)
+    show_skipped(report.num_errors, report.errors)
 
 
 def _lines(prediction: Prediction, form: Format, names: dict[str, str]) -> Iterator[str]:

@@ -8,14 +8,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lexitree.cli.console import messages
-from lexitree.cli.options import OnError
-
 if TYPE_CHECKING:
+    from lexitree.errors import OnError
     from lexitree.trees.brackets import ReadReport
     from lexitree.trees.tree import Tree
-
-NUM_ERRORS_LISTED = 20
 
 
 def stream_trees(
@@ -26,17 +22,6 @@ def stream_trees(
 
     for path in paths:
         yield from read_any(path, encoding=encoding, on_error=on_error, report=report)
-
-
-def show_skipped(report: ReadReport) -> None:
-    """Say how many trees were left out and where they are."""
-    if not report.num_errors:
-        return
-    messages.print(f"[yellow]skipped {report.num_errors:,} malformed trees[/yellow]")
-    for error in report.errors[:NUM_ERRORS_LISTED]:
-        messages.out(f"  {error.place}: {error.problem}", highlight=False)
-    if report.num_errors > NUM_ERRORS_LISTED:
-        messages.print(f"  ... and {report.num_errors - NUM_ERRORS_LISTED:,} more")
 
 
 @contextmanager

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lexitree.cli.console import choose_device, messages, output, parse_seeds, percent
-from lexitree.cli.options import OnError, flag
+from lexitree.cli.console import choose_device, parse_seeds
+from lexitree.cli.options import BiasInit, DecayKind, Direction, Supervision, flag
+from lexitree.cli.train_runs import train_one, train_several
+from lexitree.errors import OnError
 
 if TYPE_CHECKING:
-    from lexitree.corpora.corpus import Corpus
     from lexitree.training.recipe import Recipe
 
 # The panels of the help page.
 CORPUS, WORDS, MODEL, TRAINING, MACHINE = "Corpus", "Word vectors", "Model", "Training", "Machine"
-
-Supervision = Literal["all", "root"]
-Direction = Literal["left", "right", "head"]
 
 
 def train_command(
@@ -49,10 +47,16 @@ def train_command(
     on_error: Annotated[
         OnError | None,
         typer.Option(
-            help="A malformed tree: stop there (raise), or leave it out and list it (skip). Default: raise.",
+            help="What is malformed: stop there (raise), or leave it out and list it (skip). Default: raise.",
             rich_help_panel=CORPUS,
         ),
     ] = None,
+    strip_traces: Annotated[
+        bool, flag("--strip-traces", text="Drop the -NONE- leaves of Penn trees.", panel=CORPUS)
+    ] = False,
+    strip_function_tags: Annotated[
+        bool, flag("--strip-function-tags", text="Cut labels such as NP-SBJ-1 down to NP.", panel=CORPUS)
+    ] = False,
     vectors: Annotated[
         Path | None,
         typer.Option(
@@ -113,6 +117,18 @@ def train_command(
         Direction | None,
         typer.Option(help="How wide phrases are split. Default: right.", rich_help_panel=MODEL),
     ] = None,
+    separate_topdown_inputs: Annotated[
+        bool,
+        flag(
+            "--separate-topdown-inputs",
+            text="Top-down, left and right children get input weights of their own, as the paper's equations"
+            " have it and its parameter counts have not.",
+            panel=MODEL,
+        ),
+    ] = False,
+    bias_init: Annotated[
+        BiasInit | None, typer.Option(help="How biases start. Default: uniform.", rich_help_panel=MODEL)
+    ] = None,
     epochs: Annotated[
         int | None, typer.Option(help="How often every tree is seen. Default: 30.", rich_help_panel=TRAINING)
     ] = None,
@@ -126,6 +142,14 @@ def train_command(
     decay: Annotated[
         float | None,
         typer.Option(help="Weight decay for each sentence. Default: 1e-6.", rich_help_panel=TRAINING),
+    ] = None,
+    decay_kind: Annotated[
+        DecayKind | None,
+        typer.Option(
+            help="Shrink the weights as the authors' code does (decoupled), or by a term of the loss (l2)."
+            " Default: decoupled.",
+            rich_help_panel=TRAINING,
+        ),
     ] = None,
     seeds: Annotated[
         str | None,
@@ -168,6 +192,8 @@ def train_command(
         "data": data,
         "encoding": encoding,
         "on_error": on_error,
+        "strip_traces": strip_traces or None,
+        "strip_function_tags": strip_function_tags or None,
         "vectors": vectors,
         "all_vectors": all_vectors or None,
         "min_count": min_count,
@@ -181,12 +207,15 @@ def train_command(
         "dropout": dropout,
         "supervision": supervision,
         "binarization": binarization,
+        "share_topdown_inputs": False if separate_topdown_inputs else None,
+        "bias_init": bias_init,
     }
     training_changes = {
         "epochs": epochs,
         "batch_size": batch_size,
         "learning_rate": learning_rate,
         "decay": decay,
+        "decay_kind": decay_kind,
         "train_words": False if freeze_words else None,
     }
     planned = _plan(recipe, changes, model_changes, training_changes)
@@ -198,9 +227,9 @@ def train_command(
         "resume": resume,
     }
     if len(numbers) == 1:
-        _train_one(planned.with_seed(numbers[0]), folder, options, quiet)
+        train_one(planned.with_seed(numbers[0]), folder, options, quiet)
     else:
-        _train_several(planned, numbers, folder, jobs, options, quiet)
+        train_several(planned, numbers, folder, jobs, options, quiet)
 
 
 def _plan(
@@ -221,68 +250,3 @@ def _plan(
 
 def _given(options: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in options.items() if value is not None}
-
-
-def _train_one(recipe: Recipe, folder: Path, options: dict[str, Any], quiet: bool) -> None:
-    from lexitree.cli.progress import TrainingProgress
-    from lexitree.training.run import load_recipe_corpus, train
-
-    corpus = load_recipe_corpus(recipe)
-    if not quiet:
-        _describe(corpus, options)
-    if quiet:
-        result = train(recipe, folder, corpus=corpus, **options)
-    else:
-        with TrainingProgress(recipe.training.epochs) as progress:
-            observer = progress.observer(recipe.training.seed)
-            result = train(recipe, folder, corpus=corpus, observer=observer, **options)
-    scores = result.as_dict()
-    output.print(
-        f"best epoch {scores['best_epoch']}:  dev root {percent(scores['dev_root'])}"
-        f" phrase {percent(scores['dev_phrase'])}  |  test root {percent(scores['test_root'])}"
-        f" phrase {percent(scores['test_phrase'])}  |  {scores['seconds']:.0f} s"
-    )
-    output.print(f"model: {folder / 'model'}", soft_wrap=True)
-
-
-def _describe(corpus: Corpus, options: dict[str, Any]) -> None:
-    sizes = ", ".join(f"{len(trees):,} {split}" for split, trees in corpus.splits.items())
-    messages.print(
-        f"[bold]{corpus.name}[/bold]: {sizes} trees; {corpus.inference or corpus.supervision}", soft_wrap=True
-    )
-    for error in corpus.skipped[:10]:
-        messages.out(f"skipped: {error.place}: {error.problem}", highlight=False)
-    if len(corpus.skipped) > 10:
-        messages.print(f"... and {len(corpus.skipped) - 10} more malformed trees skipped")
-    backend = "levelwise" if options["backend"] == "auto" else options["backend"]
-    messages.print(f"running the {backend} backend on {options['device']}")
-
-
-def _train_several(
-    recipe: Recipe, seeds: list[int], folder: Path, jobs: int | None, options: dict[str, Any], quiet: bool
-) -> None:
-    from rich.table import Table
-
-    from lexitree.cli.progress import TrainingProgress
-    from lexitree.training.seeds import SCORES, seed_folder, train_seeds
-
-    if quiet:
-        summary = train_seeds(recipe, seeds, folder, jobs=jobs, **options)
-    else:
-        with TrainingProgress(recipe.training.epochs) as progress:
-            summary = train_seeds(recipe, seeds, folder, jobs=jobs, on_event=progress.on_event, **options)
-    table = Table(title=f"{recipe.corpus}, {len(seeds)} seeds")
-    for column in ("seed", "epoch", *(score.replace("_", " ") for score in SCORES), "s"):
-        table.add_column(column, justify="right")
-    for seed, result in summary.results.items():
-        scores = [percent(result[score]) for score in SCORES]
-        table.add_row(str(seed), str(result["best_epoch"]), *scores, f"{result['seconds']:.0f}")
-    spreads = [summary.spread(score) for score in SCORES]
-    cells = [f"{percent(spread.mean)} ± {percent(spread.deviation)}" if spread else "–" for spread in spreads]
-    table.add_section()
-    table.add_row("mean", "", *cells, "")
-    output.print(table)
-    output.print(
-        f"best model by development accuracy: {seed_folder(folder, summary.best_seed) / 'model'}",
-        soft_wrap=True,
-    )

@@ -3,16 +3,31 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, cast
 
 import typer
 
-from lexitree.cli.options import EncodingOption, JsonOption, OnErrorOption, OutputOption, flag
+from lexitree.cli.console import messages, show_error, show_skipped, show_tree
+from lexitree.cli.console import output as screen
+from lexitree.cli.options import (
+    Direction,
+    EncodingOption,
+    JsonOption,
+    OnErrorOption,
+    OutputOption,
+    StripTagsOption,
+    StripTracesOption,
+    flag,
+)
 
 if TYPE_CHECKING:
+    from lexitree.errors import InputError, OnError, TreeError
     from lexitree.trees.tree import Tree
+
+    Change = Callable[[Tree], Tree | None]
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -27,7 +42,8 @@ TreesArgument = Annotated[
     list[Path],
     typer.Argument(help="Files of trees; - is standard input.", show_default=False),
 ]
-FormatOption = Annotated[Literal["brackets", "jsonl"], typer.Option("--to", help="The form of the output.")]
+Format = Literal["brackets", "jsonl"]
+FormatOption = Annotated[Format, typer.Option("--to", help="The form of the output.")]
 
 
 @app.command()
@@ -36,7 +52,6 @@ def check(files: TreesArgument, encoding: EncodingOption = "utf-8", on_error: On
 
     Example: lexitree trees check train.txt
     """
-    from lexitree.cli.console import messages, output, show_error
     from lexitree.cli.streams import stream_trees
     from lexitree.trees.brackets import ReadReport
 
@@ -46,7 +61,7 @@ def check(files: TreesArgument, encoding: EncodingOption = "utf-8", on_error: On
         show_error(error)
     if report.num_errors > len(report.errors):
         messages.print(f"... and {report.num_errors - len(report.errors):,} more")
-    output.print(f"{num_trees:,} good trees, {report.num_errors:,} malformed")
+    screen.print(f"{num_trees:,} good trees, {report.num_errors:,} malformed")
     if not num_trees and not report.num_errors:
         messages.print("[yellow]there is nothing in there[/yellow]")
     if report.num_errors:
@@ -58,10 +73,8 @@ def convert(
     files: TreesArgument,
     to: FormatOption = "jsonl",
     output: OutputOption = None,
-    strip_traces: Annotated[bool, flag("--strip-traces", text="Drop -NONE- leaves.")] = False,
-    strip_function_tags: Annotated[
-        bool, flag("--strip-function-tags", text="Cut NP-SBJ-1 down to NP.")
-    ] = False,
+    strip_traces: StripTracesOption = False,
+    strip_function_tags: StripTagsOption = False,
     collapse: Annotated[bool, flag("--collapse", text="Join unary chains: S over VP becomes S+VP.")] = False,
     expand: Annotated[bool, flag("--expand", text="Undo --collapse.")] = False,
     encoding: EncodingOption = "utf-8",
@@ -71,19 +84,16 @@ def convert(
 
     Example: lexitree trees convert wsj.mrg --strip-traces --strip-function-tags -o wsj.jsonl
     """
-    from lexitree.corpora.treebank import Strip, strip_trees
+    from lexitree.trees import penn
     from lexitree.trees.binarize import collapse_unary, expand_unary
 
-    strip: list[Strip] = []
-    if strip_traces:
-        strip.append("traces")
-    if strip_function_tags:
-        strip.append("function-tags")
-    changes: list[Callable[[Iterable[Tree]], Iterable[Tree]]] = [lambda trees: strip_trees(trees, strip)]
-    if collapse:
-        changes.append(lambda trees: map(collapse_unary, trees))
-    if expand:
-        changes.append(lambda trees: map(expand_unary, trees))
+    asked: list[tuple[bool, Change]] = [
+        (strip_traces, penn.strip_traces),
+        (strip_function_tags, penn.strip_function_tags),
+        (collapse, collapse_unary),
+        (expand, expand_unary),
+    ]
+    changes = [change for is_asked, change in asked if is_asked]
     _pass_through(files, changes, to, output, encoding, on_error)
 
 
@@ -91,7 +101,7 @@ def convert(
 def binarize(
     files: TreesArgument,
     direction: Annotated[
-        Literal["left", "right", "head"],
+        Direction,
         typer.Option(
             "--direction", "-d", help="Which child stays innermost: the first, the last, or the head."
         ),
@@ -111,33 +121,63 @@ def binarize(
     from lexitree.trees.binarize import binarize as split_wide
     from lexitree.trees.binarize import unbinarize
 
-    def change(trees: Iterable[Tree]) -> Iterator[Tree]:
-        for tree in trees:
-            yield unbinarize(tree) if undo else split_wide(tree, direction)
-
+    change = unbinarize if undo else partial(split_wide, direction=direction)
     _pass_through(files, [change], to, output, encoding, on_error)
 
 
 def _pass_through(
     files: list[Path],
-    changes: list[Callable[[Iterable[Tree]], Iterable[Tree]]],
-    to: Literal["brackets", "jsonl"],
+    changes: Sequence[Change],
+    to: Format,
     output: Path | None,
     encoding: str,
-    on_error: Literal["raise", "skip"],
+    on_error: OnError,
 ) -> None:
     """Read trees, change them one after the other, and write them."""
-    from lexitree.cli.streams import open_output, show_skipped, stream_trees
-    from lexitree.trees.brackets import ReadReport, write_trees
-    from lexitree.trees.jsonl import write_json_lines
+    from lexitree.cli.streams import open_output
+    from lexitree.corpora.treebank import read_any
+    from lexitree.errors import TreeError
+    from lexitree.trees.brackets import ReadReport
 
     report = ReadReport()
-    trees: Iterable[Tree] = stream_trees(files, encoding, on_error, report)
-    for change in changes:
-        trees = change(trees)
     with open_output(output) as write:
-        (write_json_lines if to == "jsonl" else write_trees)(trees, write)
-    show_skipped(report)
+        for path in files:
+            num_before = report.num_trees + report.num_errors
+            for tree in read_any(path, encoding=encoding, on_error=on_error, report=report):
+                try:
+                    line = _changed_line(tree, changes, to)
+                except TreeError as error:
+                    number = report.num_trees + report.num_errors - num_before
+                    report.num_trees -= 1
+                    report.note(_place_error(error, path, number, tree), on_error)
+                else:
+                    write(line)
+    show_skipped(report.num_errors, report.errors)
+
+
+def _changed_line(tree: Tree, changes: Sequence[Change], to: Format) -> str:
+    """The line of a tree after all changes; nothing where they leave no word of it."""
+    from lexitree.trees.brackets import tree_to_brackets
+    from lexitree.trees.jsonl import tree_to_json
+
+    changed: Tree | None = tree
+    for change in changes:
+        changed = change(changed) if changed is not None else None
+    if changed is None:
+        return ""
+    if to == "jsonl":
+        return json.dumps(tree_to_json(changed), ensure_ascii=False) + "\n"
+    return tree_to_brackets(changed) + "\n"
+
+
+def _place_error(error: TreeError, path: Path, number: int, tree: Tree) -> InputError:
+    """The error with its place: the number of the tree in its file, malformed ones counted, and its words."""
+    from lexitree.corpora.corpus import sentence_of
+    from lexitree.errors import InputError, Place
+    from lexitree.files import display_name
+
+    place = Place(f"{display_name(path)}, tree {number}")
+    return InputError(place, f"{error.message} (sentence: {sentence_of(tree, 8)})", remedy=error.remedy)
 
 
 @app.command()
@@ -153,8 +193,7 @@ def statistics(
     """
     from rich.table import Table
 
-    from lexitree.cli.console import output
-    from lexitree.cli.streams import show_skipped, stream_trees
+    from lexitree.cli.streams import stream_trees
     from lexitree.trees.brackets import ReadReport
     from lexitree.trees.statistics import tree_statistics
 
@@ -166,8 +205,8 @@ def statistics(
         table = Table(show_header=False)
         for key, value in counted.items():
             table.add_row(key.replace("_", " ").removeprefix("num "), _shown(value))
-        output.print(table)
-    show_skipped(report)
+        screen.print(table)
+    show_skipped(report.num_errors, report.errors)
 
 
 def _shown(value: object) -> str:
@@ -195,8 +234,7 @@ def draw(
     """
     import itertools
 
-    from lexitree.cli.console import show_tree
-    from lexitree.cli.streams import show_skipped, stream_trees
+    from lexitree.cli.streams import stream_trees
     from lexitree.trees.brackets import ReadReport
     from lexitree.trees.draw import head_notes
     from lexitree.trees.head_rules import head_words
@@ -206,4 +244,4 @@ def draw(
     for tree in itertools.islice(trees, first - 1, first - 1 + number):
         notes = head_notes(tree, head_words(tree).tolist()) if heads else None
         show_tree(tree, notes, tree.labels)
-    show_skipped(report)
+    show_skipped(report.num_errors, report.errors)

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from lexitree.cli.options import JsonOption
+from lexitree.cli.console import messages, output, show_skipped
+from lexitree.cli.options import DataOption, EncodingOption, JsonOption, OnErrorOption
 
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from lexitree.errors import OnError
     from lexitree.lexicon import CoverageReport, WordVectors
+    from lexitree.trees.brackets import ReadReport
+    from lexitree.trees.tree import Tree
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -32,13 +37,16 @@ VectorsArgument = Annotated[
     typer.Argument(help="Word vectors: .txt, .vec, .bin (also .gz or .zip) or .npz.", show_default=False),
 ]
 TreesOption = Annotated[
-    list[Path],
-    typer.Option("--trees", "-t", help="A bracket file; give the option once for each.", show_default=False),
+    list[str],
+    typer.Option(
+        "--trees",
+        "-t",
+        help="A file (brackets, .jsonl or .tsv), a folder or a corpus by name; give the option once for each.",
+        show_default=False,
+    ),
 ]
-EncodingOption = Annotated[str, typer.Option(help="The encoding of the bracket files; never guessed.")]
-OnErrorOption = Annotated[
-    Literal["raise", "skip"],
-    typer.Option(help="A malformed row or tree: stop there (raise), or leave it out and count it (skip)."),
+VectorsOutputOption = Annotated[
+    Path, typer.Option("--output", "-o", help="The .npz to write.", show_default=False)
 ]
 DimOption = Annotated[
     int | None,
@@ -54,12 +62,13 @@ DimOption = Annotated[
 def filter_vectors(
     vectors: VectorsArgument,
     trees: TreesOption,
-    output: Annotated[Path, typer.Option("--output", "-o", help="The .npz to write.", show_default=False)],
+    path: VectorsOutputOption,
     float16: Annotated[
         bool,
         typer.Option("--float16/--float32", metavar="", help="Half the size; the numbers keep three digits."),
     ] = False,
     dim: DimOption = None,
+    data: DataOption = None,
     encoding: EncodingOption = "utf-8",
     on_error: OnErrorOption = "raise",
 ) -> None:
@@ -74,13 +83,13 @@ def filter_vectors(
     from lexitree.lexicon import Vocabulary, coverage, write_vectors_npz
     from lexitree.lexicon.vocabulary import UNK
 
-    if output.suffix != ".npz":
-        raise FileError(output, "the name of the output must end in .npz")
-    counts = _count_words(trees, encoding, on_error)
+    if path.suffix != ".npz":
+        raise FileError(path, "the name of the output must end in .npz")
+    counts = _count_words(trees, data, encoding, on_error)
     kept = _read_wanted(vectors, counts, dim, on_error)
-    write_vectors_npz(output, kept, float16=float16)
+    write_vectors_npz(path, kept, float16=float16)
     report = coverage(counts, Vocabulary(word for word in kept.words if word != UNK))
-    typer.echo(f"{output}: {len(kept):,} of {kept.num_read:,} vectors of {kept.dim} numbers")
+    typer.echo(f"{path}: {len(kept):,} of {kept.num_read:,} vectors of {kept.dim} numbers")
     shares = f"{report.tokens.covered:.2%} of the running words, {report.types.covered:.2%} of the distinct"
     typer.echo(f"covered: {shares}; `lexitree vectors coverage` shows which are missing")
 
@@ -94,17 +103,18 @@ def show_coverage(
     ] = 20,
     as_json: JsonOption = False,
     dim: DimOption = None,
+    data: DataOption = None,
     encoding: EncodingOption = "utf-8",
     on_error: OnErrorOption = "raise",
 ) -> None:
     """Show how many words of your trees have a vector: as written, in lower case only, or not at all.
 
-    Example: lexitree vectors coverage glove.sst.npz --trees test.txt
+    Example: lexitree vectors coverage glove.sst.npz --trees sst
     """
     from lexitree.lexicon import Vocabulary, coverage
     from lexitree.lexicon.vocabulary import UNK
 
-    counts = _count_words(trees, encoding, on_error)
+    counts = _count_words(trees, data, encoding, on_error)
     kept = _read_wanted(vectors, counts, dim, on_error)
     vocabulary = Vocabulary(word for word in kept.words if word != UNK)
     report = coverage(counts, vocabulary, num_shown=num_unknown)
@@ -115,50 +125,59 @@ def show_coverage(
     _print_report(report)
 
 
-def _count_words(paths: Sequence[Path], encoding: str, on_error: Literal["raise", "skip"]) -> Counter[str]:
-    """The words of all bracket files with their counts."""
+def _count_words(sources: Sequence[str], data: Path | None, encoding: str, on_error: OnError) -> Counter[str]:
+    """The words of all files and corpora with their counts."""
     from lexitree.errors import FileError
     from lexitree.lexicon import count_words
-    from lexitree.trees.brackets import ReadReport, read_trees
+    from lexitree.trees.brackets import ReadReport
 
     counts: Counter[str] = Counter()
-    for path in paths:
+    for source in sources:
         report = ReadReport()
-        counts += count_words(read_trees(path, encoding=encoding, on_error=on_error, report=report))
-        if not report.num_trees:
-            raise FileError(path, "holds no trees")
-        _warn_skipped(f"{path}: trees", len(report.errors), report.errors)
+        found = count_words(_trees_of(source, data, encoding, on_error, report))
+        if not found:
+            raise FileError(source, "holds no trees")
+        counts += found
+        show_skipped(report.num_errors, report.errors)
     return counts
 
 
-def _read_wanted(
-    path: Path, counts: Counter[str], dim: int | None, on_error: Literal["raise", "skip"]
-) -> WordVectors:
+def _trees_of(
+    source: str, data: Path | None, encoding: str, on_error: OnError, report: ReadReport
+) -> Iterator[Tree]:
+    """The trees of a file, or of all splits of a folder or of a corpus that goes by a name."""
+    from lexitree.corpora import SPLITS, load_corpus
+    from lexitree.corpora.registry import find_entry, find_path
+    from lexitree.corpora.treebank import find_split_file, read_any
+
+    if find_entry(source):
+        # The other settings are for files, of which there may be some beside it.
+        corpus = load_corpus(source, data=data)
+        yield from chain.from_iterable(corpus.splits.values())
+        return
+    path = find_path(source)
+    files = [find_split_file(path, split) for split in SPLITS] if path.is_dir() else [path]
+    for file in filter(None, files):
+        yield from read_any(file, encoding=encoding, on_error=on_error, report=report)
+
+
+def _read_wanted(path: Path, counts: Counter[str], dim: int | None, on_error: OnError) -> WordVectors:
     """The vectors of the counted words, read with a progress bar."""
     from lexitree.lexicon import vectors_for
 
     with _progress_bar(path.name) as show_progress:
         vectors = vectors_for(counts, path, dim=dim, on_error=on_error, progress=show_progress)
-    _warn_skipped(f"{path}: rows", vectors.num_skipped, vectors.errors)
+    show_skipped(vectors.num_skipped, vectors.errors, what="rows")
     return vectors
-
-
-def _warn_skipped(what: str, num_skipped: int, errors: Sequence[Exception]) -> None:
-    if num_skipped:
-        typer.echo(f"{what} left out: {num_skipped:,}", err=True)
-        for error in errors[:5]:
-            typer.echo(f"  {str(error).splitlines()[0]}", err=True)
 
 
 @contextmanager
 def _progress_bar(name: str) -> Generator[Callable[[int, int], None]]:
     """A bar on the terminal (nothing is drawn elsewhere), told the bytes done and the bytes in all."""
-    from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
-    console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+    with Progress(*columns, console=messages, transient=True, disable=not messages.is_terminal) as progress:
         task = progress.add_task(name, total=None)
 
         def show_progress(num_done: int, num_total: int) -> None:
@@ -168,13 +187,10 @@ def _progress_bar(name: str) -> Generator[Callable[[int, int], None]]:
 
 
 def _print_report(report: CoverageReport) -> None:
-    from rich.console import Console
-
-    console = Console()
-    console.print(_coverage_table(report))
+    output.print(_coverage_table(report))
     if report.most_frequent_unknown:
         unknown = ", ".join(f"{word} ({count})" for word, count in report.most_frequent_unknown)
-        console.print(f"Most frequent unknown words: {unknown}", markup=False, highlight=False)
+        output.print(f"Most frequent unknown words: {unknown}", markup=False)
 
 
 def _coverage_table(report: CoverageReport) -> Table:

@@ -9,7 +9,15 @@ from itertools import chain
 from pathlib import Path
 from typing import TypeVar
 
-from lexitree.corpora.corpus import SPLITS, Corpus, Supervision, order_labels, sentence_of, shorten
+from lexitree.corpora.corpus import (
+    SPLITS,
+    Corpus,
+    Supervision,
+    order_labels,
+    sentence_of,
+    shorten,
+    task_labels,
+)
 from lexitree.errors import ConfigError, FileError, LabelError
 from lexitree.trees.brackets import ReadReport
 from lexitree.trees.tree import NO_LABEL, Tree
@@ -34,21 +42,19 @@ def assemble(
     """A corpus from the trees of its splits; its label set is that of the training split.
 
     Without `supervision` it is inferred which nodes are labelled for the task (see `infer_supervision`).
-    Where labels belong to the roots only, those of the other nodes are dropped. Without a development split a
-    tenth of the training split is held out. Both are reported in `Corpus.inference`.
+    Where labels belong to the roots only, those of the other nodes stay as they are: they are the parse, and
+    head-outward binarization asks for them. Without a development split a tenth of the training split is held
+    out. Both are reported in `Corpus.inference`.
     """
     source = splits.get("train") or list(chain.from_iterable(splits.values()))
     chosen, reason = (supervision, "as asked") if supervision else infer_supervision(source)
-    if chosen == "root":
-        splits = {split: [keep_root_label(tree) for tree in trees] for split, trees in splits.items()}
-        source = splits.get("train") or list(chain.from_iterable(splits.values()))
-    labels = order_labels(chain.from_iterable(tree.labels for tree in source))
+    labels = order_labels(chain.from_iterable(task_labels(tree, chosen) for tree in source))
     if not labels:
         raise LabelError(
             f"{name}: no sentence carries a label, so there is nothing to learn",
             remedy="A label is the first token of a bracket, as in (positive (_ good) (_ film)).",
         )
-    _refuse_unseen_labels(name, splits, labels)
+    _refuse_unseen_labels(name, splits, labels, chosen)
     where = "all nodes" if chosen == "all" else "the roots only"
     notes = [f"labels on {where} ({reason}), {len(labels)} labels"]
     if hold_out_dev and splits.get("train") and not splits.get("dev"):
@@ -113,10 +119,9 @@ def infer_supervision(trees: Iterable[Tree]) -> tuple[Supervision, str]:
     return "all", "phrases carry them as sentences do" if at_roots & below else "phrases carry them"
 
 
-def keep_root_label(tree: Tree, label: str | None = None) -> Tree:
-    """The tree with its root's label (or the one given) and no other."""
-    kept = tree.label if label is None else label
-    return tree.with_labels([kept] + [NO_LABEL] * (tree.num_nodes - 1))
+def with_root_label(tree: Tree, label: str) -> Tree:
+    """The tree with another label at its root."""
+    return tree.with_labels([label, *tree.labels[1:]])
 
 
 def hold_out(items: Sequence[Item], num_held: int, seed: int) -> tuple[list[Item], list[Item]]:
@@ -138,12 +143,15 @@ def _hold_out_dev(splits: Mapping[str, Sequence[Tree]]) -> tuple[dict[str, Seque
     return {**splits, "train": train, "dev": dev}, note
 
 
-def _refuse_unseen_labels(name: str, splits: Mapping[str, Sequence[Tree]], labels: tuple[str, ...]) -> None:
+def _refuse_unseen_labels(
+    name: str, splits: Mapping[str, Sequence[Tree]], labels: tuple[str, ...], supervision: Supervision
+) -> None:
     known = {NO_LABEL, *labels}
     for split, trees in splits.items():
-        strange = [tree for tree in trees if not known.issuperset(tree.labels)]
+        strange = [tree for tree in trees if not known.issuperset(task_labels(tree, supervision))]
         if strange:
-            unseen = order_labels(set(chain.from_iterable(tree.labels for tree in strange)) - known)
+            found = chain.from_iterable(task_labels(tree, supervision) for tree in strange)
+            unseen = order_labels(set(found) - known)
             raise LabelError(
                 f"{name}: the {split} split has {len(unseen)} labels that the training split has not: "
                 f"{shorten(unseen)}; first in the sentence: {sentence_of(strange[0])}",

@@ -66,7 +66,7 @@ class Corpus:
 
     def counts(self, split: str) -> SplitCounts:
         """How many trees, words, nodes and labels a split has."""
-        return count_labels(self.splits.get(split, ()), self.labels)
+        return count_labels(self.splits.get(split, ()), self.labels, self.supervision)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,18 +82,24 @@ class SplitCounts:
     node_labels: Mapping[str, int]
 
 
-def count_labels(trees: Sequence[Tree], labels: Sequence[str]) -> SplitCounts:
+def task_labels(tree: Tree, supervision: Supervision) -> tuple[str, ...]:
+    """The labels of a tree that belong to the task: all of them, or the root's; others (NP, VP) are its parse."""
+    return tree.labels if supervision == "all" else tree.labels[:1]
+
+
+def count_labels(
+    trees: Sequence[Tree], labels: Sequence[str], supervision: Supervision = "all"
+) -> SplitCounts:
     """Count the trees of a split and the labels of their roots and of all their nodes."""
     at_roots = Counter(tree.label for tree in trees)
     at_nodes: Counter[str] = Counter()
     for tree in trees:
-        at_nodes.update(tree.labels)
-    num_nodes = at_nodes.total()
+        at_nodes.update(task_labels(tree, supervision))
     return SplitCounts(
         num_trees=len(trees),
         num_words=sum(tree.num_words for tree in trees),
-        num_nodes=num_nodes,
-        num_labelled=num_nodes - at_nodes[NO_LABEL],
+        num_nodes=sum(tree.num_nodes for tree in trees),
+        num_labelled=at_nodes.total() - at_nodes[NO_LABEL],
         root_labels={label: at_roots[label] for label in labels},
         node_labels={label: at_nodes[label] for label in labels},
     )
@@ -112,14 +118,19 @@ def order_labels(labels: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted(distinct))
 
 
-def label_index(tree: Tree, labels: tuple[str, ...]) -> npt.NDArray[np.int64]:
-    """The number of each node's label in the label set, -1 where a node has none.
+def label_index(
+    tree: Tree, labels: tuple[str, ...], supervision: Supervision = "all"
+) -> npt.NDArray[np.int64]:
+    """The number of each node's label in the label set, -1 where a node has none that belongs to the task.
 
     Raises LabelError for a label that the set does not have.
     """
     numbers = _numbers_of(labels)
+    index = np.full(tree.num_nodes, UNLABELLED, dtype=np.int64)
     try:
-        return np.array([numbers[label] for label in tree.labels], dtype=np.int64)
+        found = [numbers[label] for label in task_labels(tree, supervision)]
+        index[: len(found)] = found
+        return index
     except KeyError as error:
         raise LabelError(
             f"the label {error.args[0]!r} is not one of {shorten(labels)}; sentence: {sentence_of(tree)}",

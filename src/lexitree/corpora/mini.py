@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from importlib.resources import files
 from typing import BinaryIO, Literal, cast
 
-from lexitree.corpora.assemble import keep_root_label
+from lexitree.corpora.assemble import with_root_label
 from lexitree.corpora.corpus import SPLITS, Corpus, order_labels
 from lexitree.corpora.sst import binary_sentiment, fine_sentiment
 from lexitree.corpora.trec import choose_type, question_type_names
@@ -69,7 +69,7 @@ def _read_questions(split: str, task: Literal["coarse", "fine"]) -> Iterator[Tre
         full_type, _, brackets = line.partition("\t")
         if brackets:
             tree = tree_from_brackets(brackets, f"{name}:{number}")
-            yield keep_root_label(tree, choose_type(full_type, task))
+            yield with_root_label(tree, choose_type(full_type, task))
 
 
 def _read_embedded(name: str) -> Iterator[tuple[int, str]]:

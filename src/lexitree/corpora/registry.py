@@ -14,8 +14,8 @@ from lexitree.corpora.mini import load_mini
 from lexitree.corpora.sst import find_sst, load_sst
 from lexitree.corpora.trec import find_trec, load_trec
 from lexitree.corpora.treebank import Strip, load_treebank
-from lexitree.errors import CorpusNotFoundError, FileError
-from lexitree.trees.brackets import OnError
+from lexitree.errors import ConfigError, CorpusNotFoundError, FileError, OnError
+from lexitree.files import STANDARD_STREAM
 
 EMBEDDED = "embedded"
 
@@ -92,15 +92,15 @@ def load_corpus(
     """Load a corpus by its name (`sst-binary`, `trec`, `mini-reviews`, ...) or by a file's or folder's path.
 
     Real corpora are looked for in `data`, then in $LEXITREE_DATA, then among the downloads. The other
-    settings are for paths: see `load_treebank`. A single file is the training split unless `file_is` says
-    otherwise. A name wins over a file that is called the same; `./sst` is the file.
+    settings are for paths: see `load_treebank`. A named corpus has its own encoding and form, so `encoding`,
+    `on_error` and `strip` are refused beside a name. A single file is the training split unless `file_is`
+    says otherwise. A name wins over a file that is called the same; `./sst` is the file.
     """
     entry = find_entry(str(name_or_path))
     if entry is not None:
+        _refuse_settings(entry, encoding=encoding != "utf-8", on_error=on_error != "raise", strip=bool(strip))
         return entry.load(find_corpus(entry.name, data))
-    path = Path(name_or_path).expanduser()
-    if not path.exists() and str(name_or_path) != "-":
-        raise _not_there(str(name_or_path))
+    path = find_path(name_or_path)
     as_train = path.is_dir() or file_is == "train"
     return load_treebank(
         path if as_train else None,
@@ -118,6 +118,14 @@ def find_entry(name: str) -> CorpusEntry | None:
     """The corpus that goes by a name, whatever its case; None where there is none."""
     wanted = name.lower()
     return CORPORA.get(ALIASES.get(wanted, wanted))
+
+
+def find_path(path: str | Path) -> Path:
+    """The path of a file or folder that is there, or `-`; the error for another also offers close names."""
+    found = Path(path).expanduser()
+    if str(path) != STANDARD_STREAM and not found.exists():
+        raise _not_there(str(path))
+    return found
 
 
 def find_corpus(name: str, data: str | Path | None = None) -> Path:
@@ -138,6 +146,16 @@ def find_corpus(name: str, data: str | Path | None = None) -> Path:
         remedy=f"Get it with `lexitree data fetch {entry.package}`, "
         f"or set {DATA_VARIABLE} to the folder that holds {entry.package}/.",
     )
+
+
+def _refuse_settings(entry: CorpusEntry, **is_given: bool) -> None:
+    """A setting that would do nothing is a misunderstanding, and better said than passed over."""
+    given = [name.replace("_", "-") for name, wanted in is_given.items() if wanted]
+    if given:
+        raise ConfigError(
+            f"{' and '.join(given)} cannot be set for {entry.name}, which is read as its source wrote it",
+            remedy="Give the path of a file or folder to read it with settings of your own.",
+        )
 
 
 def _presence(folder: Path) -> str:

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from lexitree.corpora.assemble import assemble_files
 from lexitree.corpora.corpus import Corpus, name_splits
-from lexitree.errors import Place, SentenceError
+from lexitree.errors import OnError, Place, SentenceError
 from lexitree.files import display_name, read_lines
-from lexitree.trees.brackets import OnError, ReadReport
+from lexitree.trees.brackets import ReadReport
 from lexitree.trees.tree import Tree
 
 # The same white space as in brackets: a no-break space belongs to its word.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
-from lexitree.corpora.assemble import hold_out, keep_root_label
+from lexitree.corpora.assemble import hold_out, with_root_label
 from lexitree.corpora.corpus import Corpus, order_labels
 from lexitree.corpora.sentences import split_words
 from lexitree.errors import ConfigError, CorpusNotFoundError, Place, SentenceError
@@ -105,7 +105,7 @@ def _read_split(folder: Path, split: str, task: TrecTask, has_parses: bool) -> l
     else:
         trees = [Tree.flat(words) for _, words in questions]
     return [
-        keep_root_label(tree, choose_type(full_type, task))
+        with_root_label(tree, choose_type(full_type, task))
         for (full_type, _), tree in zip(questions, trees, strict=True)
     ]
 

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Literal
 
 from lexitree.corpora.assemble import assemble_files
-from lexitree.corpora.corpus import SPLITS, Corpus, Supervision, name_splits
+from lexitree.corpora.corpus import SPLITS, Corpus, SplitName, Supervision, name_splits
 from lexitree.corpora.sentences import read_sentences
-from lexitree.errors import ConfigError, CorpusNotFoundError
-from lexitree.trees.brackets import OnError, ReadReport, read_trees
+from lexitree.errors import ConfigError, CorpusNotFoundError, OnError
+from lexitree.trees.brackets import ReadReport, read_trees
 from lexitree.trees.jsonl import read_json_lines
 from lexitree.trees.penn import strip_function_tags, strip_traces
 from lexitree.trees.tree import Tree
@@ -83,21 +83,30 @@ def strip_trees(trees: Iterable[Tree], strip: Collection[Strip]) -> Iterator[Tre
             yield strip_function_tags(stripped) if "function-tags" in strip else stripped
 
 
+def chosen_strips(*, traces: bool, function_tags: bool) -> list[Strip]:
+    """What `strip` takes, from two answers."""
+    wanted: dict[Strip, bool] = {"traces": traces, "function-tags": function_tags}
+    return [strip for strip, is_wanted in wanted.items() if is_wanted]
+
+
 def split_files(folder: str | Path) -> dict[str, str | Path]:
     """The files of the splits in a folder; there must be one for training."""
-    found: dict[str, str | Path] = {}
-    for split in SPLITS:
-        paths = [Path(folder, split + suffix + packed) for suffix in SUFFIXES for packed in ("", ".gz")]
-        present = [path for path in paths if path.is_file()]
-        if len(present) > 1:
-            raise ConfigError(
-                f"{folder} has both {present[0].name} and {present[1].name}: give the files by name"
-            )
-        if present:
-            found[split] = present[0]
+    files = {split: find_split_file(folder, split) for split in SPLITS}
+    found: dict[str, str | Path] = {split: path for split, path in files.items() if path is not None}
     if "train" not in found:
         raise CorpusNotFoundError(
             f"{folder} has no file train.txt (nor {', '.join('train' + suffix for suffix in SUFFIXES[1:])})",
             remedy="A treebank folder holds train.txt and, if there are any, dev.txt and test.txt.",
         )
     return found
+
+
+def find_split_file(folder: str | Path, split: SplitName) -> Path | None:
+    """The one file of a split in a folder, whatever its format; None where there is none."""
+    paths = [Path(folder, split + suffix + packed) for suffix in SUFFIXES for packed in ("", ".gz")]
+    present = [path for path in paths if path.is_file()]
+    if len(present) > 1:
+        raise ConfigError(
+            f"{folder} has both {present[0].name} and {present[1].name}: give the files by name"
+        )
+    return present[0] if present else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lexitree.batch import NO_INDEX
+from lexitree.corpora.corpus import Supervision
 from lexitree.examples import Example
 from lexitree.models.classifier import TreeClassifier
 from lexitree.models.inference import AskedNodes, run_examples
@@ -86,26 +87,19 @@ class Evaluation:
 
 
 def evaluate(
-    model: TreeClassifier, examples: Sequence[Example], *, supervision: str | None = None
+    model: TreeClassifier, examples: Iterable[Example], *, supervision: Supervision | None = None
 ) -> Evaluation:
-    """Score a model on prepared trees; with root supervision only the sentences count."""
+    """Score a model on a stream of prepared trees; with root supervision only the sentences count."""
     nodes: AskedNodes = "root" if (supervision or model.config.supervision) == "root" else "all"
-    root_pairs: list[tuple[int, int]] = []
-    gold_parts: list[npt.NDArray[np.int64]] = []
-    predicted_parts: list[npt.NDArray[np.int64]] = []
-    for output in run_examples(model, examples, nodes=nodes):
-        gold = output.example.source_label_index
-        predicted = output.probabilities.argmax(1)
-        root_pairs.append((int(gold[0]), int(predicted[0])))
-        if nodes == "all":
-            gold_parts.append(gold)
-            predicted_parts.append(predicted)
     labels = model.config.labels
-    roots = np.array(root_pairs, dtype=np.int64).reshape(-1, 2)
-    phrase = None
-    if nodes == "all":
-        phrase = confusion(_join(gold_parts), _join(predicted_parts), labels)
-    return Evaluation(confusion(roots[:, 0], roots[:, 1], labels), phrase)
+    root_counts, phrase_counts = (np.zeros((len(labels), len(labels)), dtype=np.int64) for _ in range(2))
+    for output in run_examples(model, examples, nodes=nodes):
+        gold, predicted = output.example.source_label_index, output.probabilities.argmax(1)
+        root_counts += confusion(gold[:1], predicted[:1], labels).counts
+        if nodes == "all":
+            phrase_counts += confusion(gold, predicted, labels).counts
+    phrase = Confusion(labels, phrase_counts) if nodes == "all" else None
+    return Evaluation(Confusion(labels, root_counts), phrase)
 
 
 def confusion(
@@ -116,11 +110,6 @@ def confusion(
     pairs = gold[counted] * len(labels) + predicted[counted]
     counts = np.bincount(pairs, minlength=len(labels) ** 2).reshape(len(labels), len(labels))
     return Confusion(labels, counts.astype(np.int64))
-
-
-def _join(parts: Iterable[npt.NDArray[np.int64]]) -> npt.NDArray[np.int64]:
-    listed = list(parts)
-    return np.concatenate(listed) if listed else np.zeros(0, dtype=np.int64)
 
 
 def _ratio(part: np.int64, whole: np.int64) -> float:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -19,18 +19,29 @@ RANDOM_RANGE = 0.02
 """Vectors that do not come from a file start within this distance of zero, in each dimension."""
 
 
-class Lexicon(Protocol):
+class Lexicon(nn.Module, ABC):
     """What a model needs: numbers for the words of a sentence, and vectors for the numbers of a batch."""
 
     @property
-    def word_size(self) -> int: ...
+    @abstractmethod
+    def word_size(self) -> int:
+        """The size of the vectors."""
 
-    def index(self, words: Sequence[str]) -> IndexArray: ...
+    @abstractmethod
+    def index(self, words: Sequence[str]) -> IndexArray:
+        """A number for each word of a sentence."""
 
-    def __call__(self, word_index: Tensor) -> Tensor: ...
+    @abstractmethod
+    def forward(self, word_index: Int[Tensor, " leaves"]) -> Float[Tensor, "leaves word"]:
+        """A vector for each numbered word of a batch."""
+
+    @property
+    def lazy_table(self) -> nn.Parameter | None:
+        """A parameter of which an update moves the rows of the batch only, if there is one."""
+        return None
 
 
-class WordTable(nn.Module):
+class WordTable(Lexicon):
     """One trainable vector for each word of a vocabulary; row 0 stands for all unknown words.
 
     The gradient is sparse: it holds the rows of the batch, and only these are moved by the optimizer.
@@ -38,20 +49,24 @@ class WordTable(nn.Module):
 
     def __init__(self, vocabulary: Vocabulary, vectors: Float[Tensor, "words word"]) -> None:
         super().__init__()
-        if len(vocabulary) != len(vectors):
-            raise ValueError(f"{len(vocabulary)} words but {len(vectors)} vectors")
+        if vocabulary.num_rows != len(vectors):
+            raise ValueError(f"{vocabulary.num_rows} rows but {len(vectors)} vectors")
         self.vocabulary = vocabulary
         self.vectors = nn.Parameter(vectors)
 
     @classmethod
     def random(cls, vocabulary: Vocabulary, word_size: int) -> WordTable:
         """Small random vectors: the words that matter grow in training, and longer vectors make better heads."""
-        vectors = torch.empty(len(vocabulary), word_size)
+        vectors = torch.empty(vocabulary.num_rows, word_size)
         return cls(vocabulary, vectors.uniform_(-RANDOM_RANGE, RANDOM_RANGE))
 
     @property
     def word_size(self) -> int:
         return self.vectors.shape[1]
+
+    @property
+    def lazy_table(self) -> nn.Parameter:
+        return self.vectors
 
     def index(self, words: Sequence[str]) -> IndexArray:
         """The row of each word, by the look-up rule of the vocabulary."""

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Set
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from lexitree.errors import Place, VectorsError
+from lexitree.errors import OnError, Place, VectorsError
 
-OnError = Literal["raise", "skip"]
 FloatArray = npt.NDArray[np.float32]
 
 MAX_KEPT_ERRORS = 100

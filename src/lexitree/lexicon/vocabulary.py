@@ -81,6 +81,11 @@ class Vocabulary:
         return self._words
 
     def __len__(self) -> int:
+        """The number of words; the unknown word is none of them."""
+        return len(self._words)
+
+    @property
+    def num_rows(self) -> int:
         """The number of indices, that is of table rows: the words and the unknown word."""
         return len(self._words) + 1
 

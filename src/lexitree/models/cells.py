@@ -128,7 +128,7 @@ class LabelScorer(nn.Module):
         self.hidden_weight = glorot_matrix(output, num_features, rows=output, columns=num_features)
         self.hidden_bias = glorot_bias(output, rows=output, init=bias_init)
         self.label_weight = glorot_matrix(num_labels, output, rows=num_labels, columns=output)
-        self.label_bias = glorot_bias(num_labels, rows=num_labels, init="zero")
+        self.label_bias = glorot_bias(num_labels, rows=num_labels, init=bias_init)
 
     def forward(self, features: Float[Tensor, "nodes features"]) -> Float[Tensor, "nodes labels"]:
         hidden = torch.addmm(self.hidden_bias, features, self.hidden_weight.t()).relu()

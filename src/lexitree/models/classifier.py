@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from lexitree.batch import NO_INDEX, TreeBatch
+from lexitree.corpora.corpus import Supervision
 from lexitree.errors import ConfigError, TreeError
-from lexitree.lexicon.table import WordTable
+from lexitree.lexicon.table import Lexicon
 from lexitree.models.cells import LabelScorer
 from lexitree.models.config import ModelConfig
 from lexitree.models.head_words import HeadWords, find_head_words
@@ -19,7 +22,7 @@ from lexitree.ops.backends import get_backend
 class TreeClassifier(nn.Module):
     """A lexicon, an encoder over trees, and a scorer that gives every node a score for each label."""
 
-    def __init__(self, config: ModelConfig, lexicon: WordTable, *, backend: str = "auto") -> None:
+    def __init__(self, config: ModelConfig, lexicon: Lexicon, *, backend: str = "auto") -> None:
         super().__init__()
         if lexicon.word_size != config.word_size:
             raise ConfigError(
@@ -27,6 +30,8 @@ class TreeClassifier(nn.Module):
                 remedy=f"Set the word size to {lexicon.word_size}.",
             )
         self.config = config
+        self.training_record: dict[str, Any] = {}
+        """What is known of its training (data, scores, settings), for a model that was loaded."""
         self.backend = get_backend(backend)
         self.lexicon = lexicon
         self.encoder = encoder_class(config.model)(config)
@@ -36,7 +41,7 @@ class TreeClassifier(nn.Module):
 
     @property
     def device(self) -> torch.device:
-        return self.lexicon.vectors.device
+        return self.scorer.label_bias.device
 
     def forward(
         self, batch: TreeBatch, nodes: Int[Tensor, " asked"] | None = None
@@ -46,12 +51,28 @@ class TreeClassifier(nn.Module):
             raise TreeError(
                 "the model reads binary trees", remedy="Prepare them with make_example or to_binary."
             )
+        return self._score(self._input_vectors(batch), batch, nodes)
+
+    def _input_vectors(self, batch: TreeBatch) -> Tensor:
+        """What the encoder reads: word vectors or, for a model with heads, the head vectors made of them."""
         words = nn.functional.dropout(self.lexicon(batch.word_index), self.config.dropout, self.training)
+        heads = self.encoder.heads
+        return words if heads is None else heads(words, batch, self.backend)
+
+    def _score(self, x: Tensor, batch: TreeBatch, nodes: Tensor | None) -> Tensor:
         if nodes is None:
             nodes = torch.arange(batch.num_nodes, device=batch.device)
-        return self.scorer(self.encoder(words, batch, nodes, self.backend))
+        return self.scorer(self.encoder(x, batch, nodes, self.backend))
 
-    def loss(self, batch: TreeBatch, supervision: str | None = None) -> Float[Tensor, ""]:
+    def score_with_heads(self, batch: TreeBatch) -> tuple[Float[Tensor, "nodes labels"], HeadWords | None]:
+        """The label scores and the head word of every node; None for a model that has no heads."""
+        x = self._input_vectors(batch)
+        scores = self._score(x, batch, None)
+        heads = self.encoder.heads
+        found = None if heads is None else find_head_words(x, heads.weights, batch, heads.method)
+        return scores, found
+
+    def loss(self, batch: TreeBatch, supervision: Supervision | None = None) -> Float[Tensor, ""]:
         """The negative log-likelihood of the gold labels, summed over the nodes that have one.
 
         `supervision="root"` counts the sentences' labels only.
@@ -65,15 +86,6 @@ class TreeClassifier(nn.Module):
         scores = self(batch, nodes)
         return nn.functional.cross_entropy(scores, gold, ignore_index=NO_INDEX, reduction="sum")
 
-    def head_words(self, batch: TreeBatch) -> HeadWords | None:
-        """The head word of every node, or None for a model that has no heads."""
-        heads = self.encoder.heads
-        if heads is None:
-            return None
-        x = heads(self.lexicon(batch.word_index), batch, self.backend)
-        return find_head_words(x, heads.weights, batch, heads.method)
-
     def num_parameters(self) -> int:
-        """The number of parameters without the table of word vectors."""
-        table = self.lexicon.vectors
-        return sum(parameter.numel() for parameter in self.parameters() if parameter is not table)
+        """The number of parameters without those of the lexicon, as the paper counts them."""
+        return sum(weight.numel() for part in (self.encoder, self.scorer) for weight in part.parameters())

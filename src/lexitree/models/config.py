@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast, get_args
 
+from lexitree.corpora.corpus import Supervision
 from lexitree.errors import ConfigError
 from lexitree.models.cells import BiasInit
 from lexitree.ops.weights import HeadMethod
@@ -42,7 +43,7 @@ class ModelConfig:
     """Biases start random as in the authors' code, or at zero."""
     binarization: Direction = "right"
     """How phrases of three and more parts are split on the way in."""
-    supervision: str = "all"
+    supervision: Supervision = "all"
     """Whether it was trained on every phrase or on whole sentences only."""
 
     def __post_init__(self) -> None:
@@ -56,7 +57,12 @@ class ModelConfig:
         _check_choice("head_method", self.head_method, get_args(HeadMethod))
         _check_choice("bias_init", self.bias_init, get_args(BiasInit))
         _check_choice("binarization", self.binarization, get_args(Direction))
-        _check_choice("supervision", self.supervision, ("all", "root"))
+        _check_choice("supervision", self.supervision, get_args(Supervision))
+        if self.binarization == "head" and self.supervision == "all":
+            raise ConfigError(
+                "head-outward binarization goes by labels such as NP, but here phrases carry the task's labels",
+                remedy="Binarize the trees beforehand (lexitree trees binarize), or choose left or right.",
+            )
 
     @property
     def num_labels(self) -> int:

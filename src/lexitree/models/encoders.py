@@ -1,4 +1,4 @@
-"""The paper's models: word vectors and a batch in, the features of the asked-for nodes out."""
+"""The paper's models: input vectors and a batch in, the features of the asked-for nodes out."""
 
 from __future__ import annotations
 
@@ -16,8 +16,11 @@ from lexitree.ops.backends import Backend
 from lexitree.ops.sequences import SequenceSchedule
 from lexitree.ops.spans import span_means
 
-MAX_SPAN_WORDS = 20_000_000
-"""More words than this in all spans of a batch are refused: they would fill the memory."""
+MAX_SEQUENCE_BYTES = 4 << 30
+"""Spans whose states would need more than this are refused: a deep tree has quadratically many words in them."""
+
+STATES_KEPT = 22
+"""Vectors of size `hidden` kept for each word of each span: gates twice, h, c and tanh c, in both directions."""
 
 
 class Encoder(nn.Module):
@@ -35,19 +38,17 @@ class Encoder(nn.Module):
         self.num_features = self.num_states * config.hidden
         self.heads: HeadComposer | None = None
 
-    def compose_heads(self, word_vectors: Tensor, batch: TreeBatch, backend: Backend) -> Tensor:
-        """The head vector of every node, for the models that have heads."""
-        assert self.heads is not None, f"{self.title} has no heads"
-        return self.heads(word_vectors, batch, backend)
-
     def forward(
         self,
-        word_vectors: Float[Tensor, "leaves word"],
+        x: Float[Tensor, "inputs word"],
         batch: TreeBatch,
         nodes: Int[Tensor, " asked"],
         backend: Backend,
     ) -> Float[Tensor, "asked features"]:
-        """The features of the given nodes (positions in the batch's up order)."""
+        """The features of the given nodes (positions in the batch's up order).
+
+        `x` holds the head vectors of all nodes for a model with heads, else the word vectors of the leaves.
+        """
         raise NotImplementedError
 
 
@@ -83,8 +84,8 @@ class ConTree(Encoder):
         super().__init__(config)
         self.bottom_up = _bottom_up(config, lexical=False)
 
-    def forward(self, word_vectors: Tensor, batch: TreeBatch, nodes: Tensor, backend: Backend) -> Tensor:
-        return self.bottom_up(word_vectors, batch, backend).index_select(0, nodes)
+    def forward(self, x: Tensor, batch: TreeBatch, nodes: Tensor, backend: Backend) -> Tensor:
+        return self.bottom_up(x, batch, backend).index_select(0, nodes)
 
 
 class ConTreeLex(Encoder):
@@ -97,8 +98,7 @@ class ConTreeLex(Encoder):
         self.heads = _heads(config)
         self.bottom_up = _bottom_up(config, lexical=True)
 
-    def forward(self, word_vectors: Tensor, batch: TreeBatch, nodes: Tensor, backend: Backend) -> Tensor:
-        x = self.compose_heads(word_vectors, batch, backend)
+    def forward(self, x: Tensor, batch: TreeBatch, nodes: Tensor, backend: Backend) -> Tensor:
         return self.bottom_up(x, batch, backend).index_select(0, nodes)
 
 
@@ -112,8 +112,7 @@ class TopDownConTree(Encoder):
         self.heads = _heads(config)
         self.top_down = _top_down(config)
 
-    def forward(self, word_vectors: Tensor, batch: TreeBatch, nodes: Tensor, backend: Backend) -> Tensor:
-        x = self.compose_heads(word_vectors, batch, backend)
+    def forward(self, x: Tensor, batch: TreeBatch, nodes: Tensor, backend: Backend) -> Tensor:
         return torch.cat(_top_down_features(self.top_down(x, batch, backend), batch, nodes), 1)
 
 
@@ -128,8 +127,7 @@ class BiConTree(Encoder):
         self.bottom_up = _bottom_up(config, lexical=True)
         self.top_down = _top_down(config)
 
-    def forward(self, word_vectors: Tensor, batch: TreeBatch, nodes: Tensor, backend: Backend) -> Tensor:
-        x = self.compose_heads(word_vectors, batch, backend)
+    def forward(self, x: Tensor, batch: TreeBatch, nodes: Tensor, backend: Backend) -> Tensor:
         up = self.bottom_up(x, batch, backend).index_select(0, nodes)
         return torch.cat([up, *_top_down_features(self.top_down(x, batch, backend), batch, nodes)], 1)
 
@@ -141,18 +139,20 @@ class BiLSTM(Encoder):
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__(config)
+        self.hidden = config.hidden
         self.forwards = SequenceLSTM(config.word_size, config.hidden, bias_init=config.bias_init)
         self.backwards = SequenceLSTM(config.word_size, config.hidden, bias_init=config.bias_init)
 
-    def forward(self, word_vectors: Tensor, batch: TreeBatch, nodes: Tensor, backend: Backend) -> Tensor:
+    def forward(self, x: Tensor, batch: TreeBatch, nodes: Tensor, backend: Backend) -> Tensor:
         start, end = batch.span_start.index_select(0, nodes), batch.span_end.index_select(0, nodes)
-        if int((end - start).sum()) > MAX_SPAN_WORDS:
+        num_words = int((end - start).sum())
+        if num_words * STATES_KEPT * self.hidden * x.element_size() > MAX_SEQUENCE_BYTES:
             raise ConfigError(
                 "the phrases of these trees are too long to be read as one sequence each",
                 remedy="Ask for whole sentences only (--nodes root), or use a tree model.",
             )
         last = [
-            lstm(word_vectors, SequenceSchedule.from_spans(start, end, backwards=backwards), backend)
+            lstm(x, SequenceSchedule.from_spans(start, end, backwards=backwards), backend)
             for lstm, backwards in ((self.forwards, False), (self.backwards, True))
         ]
         return torch.cat(last, 1)

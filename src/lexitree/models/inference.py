@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from lexitree.batch import TreeBatch
+from lexitree.errors import NotFiniteError
 from lexitree.examples import Example, batch_examples
 from lexitree.models.classifier import TreeClassifier
 
@@ -75,10 +76,18 @@ def _run_group(
     model: TreeClassifier, group: list[Example], nodes: AskedNodes, heads: bool
 ) -> list[NodeOutputs]:
     batch = batch_examples(group).to(model.device)
-    asked = batch.root_index if nodes == "root" else None
-    probabilities = model(batch, asked).softmax(1).float()
-    per_tree = probabilities.split(1) if nodes == "root" else batch.split(probabilities)
-    head_words = model.head_words(batch) if heads else None
+    head_words = None
+    if heads and nodes == "all":
+        scores, head_words = model.score_with_heads(batch)
+    else:
+        scores = model(batch, batch.root_index if nodes == "root" else None)
+    probabilities = scores.softmax(1).float()
+    if not probabilities.isfinite().all():
+        raise NotFiniteError(
+            "the model gives no numbers: its weights are not finite, or its word vectors are out of range",
+            remedy="Train it anew, with a smaller learning rate.",
+        )
+    per_tree = torch.split(probabilities, 1) if nodes == "root" else batch.split(probabilities)
     head_leaves: list[Tensor | None] = [None] * len(group)
     head_weights: list[Tensor | None] = [None] * len(group)
     if head_words is not None:

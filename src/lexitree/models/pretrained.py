@@ -36,9 +36,12 @@ FILES = (WEIGHTS_FILE, CONFIG_FILE, VOCABULARY_FILE, CARD_FILE)
 def save_pretrained(
     model: TreeClassifier, folder: str | Path, *, training: Mapping[str, Any] | None = None
 ) -> Path:
-    """Write a model to a directory, whole or not at all; `training` (data, scores, command) goes into its card."""
+    """Write a model to a directory, whole or not at all.
+
+    `training` (data, scores, settings) goes into its card; without it, what the model was loaded with.
+    """
     folder = Path(folder)
-    training = dict(training or {})
+    record = dict(model.training_record if training is None else training)
     _refuse_other_content(folder)
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
@@ -46,7 +49,7 @@ def save_pretrained(
     except OSError as error:
         raise FileError(folder, f"cannot be written ({error.strerror or error})") from error
     try:
-        _write_files(model, temporary, training)
+        _write_files(model, temporary, record)
         _swap_in(temporary, folder)
     except (OSError, SafetensorError) as error:
         raise FileError(
@@ -72,10 +75,16 @@ def _write_files(model: TreeClassifier, folder: Path, training: dict[str, Any]) 
     (folder / CONFIG_FILE).write_text(
         json.dumps(config, indent=2, ensure_ascii=False) + "\n", encoding="utf-8"
     )
-    (folder / VOCABULARY_FILE).write_text(model.lexicon.vocabulary.to_json(), encoding="utf-8")
+    (folder / VOCABULARY_FILE).write_text(_word_table(model).vocabulary.to_json(), encoding="utf-8")
     (folder / CARD_FILE).write_text(
         model_card(model.config, training, model.num_parameters()), encoding="utf-8"
     )
+
+
+def _word_table(model: TreeClassifier) -> WordTable:
+    if not isinstance(model.lexicon, WordTable):
+        raise ConfigError(f"a model with a {type(model.lexicon).__name__} cannot be saved in this format")
+    return model.lexicon
 
 
 def _refuse_other_content(folder: Path) -> None:
@@ -135,7 +144,7 @@ def from_pretrained(
     vocabulary = _read_vocabulary(folder / VOCABULARY_FILE)
     tensors = _read_weights(folder / WEIGHTS_FILE)
     table = tensors.get("lexicon.vectors")
-    if table is None or table.ndim != 2 or len(table) != len(vocabulary):
+    if table is None or table.ndim != 2 or len(table) != vocabulary.num_rows:
         raise ModelFileError(folder, f"{WEIGHTS_FILE} and {VOCABULARY_FILE} do not belong together")
     try:
         with torch.device("meta"):
@@ -145,6 +154,7 @@ def from_pretrained(
         problem = " ".join(str(error).split())[:300]
         raise ModelFileError(folder, f"{WEIGHTS_FILE} does not fit {CONFIG_FILE} ({problem})") from error
     model.requires_grad_(True)
+    model.training_record = read_config_file(folder).get("training") or {}
     return model.to(device).eval()
 
 
@@ -242,9 +252,17 @@ def push_to_hub(
         from huggingface_hub import HfApi
     except ImportError as error:
         raise MissingExtraError("huggingface_hub", "hub", "Uploading to the hub") from error
-    api = HfApi()
-    api.create_repo(name, private=private, exist_ok=True)
-    with tempfile.TemporaryDirectory() as scratch:
-        folder = save_pretrained(model, Path(scratch) / "model")
-        commit = api.upload_folder(repo_id=name, folder_path=folder, revision=revision)
-    return str(commit)
+    try:
+        api = HfApi()
+        api.create_repo(name, private=private, exist_ok=True)
+        with tempfile.TemporaryDirectory() as scratch:
+            folder = save_pretrained(model, Path(scratch) / "model")
+            return str(api.upload_folder(repo_id=name, folder_path=folder, revision=revision))
+    except LexitreeError:
+        raise
+    except Exception as error:  # as above, the client's errors are many
+        raise ModelFileError(
+            name,
+            f"could not be uploaded to the hub ({type(error).__name__}: {error})",
+            remedy="Check the name, the network and your login (huggingface-cli login).",
+        ) from error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from dataclasses import dataclass
 
 import torch
 
@@ -28,6 +29,8 @@ PAPER_SIZES: dict[str, tuple[int, ...]] = {
 }
 """The state sizes at which the paper reports each model."""
 
+PAPER_LABELS = tuple("01234")
+
 
 def encoder_class(name: str) -> type[Encoder]:
     """The encoder of that name, or an error with the nearest names."""
@@ -48,3 +51,31 @@ def count_parameters(config: ModelConfig) -> int:
             encoder.num_features, config.output, config.num_labels, bias_init=config.bias_init
         )
     return sum(parameter.numel() for module in (encoder, scorer) for parameter in module.parameters())
+
+
+@dataclass(frozen=True, slots=True)
+class ListedModel:
+    """A model at one of the paper's sizes."""
+
+    name: str
+    title: str
+    """What the paper calls it."""
+    hidden: int
+    num_parameters: int
+    """Without the table of word vectors, for word vectors of 300, an output layer of 128 and five labels."""
+    about: str
+
+
+def list_models() -> list[ListedModel]:
+    """Every model at every size the paper reports, with its number of parameters."""
+    return [
+        ListedModel(
+            name=name,
+            title=ENCODERS[name].title,
+            hidden=hidden,
+            num_parameters=count_parameters(ModelConfig(model=name, hidden=hidden, labels=PAPER_LABELS)),
+            about=ENCODERS[name].about,
+        )
+        for name, sizes in PAPER_SIZES.items()
+        for hidden in sizes
+    ]

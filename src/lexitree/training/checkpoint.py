@@ -36,20 +36,31 @@ _GROUPS = ("weights", "best_weights", "optimizer")
 
 def save_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
     """Write a checkpoint; until the new one is whole on disk the old one stays."""
-    # Some tensors share memory (the best weights may be the last ones), which safetensors refuses: copy them.
     tensors = {
-        f"{group}/{name}": tensor.detach().to("cpu", copy=True).contiguous()
+        f"{group}/{name}": tensor.detach().cpu().contiguous()
         for group in _GROUPS
         for name, tensor in cast(Mapping[str, Tensor], getattr(checkpoint, group)).items()
     }
     with atomic_path(path) as temporary:
         try:
-            save_file(tensors, temporary, metadata={"record": json.dumps(checkpoint.record)})
+            save_file(
+                _without_shared_memory(tensors), temporary, metadata={"record": json.dumps(checkpoint.record)}
+            )
         except SafetensorError as error:
             raise OSError(str(error)) from error
         with open(temporary, "rb") as stream:
             # The name must not be on disk before the bytes are.
             os.fsync(stream.fileno())
+
+
+def _without_shared_memory(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    """Safetensors refuse tensors that share memory: copy those, and only those, since tables are large."""
+    seen: set[int] = set()
+    separate: dict[str, Tensor] = {}
+    for name, tensor in tensors.items():
+        separate[name] = tensor.clone() if tensor.data_ptr() in seen else tensor
+        seen.add(tensor.data_ptr())
+    return separate
 
 
 def load_checkpoint(path: Path, device: torch.device | str = "cpu") -> Checkpoint:

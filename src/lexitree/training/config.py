@@ -9,6 +9,9 @@ from typing import Any, Literal
 
 from lexitree.errors import ConfigError
 
+MAX_STEP = 1e3
+"""A larger learning rate is a slip of the pen, and would overflow before any loss could show it."""
+
 DecayKind = Literal["decoupled", "l2"]
 
 
@@ -44,8 +47,10 @@ class TrainingConfig:
             if getattr(self, name) < 1:
                 raise ConfigError(f"{name} must be at least 1, not {getattr(self, name)}")
         for name in ("learning_rate", "epsilon"):
-            if not 0 < getattr(self, name) < float("inf"):
-                raise ConfigError(f"{name} must be a positive number, not {getattr(self, name)}")
+            if not 0 < getattr(self, name) <= MAX_STEP:
+                raise ConfigError(
+                    f"{name} must be above 0 and at most {MAX_STEP:g}, not {getattr(self, name)}"
+                )
         for name in ("beta1", "beta2", "decay"):
             if not 0 <= getattr(self, name) < 1:
                 raise ConfigError(f"{name} must be at least 0 and below 1, not {getattr(self, name)}")

@@ -13,8 +13,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from lexitree.errors import CheckpointError, TrainingDivergedError
-from lexitree.evaluation.accuracy import evaluate
+from lexitree.errors import CheckpointError, NotFiniteError, TrainingDivergedError
+from lexitree.evaluation.accuracy import Evaluation, evaluate
 from lexitree.examples import Example, batch_examples
 from lexitree.files import atomic_write
 from lexitree.models.classifier import TreeClassifier
@@ -94,7 +94,7 @@ class Trainer:
         start = time.perf_counter()
         loss = self._train_epoch(epoch)
         seconds = time.perf_counter() - start
-        scores = evaluate(self.model, self.dev)
+        scores = self._score_dev(epoch)
         best_before = max((record.dev_root for record in self.history), default=-1.0)
         return EpochRecord(
             epoch=epoch,
@@ -106,6 +106,13 @@ class Trainer:
             # Ties go to the later epoch, as in the paper.
             is_best=scores.root.accuracy >= best_before,
         )
+
+    def _score_dev(self, epoch: int) -> Evaluation:
+        try:
+            return evaluate(self.model, self.dev)
+        except NotFiniteError as error:
+            # The last update of the epoch was the one too many: no loss has shown it yet.
+            raise self._diverged(f"epoch {epoch}, after its last update", epoch) from error
 
     def _train_epoch(self, epoch: int) -> float:
         """One pass over the shuffled trees; the mean loss per sentence."""
@@ -145,12 +152,14 @@ class Trainer:
         return loss.detach().double()
 
     def _check_finite(self, loss: float, epoch: int, batch: int) -> None:
-        if np.isfinite(loss):
-            return
+        if not np.isfinite(loss):
+            raise self._diverged(f"epoch {epoch}, batch {batch}", epoch)
+
+    def _diverged(self, where: str, epoch: int) -> TrainingDivergedError:
         kept = f"The checkpoint of epoch {epoch - 1} is kept. " if self.folder and epoch > 1 else ""
-        raise TrainingDivergedError(
-            f"the loss is no longer a number (epoch {epoch}, batch {batch}, learning rate"
-            f" {self.config.learning_rate:g}): the weights have grown out of range",
+        return TrainingDivergedError(
+            f"the loss is no longer a number ({where}, learning rate {self.config.learning_rate:g}): the weights"
+            " have grown out of range",
             remedy=f"{kept}Start a new run with a smaller learning rate, or look for vectors with huge values.",
         )
 

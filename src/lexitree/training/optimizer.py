@@ -22,20 +22,24 @@ class LazyAdam:
     def __init__(self, model: TreeClassifier, config: TrainingConfig) -> None:
         self.config = config
         self.num_steps = 0
-        self.table = model.lexicon.vectors
-        self.table.requires_grad_(config.train_words)
-        self.row_moment = torch.zeros_like(self.table) if config.train_words else None
-        self.row_square = torch.zeros_like(self.table) if config.train_words else None
+        model.lexicon.requires_grad_(config.train_words)
+        self.table = model.lexicon.lazy_table if config.train_words else None
+        self.row_moment = torch.zeros_like(self.table) if self.table is not None else None
+        self.row_square = torch.zeros_like(self.table) if self.table is not None else None
         self.dense: dict[str, nn.Parameter] = {
-            name: parameter for name, parameter in model.named_parameters() if parameter is not self.table
+            name: weight
+            for name, weight in model.named_parameters()
+            if weight.requires_grad and weight is not self.table
         }
         self.moments = {name: torch.zeros_like(weight) for name, weight in self.dense.items()}
         self.squares = {name: torch.zeros_like(weight) for name, weight in self.dense.items()}
         self.steps = {name: weight.new_zeros(()) for name, weight in self.dense.items()}
 
     def zero_grad(self) -> None:
-        for weight in (*self.dense.values(), self.table):
+        for weight in self.dense.values():
             weight.grad = None
+        if self.table is not None:
+            self.table.grad = None
 
     @torch.no_grad()
     def step(self, num_sentences: int) -> None:
@@ -44,8 +48,8 @@ class LazyAdam:
         config = self.config
         decay = config.decay * num_sentences if config.decay_kind == "decoupled" else config.decay
         self._step_dense(decay)
-        if self.row_moment is not None and self.row_square is not None and self.table.grad is not None:
-            self._step_rows(self.table.grad, decay, self.row_moment, self.row_square)
+        if self.table is not None and self.table.grad is not None:
+            self._step_rows(self.table, self.table.grad, decay)
 
     def _step_dense(self, decay: float) -> None:
         """PyTorch's own function; its optimizer class would first import a compiler, for over a second."""
@@ -70,11 +74,14 @@ class LazyAdam:
             maximize=False,
         )
 
-    def _step_rows(self, gradient: Tensor, decay: float, moments: Tensor, squares: Tensor) -> None:
+    def _step_rows(self, table: Tensor, gradient: Tensor, decay: float) -> None:
+        moments, squares = self.row_moment, self.row_square
+        assert moments is not None
+        assert squares is not None
         gradient = gradient.coalesce()
         rows, values = gradient.indices()[0], gradient.values()
         config = self.config
-        vectors = self.table.index_select(0, rows)
+        vectors = table.index_select(0, rows)
         if config.decay_kind == "l2":
             values = values + decay * vectors
         else:
@@ -87,7 +94,7 @@ class LazyAdam:
         squares.index_copy_(0, rows, square)
         step_size = config.learning_rate / (1 - config.beta1**self.num_steps)
         scale = (square / (1 - config.beta2**self.num_steps)).sqrt_().add_(config.epsilon)
-        self.table.data.index_copy_(0, rows, vectors.addcdiv_(moment, scale, value=-step_size))
+        table.data.index_copy_(0, rows, vectors.addcdiv_(moment, scale, value=-step_size))
 
     def state_tensors(self) -> StateTensors:
         """All that is needed to go on, by name."""

@@ -25,7 +25,11 @@ class Recipe:
     encoding: str = "utf-8"
     """How the corpus files are encoded."""
     on_error: str = "raise"
-    """What happens at a malformed tree: `raise` or `skip`."""
+    """What happens at a malformed tree or row of vectors: `raise` or `skip`."""
+    strip_traces: bool = False
+    """Take the empty elements (`-NONE-`) off Penn trees."""
+    strip_function_tags: bool = False
+    """Cut the labels of Penn trees down to their category: NP-SBJ-1 is NP."""
     vectors: str | None = None
     """A file of word vectors; without it they start random."""
     all_vectors: bool = False
@@ -73,6 +77,8 @@ _KINDS: dict[str, type | UnionType] = {
     "data": str | None,
     "encoding": str,
     "on_error": str,
+    "strip_traces": bool,
+    "strip_function_tags": bool,
     "vectors": str | None,
     "all_vectors": bool,
     "min_count": int,

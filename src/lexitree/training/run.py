@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import platform
 import shutil
+import warnings
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,7 +16,8 @@ from typing import Any
 import torch
 
 from lexitree.corpora.corpus import Corpus
-from lexitree.corpora.registry import load_corpus
+from lexitree.corpora.registry import find_entry, load_corpus
+from lexitree.corpora.treebank import chosen_strips
 from lexitree.errors import ConfigError, FileError
 from lexitree.evaluation.accuracy import Evaluation, evaluate
 from lexitree.examples import Example, make_examples
@@ -81,17 +84,44 @@ def train(
     seeds make better use of several cores, and the weights then do not depend on the number of cores.
     """
     folder = Path(folder)
-    torch.set_num_threads(threads)
     _claim_folder(folder, resume=resume)
     corpus = corpus or load_recipe_corpus(recipe)
     _check_corpus(corpus)
-    torch.manual_seed(recipe.training.seed)
-    model = build_model(recipe, corpus, backend=backend).to(device)
-    splits = {name: prepare(model, trees) for name, trees in corpus.splits.items()}
-    observers: list[Observer] = [
-        _BestModelKeeper(folder, recipe, model, corpus),
-        observer or SilentObserver(),
-    ]
+    with _num_threads(threads):
+        torch.manual_seed(recipe.training.seed)
+        model = build_model(recipe, corpus, backend=backend).to(device)
+        splits = {name: prepare(model, trees) for name, trees in corpus.splits.items()}
+        training = _run_trainer(recipe, folder, model, corpus, splits, observer)
+        test = splits.get("test")
+        result = RunResult(
+            folder, training, evaluate(model, splits["dev"]), evaluate(model, test) if test else None
+        )
+        _write_result(result, recipe, model, corpus)
+    return result
+
+
+@contextmanager
+def _num_threads(threads: int) -> Generator[None, None, None]:
+    """Compute with so many threads, and leave the caller's process as it was."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(threads)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def _run_trainer(
+    recipe: Recipe,
+    folder: Path,
+    model: TreeClassifier,
+    corpus: Corpus,
+    splits: Mapping[str, Sequence[Example]],
+    observer: Observer | None,
+) -> TrainingResult:
+    observers: list[Observer] = [_BestModelKeeper(folder, recipe, model, corpus)]
+    if observer:
+        observers.append(observer)
     if TensorBoardObserver.is_available():
         observers.append(TensorBoardObserver(folder / "tensorboard"))
     group = ObserverGroup(observers)
@@ -105,25 +135,22 @@ def train(
         observer=group,
     )
     try:
-        training = trainer.run()
+        return trainer.run()
     finally:
         group.close()
-    test = splits.get("test")
-    result = RunResult(
-        folder, training, evaluate(model, splits["dev"]), evaluate(model, test) if test else None
-    )
-    _write_result(result, recipe, model, corpus)
-    return result
 
 
 def load_recipe_corpus(recipe: Recipe) -> Corpus:
     """The corpus a recipe names."""
-    on_error = "skip" if recipe.on_error == "skip" else "raise"
+    # Beside a named corpus, which has nothing to skip, `skip` can only mean the rows of the vectors.
+    rows_only = recipe.vectors is not None and find_entry(recipe.corpus) is not None
+    on_error = "skip" if recipe.on_error == "skip" and not rows_only else "raise"
     return load_corpus(
         recipe.corpus,
         data=recipe.data,
         encoding=recipe.encoding,
         on_error=on_error,
+        strip=chosen_strips(traces=recipe.strip_traces, function_tags=recipe.strip_function_tags),
         supervision=recipe.model.get("supervision"),
     )
 
@@ -147,7 +174,18 @@ def _build_lexicon(recipe: Recipe, corpus: Corpus, word_size: int | None) -> Wor
         return WordTable.random(vocabulary, word_size or DEFAULT_WORD_SIZE)
     every_word = (word for trees in corpus.splits.values() for tree in trees for word in tree.words)
     wanted = None if recipe.all_vectors else wanted_forms(every_word)
-    vocabulary, table = build_table(read_vectors(recipe.vectors, wanted))
+    on_error = "skip" if recipe.on_error == "skip" else "raise"
+    # Only an archive may hold several files; elsewhere a wrong size is better told by the check below.
+    dim = word_size if recipe.vectors.endswith(".zip") else None
+    vectors = read_vectors(recipe.vectors, wanted, on_error=on_error, dim=dim)
+    if vectors.num_skipped:
+        rows = (
+            "1 malformed row was"
+            if vectors.num_skipped == 1
+            else f"{vectors.num_skipped:,} malformed rows were"
+        )
+        warnings.warn(f"{recipe.vectors}: {rows} left out", stacklevel=2)
+    vocabulary, table = build_table(vectors)
     if word_size is not None and word_size != table.shape[1]:
         raise ConfigError(f"{recipe.vectors} has {table.shape[1]} dimensions, not the {word_size} asked for")
     return WordTable(vocabulary, torch.from_numpy(table))
@@ -156,14 +194,19 @@ def _build_lexicon(recipe: Recipe, corpus: Corpus, word_size: int | None) -> Wor
 def prepare(model: TreeClassifier, trees: Iterable[Tree], *, labelled: bool = True) -> list[Example]:
     """Trees as the model reads them: binarized, words and labels numbered."""
     config = model.config
-    labels = config.labels if labelled else None
-    return make_examples(trees, model.lexicon, labels=labels, direction=config.binarization)
+    return make_examples(
+        trees,
+        model.lexicon,
+        labels=config.labels if labelled else None,
+        direction=config.binarization,
+        supervision=config.supervision,
+    )
 
 
 def _claim_folder(folder: Path, *, resume: bool) -> None:
     if resume and not (folder / CHECKPOINT_FILE).exists() and (folder / RESULT_FILE).exists():
         raise FileError(folder, "has results but no checkpoint to go on from")
-    if not resume and (folder / CHECKPOINT_FILE).exists():
+    if not resume and any((folder / name).exists() for name in (CHECKPOINT_FILE, RESULT_FILE, MODEL_FOLDER)):
         raise FileError(
             folder, "already holds a run", remedy="Go on with it by --resume, or choose another directory."
         )
@@ -190,6 +233,11 @@ def _check_corpus(corpus: Corpus) -> None:
     for split in ("train", "dev"):
         if not corpus.splits.get(split):
             raise ConfigError(f"the corpus {corpus.name} has no {split} trees")
+    if not any(tree.label for tree in corpus.dev):
+        raise ConfigError(
+            f"no sentence of the {corpus.name} development split has a label at its root, so no epoch can be chosen",
+            remedy="Label the roots: the best epoch is the one that labels most development sentences right.",
+        )
 
 
 def _fingerprint(recipe: Recipe, model: TreeClassifier, examples: Sequence[Example]) -> dict[str, Any]:
@@ -203,7 +251,7 @@ def _fingerprint(recipe: Recipe, model: TreeClassifier, examples: Sequence[Examp
     return {
         **settings,
         **model.config.as_dict(),
-        "num_words": len(model.lexicon.vocabulary),
+        "lexicon parameters": sum(weight.numel() for weight in model.lexicon.parameters()),
         "checksum of the trees": checksum,
     }
 

@@ -12,7 +12,6 @@ from lexitree.trees.binarize import (
     unbinarize,
 )
 from lexitree.trees.brackets import (
-    OnError,
     ReadReport,
     read_bracket_lines,
     read_trees,
@@ -36,7 +35,6 @@ __all__ = [
     "Direction",
     "IntArray",
     "Layout",
-    "OnError",
     "ReadReport",
     "Tree",
     "TreeStatistics",

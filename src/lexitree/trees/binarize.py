@@ -44,10 +44,12 @@ def to_binary(tree: Tree, direction: Direction = "right") -> BinarizedTree:
     """The binary tree that a model reads: unary chains collapsed, wide phrases split.
 
     A collapsed chain carries the label of its topmost labelled node; a node put in by splitting has no label.
+    The root's label has no say in the shape: in a corpus it is the sentence's, in a parse that is still to be
+    labelled it is not.
     """
     if tree.is_binary:
         return BinarizedTree(tree, tree, np.arange(tree.num_nodes, dtype=np.int32))
-    heads = _head_slots(tree, direction)
+    heads = _head_slots(tree.with_labels([NO_LABEL, *tree.labels[1:]]), direction)
     absorbed = _absorbed(tree)
     collapsed, collapsed_of = _collapse(tree, _topmost_labels(tree, absorbed))
     bottoms = np.append(np.flatnonzero(~absorbed)[1:], tree.num_nodes) - 1

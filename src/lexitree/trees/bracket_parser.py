@@ -34,8 +34,8 @@ RARE_MISTAKE = 10
 """With fewer complete lines to one that only opens brackets, `(S`, trees must go over lines."""
 
 
-def find_bracket_layout(lines: list[str]) -> BracketLayout:
-    """How trees are laid out, judged by the first lines of a file.
+def find_bracket_layout(lines: list[str], *, is_all: bool = False) -> BracketLayout:
+    """How trees are laid out, judged by the first lines of a file, or by all of them (`is_all`).
 
     Knowing this, a missing bracket is found where its tree should have ended, and the next tree is read.
     """
@@ -43,7 +43,10 @@ def find_bracket_layout(lines: list[str]) -> BracketLayout:
     flush = [line.startswith("(") for line in filled]
     num_whole = sum(starts and _is_balanced(line) for line, starts in zip(filled, flush, strict=True))
     num_openings = sum(1 for line in filled if _ONLY_OPENINGS.fullmatch(line))
-    if num_whole and 2 * num_whole >= len(filled) and num_whole >= RARE_MISTAKE * num_openings:
+    # A line that only opens brackets may be a tree cut off, if nothing closes them further down.
+    never_closed = is_all and all(line.count(")") <= line.count("(") for line in filled)
+    are_mistakes = never_closed or num_whole >= RARE_MISTAKE * num_openings
+    if num_whole and 2 * num_whole >= len(filled) and are_mistakes:
         return "line"
     num_indented = sum(line[0] in " \t" for line in filled)
     starts_flush = num_indented >= max(1, sum(flush)) and _trees_start_flush(filled, flush)

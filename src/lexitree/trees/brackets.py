@@ -7,9 +7,8 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
 
-from lexitree.errors import BracketError, InputError, TreeError
+from lexitree.errors import BracketError, InputError, OnError, TreeError
 from lexitree.files import display_name, read_lines
 from lexitree.trees.bracket_parser import (
     MAX_NODES,
@@ -19,8 +18,6 @@ from lexitree.trees.bracket_parser import (
     find_bracket_layout,
 )
 from lexitree.trees.tree import Tree
-
-OnError = Literal["raise", "skip"]
 
 LINES_LOOKED_AT = 64
 CHARACTERS_LOOKED_AT = 1 << 20
@@ -89,10 +86,9 @@ def read_bracket_lines(
     """Yield the trees of numbered lines; see `read_trees`."""
     report = report if report is not None else ReadReport()
     stream = iter(lines)
-    first_lines = _take_first(stream)
-    parser = BracketParser(
-        name, layout=find_bracket_layout([line for _, line in first_lines]), max_nodes=max_nodes
-    )
+    first_lines, is_all = _take_first(stream)
+    layout = find_bracket_layout([line for _, line in first_lines], is_all=is_all)
+    parser = BracketParser(name, layout=layout, max_nodes=max_nodes)
     for number, line in itertools.chain(first_lines, stream):
         try:
             parser.end_before(line)
@@ -106,15 +102,16 @@ def read_bracket_lines(
         report.note(error, on_error)
 
 
-def _take_first(lines: Iterator[tuple[int, str]]) -> list[tuple[int, str]]:
+def _take_first(lines: Iterator[tuple[int, str]]) -> tuple[list[tuple[int, str]], bool]:
+    """The first lines, and whether these are all there are."""
     taken: list[tuple[int, str]] = []
     num_characters = 0
-    for number, line in itertools.islice(lines, LINES_LOOKED_AT):
+    for number, line in lines:
         taken.append((number, line))
         num_characters += len(line)
-        if num_characters > CHARACTERS_LOOKED_AT:
-            break
-    return taken
+        if len(taken) == LINES_LOOKED_AT or num_characters > CHARACTERS_LOOKED_AT:
+            return taken, False
+    return taken, True
 
 
 def tree_from_brackets(text: str, name: str = "<brackets>") -> Tree:

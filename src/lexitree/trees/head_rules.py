@@ -101,7 +101,7 @@ def head_children(tree: Tree) -> IntArray:
     Binarization changes no head: a phrase with nodes @X inside is read as the whole X, and those nodes lead
     to its head. In those that do not hold it, the rule of X decides; in a collapsed `S+VP`, that of VP.
     """
-    children = tree.child_lists
+    children = tree.children
     categories = [_child_category(label) for label in tree.labels]
     heads = [
         _find_head([categories[child] for child in parts], _rule_of(label)) if len(parts) > 1 else 0

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, TypedDict, TypeGuard, cast
 
-from lexitree.errors import JsonLinesError, Place, TreeError
+from lexitree.errors import JsonLinesError, OnError, Place, TreeError
 from lexitree.files import display_name, read_lines
-from lexitree.trees.brackets import OnError, ReadReport
+from lexitree.trees.brackets import ReadReport
 from lexitree.trees.tree import Tree
 
 

@@ -65,13 +65,16 @@ class Tree:
     words: tuple[str, ...]
 
     def __init__(self, arity: npt.ArrayLike, labels: Iterable[str], words: Iterable[str]) -> None:
-        try:
-            self.arity = _frozen(np.array(arity, dtype=np.int32))
-        except (OverflowError, TypeError, ValueError) as error:
-            raise TreeError(f"these are no numbers of children: {error}") from error
-        self.labels = tuple(labels)
-        self.words = tuple(words)
+        for name, value in (
+            ("arity", _read_arity(arity)),
+            ("labels", tuple(labels)),
+            ("words", tuple(words)),
+        ):
+            object.__setattr__(self, name, value)
         self._check()
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"a tree never changes; its {name} cannot be set (see with_labels)")
 
     def _check(self) -> None:
         if self.arity.ndim != 1 or not len(self.arity):
@@ -182,14 +185,14 @@ class Tree:
         return _frozen(np.flatnonzero(self.arity == 0).astype(np.int32))
 
     @cached_property
-    def child_lists(self) -> list[list[int]]:
+    def children(self) -> tuple[tuple[int, ...], ...]:
         """The children of every node, from left to right."""
         lists: list[list[int]] = [[] for _ in range(self.num_nodes)]
         parents: list[int] = self.parents.tolist()
         for node, parent in enumerate(parents):
             if parent != NO_PARENT:
                 lists[parent].append(node)
-        return lists
+        return tuple(map(tuple, lists))
 
     @property
     def is_binary(self) -> bool:
@@ -203,8 +206,7 @@ class Tree:
     def with_labels(self, labels: Iterable[str]) -> Tree:
         """The same tree with other labels."""
         tree = Tree(self.arity, labels, self.words)
-        if "layout" in self.__dict__:
-            tree.__dict__["layout"] = self.layout
+        tree.__dict__["layout"] = self.layout
         return tree
 
     def __eq__(self, other: object) -> bool:
@@ -282,6 +284,18 @@ def nearest_kept_ancestors(tree: Tree, dropped: npt.NDArray[np.bool_]) -> IntArr
         if parent != NO_PARENT and drop[parent]:
             nearest[node] = nearest[parent]
     return np.array(nearest, dtype=np.int32)
+
+
+def _read_arity(arity: npt.ArrayLike) -> IntArray:
+    try:
+        numbers = np.array(arity)
+        if numbers.size and numbers.dtype.kind not in "iu":
+            raise ValueError("whole numbers are needed")
+        if numbers.size and np.abs(numbers).max() > np.iinfo(np.int32).max:
+            raise ValueError("too many children")
+        return _frozen(numbers.astype(np.int32))
+    except (OverflowError, TypeError, ValueError) as error:
+        raise TreeError(f"these are no numbers of children: {error}") from error
 
 
 def _frozen(array: IntArray) -> IntArray:

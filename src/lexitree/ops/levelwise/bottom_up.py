@@ -9,7 +9,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from lexitree.batch import TreeBatch
-from lexitree.ops.levelwise.gates import apply, sigmoid_gradient, tanh_gradient
+from lexitree.ops.levelwise.gates import apply, for_products, sigmoid_gradient, tanh_gradient
 from lexitree.ops.weights import BottomUpWeights
 
 
@@ -47,6 +47,7 @@ class _BottomUp(torch.autograd.Function):
         leaf_gates = leaf_input + bias[2 * hidden :]
         _run_leaves(leaf_gates, h[:num_leaves], c[:num_leaves], tanh_c[:num_leaves])
 
+        times_h, times_c, times_new_c = (for_products(w) for w in (weight_h, weight_c, peephole))
         gates = bias.new_empty(num_inner, 5 * hidden)
         children_h, children_c = (bias.new_empty(num_inner, 2 * hidden) for _ in range(2))
         for start, end in batch.levels():
@@ -54,15 +55,15 @@ class _BottomUp(torch.autograd.Function):
             index = batch.children_index[2 * level.start : 2 * level.stop]
             torch.index_select(h, 0, index, out=children_h[level].view(-1, hidden))
             torch.index_select(c, 0, index, out=children_c[level].view(-1, hidden))
-            pre = torch.addmm(bias, children_h[level], weight_h.t(), out=gates[level])
+            pre = torch.addmm(bias, children_h[level], times_h, out=gates[level])
             if inner_input is not None:
                 pre[:, :hidden] += inner_input[level, :hidden]
                 pre[:, hidden:] += inner_input[level]
-            pre[:, : 3 * hidden].addmm_(children_c[level], weight_c.t()).sigmoid_()
+            pre[:, : 3 * hidden].addmm_(children_c[level], times_c).sigmoid_()
             forget, i, g, o = _split_gates(pre, hidden)
             kept = (forget * children_c[level]).view(-1, 2, hidden)
             torch.sum(kept, 1, out=c[start:end]).addcmul_(i, g.tanh_())
-            o.addmm_(c[start:end], peephole.t()).sigmoid_()
+            o.addmm_(c[start:end], times_new_c).sigmoid_()
             torch.tanh(c[start:end], out=tanh_c[start:end])
             torch.mul(o, tanh_c[start:end], out=h[start:end])
         ctx.save_for_backward(

@@ -1,4 +1,4 @@
-"""Pieces that all backward passes share: the squashing functions' gradients, and a Function applied."""
+"""Pieces that all recurrences share: weights made ready, the squashing functions' gradients, a Function applied."""
 
 from __future__ import annotations
 
@@ -6,6 +6,11 @@ from typing import cast
 
 import torch
 from torch import Tensor
+
+
+def for_products(weight: Tensor) -> Tensor:
+    """The transpose of a weight, laid out anew: narrow levels multiply by it up to twice as fast as by a view."""
+    return weight.mT.contiguous()
 
 
 def sigmoid_gradient(gradient: Tensor, output: Tensor, out: Tensor) -> None:

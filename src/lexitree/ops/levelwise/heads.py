@@ -9,7 +9,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from lexitree.batch import TreeBatch
-from lexitree.ops.levelwise.gates import apply, sigmoid_gradient
+from lexitree.ops.levelwise.gates import apply, for_products, sigmoid_gradient
 from lexitree.ops.weights import HeadMethod, HeadWeights
 
 
@@ -40,12 +40,13 @@ class _GatedHeads(torch.autograd.Function):
         x[:num_leaves] = words
         children = words.new_empty(num_inner, 2 * size)
         z = words.new_empty(num_inner, size)
+        times_pair = for_products(gate)
         for start, end in batch.levels():
             level = slice(start - num_leaves, end - num_leaves)
             index = batch.children_index[2 * level.start : 2 * level.stop]
             pair = children[level]
             torch.index_select(x, 0, index, out=pair.view(-1, size))
-            torch.addmm(bias, pair, gate.t(), out=z[level]).sigmoid_()
+            torch.addmm(bias, pair, times_pair, out=z[level]).sigmoid_()
             torch.lerp(pair[:, size:], pair[:, :size], z[level], out=x[start:end])
         ctx.save_for_backward(gate, children, z)
         ctx.batch = batch

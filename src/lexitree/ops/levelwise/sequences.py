@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from lexitree.ops.levelwise.gates import apply, sigmoid_gradient, tanh_gradient
+from lexitree.ops.levelwise.gates import apply, for_products, sigmoid_gradient, tanh_gradient
 from lexitree.ops.sequences import SequenceSchedule
 from lexitree.ops.weights import SequenceWeights
 
@@ -46,13 +46,14 @@ class _Sequences(torch.autograd.Function):
         hidden, num_places = peephole.shape[0], inputs.shape[0]
         h, c, tanh_c = (inputs.new_empty(num_places, hidden) for _ in range(3))
         gates = inputs.clone()
+        times_h, times_c, times_new_c = (for_products(w) for w in (weight_h, weight_c, peephole))
         first = slice(0, step_sizes[0] if step_sizes else 0)
-        _finish_step(gates[first], None, peephole, h[first], c[first], tanh_c[first])
+        _finish_step(gates[first], None, times_new_c, h[first], c[first], tanh_c[first])
         for start, end, before in _steps(step_sizes):
             previous = slice(before, before + end - start)
-            pre = gates[start:end].addmm_(h[previous], weight_h.t())
-            pre[:, : 2 * hidden].addmm_(c[previous], weight_c.t())
-            _finish_step(pre, c[previous], peephole, h[start:end], c[start:end], tanh_c[start:end])
+            pre = gates[start:end].addmm_(h[previous], times_h)
+            pre[:, : 2 * hidden].addmm_(c[previous], times_c)
+            _finish_step(pre, c[previous], times_new_c, h[start:end], c[start:end], tanh_c[start:end])
         ctx.save_for_backward(weight_h, weight_c, peephole, gates, h, c, tanh_c)
         ctx.step_sizes = step_sizes
         return h
@@ -91,7 +92,7 @@ class _Sequences(torch.autograd.Function):
 
 
 def _finish_step(
-    gates: Tensor, c_before: Tensor | None, peephole: Tensor, h: Tensor, c: Tensor, tanh_c: Tensor
+    gates: Tensor, c_before: Tensor | None, times_new_c: Tensor, h: Tensor, c: Tensor, tanh_c: Tensor
 ) -> None:
     """Squash the gates in place and fill h and c; before the first step the cell is zero."""
     f, i, g, o = gates.chunk(4, 1)
@@ -99,7 +100,7 @@ def _finish_step(
     f.sigmoid_()
     if c_before is not None:
         c.addcmul_(f, c_before)
-    o.addmm_(c, peephole.t()).sigmoid_()
+    o.addmm_(c, times_new_c).sigmoid_()
     torch.tanh(c, out=tanh_c)
     torch.mul(o, tanh_c, out=h)
 

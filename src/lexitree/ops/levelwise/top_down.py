@@ -9,7 +9,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from lexitree.batch import TreeBatch
-from lexitree.ops.levelwise.gates import apply, sigmoid_gradient, tanh_gradient
+from lexitree.ops.levelwise.gates import apply, for_products, sigmoid_gradient, tanh_gradient
 from lexitree.ops.weights import TopDownWeights
 
 
@@ -65,21 +65,22 @@ class _TopDown(torch.autograd.Function):
         _run_roots(inputs[:num_roots], gates[:num_roots], h[:num_roots], c[:num_roots], tanh_c[:num_roots])
         parents = batch.down_parent_index[::2].contiguous()
         parent_h, parent_c = (inputs.new_empty(len(parents), hidden) for _ in range(2))
-        h_stacked, c_stacked = weight_h.view(-1, hidden).t(), weight_c.view(-1, hidden).t()
+        times_h, times_c = (for_products(w.view(-1, hidden)) for w in (weight_h, weight_c))
+        times_new_c = for_products(peephole)
         for start, end in batch.depth_levels():
             level = slice((start - num_roots) // 2, (end - num_roots) // 2)
             hp = torch.index_select(h, 0, parents[level], out=parent_h[level])
             cp = torch.index_select(c, 0, parents[level], out=parent_c[level])
             pre = gates[start:end].view(-1, 8 * hidden)
-            torch.addmm(inputs[start:end].view(-1, 8 * hidden), hp, h_stacked, out=pre)
+            torch.addmm(inputs[start:end].view(-1, 8 * hidden), hp, times_h, out=pre)
             sides = pre.view(-1, 2, 4 * hidden)
-            sides[:, :, : 2 * hidden] += (cp @ c_stacked).view(-1, 2, 2 * hidden)
+            sides[:, :, : 2 * hidden] += (cp @ times_c).view(-1, 2, 2 * hidden)
             sides[:, :, : 2 * hidden].sigmoid_()
             f, i, g, o = sides.chunk(4, 2)
             c_level = c[start:end].view(-1, 2, hidden)
             torch.mul(f, cp.unsqueeze(1), out=c_level).addcmul_(i, g.tanh_())
             for side in (0, 1):
-                o[:, side].addmm_(c_level[:, side], peephole[side].t())
+                o[:, side].addmm_(c_level[:, side], times_new_c[side])
             torch.tanh(c[start:end], out=tanh_c[start:end])
             torch.mul(
                 o.sigmoid_(), tanh_c[start:end].view(-1, 2, hidden), out=h[start:end].view(-1, 2, hidden)
