@@ -6,6 +6,7 @@ import inspect
 import os
 import re
 import sys
+import warnings
 
 # Threads that wait by spinning slow each other down as soon as a core is shared. OpenMP reads this once, when torch
 # is first imported, which the commands do only after this line.
@@ -14,7 +15,7 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 import typer
 
 from lexitree.cli import data, demo, evaluate, models, predict, train, trees, vectors
-from lexitree.cli.console import show_error
+from lexitree.cli.console import messages, show_error
 from lexitree.errors import LexitreeError
 from lexitree.version import __version__
 
@@ -79,8 +80,14 @@ def common(
     del version
 
 
+def _show_warning(message: Warning | str, *_: object) -> None:
+    messages.print("[yellow]warning:[/yellow]", end=" ")
+    messages.out(str(message), highlight=False)
+
+
 def main() -> None:
     """Run the command line; 0 when all went well, 1 for a user's error, 2 for wrong usage."""
+    warnings.showwarning = _show_warning
     try:
         app(prog_name="lexitree")
     except LexitreeError as error:
