@@ -8,7 +8,7 @@ corpus = lexitree.load_corpus("mini-questions")
 words = lexitree.WordTable.random(lexitree.Vocabulary.from_trees(corpus.train), word_size=50)
 config = lexitree.ModelConfig(labels=corpus.labels, word_size=50, hidden=40, supervision="root")
 model = lexitree.TreeClassifier(config, words)
-examples = lexitree.make_examples(corpus.train, words, labels=corpus.labels, direction="right")
+examples = model.prepare(corpus.train)
 
 dense = [parameter for parameter in model.parameters() if parameter is not words.vectors]
 optimizers = [torch.optim.Adam(dense, lr=3e-3), torch.optim.SparseAdam([words.vectors], lr=3e-3)]
@@ -25,5 +25,4 @@ for epoch in range(5):
         total += loss.item()
     print(f"epoch {epoch + 1}: loss {total / len(examples):.3f} a sentence")
 
-test = lexitree.make_examples(corpus.test, words, labels=corpus.labels, direction="right")
-print(f"test accuracy {lexitree.evaluate(model, test).root.accuracy:.3f}")
+print(f"test accuracy {lexitree.evaluate(model, model.prepare(corpus.test)).root.accuracy:.3f}")

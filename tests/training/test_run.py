@@ -19,7 +19,7 @@ from lexitree.models.pretrained import from_pretrained
 from lexitree.training import checkpoint, run
 from lexitree.training.checkpoint import CHECKPOINT_FILE
 from lexitree.training.observers import EpochRecord, SilentObserver
-from lexitree.training.run import RESULT_FILE, build_model, prepare, train
+from lexitree.training.run import RESULT_FILE, build_model, train
 from tests.command import files_of, leftovers
 from tests.tiny import tiny_recipe, tiny_trees, write_treebank
 
@@ -46,7 +46,7 @@ def test_the_saved_model_has_the_scores_that_are_told(trained_run: Path, treeban
     model = from_pretrained(trained_run / "model")
     corpus = load_corpus(treebank)
     for split in ("dev", "test"):
-        scores = evaluate(model, prepare(model, corpus.splits[split]))
+        scores = evaluate(model, model.prepare(corpus.splits[split]))
         assert scores.root.accuracy == result[f"{split}_root"]
         assert scores.phrase is not None
         assert scores.phrase.accuracy == result[f"{split}_phrase"]
@@ -247,7 +247,7 @@ def test_the_fingerprint_sees_words_shapes_and_labels(treebank: Path) -> None:
     recipe = tiny_recipe(treebank)
     corpus = load_corpus(treebank)
     model = build_model(recipe, corpus)
-    examples = prepare(model, corpus.train)
+    examples = model.prepare(corpus.train)
     base = run._fingerprint(recipe, model, examples)
     assert base == json.loads(json.dumps(base))
     for name in ("word_index", "label_index"):

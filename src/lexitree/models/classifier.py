@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import torch
@@ -11,12 +12,14 @@ from torch import Tensor, nn
 from lexitree.batch import NO_INDEX, TreeBatch
 from lexitree.corpora.corpus import Supervision
 from lexitree.errors import ConfigError, TreeError
+from lexitree.examples import Example, make_examples
 from lexitree.lexicon.table import Lexicon
 from lexitree.models.cells import LabelScorer
 from lexitree.models.config import ModelConfig
 from lexitree.models.head_words import HeadWords, find_head_words
 from lexitree.models.registry import encoder_class
 from lexitree.ops.backends import get_backend
+from lexitree.trees.tree import Tree
 
 
 class TreeClassifier(nn.Module):
@@ -71,6 +74,16 @@ class TreeClassifier(nn.Module):
         heads = self.encoder.heads
         found = None if heads is None else find_head_words(x, heads.weights, batch, heads.method)
         return scores, found
+
+    def prepare(self, trees: Iterable[Tree], *, labelled: bool = True) -> list[Example]:
+        """Trees as this model reads them: binarized, words and, if `labelled`, labels numbered."""
+        return make_examples(
+            trees,
+            self.lexicon,
+            labels=self.config.labels if labelled else None,
+            direction=self.config.binarization,
+            supervision=self.config.supervision,
+        )
 
     def loss(self, batch: TreeBatch, supervision: Supervision | None = None) -> Float[Tensor, ""]:
         """The negative log-likelihood of the gold labels, summed over the nodes that have one.

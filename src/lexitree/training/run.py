@@ -7,7 +7,7 @@ import platform
 import shutil
 import warnings
 import zlib
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +20,7 @@ from lexitree.corpora.registry import find_entry, load_corpus
 from lexitree.corpora.treebank import chosen_strips
 from lexitree.errors import ConfigError, FileError
 from lexitree.evaluation.accuracy import Evaluation, evaluate
-from lexitree.examples import Example, make_examples
+from lexitree.examples import Example
 from lexitree.files import atomic_write
 from lexitree.lexicon.table import WordTable
 from lexitree.lexicon.vectors import build_table, read_vectors, wanted_forms
@@ -38,7 +38,6 @@ from lexitree.training.observers import (
     TensorBoardObserver,
 )
 from lexitree.training.recipe import Recipe
-from lexitree.trees.tree import Tree
 from lexitree.version import __version__
 
 MODEL_FOLDER, RESULT_FILE = "model", "result.json"
@@ -90,7 +89,7 @@ def train(
     with _num_threads(threads):
         torch.manual_seed(recipe.training.seed)
         model = build_model(recipe, corpus, backend=backend).to(device)
-        splits = {name: prepare(model, trees) for name, trees in corpus.splits.items()}
+        splits = {name: model.prepare(trees) for name, trees in corpus.splits.items()}
         training = _run_trainer(recipe, folder, model, corpus, splits, observer)
         test = splits.get("test")
         result = RunResult(
@@ -189,18 +188,6 @@ def _build_lexicon(recipe: Recipe, corpus: Corpus, word_size: int | None) -> Wor
     if word_size is not None and word_size != table.shape[1]:
         raise ConfigError(f"{recipe.vectors} has {table.shape[1]} dimensions, not the {word_size} asked for")
     return WordTable(vocabulary, torch.from_numpy(table))
-
-
-def prepare(model: TreeClassifier, trees: Iterable[Tree], *, labelled: bool = True) -> list[Example]:
-    """Trees as the model reads them: binarized, words and labels numbered."""
-    config = model.config
-    return make_examples(
-        trees,
-        model.lexicon,
-        labels=config.labels if labelled else None,
-        direction=config.binarization,
-        supervision=config.supervision,
-    )
 
 
 def _claim_folder(folder: Path, *, resume: bool) -> None:
