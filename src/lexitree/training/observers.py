@@ -6,6 +6,7 @@ import dataclasses
 import importlib.util
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -83,16 +84,20 @@ class ObserverGroup:
 
 
 class TensorBoardObserver(SilentObserver):
-    """Writes the scores of each epoch where TensorBoard finds them."""
+    """Writes the scores of each epoch where TensorBoard finds them; a run that has no epoch leaves nothing."""
 
     def __init__(self, folder: Path) -> None:
-        from torch.utils.tensorboard.writer import SummaryWriter
-
-        self.writer: Any = SummaryWriter(str(folder))
+        self.folder = folder
 
     @staticmethod
     def is_available() -> bool:
         return importlib.util.find_spec("tensorboard") is not None
+
+    @cached_property
+    def writer(self) -> Any:
+        from torch.utils.tensorboard.writer import SummaryWriter
+
+        return SummaryWriter(str(self.folder))
 
     def on_epoch(self, record: EpochRecord) -> None:
         scalars = {"loss/train": record.loss, "accuracy/dev root": record.dev_root}
@@ -103,4 +108,5 @@ class TensorBoardObserver(SilentObserver):
             self.writer.add_scalar(name, value, record.epoch)
 
     def close(self) -> None:
-        self.writer.close()
+        if "writer" in self.__dict__:
+            self.writer.close()
