@@ -116,13 +116,24 @@ def test_binarize_is_the_naive_one(tree: Tree, direction: Direction) -> None:
     assert binarize(tree, direction) == expected
 
 
-@given(trees(max_words=25, labels=LABELS), directions)
+@given(trees(max_words=25, labels=LABELS), st.sampled_from(["left", "right"]))
 def test_to_binary_is_the_naive_one(tree: Tree, direction: Direction) -> None:
     expected, node_of = flat(naive_binarize(naive_collapse(nested(tree)), direction, None), tree.num_nodes)
     found = to_binary(tree, direction)
     assert found.tree == expected
     assert found.node_of.tolist() == node_of
     assert found.source is tree
+
+
+@given(trees(max_words=25, labels=LABELS))
+def test_to_binary_by_heads_is_the_naive_one_without_the_label_at_the_root(tree: Tree) -> None:
+    bare = nested(tree.with_labels(["", *tree.labels[1:]]))
+    expected, node_of = flat(naive_binarize(naive_collapse(bare), "head", None), tree.num_nodes)
+    found = to_binary(tree, "head")
+    assert found.tree.arity.tolist() == expected.arity.tolist()
+    assert found.tree.labels[1:] == expected.labels[1:]
+    assert found.node_of.tolist() == node_of
+    assert found.tree.label == (tree.label or expected.label)
 
 
 @given(trees(), directions)
