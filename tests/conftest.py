@@ -12,7 +12,6 @@ from hypothesis import settings
 from lexitree.training.run import train
 from tests.tiny import tiny_recipe, write_treebank
 
-
 # A busy machine is no bug, so no example has a deadline. Where a red run stops others, examples are the same each time.
 settings.register_profile("lexitree", deadline=None, derandomize=bool(os.environ.get("CI")))
 settings.load_profile("lexitree")
