@@ -5,11 +5,14 @@ from __future__ import annotations
 import io
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
 from lexitree.cli.main import main
+
+SENTENCE = "(_ (_ (_ the) (_ film)) (_ (_ is) (_ good)))\n"
 
 
 class Finished(NamedTuple):
@@ -39,3 +42,19 @@ def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) ->
 
     monkeypatch.delenv("LEXITREE_DATA", raising=False)
     return run
+
+
+def assert_users_error(finished: Finished, *parts: str) -> None:
+    """Exit code 1 and one message that names these parts."""
+    assert finished.code == 1, finished.err
+    assert finished.err.count("error:") == 1
+    assert "Traceback" not in finished.err
+    for part in parts:
+        assert part in finished.err
+
+
+@pytest.fixture
+def trees_file(tmp_path: Path) -> Path:
+    path = tmp_path / "trees.txt"
+    path.write_text("(S (NP (DT the) (NN film)) (VP (VBZ works)) (. .))\n(S (NN this))\n")
+    return path

@@ -74,7 +74,7 @@ def filter_vectors(
 ) -> None:
     """Keep only the vectors that your trees need, so that training starts in a second.
 
-    The file is read as a stream: GloVe 840B (5.6 GB unpacked) needs under 200 MB of memory and no unpacking.
+    The file is read as a stream: memory grows with the words kept, not with the file; nothing is unpacked.
     Both the written and the lower-case form of every word are kept.
 
     Example: lexitree vectors filter glove.840B.300d.zip -t train.txt -t dev.txt -t test.txt -o glove.sst.npz

@@ -56,7 +56,7 @@ class WordTable(Lexicon):
 
     @classmethod
     def random(cls, vocabulary: Vocabulary, word_size: int) -> WordTable:
-        """Small random vectors: the words that matter grow in training, and longer vectors make better heads."""
+        """Small random vectors, so that what a word's vector is comes from training and not from its start."""
         vectors = torch.empty(vocabulary.num_rows, word_size)
         return cls(vocabulary, vectors.uniform_(-RANDOM_RANGE, RANDOM_RANGE))
 

@@ -79,8 +79,8 @@ def train(
     """Train by a recipe, into a directory: checkpoint, metrics, the best model and its scores.
 
     With `resume` a run that was cut goes on from its last epoch; without it a directory that already holds a
-    run is left alone. One thread is the default: the products are small, a second thread gains little, several
-    seeds make better use of several cores, and the weights then do not depend on the number of cores.
+    run is left alone. One thread is the default: the products are small, threads that share a core
+    slow each other down, seeds make better use of several cores, and the weights then do not depend on their number.
     """
     folder = Path(folder)
     _claim_folder(folder, resume=resume)

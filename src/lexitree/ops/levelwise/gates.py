@@ -9,7 +9,7 @@ from torch import Tensor
 
 
 def for_products(weight: Tensor) -> Tensor:
-    """The transpose of a weight, laid out anew: narrow levels multiply by it up to twice as fast as by a view."""
+    """The transpose of a weight, laid out anew once a batch: narrow levels multiply by it faster than by a view."""
     return weight.mT.contiguous()
 
 

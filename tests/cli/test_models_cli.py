@@ -1,0 +1,48 @@
+"""`lexitree models` and `lexitree info`: the paper's counts, and what a saved model is."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from tests.cli.conftest import Call, assert_users_error
+
+
+def test_models_as_json_has_the_papers_counts(call: Call) -> None:
+    rows = json.loads(call("models", "--json").out)
+    counts = {(row["model"], row["hidden"]): row["parameters"] for row in rows}
+    assert counts == {
+        ("bilstm", 150): counts["bilstm", 150],
+        ("contree", 150): 538_223,
+        ("topdown", 150): 715_073,
+        ("contree-lex", 75): 376_673,
+        ("contree-lex", 150): 763_523,
+        ("contree-lex", 215): 1_253_493,
+        ("contree-lex", 300): 2_110_973,
+        ("bicontree", 75): 564_923,
+        ("bicontree", 150): 1_297_523,
+    }
+    size, words, output, labels = 150, 300, 128, 5
+    assert counts["bilstm", 150] == (
+        2 * (4 * size * words + 7 * size * size + 4 * size)
+        + (2 * output * size + output + output * labels + labels)
+    )
+    table = call("models").out
+    assert "1,297,523" in table
+    assert "BiConTree" in table
+
+
+def test_info(call: Call, saved_model: Path) -> None:
+    values = json.loads(call("info", saved_model, "--json").out)
+    assert values["model"]["hidden"] == 8
+    assert values["num_words"] == 14
+    text = call("info", saved_model).out
+    assert "bicontree" in text
+    assert f"{values['num_parameters']:,}" in text
+    assert "label names" not in text
+
+
+def test_info_of_a_run_says_where_the_model_is(call: Call, trained_run: Path) -> None:
+    assert_users_error(
+        call("info", trained_run), "is not a saved model", f"Did you mean {trained_run / 'model'}?"
+    )
