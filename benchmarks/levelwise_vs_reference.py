@@ -27,7 +27,6 @@ from lexitree.lexicon.vocabulary import Vocabulary
 from lexitree.models.classifier import TreeClassifier
 from lexitree.models.config import ModelConfig
 from lexitree.models.registry import ENCODERS
-from lexitree.ops.backends import get_backend
 from lexitree.training.config import TrainingConfig
 from lexitree.training.optimizer import LazyAdam
 
@@ -104,7 +103,7 @@ def run_gate(model: TreeClassifier, examples: list[Example]) -> float:
     batch = batch_examples(examples)
     results: list[list[torch.Tensor]] = []
     for backend in ("reference", "levelwise"):
-        model.backend = get_backend(backend)
+        model.backend_name = backend
         model.zero_grad()
         scores = model(batch)
         model.loss(batch).backward()
@@ -120,7 +119,7 @@ def time_in_turns(model: TreeClassifier, groups: list[list[Example]]) -> dict[st
     times: dict[str, list[float]] = {"reference": [], "levelwise": []}
     for warm_up, group in [(True, groups[0]), *((False, group) for group in groups)]:
         for backend, measured in times.items():
-            model.backend = get_backend(backend)
+            model.backend_name = backend
             start = time.perf_counter()
             optimizer.zero_grad()
             (model.loss(batch_examples(group)) / len(group)).backward()

@@ -7,7 +7,8 @@ from jaxtyping import install_import_hook
 WITH_TENSORS = [
     "batch",
     "lexicon.table",
-    "ops",
+    # Not ops.fused: what Triton compiles must stay as it was written.
+    *(f"ops.{name}" for name in ("backends", "levelwise", "reference", "sequences", "spans", "weights")),
     *(f"models.{name}" for name in ("cells", "classifier", "encoders", "head_words")),
 ]
 

@@ -76,6 +76,12 @@ class TreeBatch:
     """The place of the parent, for each place of the down order after the roots."""
     preorder_index: Int[Tensor, " nodes"]
     """The node of each (tree, node of the tree), trees one after the other."""
+    level_offset: Int[Tensor, " levels_plus_1"]
+    """Where each level above the leaves starts in the up order; what a device needs to walk the levels itself."""
+    depth_offset: Int[Tensor, " depths_plus_1"]
+    """Where each level below the roots starts in the down order."""
+    counts: Int[Tensor, " 4"]
+    """The numbers of leaves, of trees, of levels above the leaves and of levels below the roots."""
 
     buffer: Int[Tensor, " numbers"]
     """What all of the tensors above are views of."""
@@ -113,6 +119,8 @@ class TreeBatch:
         ends = _concatenate([tree.ends for tree in trees]) + word_shift
         labels = np.full(len(arity), NO_INDEX) if label_index is None else _concatenate(label_index)
         words = np.arange(len(arity) - len(inner_arity)) if word_index is None else _concatenate(word_index)
+        # Without any tree there is still one level, of no leaves.
+        level_sizes, depth_sizes = np.bincount(heights, minlength=1), np.bincount(depths, minlength=1)
         arrays: dict[str, IndexArray] = {
             "word_index": words,
             "label_index": labels[up_order],
@@ -125,11 +133,14 @@ class TreeBatch:
             "up_to_down": place[up_order],
             "down_parent_index": place[parents[down[len(trees) :]]],
             "preorder_index": up,
+            "level_offset": np.cumsum(level_sizes),
+            "depth_offset": np.cumsum(depth_sizes),
+            "counts": np.array([len(words), len(trees), len(level_sizes) - 1, len(depth_sizes) - 1]),
         }
         buffer = torch.from_numpy(np.concatenate(list(arrays.values())).astype(np.int64, copy=False))
         return cls(
-            level_sizes=tuple(np.bincount(heights).tolist()),
-            depth_sizes=tuple(np.bincount(depths).tolist()),
+            level_sizes=tuple(level_sizes.tolist()),
+            depth_sizes=tuple(depth_sizes.tolist()),
             tree_sizes=tuple(sizes.tolist()),
             is_binary=bool((inner_arity == 2).all()),
             **_views(buffer, {name: len(array) for name, array in arrays.items()}),
@@ -198,6 +209,9 @@ _TENSORS = (
     "up_to_down",
     "down_parent_index",
     "preorder_index",
+    "level_offset",
+    "depth_offset",
+    "counts",
 )
 
 

@@ -12,7 +12,6 @@ from lexitree.lexicon.table import WordTable
 from lexitree.lexicon.vocabulary import Vocabulary
 from lexitree.models.classifier import TreeClassifier
 from lexitree.models.config import ModelConfig
-from lexitree.ops.backends import get_backend
 from lexitree.trees.tree import Tree
 
 NUM_LABELS = 3
@@ -36,13 +35,14 @@ def make_batch(forest: Iterable[Tree]) -> TreeBatch:
 
 def run(model: TreeClassifier, batch: TreeBatch, backend: str) -> dict[str, Tensor]:
     """Scores, loss and the gradient of every parameter, the word vectors included."""
-    model.backend = get_backend(backend)
+    model.backend_name = backend
     model.zero_grad()
     batch = batch.to(model.device)
     scores = model(batch)
     # A loss in which every score has its own weight, so that no gradient is zero by symmetry.
-    weight = torch.randn(scores.shape, generator=torch.Generator().manual_seed(2), dtype=scores.dtype)
-    weight = weight.to(model.device)
+    # Drawn in float64 always: another precision must not mean another loss.
+    weight = torch.randn(scores.shape, generator=torch.Generator().manual_seed(2), dtype=torch.float64)
+    weight = weight.to(scores)
     (model.loss(batch, "all") + (scores * weight).sum()).backward()
     results = {"scores": scores.detach().cpu()}
     for name, parameter in model.named_parameters():

@@ -18,7 +18,7 @@ from lexitree.models.cells import LabelScorer
 from lexitree.models.config import ModelConfig
 from lexitree.models.head_words import HeadWords, find_head_words
 from lexitree.models.registry import encoder_class
-from lexitree.ops.backends import get_backend
+from lexitree.ops.backends import Backend, check_backend, get_backend
 from lexitree.trees.tree import Tree
 
 
@@ -35,7 +35,8 @@ class TreeClassifier(nn.Module):
         self.config = config
         self.training_record: dict[str, Any] = {}
         """What is known of its training (data, scores, settings), for a model that was loaded."""
-        self.backend = get_backend(backend)
+        check_backend(backend)
+        self.backend_name = backend
         self.lexicon = lexicon
         self.encoder = encoder_class(config.model)(config)
         self.scorer = LabelScorer(
@@ -45,6 +46,11 @@ class TreeClassifier(nn.Module):
     @property
     def device(self) -> torch.device:
         return self.scorer.label_bias.device
+
+    @property
+    def backend(self) -> Backend:
+        """The implementation that runs where the model is now."""
+        return get_backend(self.backend_name, self.device, self.scorer.label_bias.dtype)
 
     def forward(
         self, batch: TreeBatch, nodes: Int[Tensor, " asked"] | None = None

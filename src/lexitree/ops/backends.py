@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import functools
+import importlib.util
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
+import torch
 from torch import Tensor
 
 from lexitree.batch import TreeBatch
@@ -14,7 +18,10 @@ from lexitree.ops import levelwise, reference
 from lexitree.ops.sequences import SequenceSchedule
 from lexitree.ops.weights import BottomUpWeights, HeadMethod, HeadWeights, SequenceWeights, TopDownWeights
 
-BackendName = Literal["auto", "reference", "levelwise"]
+BackendName = Literal["auto", "reference", "levelwise", "fused"]
+
+FUSED_TYPES = (torch.float32, torch.bfloat16)
+"""What the kernels compute in; tests in float64 take another implementation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,14 +49,67 @@ LEVELWISE = Backend(
     levelwise.levelwise_run_top_down,
     levelwise.levelwise_run_sequences,
 )
-BACKENDS = {backend.name: backend for backend in (REFERENCE, LEVELWISE)}
+BACKENDS = ("auto", "reference", "levelwise", "fused")
 
 
-def get_backend(name: str = "auto") -> Backend:
-    """The implementation of that name; `auto` is the level-wise one."""
-    if name == "auto":
-        return LEVELWISE
+def check_backend(name: str) -> None:
+    """Whether there is a backend of that name, wherever it may run."""
     if name not in BACKENDS:
-        known = ", ".join(["auto", *BACKENDS])
-        raise BackendError(f"there is no backend called '{name}'", remedy=f"Choose one of: {known}.")
-    return BACKENDS[name]
+        raise BackendError(
+            f"there is no backend called '{name}'", remedy=f"Choose one of: {', '.join(BACKENDS)}."
+        )
+
+
+def get_backend(
+    name: str = "auto", device: torch.device | str = "cpu", dtype: torch.dtype = torch.float32
+) -> Backend:
+    """The implementation of that name; `auto` is the fused one on a GPU and the level-wise one elsewhere."""
+    check_backend(name)
+    if name == "reference":
+        return REFERENCE
+    device_type = torch.device(device).type
+    if name == "levelwise" or (name == "auto" and device_type != "cuda"):
+        return LEVELWISE
+    obstacle = why_not_fused(device_type, dtype)
+    if obstacle is None:
+        return _fused()
+    if name == "fused":
+        raise BackendError(f"the fused backend cannot run: {obstacle}", remedy="Choose auto or levelwise.")
+    _report_fallback(obstacle)
+    return LEVELWISE
+
+
+def why_not_fused(device_type: str, dtype: torch.dtype) -> str | None:
+    """What keeps the fused backend from running, None if nothing does."""
+    if importlib.util.find_spec("triton") is None:
+        return "Triton is not installed (pip install triton)"
+    if dtype not in FUSED_TYPES:
+        return f"it computes in float32 or bfloat16, not in {str(dtype).removeprefix('torch.')}"
+    if device_type == "cuda" or _is_interpreted():
+        return None
+    return f"it needs a CUDA device, and this is {device_type}"
+
+
+def _is_interpreted() -> bool:
+    from lexitree.ops.fused.launch import IS_INTERPRETED
+
+    return IS_INTERPRETED
+
+
+@functools.cache
+def _fused() -> Backend:
+    """Imported when it is needed: Triton may be missing, and takes its time."""
+    from lexitree.ops import fused
+
+    return Backend(
+        "fused",
+        fused.fused_compose_heads,
+        fused.fused_run_bottom_up,
+        fused.fused_run_top_down,
+        levelwise.levelwise_run_sequences,
+    )
+
+
+@functools.cache
+def _report_fallback(obstacle: str) -> None:
+    warnings.warn(f"the level-wise backend runs on this GPU, since {obstacle}", stacklevel=2)

@@ -1,0 +1,14 @@
+"""All levels of a batch in one kernel for each recurrence and direction, written in Triton: the fastest on a GPU.
+
+The loop over levels runs on the device, so the host launches six kernels a training step instead of some
+thousand operations. As in the level-wise implementation, products with the word vectors are made before the loop
+and the gradients of the weights after it, each as one product over all nodes.
+
+Importing this package needs Triton; `lexitree.ops.backends` says so where it is missing.
+"""
+
+from lexitree.ops.fused.bottom_up import fused_run_bottom_up
+from lexitree.ops.fused.heads import fused_compose_heads
+from lexitree.ops.fused.top_down import fused_run_top_down
+
+__all__ = ["fused_compose_heads", "fused_run_bottom_up", "fused_run_top_down"]

@@ -1,0 +1,356 @@
+"""Node inputs in, bottom-up states out: all levels in one kernel."""
+
+# pyright: reportUnknownParameterType=false, reportMissingParameterType=false, reportUnknownVariableType=false
+# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportMissingTypeStubs=false
+# pyright: reportAttributeAccessIssue=false, reportUntypedFunctionDecorator=false, reportOperatorIssue=false
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+import triton
+import triton.language as tl
+from jaxtyping import Float
+from torch import Tensor
+
+from lexitree.batch import TreeBatch
+from lexitree.ops.fused.device import (
+    add_product,
+    load_rows,
+    load_weight,
+    squash,
+    squash_signed,
+    store_rows,
+    wait_for_all,
+)
+from lexitree.ops.fused.launch import launch, zeros
+from lexitree.ops.levelwise.gates import apply
+from lexitree.ops.weights import BottomUpWeights
+
+
+def fused_run_bottom_up(
+    x: Float[Tensor, "inputs word"], weights: BottomUpWeights, batch: TreeBatch
+) -> Float[Tensor, "nodes hidden"]:
+    """The state h of every node, computed from its children; `x` holds all nodes (+Lex) or the leaves only."""
+    inputs = x @ weights.x.t()
+    return apply(_BottomUp, inputs, weights.h, weights.c, weights.peephole, weights.bias, batch)
+
+
+class _BottomUp(torch.autograd.Function):
+    """The recurrence; gates are columns f_L, f_R, i, g, o at inner nodes and i, g, o at leaves.
+
+    `inputs` has the columns f, i, g, o for all nodes, or i, g, o for the leaves.
+    """
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        inputs: Tensor,
+        weight_h: Tensor,
+        weight_c: Tensor | None,
+        peephole: Tensor | None,
+        bias: Tensor,
+        batch: TreeBatch,
+    ) -> Tensor:
+        hidden, num_leaves = bias.shape[0] // 5, batch.num_leaves
+        num_inner = batch.num_nodes - num_leaves
+        is_lexical = inputs.shape[1] == 4 * hidden
+        h = inputs.new_zeros(batch.num_nodes, hidden)
+        leaf_gates, gates, c, tanh_c = zeros(
+            inputs,
+            (num_leaves, 3 * hidden),
+            (num_inner, 5 * hidden),
+            (batch.num_nodes, hidden),
+            (batch.num_nodes, hidden),
+        )
+        launch(
+            _forward, batch, inputs.contiguous(), leaf_gates, gates, h, c, tanh_c, weight_h,
+            weight_h if weight_c is None else weight_c, weight_h if peephole is None else peephole, bias,
+            batch.children_index, batch.level_offset, batch.counts,
+            HIDDEN=hidden, IS_LEXICAL=is_lexical, HAS_PEEPHOLES=peephole is not None,
+        )  # fmt: skip
+        ctx.save_for_backward(weight_h, weight_c, peephole, leaf_gates, gates, h, c, tanh_c)
+        ctx.batch, ctx.is_lexical, ctx.hidden = batch, is_lexical, hidden
+        return h
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> Any:
+        weight_h, weight_c, peephole, leaf_gates, gates, h, c, tanh_c = ctx.saved_tensors
+        batch: TreeBatch = ctx.batch
+        hidden, num_leaves = ctx.hidden, batch.num_leaves
+        dh = gradients[0].clone(memory_format=torch.contiguous_format)
+        input_shape = (batch.num_nodes, 4 * hidden) if ctx.is_lexical else (num_leaves, 3 * hidden)
+        dgates, dc, dinputs = zeros(c, gates.shape, c.shape, input_shape)
+        launch(
+            _backward, batch, dh, dc, dgates, dinputs, leaf_gates, gates, c, tanh_c, weight_h,
+            weight_h if weight_c is None else weight_c, weight_h if peephole is None else peephole,
+            batch.children_index, batch.level_offset, batch.counts,
+            HIDDEN=hidden, IS_LEXICAL=ctx.is_lexical, HAS_PEEPHOLES=peephole is not None,
+        )  # fmt: skip
+        children_h = h.index_select(0, batch.children_index).view(-1, 2 * hidden)
+        dweight_c = dpeephole = None
+        if peephole is not None:
+            children_c = c.index_select(0, batch.children_index).view(-1, 2 * hidden)
+            dweight_c = dgates[:, : 3 * hidden].t() @ children_c
+            dpeephole = dgates[:, 4 * hidden :].t() @ c[num_leaves:]
+        return dinputs, dgates.t() @ children_h, dweight_c, dpeephole, _bias_gradient(dgates, dinputs, batch), None
+
+
+def _bias_gradient(dgates: Tensor, dinputs: Tensor, batch: TreeBatch) -> Tensor:
+    """Inner nodes have all five gates, leaves the last three."""
+    dbias = dgates.sum(0)
+    hidden = len(dbias) // 5
+    dbias[2 * hidden :] += dinputs[: batch.num_leaves, -3 * hidden :].sum(0)
+    return dbias
+
+
+@triton.jit
+def _forward(
+    inputs, leaf_gates, gates, h, c, tanh_c, weight_h, weight_c, peephole, bias,
+    children, level_offset, counts, arrivals,
+    HIDDEN: tl.constexpr, IS_LEXICAL: tl.constexpr, HAS_PEEPHOLES: tl.constexpr,
+    ROWS: tl.constexpr, COLUMNS: tl.constexpr, INNER: tl.constexpr, PRECISION: tl.constexpr,
+):  # fmt: skip
+    num_levels = tl.load(counts + 2)
+    num_leaves = tl.load(level_offset)
+    blocks: tl.constexpr = (HIDDEN + COLUMNS - 1) // COLUMNS
+    rounds = 1
+    _leaves_forward(
+        inputs, leaf_gates, h, c, tanh_c, bias, tl.load(counts), HIDDEN, IS_LEXICAL, ROWS, COLUMNS
+    )
+    rounds = wait_for_all(arrivals, rounds)
+    for level in range(num_levels):
+        start = tl.load(level_offset + level)
+        end = tl.load(level_offset + level + 1)
+        tiles = tl.cdiv(end - start, ROWS)
+        # One gate of one block of columns a program.
+        for item in range(tl.program_id(0), tiles * 5 * blocks, tl.num_programs(0)):
+            gate = item % 5
+            node = start + (item // 5 // blocks) * ROWS + tl.arange(0, ROWS)
+            column = (item // 5 % blocks) * COLUMNS + tl.arange(0, COLUMNS)
+            node_mask = node < end
+            column_mask = column < HIDDEN
+            mask = node_mask[:, None] & column_mask[None, :]
+            inner = node - num_leaves
+            left = tl.load(children + 2 * inner, mask=node_mask, other=0)
+            right = tl.load(children + 2 * inner + 1, mask=node_mask, other=0)
+            total = tl.zeros((ROWS, COLUMNS), tl.float32)
+            total += tl.load(bias + gate * HIDDEN + column, mask=column_mask, other=0.0).to(tl.float32)[None, :]
+            if IS_LEXICAL:
+                # Both forget gates take the one input column f.
+                input_column = tl.maximum(gate - 1, 0) * HIDDEN + column
+                total += load_rows(inputs, node, input_column, mask, 4 * HIDDEN)
+            to_gate = weight_h + gate * HIDDEN * 2 * HIDDEN
+            total = add_product(
+                total, h, left, node_mask, to_gate, column, column_mask,
+                HIDDEN, 1, 2 * HIDDEN, HIDDEN, INNER, PRECISION,
+            )  # fmt: skip
+            total = add_product(
+                total, h, right, node_mask, to_gate + HIDDEN, column, column_mask,
+                HIDDEN, 1, 2 * HIDDEN, HIDDEN, INNER, PRECISION,
+            )  # fmt: skip
+            if HAS_PEEPHOLES:
+                if gate < 3:
+                    to_gate = weight_c + gate * HIDDEN * 2 * HIDDEN
+                    total = add_product(
+                        total, c, left, node_mask, to_gate, column, column_mask,
+                        HIDDEN, 1, 2 * HIDDEN, HIDDEN, INNER, PRECISION,
+                    )  # fmt: skip
+                    total = add_product(
+                        total, c, right, node_mask, to_gate + HIDDEN, column, column_mask,
+                        HIDDEN, 1, 2 * HIDDEN, HIDDEN, INNER, PRECISION,
+                    )  # fmt: skip
+            if gate < 3:
+                total = squash(total)
+            elif gate == 3:
+                total = squash_signed(total)
+            store_rows(gates, inner, gate * HIDDEN + column, total, mask, 5 * HIDDEN)
+        rounds = wait_for_all(arrivals, rounds)
+        # The new cells, which the output gate sees whole: each program computes the columns it needs.
+        for item in range(tl.program_id(0), tiles * blocks, tl.num_programs(0)):
+            node = start + (item // blocks) * ROWS + tl.arange(0, ROWS)
+            column = (item % blocks) * COLUMNS + tl.arange(0, COLUMNS)
+            node_mask = node < end
+            column_mask = column < HIDDEN
+            mask = node_mask[:, None] & column_mask[None, :]
+            inner = node - num_leaves
+            left = tl.load(children + 2 * inner, mask=node_mask, other=0)
+            right = tl.load(children + 2 * inner + 1, mask=node_mask, other=0)
+            output = load_rows(gates, inner, 4 * HIDDEN + column, mask, 5 * HIDDEN)
+            if HAS_PEEPHOLES:
+                for first in range(0, HIDDEN, INNER):
+                    k = first + tl.arange(0, INNER)
+                    k_mask = node_mask[:, None] & (k < HIDDEN)[None, :]
+                    cell = _new_cell(gates, c, inner, left, right, k, k_mask, HIDDEN)
+                    w = load_weight(peephole, k, column, k < HIDDEN, column_mask, 1, HIDDEN)
+                    output = tl.dot(cell.to(w.dtype), w, output, input_precision=PRECISION)
+            output = squash(output)
+            cell = _new_cell(gates, c, inner, left, right, column, mask, HIDDEN)
+            squashed = squash_signed(cell)
+            store_rows(gates, inner, 4 * HIDDEN + column, output, mask, 5 * HIDDEN)
+            store_rows(c, node, column, cell, mask, HIDDEN)
+            store_rows(tanh_c, node, column, squashed, mask, HIDDEN)
+            store_rows(h, node, column, output * squashed, mask, HIDDEN)
+        rounds = wait_for_all(arrivals, rounds)
+
+
+@triton.jit
+def _new_cell(gates, c, inner, left, right, column, mask, HIDDEN: tl.constexpr):
+    """f_L * c_L + f_R * c_R + i * g"""
+    f_left = load_rows(gates, inner, column, mask, 5 * HIDDEN)
+    f_right = load_rows(gates, inner, HIDDEN + column, mask, 5 * HIDDEN)
+    i = load_rows(gates, inner, 2 * HIDDEN + column, mask, 5 * HIDDEN)
+    g = load_rows(gates, inner, 3 * HIDDEN + column, mask, 5 * HIDDEN)
+    c_left = load_rows(c, left, column, mask, HIDDEN)
+    c_right = load_rows(c, right, column, mask, HIDDEN)
+    return f_left * c_left + f_right * c_right + i * g
+
+
+@triton.jit
+def _leaves_forward(
+    inputs, leaf_gates, h, c, tanh_c, bias, num_leaves,
+    HIDDEN: tl.constexpr, IS_LEXICAL: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constexpr,
+):  # fmt: skip
+    blocks: tl.constexpr = (HIDDEN + COLUMNS - 1) // COLUMNS
+    width: tl.constexpr = 4 * HIDDEN if IS_LEXICAL else 3 * HIDDEN
+    first: tl.constexpr = width - 3 * HIDDEN
+    for item in range(tl.program_id(0), tl.cdiv(num_leaves, ROWS) * blocks, tl.num_programs(0)):
+        leaf = (item // blocks) * ROWS + tl.arange(0, ROWS)
+        column = (item % blocks) * COLUMNS + tl.arange(0, COLUMNS)
+        column_mask = column < HIDDEN
+        mask = (leaf < num_leaves)[:, None] & column_mask[None, :]
+        leaf = leaf.to(tl.int64)
+        bias_i = tl.load(bias + 2 * HIDDEN + column, mask=column_mask, other=0.0).to(tl.float32)
+        bias_g = tl.load(bias + 3 * HIDDEN + column, mask=column_mask, other=0.0).to(tl.float32)
+        bias_o = tl.load(bias + 4 * HIDDEN + column, mask=column_mask, other=0.0).to(tl.float32)
+        i = squash(load_rows(inputs, leaf, first + column, mask, width) + bias_i[None, :])
+        g = squash_signed(load_rows(inputs, leaf, first + HIDDEN + column, mask, width) + bias_g[None, :])
+        o = squash(load_rows(inputs, leaf, first + 2 * HIDDEN + column, mask, width) + bias_o[None, :])
+        cell = i * g
+        squashed = squash_signed(cell)
+        store_rows(leaf_gates, leaf, column, i, mask, 3 * HIDDEN)
+        store_rows(leaf_gates, leaf, HIDDEN + column, g, mask, 3 * HIDDEN)
+        store_rows(leaf_gates, leaf, 2 * HIDDEN + column, o, mask, 3 * HIDDEN)
+        store_rows(c, leaf, column, cell, mask, HIDDEN)
+        store_rows(tanh_c, leaf, column, squashed, mask, HIDDEN)
+        store_rows(h, leaf, column, o * squashed, mask, HIDDEN)
+
+
+@triton.jit
+def _backward(
+    dh, dc, dgates, dinputs, leaf_gates, gates, c, tanh_c, weight_h, weight_c, peephole,
+    children, level_offset, counts, arrivals,
+    HIDDEN: tl.constexpr, IS_LEXICAL: tl.constexpr, HAS_PEEPHOLES: tl.constexpr,
+    ROWS: tl.constexpr, COLUMNS: tl.constexpr, INNER: tl.constexpr, PRECISION: tl.constexpr,
+):  # fmt: skip
+    """`dc` holds, for a node, what its parent gave; once the node is done, the whole gradient of its cell."""
+    num_levels = tl.load(counts + 2)
+    num_leaves = tl.load(level_offset)
+    blocks: tl.constexpr = (HIDDEN + COLUMNS - 1) // COLUMNS
+    kinds: tl.constexpr = 4
+    rounds = 1
+    for step in range(num_levels):
+        level = num_levels - 1 - step
+        start = tl.load(level_offset + level)
+        end = tl.load(level_offset + level + 1)
+        tiles = tl.cdiv(end - start, ROWS)
+        for item in range(tl.program_id(0), tiles * blocks, tl.num_programs(0)):
+            node = start + (item // blocks) * ROWS + tl.arange(0, ROWS)
+            column = (item % blocks) * COLUMNS + tl.arange(0, COLUMNS)
+            node_mask = node < end
+            column_mask = column < HIDDEN
+            mask = node_mask[:, None] & column_mask[None, :]
+            inner = node - num_leaves
+            left = tl.load(children + 2 * inner, mask=node_mask, other=0)
+            right = tl.load(children + 2 * inner + 1, mask=node_mask, other=0)
+            dcell = load_rows(dc, node, column, mask, HIDDEN)
+            if HAS_PEEPHOLES:
+                for first in range(0, HIDDEN, INNER):
+                    k = first + tl.arange(0, INNER)
+                    k_mask = node_mask[:, None] & (k < HIDDEN)[None, :]
+                    o = load_rows(gates, inner, 4 * HIDDEN + k, k_mask, 5 * HIDDEN)
+                    squashed = load_rows(tanh_c, node, k, k_mask, HIDDEN)
+                    do = load_rows(dh, node, k, k_mask, HIDDEN) * squashed * o * (1.0 - o)
+                    w = load_weight(peephole, k, column, k < HIDDEN, column_mask, HIDDEN, 1)
+                    dcell = tl.dot(do.to(w.dtype), w, dcell, input_precision=PRECISION)
+            f_left = load_rows(gates, inner, column, mask, 5 * HIDDEN)
+            f_right = load_rows(gates, inner, HIDDEN + column, mask, 5 * HIDDEN)
+            i = load_rows(gates, inner, 2 * HIDDEN + column, mask, 5 * HIDDEN)
+            g = load_rows(gates, inner, 3 * HIDDEN + column, mask, 5 * HIDDEN)
+            o = load_rows(gates, inner, 4 * HIDDEN + column, mask, 5 * HIDDEN)
+            squashed = load_rows(tanh_c, node, column, mask, HIDDEN)
+            dstate = load_rows(dh, node, column, mask, HIDDEN)
+            dcell += dstate * o * (1.0 - squashed * squashed)
+            df_left = dcell * load_rows(c, left, column, mask, HIDDEN) * f_left * (1.0 - f_left)
+            df_right = dcell * load_rows(c, right, column, mask, HIDDEN) * f_right * (1.0 - f_right)
+            di = dcell * g * i * (1.0 - i)
+            dg = dcell * i * (1.0 - g * g)
+            do = dstate * squashed * o * (1.0 - o)
+            store_rows(dc, node, column, dcell, mask, HIDDEN)
+            store_rows(dgates, inner, column, df_left, mask, 5 * HIDDEN)
+            store_rows(dgates, inner, HIDDEN + column, df_right, mask, 5 * HIDDEN)
+            store_rows(dgates, inner, 2 * HIDDEN + column, di, mask, 5 * HIDDEN)
+            store_rows(dgates, inner, 3 * HIDDEN + column, dg, mask, 5 * HIDDEN)
+            store_rows(dgates, inner, 4 * HIDDEN + column, do, mask, 5 * HIDDEN)
+            if IS_LEXICAL:
+                store_rows(dinputs, node, column, df_left + df_right, mask, 4 * HIDDEN)
+                store_rows(dinputs, node, HIDDEN + column, di, mask, 4 * HIDDEN)
+                store_rows(dinputs, node, 2 * HIDDEN + column, dg, mask, 4 * HIDDEN)
+                store_rows(dinputs, node, 3 * HIDDEN + column, do, mask, 4 * HIDDEN)
+        rounds = wait_for_all(arrivals, rounds)
+        # What the children get: the state or the cell of one side a program.
+        for item in range(tl.program_id(0), tiles * blocks * kinds, tl.num_programs(0)):
+            side = item % 2
+            node = start + (item // kinds // blocks) * ROWS + tl.arange(0, ROWS)
+            column = (item // kinds % blocks) * COLUMNS + tl.arange(0, COLUMNS)
+            node_mask = node < end
+            column_mask = column < HIDDEN
+            mask = node_mask[:, None] & column_mask[None, :]
+            inner = node - num_leaves
+            child = tl.load(children + 2 * inner + side, mask=node_mask, other=0)
+            if item % kinds < 2:
+                # A child has one parent, so no other program adds to it.
+                total = load_rows(dh, child, column, mask, HIDDEN)
+                total = add_product(
+                    total, dgates, inner, node_mask, weight_h + side * HIDDEN, column, column_mask,
+                    5 * HIDDEN, 2 * HIDDEN, 1, 5 * HIDDEN, INNER, PRECISION,
+                )  # fmt: skip
+                store_rows(dh, child, column, total, mask, HIDDEN)
+            else:
+                total = load_rows(dc, node, column, mask, HIDDEN)
+                total *= load_rows(gates, inner, side * HIDDEN + column, mask, 5 * HIDDEN)
+                if HAS_PEEPHOLES:
+                    total = add_product(
+                        total, dgates, inner, node_mask, weight_c + side * HIDDEN, column, column_mask,
+                        5 * HIDDEN, 2 * HIDDEN, 1, 3 * HIDDEN, INNER, PRECISION,
+                    )  # fmt: skip
+                store_rows(dc, child, column, total, mask, HIDDEN)
+        rounds = wait_for_all(arrivals, rounds)
+    _leaves_backward(
+        dh, dc, dinputs, leaf_gates, tanh_c, tl.load(counts), HIDDEN, IS_LEXICAL, ROWS, COLUMNS
+    )
+
+
+@triton.jit
+def _leaves_backward(
+    dh, dc, dinputs, leaf_gates, tanh_c, num_leaves,
+    HIDDEN: tl.constexpr, IS_LEXICAL: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constexpr,
+):  # fmt: skip
+    blocks: tl.constexpr = (HIDDEN + COLUMNS - 1) // COLUMNS
+    width: tl.constexpr = 4 * HIDDEN if IS_LEXICAL else 3 * HIDDEN
+    first: tl.constexpr = width - 3 * HIDDEN
+    for item in range(tl.program_id(0), tl.cdiv(num_leaves, ROWS) * blocks, tl.num_programs(0)):
+        leaf = (item // blocks) * ROWS + tl.arange(0, ROWS)
+        column = (item % blocks) * COLUMNS + tl.arange(0, COLUMNS)
+        mask = (leaf < num_leaves)[:, None] & (column < HIDDEN)[None, :]
+        leaf = leaf.to(tl.int64)
+        i = load_rows(leaf_gates, leaf, column, mask, 3 * HIDDEN)
+        g = load_rows(leaf_gates, leaf, HIDDEN + column, mask, 3 * HIDDEN)
+        o = load_rows(leaf_gates, leaf, 2 * HIDDEN + column, mask, 3 * HIDDEN)
+        squashed = load_rows(tanh_c, leaf, column, mask, HIDDEN)
+        dstate = load_rows(dh, leaf, column, mask, HIDDEN)
+        dcell = load_rows(dc, leaf, column, mask, HIDDEN) + dstate * o * (1.0 - squashed * squashed)
+        store_rows(dinputs, leaf, first + column, dcell * g * i * (1.0 - i), mask, width)
+        store_rows(dinputs, leaf, first + HIDDEN + column, dcell * i * (1.0 - g * g), mask, width)
+        store_rows(dinputs, leaf, first + 2 * HIDDEN + column, dstate * squashed * o * (1.0 - o), mask, width)

@@ -1,0 +1,98 @@
+"""Pieces of the kernels: a barrier across the whole grid, tiles of gathered products, squashing functions.
+
+All programs of a kernel run at the same time and walk the levels together. What one level writes the next one reads,
+so every phase ends at a barrier, and states are read past the first-level cache, which does not see the writes of
+other multiprocessors.
+"""
+
+# pyright: reportUnknownParameterType=false, reportMissingParameterType=false, reportUnknownVariableType=false
+# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportMissingTypeStubs=false
+# pyright: reportAttributeAccessIssue=false, reportUntypedFunctionDecorator=false, reportOperatorIssue=false
+# Triton's language is compiled, not run: Python's types do not describe it.
+
+from __future__ import annotations
+
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def wait_for_all(arrivals, rounds):
+    """Wait until every program has come here `rounds` times; what they wrote before is visible after."""
+    tl.debug_barrier()
+    tl.atomic_add(arrivals, 1, sem="acq_rel")
+    everyone = rounds * tl.num_programs(0)
+    while tl.atomic_add(arrivals, 0, sem="acquire") < everyone:
+        pass
+    return rounds + 1
+
+
+@triton.jit
+def squash(x):
+    """The logistic sigmoid."""
+    return 1.0 / (1.0 + tl.exp(-x))
+
+
+@triton.jit
+def squash_signed(x):
+    """The hyperbolic tangent, to float32's precision for small arguments as well."""
+    magnitude = tl.abs(x)
+    e = tl.exp(-2.0 * magnitude)
+    large = (1.0 - e) / (1.0 + e)
+    # Near zero the quotient cancels: an odd polynomial, fitted on [0, 0.6], stands in.
+    s = x * x
+    poly = -0.00600203
+    poly = poly * s + 0.02089408
+    poly = poly * s - 0.05381536
+    poly = poly * s + 0.13332334
+    poly = poly * s - 0.33333315
+    small = magnitude + magnitude * (s * poly)
+    value = tl.where(magnitude < 0.6, small, large)
+    return tl.where(x < 0.0, -value, value)
+
+
+@triton.jit
+def load_rows(source, rows, columns, mask, STRIDE: tl.constexpr):
+    """source[rows, columns] as float32, zero where masked, past the first-level cache."""
+    at = source + rows[:, None] * STRIDE + columns[None, :]
+    return tl.load(at, mask=mask, other=0.0, cache_modifier=".cg").to(tl.float32)
+
+
+@triton.jit
+def store_rows(target, rows, columns, values, mask, STRIDE: tl.constexpr):
+    tl.store(target + rows[:, None] * STRIDE + columns[None, :], values.to(target.dtype.element_ty), mask=mask)
+
+
+@triton.jit
+def add_product(
+    total,
+    source,
+    rows,
+    row_mask,
+    weight,
+    columns,
+    column_mask,
+    SOURCE_STRIDE: tl.constexpr,
+    WEIGHT_ROW: tl.constexpr,
+    WEIGHT_COLUMN: tl.constexpr,
+    SIZE: tl.constexpr,
+    INNER: tl.constexpr,
+    PRECISION: tl.constexpr,
+):
+    """total + source[rows, :SIZE] @ weight[:SIZE, columns]; the strides of the weight make it a transpose or not."""
+    for first in range(0, SIZE, INNER):
+        k = first + tl.arange(0, INNER)
+        inside = k < SIZE
+        at = source + rows[:, None] * SOURCE_STRIDE + k[None, :]
+        left = tl.load(at, mask=row_mask[:, None] & inside[None, :], other=0.0, cache_modifier=".cg")
+        right = load_weight(weight, k, columns, inside, column_mask, WEIGHT_ROW, WEIGHT_COLUMN)
+        total = tl.dot(left.to(right.dtype), right, total, input_precision=PRECISION)
+    return total
+
+
+@triton.jit
+def load_weight(
+    weight, rows, columns, row_mask, column_mask, WEIGHT_ROW: tl.constexpr, WEIGHT_COLUMN: tl.constexpr
+):
+    at = weight + rows[:, None] * WEIGHT_ROW + columns[None, :] * WEIGHT_COLUMN
+    return tl.load(at, mask=row_mask[:, None] & column_mask[None, :], other=0.0)

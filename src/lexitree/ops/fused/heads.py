@@ -1,0 +1,150 @@
+"""Word vectors in, the head vector of every node out: all levels in one kernel."""
+
+# pyright: reportUnknownParameterType=false, reportMissingParameterType=false, reportUnknownVariableType=false
+# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportMissingTypeStubs=false
+# pyright: reportAttributeAccessIssue=false, reportUntypedFunctionDecorator=false, reportOperatorIssue=false
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+import triton
+import triton.language as tl
+from jaxtyping import Float
+from torch import Tensor
+
+from lexitree.batch import TreeBatch
+from lexitree.ops.fused.device import add_product, load_rows, load_weight, squash, store_rows, wait_for_all
+from lexitree.ops.fused.launch import launch, zeros
+from lexitree.ops.levelwise.gates import apply
+from lexitree.ops.levelwise.heads import levelwise_compose_heads
+from lexitree.ops.weights import HeadMethod, HeadWeights
+
+
+def fused_compose_heads(
+    word_vectors: Float[Tensor, "leaves word"],
+    weights: HeadWeights | None,
+    batch: TreeBatch,
+    method: HeadMethod,
+) -> Float[Tensor, "nodes word"]:
+    """The head vector of every node: its word's at a leaf, a combination of its children's at a phrase."""
+    if method != "G" or weights is None:
+        return levelwise_compose_heads(word_vectors, weights, batch, method)
+    return apply(_GatedHeads, word_vectors, weights.gate, weights.bias, batch)
+
+
+class _GatedHeads(torch.autograd.Function):
+    """x = z * x_L + (1 - z) * x_R with z = sigmoid(W_zx^L x_L + W_zx^R x_R + b_z)."""
+
+    @staticmethod
+    def forward(ctx: Any, words: Tensor, gate: Tensor, bias: Tensor, batch: TreeBatch) -> Tensor:
+        num_leaves, size = words.shape
+        x = words.new_zeros(batch.num_nodes, size)
+        x[:num_leaves] = words
+        (z,) = zeros(words, (batch.num_nodes - num_leaves, size))
+        gate = gate.contiguous()
+        launch(
+            _heads_forward, batch, x, z, gate, bias, batch.children_index, batch.level_offset, batch.counts,
+            SIZE=size,
+        )  # fmt: skip
+        ctx.save_for_backward(gate, x, z)
+        ctx.batch = batch
+        return x
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> Any:
+        gate, x, z = ctx.saved_tensors
+        batch: TreeBatch = ctx.batch
+        num_leaves, size = batch.num_leaves, z.shape[1]
+        dx = gradients[0].clone(memory_format=torch.contiguous_format)
+        (dz,) = zeros(z, z.shape)
+        launch(
+            _heads_backward, batch, dx, dz, x, z, gate, batch.children_index, batch.level_offset, batch.counts,
+            SIZE=size,
+        )  # fmt: skip
+        pairs = x.index_select(0, batch.children_index).view(-1, 2 * size)
+        return dx[:num_leaves], dz.t() @ pairs, dz.sum(0), None
+
+
+@triton.jit
+def _heads_forward(
+    x, z, gate, bias, children, level_offset, counts, arrivals,
+    SIZE: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constexpr, INNER: tl.constexpr, PRECISION: tl.constexpr,
+):  # fmt: skip
+    num_levels = tl.load(counts + 2)
+    num_leaves = tl.load(level_offset)
+    rounds = 1
+    blocks: tl.constexpr = (SIZE + COLUMNS - 1) // COLUMNS
+    for level in range(num_levels):
+        start = tl.load(level_offset + level)
+        end = tl.load(level_offset + level + 1)
+        for item in range(tl.program_id(0), tl.cdiv(end - start, ROWS) * blocks, tl.num_programs(0)):
+            node = start + (item // blocks) * ROWS + tl.arange(0, ROWS)
+            column = (item % blocks) * COLUMNS + tl.arange(0, COLUMNS)
+            node_mask = node < end
+            column_mask = column < SIZE
+            mask = node_mask[:, None] & column_mask[None, :]
+            inner = node - num_leaves
+            left = tl.load(children + 2 * inner, mask=node_mask, other=0)
+            right = tl.load(children + 2 * inner + 1, mask=node_mask, other=0)
+            total = tl.zeros((ROWS, COLUMNS), tl.float32)
+            total = add_product(
+                total, x, left, node_mask, gate, column, column_mask,
+                SIZE, 1, 2 * SIZE, SIZE, INNER, PRECISION,
+            )  # fmt: skip
+            total = add_product(
+                total, x, right, node_mask, gate + SIZE, column, column_mask,
+                SIZE, 1, 2 * SIZE, SIZE, INNER, PRECISION,
+            )  # fmt: skip
+            total += tl.load(bias + column, mask=column_mask, other=0.0).to(tl.float32)[None, :]
+            share = squash(total)
+            x_left = load_rows(x, left, column, mask, SIZE)
+            x_right = load_rows(x, right, column, mask, SIZE)
+            store_rows(z, inner, column, share, mask, SIZE)
+            store_rows(x, node, column, x_right + share * (x_left - x_right), mask, SIZE)
+        rounds = wait_for_all(arrivals, rounds)
+
+
+@triton.jit
+def _heads_backward(
+    dx, dz, x, z, gate, children, level_offset, counts, arrivals,
+    SIZE: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constexpr, INNER: tl.constexpr, PRECISION: tl.constexpr,
+):  # fmt: skip
+    """The gradient of a gate is needed at all columns by every program of a node: each computes it anew."""
+    num_levels = tl.load(counts + 2)
+    num_leaves = tl.load(level_offset)
+    rounds = 1
+    blocks: tl.constexpr = (SIZE + COLUMNS - 1) // COLUMNS
+    for step in range(num_levels):
+        level = num_levels - 1 - step
+        start = tl.load(level_offset + level)
+        end = tl.load(level_offset + level + 1)
+        for item in range(tl.program_id(0), tl.cdiv(end - start, ROWS) * blocks * 2, tl.num_programs(0)):
+            side = item % 2
+            node = start + (item // 2 // blocks) * ROWS + tl.arange(0, ROWS)
+            column = (item // 2 % blocks) * COLUMNS + tl.arange(0, COLUMNS)
+            node_mask = node < end
+            column_mask = column < SIZE
+            inner = node - num_leaves
+            left = tl.load(children + 2 * inner, mask=node_mask, other=0)
+            right = tl.load(children + 2 * inner + 1, mask=node_mask, other=0)
+            total = tl.zeros((ROWS, COLUMNS), tl.float32)
+            for first in range(0, SIZE, INNER):
+                k = first + tl.arange(0, INNER)
+                mask = node_mask[:, None] & (k < SIZE)[None, :]
+                share = load_rows(z, inner, k, mask, SIZE)
+                apart = load_rows(x, left, k, mask, SIZE) - load_rows(x, right, k, mask, SIZE)
+                dshare = load_rows(dx, node, k, mask, SIZE) * apart * share * (1.0 - share)
+                # The same numbers by every program: one of them writes.
+                store_rows(dz, inner, k, dshare, mask & (item % (2 * blocks) == 0), SIZE)
+                w = load_weight(gate, k, side * SIZE + column, k < SIZE, column_mask, 2 * SIZE, 1)
+                total = tl.dot(dshare.to(w.dtype), w, total, input_precision=PRECISION)
+            mask = node_mask[:, None] & column_mask[None, :]
+            share = load_rows(z, inner, column, mask, SIZE)
+            share = tl.where(side == 0, share, 1.0 - share)
+            total += load_rows(dx, node, column, mask, SIZE) * share
+            child = tl.where(side == 0, left, right)
+            # A child has one parent, so no other program adds to it.
+            store_rows(dx, child, column, total + load_rows(dx, child, column, mask, SIZE), mask, SIZE)
+        rounds = wait_for_all(arrivals, rounds)

@@ -1,0 +1,72 @@
+"""Whether the kernels can run here, and how they are launched: how many programs, in which tiles and precision."""
+
+from __future__ import annotations
+
+import functools
+import os
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from lexitree.batch import TreeBatch
+
+IS_INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"
+"""Triton can run kernels as plain Python, one program after the other: slow, but it needs no GPU."""
+
+
+class Tiles(NamedTuple):
+    """How products are cut: nodes and outputs a program computes at once, and inputs it adds up at a time."""
+
+    rows: int
+    columns: int
+    inner: int
+    warps: int
+
+
+NARROW = Tiles(rows=16, columns=16, inner=64, warps=4)
+MEDIUM = Tiles(rows=32, columns=32, inner=32, warps=4)
+WIDE = Tiles(rows=64, columns=32, inner=32, warps=4)
+
+
+def choose_tiles(batch: TreeBatch) -> Tiles:
+    """Small tiles spread a narrow level over more multiprocessors, large ones read weights less often."""
+    if IS_INTERPRETED or batch.num_trees <= 4:
+        return NARROW
+    return MEDIUM if batch.num_trees <= 64 else WIDE
+
+
+@functools.cache
+def num_programs(device: torch.device) -> int:
+    """One program a multiprocessor; one after the other, as interpreted, there can be no waiting for others."""
+    return 1 if IS_INTERPRETED else torch.cuda.get_device_properties(device).multi_processor_count
+
+
+def product_precision() -> str:
+    """What PyTorch's own switch says of float32 products: exact unless the user allowed TF32."""
+    return "ieee" if torch.get_float32_matmul_precision() == "highest" else "tf32"
+
+
+def launch(kernel: Any, batch: TreeBatch, *arguments: object, **constants: object) -> None:
+    """Run a kernel over all levels of a batch; all of its programs are resident at the same time."""
+    tiles = choose_tiles(batch)
+    arrivals = torch.zeros(1, dtype=torch.int32, device=batch.device)
+    options: dict[str, Any] = {} if IS_INTERPRETED else {"launch_cooperative_grid": True}
+    kernel[(num_programs(batch.device),)](
+        *arguments,
+        arrivals,
+        **constants,
+        ROWS=tiles.rows,
+        COLUMNS=tiles.columns,
+        INNER=tiles.inner,
+        PRECISION=product_precision(),
+        num_warps=tiles.warps,
+        **options,
+    )
+
+
+def zeros(like: Tensor, *shapes: tuple[int, int]) -> list[Tensor]:
+    """Several float32 matrices, zero, in one allocation: rows that no level reaches stay zero."""
+    sizes = [rows * columns for rows, columns in shapes]
+    buffer = torch.zeros(sum(sizes), dtype=torch.float32, device=like.device)
+    return [part.view(shape) for part, shape in zip(torch.split(buffer, sizes), shapes, strict=True)]

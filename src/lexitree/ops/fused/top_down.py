@@ -1,0 +1,303 @@
+"""Node inputs in, top-down states out: all levels in one kernel."""
+
+# pyright: reportUnknownParameterType=false, reportMissingParameterType=false, reportUnknownVariableType=false
+# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportMissingTypeStubs=false
+# pyright: reportAttributeAccessIssue=false, reportUntypedFunctionDecorator=false, reportOperatorIssue=false
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+import triton
+import triton.language as tl
+from jaxtyping import Float
+from torch import Tensor
+
+from lexitree.batch import TreeBatch
+from lexitree.ops.fused.device import (
+    add_product,
+    load_rows,
+    load_weight,
+    squash,
+    squash_signed,
+    store_rows,
+    wait_for_all,
+)
+from lexitree.ops.fused.launch import launch, zeros
+from lexitree.ops.levelwise.gates import apply
+from lexitree.ops.weights import TopDownWeights
+
+
+def fused_run_top_down(
+    x: Float[Tensor, "nodes word"], weights: TopDownWeights, batch: TreeBatch
+) -> Float[Tensor, "nodes hidden"]:
+    """The state h of every node, computed from its parent's."""
+    inputs = torch.addmm(weights.bias[0], x, weights.x[0].t())
+    if weights.x.shape[0] == 2:
+        # After the roots, left and right children alternate in the down order; a root counts as left.
+        place = batch.up_to_down - batch.num_trees
+        is_right = (place > 0) & (place % 2 == 1)
+        right_inputs = torch.addmm(weights.bias[1], x, weights.x[1].t())
+        inputs = torch.where(is_right.unsqueeze(1), right_inputs, inputs)
+    return apply(_TopDown, inputs, weights.h, weights.c, weights.peephole, batch)
+
+
+class _TopDown(torch.autograd.Function):
+    """The recurrence; gates are columns f, i, g, o. All tensors are in up order, the levels are by depth."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, inputs: Tensor, weight_h: Tensor, weight_c: Tensor, peephole: Tensor, batch: TreeBatch
+    ) -> Tensor:
+        hidden = weight_h.shape[-1]
+        h = inputs.new_zeros(batch.num_nodes, hidden)
+        gates, c, tanh_c = zeros(
+            inputs, (batch.num_nodes, 4 * hidden), (batch.num_nodes, hidden), (batch.num_nodes, hidden)
+        )
+        launch(
+            _forward, batch, inputs.contiguous(), gates, h, c, tanh_c, weight_h, weight_c, peephole,
+            batch.down_order, batch.down_parent_index, batch.depth_offset, batch.counts, HIDDEN=hidden,
+        )  # fmt: skip
+        ctx.save_for_backward(weight_h, weight_c, peephole, gates, h, c, tanh_c)
+        ctx.batch = batch
+        return h
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> Any:
+        weight_h, weight_c, peephole, gates, h, c, tanh_c = ctx.saved_tensors
+        batch: TreeBatch = ctx.batch
+        hidden, num_leaves = weight_h.shape[-1], batch.num_leaves
+        dh = gradients[0].clone(memory_format=torch.contiguous_format)
+        dgates, dc = zeros(c, gates.shape, c.shape)
+        launch(
+            _backward, batch, dh, dc, dgates, gates, c, tanh_c, weight_h, weight_c, peephole,
+            batch.down_order, batch.down_parent_index, batch.depth_offset, batch.counts, HIDDEN=hidden,
+        )  # fmt: skip
+        # Both children of each inner node side by side: one product serves both sides.
+        dpair = dgates.index_select(0, batch.children_index).view(-1, 2, 4 * hidden)
+        dweight_h = (dpair.view(-1, 8 * hidden).t() @ h[num_leaves:]).view_as(weight_h)
+        seen_by_cells = dpair[:, :, : 2 * hidden].reshape(-1, 4 * hidden)
+        dweight_c = (seen_by_cells.t() @ c[num_leaves:]).view_as(weight_c)
+        children_c = c.index_select(0, batch.children_index).view(-1, 2, hidden)
+        dpeephole = torch.stack([dpair[:, side, 3 * hidden :].t() @ children_c[:, side] for side in (0, 1)])
+        return dgates, dweight_h, dweight_c, dpeephole, None
+
+
+@triton.jit
+def _forward(
+    inputs, gates, h, c, tanh_c, weight_h, weight_c, peephole,
+    down_order, down_parent, depth_offset, counts, arrivals,
+    HIDDEN: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constexpr, INNER: tl.constexpr, PRECISION: tl.constexpr,
+):  # fmt: skip
+    """Rows of a tile are children of one side, whose parents are one depth above."""
+    num_levels = tl.load(counts + 3)
+    num_roots = tl.load(depth_offset)
+    blocks: tl.constexpr = (HIDDEN + COLUMNS - 1) // COLUMNS
+    rounds = 1
+    _roots_forward(inputs, gates, h, c, tanh_c, down_order, num_roots, HIDDEN, ROWS, COLUMNS)
+    rounds = wait_for_all(arrivals, rounds)
+    for level in range(num_levels):
+        start = tl.load(depth_offset + level)
+        end = tl.load(depth_offset + level + 1)
+        tiles = tl.cdiv((end - start) // 2, ROWS)
+        for item in range(tl.program_id(0), tiles * 8 * blocks, tl.num_programs(0)):
+            gate = item % 4
+            side = item // 4 % 2
+            place = start + 2 * ((item // 8 // blocks) * ROWS + tl.arange(0, ROWS)) + side
+            column = (item // 8 % blocks) * COLUMNS + tl.arange(0, COLUMNS)
+            node_mask = place < end
+            column_mask = column < HIDDEN
+            mask = node_mask[:, None] & column_mask[None, :]
+            node = tl.load(down_order + place, mask=node_mask, other=0)
+            above = tl.load(down_parent + place - num_roots, mask=node_mask, other=0)
+            parent = tl.load(down_order + above, mask=node_mask, other=0)
+            total = load_rows(inputs, node, gate * HIDDEN + column, mask, 4 * HIDDEN)
+            total = add_product(
+                total, h, parent, node_mask, weight_h + (4 * side + gate) * HIDDEN * HIDDEN, column, column_mask,
+                HIDDEN, 1, HIDDEN, HIDDEN, INNER, PRECISION,
+            )  # fmt: skip
+            if gate < 2:
+                total = add_product(
+                    total, c, parent, node_mask, weight_c + (2 * side + gate) * HIDDEN * HIDDEN, column, column_mask,
+                    HIDDEN, 1, HIDDEN, HIDDEN, INNER, PRECISION,
+                )  # fmt: skip
+                total = squash(total)
+            elif gate == 2:
+                total = squash_signed(total)
+            store_rows(gates, node, gate * HIDDEN + column, total, mask, 4 * HIDDEN)
+        rounds = wait_for_all(arrivals, rounds)
+        for item in range(tl.program_id(0), tiles * 2 * blocks, tl.num_programs(0)):
+            side = item % 2
+            place = start + 2 * ((item // 2 // blocks) * ROWS + tl.arange(0, ROWS)) + side
+            column = (item // 2 % blocks) * COLUMNS + tl.arange(0, COLUMNS)
+            node_mask = place < end
+            column_mask = column < HIDDEN
+            mask = node_mask[:, None] & column_mask[None, :]
+            node = tl.load(down_order + place, mask=node_mask, other=0)
+            above = tl.load(down_parent + place - num_roots, mask=node_mask, other=0)
+            parent = tl.load(down_order + above, mask=node_mask, other=0)
+            output = load_rows(gates, node, 3 * HIDDEN + column, mask, 4 * HIDDEN)
+            for first in range(0, HIDDEN, INNER):
+                k = first + tl.arange(0, INNER)
+                k_mask = node_mask[:, None] & (k < HIDDEN)[None, :]
+                cell = _new_cell(gates, c, node, parent, k, k_mask, HIDDEN)
+                w = load_weight(
+                    peephole + side * HIDDEN * HIDDEN, k, column, k < HIDDEN, column_mask, 1, HIDDEN
+                )
+                output = tl.dot(cell.to(w.dtype), w, output, input_precision=PRECISION)
+            output = squash(output)
+            cell = _new_cell(gates, c, node, parent, column, mask, HIDDEN)
+            squashed = squash_signed(cell)
+            store_rows(gates, node, 3 * HIDDEN + column, output, mask, 4 * HIDDEN)
+            store_rows(c, node, column, cell, mask, HIDDEN)
+            store_rows(tanh_c, node, column, squashed, mask, HIDDEN)
+            store_rows(h, node, column, output * squashed, mask, HIDDEN)
+        rounds = wait_for_all(arrivals, rounds)
+
+
+@triton.jit
+def _new_cell(gates, c, node, parent, column, mask, HIDDEN: tl.constexpr):
+    """f * c_p + i * g"""
+    f = load_rows(gates, node, column, mask, 4 * HIDDEN)
+    i = load_rows(gates, node, HIDDEN + column, mask, 4 * HIDDEN)
+    g = load_rows(gates, node, 2 * HIDDEN + column, mask, 4 * HIDDEN)
+    return f * load_rows(c, parent, column, mask, HIDDEN) + i * g
+
+
+@triton.jit
+def _roots_forward(
+    inputs, gates, h, c, tanh_c, down_order, num_roots,
+    HIDDEN: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constexpr,
+):  # fmt: skip
+    """A root has no parent: no forget gate and no peephole."""
+    blocks: tl.constexpr = (HIDDEN + COLUMNS - 1) // COLUMNS
+    for item in range(tl.program_id(0), tl.cdiv(num_roots, ROWS) * blocks, tl.num_programs(0)):
+        place = (item // blocks) * ROWS + tl.arange(0, ROWS)
+        column = (item % blocks) * COLUMNS + tl.arange(0, COLUMNS)
+        mask = (place < num_roots)[:, None] & (column < HIDDEN)[None, :]
+        node = tl.load(down_order + place, mask=place < num_roots, other=0)
+        i = squash(load_rows(inputs, node, HIDDEN + column, mask, 4 * HIDDEN))
+        g = squash_signed(load_rows(inputs, node, 2 * HIDDEN + column, mask, 4 * HIDDEN))
+        o = squash(load_rows(inputs, node, 3 * HIDDEN + column, mask, 4 * HIDDEN))
+        cell = i * g
+        squashed = squash_signed(cell)
+        store_rows(gates, node, HIDDEN + column, i, mask, 4 * HIDDEN)
+        store_rows(gates, node, 2 * HIDDEN + column, g, mask, 4 * HIDDEN)
+        store_rows(gates, node, 3 * HIDDEN + column, o, mask, 4 * HIDDEN)
+        store_rows(c, node, column, cell, mask, HIDDEN)
+        store_rows(tanh_c, node, column, squashed, mask, HIDDEN)
+        store_rows(h, node, column, o * squashed, mask, HIDDEN)
+
+
+@triton.jit
+def _backward(
+    dh, dc, dgates, gates, c, tanh_c, weight_h, weight_c, peephole,
+    down_order, down_parent, depth_offset, counts, arrivals,
+    HIDDEN: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constexpr, INNER: tl.constexpr, PRECISION: tl.constexpr,
+):  # fmt: skip
+    """`dc` holds, for a node, what its children gave; once the node is done, the whole gradient of its cell."""
+    num_levels = tl.load(counts + 3)
+    num_roots = tl.load(depth_offset)
+    blocks: tl.constexpr = (HIDDEN + COLUMNS - 1) // COLUMNS
+    rounds = 1
+    for step in range(num_levels):
+        level = num_levels - 1 - step
+        start = tl.load(depth_offset + level)
+        end = tl.load(depth_offset + level + 1)
+        tiles = tl.cdiv((end - start) // 2, ROWS)
+        for item in range(tl.program_id(0), tiles * 2 * blocks, tl.num_programs(0)):
+            side = item % 2
+            place = start + 2 * ((item // 2 // blocks) * ROWS + tl.arange(0, ROWS)) + side
+            column = (item // 2 % blocks) * COLUMNS + tl.arange(0, COLUMNS)
+            node_mask = place < end
+            column_mask = column < HIDDEN
+            mask = node_mask[:, None] & column_mask[None, :]
+            node = tl.load(down_order + place, mask=node_mask, other=0)
+            above = tl.load(down_parent + place - num_roots, mask=node_mask, other=0)
+            parent = tl.load(down_order + above, mask=node_mask, other=0)
+            dcell = load_rows(dc, node, column, mask, HIDDEN)
+            for first in range(0, HIDDEN, INNER):
+                k = first + tl.arange(0, INNER)
+                k_mask = node_mask[:, None] & (k < HIDDEN)[None, :]
+                o = load_rows(gates, node, 3 * HIDDEN + k, k_mask, 4 * HIDDEN)
+                squashed = load_rows(tanh_c, node, k, k_mask, HIDDEN)
+                do = load_rows(dh, node, k, k_mask, HIDDEN) * squashed * o * (1.0 - o)
+                w = load_weight(
+                    peephole + side * HIDDEN * HIDDEN, k, column, k < HIDDEN, column_mask, HIDDEN, 1
+                )
+                dcell = tl.dot(do.to(w.dtype), w, dcell, input_precision=PRECISION)
+            f = load_rows(gates, node, column, mask, 4 * HIDDEN)
+            i = load_rows(gates, node, HIDDEN + column, mask, 4 * HIDDEN)
+            g = load_rows(gates, node, 2 * HIDDEN + column, mask, 4 * HIDDEN)
+            o = load_rows(gates, node, 3 * HIDDEN + column, mask, 4 * HIDDEN)
+            squashed = load_rows(tanh_c, node, column, mask, HIDDEN)
+            dstate = load_rows(dh, node, column, mask, HIDDEN)
+            dcell += dstate * o * (1.0 - squashed * squashed)
+            df = dcell * load_rows(c, parent, column, mask, HIDDEN) * f * (1.0 - f)
+            store_rows(dc, node, column, dcell, mask, HIDDEN)
+            store_rows(dgates, node, column, df, mask, 4 * HIDDEN)
+            store_rows(dgates, node, HIDDEN + column, dcell * g * i * (1.0 - i), mask, 4 * HIDDEN)
+            store_rows(dgates, node, 2 * HIDDEN + column, dcell * i * (1.0 - g * g), mask, 4 * HIDDEN)
+            store_rows(dgates, node, 3 * HIDDEN + column, dstate * squashed * o * (1.0 - o), mask, 4 * HIDDEN)
+        rounds = wait_for_all(arrivals, rounds)
+        # What the parents get, state or cell, from both of their children.
+        for item in range(tl.program_id(0), tiles * 2 * blocks, tl.num_programs(0)):
+            place = start + 2 * ((item // 2 // blocks) * ROWS + tl.arange(0, ROWS))
+            column = (item // 2 % blocks) * COLUMNS + tl.arange(0, COLUMNS)
+            node_mask = place < end
+            column_mask = column < HIDDEN
+            mask = node_mask[:, None] & column_mask[None, :]
+            above = tl.load(down_parent + place - num_roots, mask=node_mask, other=0)
+            parent = tl.load(down_order + above, mask=node_mask, other=0)
+            left = tl.load(down_order + place, mask=node_mask, other=0)
+            right = tl.load(down_order + place + 1, mask=node_mask, other=0)
+            if item % 2 == 0:
+                total = load_rows(dh, parent, column, mask, HIDDEN)
+                total = add_product(
+                    total, dgates, left, node_mask, weight_h, column, column_mask,
+                    4 * HIDDEN, HIDDEN, 1, 4 * HIDDEN, INNER, PRECISION,
+                )  # fmt: skip
+                total = add_product(
+                    total, dgates, right, node_mask, weight_h + 4 * HIDDEN * HIDDEN, column, column_mask,
+                    4 * HIDDEN, HIDDEN, 1, 4 * HIDDEN, INNER, PRECISION,
+                )  # fmt: skip
+                store_rows(dh, parent, column, total, mask, HIDDEN)
+            else:
+                total = load_rows(dc, left, column, mask, HIDDEN)
+                total *= load_rows(gates, left, column, mask, 4 * HIDDEN)
+                kept = load_rows(dc, right, column, mask, HIDDEN)
+                total += kept * load_rows(gates, right, column, mask, 4 * HIDDEN)
+                total = add_product(
+                    total, dgates, left, node_mask, weight_c, column, column_mask,
+                    4 * HIDDEN, HIDDEN, 1, 2 * HIDDEN, INNER, PRECISION,
+                )  # fmt: skip
+                total = add_product(
+                    total, dgates, right, node_mask, weight_c + 2 * HIDDEN * HIDDEN, column, column_mask,
+                    4 * HIDDEN, HIDDEN, 1, 2 * HIDDEN, INNER, PRECISION,
+                )  # fmt: skip
+                store_rows(dc, parent, column, total, mask, HIDDEN)
+        rounds = wait_for_all(arrivals, rounds)
+    _roots_backward(dh, dc, dgates, gates, tanh_c, down_order, num_roots, HIDDEN, ROWS, COLUMNS)
+
+
+@triton.jit
+def _roots_backward(
+    dh, dc, dgates, gates, tanh_c, down_order, num_roots,
+    HIDDEN: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constexpr,
+):  # fmt: skip
+    blocks: tl.constexpr = (HIDDEN + COLUMNS - 1) // COLUMNS
+    for item in range(tl.program_id(0), tl.cdiv(num_roots, ROWS) * blocks, tl.num_programs(0)):
+        place = (item // blocks) * ROWS + tl.arange(0, ROWS)
+        column = (item % blocks) * COLUMNS + tl.arange(0, COLUMNS)
+        mask = (place < num_roots)[:, None] & (column < HIDDEN)[None, :]
+        node = tl.load(down_order + place, mask=place < num_roots, other=0)
+        i = load_rows(gates, node, HIDDEN + column, mask, 4 * HIDDEN)
+        g = load_rows(gates, node, 2 * HIDDEN + column, mask, 4 * HIDDEN)
+        o = load_rows(gates, node, 3 * HIDDEN + column, mask, 4 * HIDDEN)
+        squashed = load_rows(tanh_c, node, column, mask, HIDDEN)
+        dstate = load_rows(dh, node, column, mask, HIDDEN)
+        dcell = load_rows(dc, node, column, mask, HIDDEN) + dstate * o * (1.0 - squashed * squashed)
+        store_rows(dgates, node, HIDDEN + column, dcell * g * i * (1.0 - i), mask, 4 * HIDDEN)
+        store_rows(dgates, node, 2 * HIDDEN + column, dcell * i * (1.0 - g * g), mask, 4 * HIDDEN)
+        store_rows(dgates, node, 3 * HIDDEN + column, dstate * squashed * o * (1.0 - o), mask, 4 * HIDDEN)
