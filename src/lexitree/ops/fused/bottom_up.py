@@ -18,7 +18,6 @@ from lexitree.batch import TreeBatch
 from lexitree.ops.fused.device import (
     add_product,
     load_rows,
-    load_weight,
     squash,
     squash_signed,
     store_rows,
@@ -167,32 +166,42 @@ def _forward(
                 total = squash_signed(total)
             store_rows(gates, inner, gate * HIDDEN + column, total, mask, 5 * HIDDEN)
         rounds = wait_for_all(arrivals, rounds)
-        # The new cells, which the output gate sees whole: each program computes the columns it needs.
         for item in range(tl.program_id(0), tiles * blocks, tl.num_programs(0)):
             node = start + (item // blocks) * ROWS + tl.arange(0, ROWS)
             column = (item % blocks) * COLUMNS + tl.arange(0, COLUMNS)
             node_mask = node < end
-            column_mask = column < HIDDEN
-            mask = node_mask[:, None] & column_mask[None, :]
+            mask = node_mask[:, None] & (column < HIDDEN)[None, :]
             inner = node - num_leaves
             left = tl.load(children + 2 * inner, mask=node_mask, other=0)
             right = tl.load(children + 2 * inner + 1, mask=node_mask, other=0)
-            output = load_rows(gates, inner, 4 * HIDDEN + column, mask, 5 * HIDDEN)
-            if HAS_PEEPHOLES:
-                for first in range(0, HIDDEN, INNER):
-                    k = first + tl.arange(0, INNER)
-                    k_mask = node_mask[:, None] & (k < HIDDEN)[None, :]
-                    cell = _new_cell(gates, c, inner, left, right, k, k_mask, HIDDEN)
-                    w = load_weight(peephole, k, column, k < HIDDEN, column_mask, 1, HIDDEN)
-                    output = tl.dot(cell.to(w.dtype), w, output, input_precision=PRECISION)
-            output = squash(output)
             cell = _new_cell(gates, c, inner, left, right, column, mask, HIDDEN)
             squashed = squash_signed(cell)
-            store_rows(gates, inner, 4 * HIDDEN + column, output, mask, 5 * HIDDEN)
             store_rows(c, node, column, cell, mask, HIDDEN)
             store_rows(tanh_c, node, column, squashed, mask, HIDDEN)
-            store_rows(h, node, column, output * squashed, mask, HIDDEN)
+            if not HAS_PEEPHOLES:
+                output = squash(load_rows(gates, inner, 4 * HIDDEN + column, mask, 5 * HIDDEN))
+                store_rows(gates, inner, 4 * HIDDEN + column, output, mask, 5 * HIDDEN)
+                store_rows(h, node, column, output * squashed, mask, HIDDEN)
         rounds = wait_for_all(arrivals, rounds)
+        if HAS_PEEPHOLES:
+            # The output gate sees the whole of the new cell, so it has to wait for it.
+            for item in range(tl.program_id(0), tiles * blocks, tl.num_programs(0)):
+                node = start + (item // blocks) * ROWS + tl.arange(0, ROWS)
+                column = (item % blocks) * COLUMNS + tl.arange(0, COLUMNS)
+                node_mask = node < end
+                column_mask = column < HIDDEN
+                mask = node_mask[:, None] & column_mask[None, :]
+                inner = node - num_leaves
+                output = load_rows(gates, inner, 4 * HIDDEN + column, mask, 5 * HIDDEN)
+                squashed = load_rows(tanh_c, node, column, mask, HIDDEN)
+                output = add_product(
+                    output, c, node, node_mask, peephole, column, column_mask,
+                    HIDDEN, 1, HIDDEN, HIDDEN, INNER, PRECISION,
+                )  # fmt: skip
+                output = squash(output)
+                store_rows(gates, inner, 4 * HIDDEN + column, output, mask, 5 * HIDDEN)
+                store_rows(h, node, column, output * squashed, mask, HIDDEN)
+            rounds = wait_for_all(arrivals, rounds)
 
 
 @triton.jit
@@ -250,6 +259,15 @@ def _backward(
     blocks: tl.constexpr = (HIDDEN + COLUMNS - 1) // COLUMNS
     kinds: tl.constexpr = 4
     rounds = 1
+    # The output gates' gradients from above alone, final at the roots; each level mends those below.
+    num_nodes = tl.load(level_offset + num_levels)
+    for item in range(tl.program_id(0), tl.cdiv(num_nodes - num_leaves, ROWS) * blocks, tl.num_programs(0)):
+        node = num_leaves + (item // blocks) * ROWS + tl.arange(0, ROWS)
+        column = (item % blocks) * COLUMNS + tl.arange(0, COLUMNS)
+        mask = (node < num_nodes)[:, None] & (column < HIDDEN)[None, :]
+        dstate = load_rows(dh, node, column, mask, HIDDEN)
+        _output_gradient(dstate, dgates, gates, tanh_c, node, num_leaves, column, mask, HIDDEN)
+    rounds = wait_for_all(arrivals, rounds)
     for step in range(num_levels):
         level = num_levels - 1 - step
         start = tl.load(level_offset + level)
@@ -266,14 +284,10 @@ def _backward(
             right = tl.load(children + 2 * inner + 1, mask=node_mask, other=0)
             dcell = load_rows(dc, node, column, mask, HIDDEN)
             if HAS_PEEPHOLES:
-                for first in range(0, HIDDEN, INNER):
-                    k = first + tl.arange(0, INNER)
-                    k_mask = node_mask[:, None] & (k < HIDDEN)[None, :]
-                    o = load_rows(gates, inner, 4 * HIDDEN + k, k_mask, 5 * HIDDEN)
-                    squashed = load_rows(tanh_c, node, k, k_mask, HIDDEN)
-                    do = load_rows(dh, node, k, k_mask, HIDDEN) * squashed * o * (1.0 - o)
-                    w = load_weight(peephole, k, column, k < HIDDEN, column_mask, HIDDEN, 1)
-                    dcell = tl.dot(do.to(w.dtype), w, dcell, input_precision=PRECISION)
+                dcell = add_product(
+                    dcell, dgates + 4 * HIDDEN, inner, node_mask, peephole, column, column_mask,
+                    5 * HIDDEN, HIDDEN, 1, HIDDEN, INNER, PRECISION,
+                )  # fmt: skip
             f_left = load_rows(gates, inner, column, mask, 5 * HIDDEN)
             f_right = load_rows(gates, inner, HIDDEN + column, mask, 5 * HIDDEN)
             i = load_rows(gates, inner, 2 * HIDDEN + column, mask, 5 * HIDDEN)
@@ -286,14 +300,13 @@ def _backward(
             df_right = dcell * load_rows(c, right, column, mask, HIDDEN) * f_right * (1.0 - f_right)
             di = dcell * g * i * (1.0 - i)
             dg = dcell * i * (1.0 - g * g)
-            do = dstate * squashed * o * (1.0 - o)
             store_rows(dc, node, column, dcell, mask, HIDDEN)
             store_rows(dgates, inner, column, df_left, mask, 5 * HIDDEN)
             store_rows(dgates, inner, HIDDEN + column, df_right, mask, 5 * HIDDEN)
             store_rows(dgates, inner, 2 * HIDDEN + column, di, mask, 5 * HIDDEN)
             store_rows(dgates, inner, 3 * HIDDEN + column, dg, mask, 5 * HIDDEN)
-            store_rows(dgates, inner, 4 * HIDDEN + column, do, mask, 5 * HIDDEN)
             if IS_LEXICAL:
+                do = load_rows(dgates, inner, 4 * HIDDEN + column, mask, 5 * HIDDEN)
                 store_rows(dinputs, node, column, df_left + df_right, mask, 4 * HIDDEN)
                 store_rows(dinputs, node, HIDDEN + column, di, mask, 4 * HIDDEN)
                 store_rows(dinputs, node, 2 * HIDDEN + column, dg, mask, 4 * HIDDEN)
@@ -317,6 +330,8 @@ def _backward(
                     5 * HIDDEN, 2 * HIDDEN, 1, 5 * HIDDEN, INNER, PRECISION,
                 )  # fmt: skip
                 store_rows(dh, child, column, total, mask, HIDDEN)
+                mask = mask & (child >= num_leaves)[:, None]
+                _output_gradient(total, dgates, gates, tanh_c, child, num_leaves, column, mask, HIDDEN)
             else:
                 total = load_rows(dc, node, column, mask, HIDDEN)
                 total *= load_rows(gates, inner, side * HIDDEN + column, mask, 5 * HIDDEN)
@@ -330,6 +345,15 @@ def _backward(
     _leaves_backward(
         dh, dc, dinputs, leaf_gates, tanh_c, tl.load(counts), HIDDEN, IS_LEXICAL, ROWS, COLUMNS
     )
+
+
+@triton.jit
+def _output_gradient(dh, dgates, gates, tanh_c, node, num_leaves, column, mask, HIDDEN: tl.constexpr):
+    """dh * tanh(c) * o * (1 - o)"""
+    inner = node - num_leaves
+    o = load_rows(gates, inner, 4 * HIDDEN + column, mask, 5 * HIDDEN)
+    do = dh * load_rows(tanh_c, node, column, mask, HIDDEN) * o * (1.0 - o)
+    store_rows(dgates, inner, 4 * HIDDEN + column, do, mask, 5 * HIDDEN)
 
 
 @triton.jit

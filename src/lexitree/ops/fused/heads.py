@@ -15,7 +15,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from lexitree.batch import TreeBatch
-from lexitree.ops.fused.device import add_product, load_rows, load_weight, squash, store_rows, wait_for_all
+from lexitree.ops.fused.device import add_product, load_rows, squash, store_rows, wait_for_all
 from lexitree.ops.fused.launch import launch, zeros
 from lexitree.ops.levelwise.gates import apply
 from lexitree.ops.levelwise.heads import levelwise_compose_heads
@@ -111,11 +111,20 @@ def _heads_backward(
     dx, dz, x, z, gate, children, level_offset, counts, arrivals,
     SIZE: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constexpr, INNER: tl.constexpr, PRECISION: tl.constexpr,
 ):  # fmt: skip
-    """The gradient of a gate is needed at all columns by every program of a node: each computes it anew."""
+    """First the gates' gradients from above alone, which are final at the roots; then each level mends those below."""
     num_levels = tl.load(counts + 2)
     num_leaves = tl.load(level_offset)
-    rounds = 1
+    num_nodes = tl.load(level_offset + num_levels)
     blocks: tl.constexpr = (SIZE + COLUMNS - 1) // COLUMNS
+    rounds = 1
+    for item in range(tl.program_id(0), tl.cdiv(num_nodes - num_leaves, ROWS) * blocks, tl.num_programs(0)):
+        node = num_leaves + (item // blocks) * ROWS + tl.arange(0, ROWS)
+        column = (item % blocks) * COLUMNS + tl.arange(0, COLUMNS)
+        node_mask = node < num_nodes
+        mask = node_mask[:, None] & (column < SIZE)[None, :]
+        gradient = load_rows(dx, node, column, mask, SIZE)
+        _gate_gradient(gradient, dz, x, z, children, node, num_leaves, column, node_mask, mask, SIZE)
+    rounds = wait_for_all(arrivals, rounds)
     for step in range(num_levels):
         level = num_levels - 1 - step
         start = tl.load(level_offset + level)
@@ -126,25 +135,30 @@ def _heads_backward(
             column = (item // 2 % blocks) * COLUMNS + tl.arange(0, COLUMNS)
             node_mask = node < end
             column_mask = column < SIZE
-            inner = node - num_leaves
-            left = tl.load(children + 2 * inner, mask=node_mask, other=0)
-            right = tl.load(children + 2 * inner + 1, mask=node_mask, other=0)
-            total = tl.zeros((ROWS, COLUMNS), tl.float32)
-            for first in range(0, SIZE, INNER):
-                k = first + tl.arange(0, INNER)
-                mask = node_mask[:, None] & (k < SIZE)[None, :]
-                share = load_rows(z, inner, k, mask, SIZE)
-                apart = load_rows(x, left, k, mask, SIZE) - load_rows(x, right, k, mask, SIZE)
-                dshare = load_rows(dx, node, k, mask, SIZE) * apart * share * (1.0 - share)
-                # The same numbers by every program: one of them writes.
-                store_rows(dz, inner, k, dshare, mask & (item % (2 * blocks) == 0), SIZE)
-                w = load_weight(gate, k, side * SIZE + column, k < SIZE, column_mask, 2 * SIZE, 1)
-                total = tl.dot(dshare.to(w.dtype), w, total, input_precision=PRECISION)
             mask = node_mask[:, None] & column_mask[None, :]
+            inner = node - num_leaves
+            child = tl.load(children + 2 * inner + side, mask=node_mask, other=0)
             share = load_rows(z, inner, column, mask, SIZE)
             share = tl.where(side == 0, share, 1.0 - share)
-            total += load_rows(dx, node, column, mask, SIZE) * share
-            child = tl.where(side == 0, left, right)
             # A child has one parent, so no other program adds to it.
-            store_rows(dx, child, column, total + load_rows(dx, child, column, mask, SIZE), mask, SIZE)
+            total = load_rows(dx, child, column, mask, SIZE) + load_rows(dx, node, column, mask, SIZE) * share
+            total = add_product(
+                total, dz, inner, node_mask, gate + side * SIZE, column, column_mask,
+                SIZE, 2 * SIZE, 1, SIZE, INNER, PRECISION,
+            )  # fmt: skip
+            store_rows(dx, child, column, total, mask, SIZE)
+            is_inner = node_mask & (child >= num_leaves)
+            mask = is_inner[:, None] & column_mask[None, :]
+            _gate_gradient(total, dz, x, z, children, child, num_leaves, column, is_inner, mask, SIZE)
         rounds = wait_for_all(arrivals, rounds)
+
+
+@triton.jit
+def _gate_gradient(dx, dz, x, z, children, node, num_leaves, column, node_mask, mask, SIZE: tl.constexpr):
+    """dx * (x_L - x_R) * z * (1 - z)"""
+    inner = node - num_leaves
+    left = tl.load(children + 2 * inner, mask=node_mask, other=0)
+    right = tl.load(children + 2 * inner + 1, mask=node_mask, other=0)
+    share = load_rows(z, inner, column, mask, SIZE)
+    apart = load_rows(x, left, column, mask, SIZE) - load_rows(x, right, column, mask, SIZE)
+    store_rows(dz, inner, column, dx * apart * share * (1.0 - share), mask, SIZE)

@@ -18,7 +18,6 @@ from lexitree.batch import TreeBatch
 from lexitree.ops.fused.device import (
     add_product,
     load_rows,
-    load_weight,
     squash,
     squash_signed,
     store_rows,
@@ -127,6 +126,19 @@ def _forward(
                 total = squash_signed(total)
             store_rows(gates, node, gate * HIDDEN + column, total, mask, 4 * HIDDEN)
         rounds = wait_for_all(arrivals, rounds)
+        for item in range(tl.program_id(0), tl.cdiv(end - start, ROWS) * blocks, tl.num_programs(0)):
+            place = start + (item // blocks) * ROWS + tl.arange(0, ROWS)
+            column = (item % blocks) * COLUMNS + tl.arange(0, COLUMNS)
+            node_mask = place < end
+            mask = node_mask[:, None] & (column < HIDDEN)[None, :]
+            node = tl.load(down_order + place, mask=node_mask, other=0)
+            above = tl.load(down_parent + place - num_roots, mask=node_mask, other=0)
+            parent = tl.load(down_order + above, mask=node_mask, other=0)
+            cell = _new_cell(gates, c, node, parent, column, mask, HIDDEN)
+            store_rows(c, node, column, cell, mask, HIDDEN)
+            store_rows(tanh_c, node, column, squash_signed(cell), mask, HIDDEN)
+        rounds = wait_for_all(arrivals, rounds)
+        # The output gate sees the whole of the new cell, so it has to wait for it.
         for item in range(tl.program_id(0), tiles * 2 * blocks, tl.num_programs(0)):
             side = item % 2
             place = start + 2 * ((item // 2 // blocks) * ROWS + tl.arange(0, ROWS)) + side
@@ -135,23 +147,14 @@ def _forward(
             column_mask = column < HIDDEN
             mask = node_mask[:, None] & column_mask[None, :]
             node = tl.load(down_order + place, mask=node_mask, other=0)
-            above = tl.load(down_parent + place - num_roots, mask=node_mask, other=0)
-            parent = tl.load(down_order + above, mask=node_mask, other=0)
             output = load_rows(gates, node, 3 * HIDDEN + column, mask, 4 * HIDDEN)
-            for first in range(0, HIDDEN, INNER):
-                k = first + tl.arange(0, INNER)
-                k_mask = node_mask[:, None] & (k < HIDDEN)[None, :]
-                cell = _new_cell(gates, c, node, parent, k, k_mask, HIDDEN)
-                w = load_weight(
-                    peephole + side * HIDDEN * HIDDEN, k, column, k < HIDDEN, column_mask, 1, HIDDEN
-                )
-                output = tl.dot(cell.to(w.dtype), w, output, input_precision=PRECISION)
+            squashed = load_rows(tanh_c, node, column, mask, HIDDEN)
+            output = add_product(
+                output, c, node, node_mask, peephole + side * HIDDEN * HIDDEN, column, column_mask,
+                HIDDEN, 1, HIDDEN, HIDDEN, INNER, PRECISION,
+            )  # fmt: skip
             output = squash(output)
-            cell = _new_cell(gates, c, node, parent, column, mask, HIDDEN)
-            squashed = squash_signed(cell)
             store_rows(gates, node, 3 * HIDDEN + column, output, mask, 4 * HIDDEN)
-            store_rows(c, node, column, cell, mask, HIDDEN)
-            store_rows(tanh_c, node, column, squashed, mask, HIDDEN)
             store_rows(h, node, column, output * squashed, mask, HIDDEN)
         rounds = wait_for_all(arrivals, rounds)
 
@@ -201,6 +204,16 @@ def _backward(
     num_roots = tl.load(depth_offset)
     blocks: tl.constexpr = (HIDDEN + COLUMNS - 1) // COLUMNS
     rounds = 1
+    # The output gates' gradients from above alone, final at the leaves; each level mends those of the parents.
+    num_nodes = tl.load(depth_offset + num_levels)
+    for item in range(tl.program_id(0), tl.cdiv(num_nodes, ROWS) * blocks, tl.num_programs(0)):
+        place = (item // blocks) * ROWS + tl.arange(0, ROWS)
+        column = (item % blocks) * COLUMNS + tl.arange(0, COLUMNS)
+        mask = (place < num_nodes)[:, None] & (column < HIDDEN)[None, :]
+        node = tl.load(down_order + place, mask=place < num_nodes, other=0)
+        dstate = load_rows(dh, node, column, mask, HIDDEN)
+        _output_gradient(dstate, dgates, gates, tanh_c, node, column, mask, HIDDEN)
+    rounds = wait_for_all(arrivals, rounds)
     for step in range(num_levels):
         level = num_levels - 1 - step
         start = tl.load(depth_offset + level)
@@ -217,16 +230,10 @@ def _backward(
             above = tl.load(down_parent + place - num_roots, mask=node_mask, other=0)
             parent = tl.load(down_order + above, mask=node_mask, other=0)
             dcell = load_rows(dc, node, column, mask, HIDDEN)
-            for first in range(0, HIDDEN, INNER):
-                k = first + tl.arange(0, INNER)
-                k_mask = node_mask[:, None] & (k < HIDDEN)[None, :]
-                o = load_rows(gates, node, 3 * HIDDEN + k, k_mask, 4 * HIDDEN)
-                squashed = load_rows(tanh_c, node, k, k_mask, HIDDEN)
-                do = load_rows(dh, node, k, k_mask, HIDDEN) * squashed * o * (1.0 - o)
-                w = load_weight(
-                    peephole + side * HIDDEN * HIDDEN, k, column, k < HIDDEN, column_mask, HIDDEN, 1
-                )
-                dcell = tl.dot(do.to(w.dtype), w, dcell, input_precision=PRECISION)
+            dcell = add_product(
+                dcell, dgates + 3 * HIDDEN, node, node_mask, peephole + side * HIDDEN * HIDDEN, column, column_mask,
+                4 * HIDDEN, HIDDEN, 1, HIDDEN, INNER, PRECISION,
+            )  # fmt: skip
             f = load_rows(gates, node, column, mask, 4 * HIDDEN)
             i = load_rows(gates, node, HIDDEN + column, mask, 4 * HIDDEN)
             g = load_rows(gates, node, 2 * HIDDEN + column, mask, 4 * HIDDEN)
@@ -239,7 +246,6 @@ def _backward(
             store_rows(dgates, node, column, df, mask, 4 * HIDDEN)
             store_rows(dgates, node, HIDDEN + column, dcell * g * i * (1.0 - i), mask, 4 * HIDDEN)
             store_rows(dgates, node, 2 * HIDDEN + column, dcell * i * (1.0 - g * g), mask, 4 * HIDDEN)
-            store_rows(dgates, node, 3 * HIDDEN + column, dstate * squashed * o * (1.0 - o), mask, 4 * HIDDEN)
         rounds = wait_for_all(arrivals, rounds)
         # What the parents get, state or cell, from both of their children.
         for item in range(tl.program_id(0), tiles * 2 * blocks, tl.num_programs(0)):
@@ -263,6 +269,7 @@ def _backward(
                     4 * HIDDEN, HIDDEN, 1, 4 * HIDDEN, INNER, PRECISION,
                 )  # fmt: skip
                 store_rows(dh, parent, column, total, mask, HIDDEN)
+                _output_gradient(total, dgates, gates, tanh_c, parent, column, mask, HIDDEN)
             else:
                 total = load_rows(dc, left, column, mask, HIDDEN)
                 total *= load_rows(gates, left, column, mask, 4 * HIDDEN)
@@ -279,6 +286,14 @@ def _backward(
                 store_rows(dc, parent, column, total, mask, HIDDEN)
         rounds = wait_for_all(arrivals, rounds)
     _roots_backward(dh, dc, dgates, gates, tanh_c, down_order, num_roots, HIDDEN, ROWS, COLUMNS)
+
+
+@triton.jit
+def _output_gradient(dh, dgates, gates, tanh_c, node, column, mask, HIDDEN: tl.constexpr):
+    """dh * tanh(c) * o * (1 - o)"""
+    o = load_rows(gates, node, 3 * HIDDEN + column, mask, 4 * HIDDEN)
+    do = dh * load_rows(tanh_c, node, column, mask, HIDDEN) * o * (1.0 - o)
+    store_rows(dgates, node, 3 * HIDDEN + column, do, mask, 4 * HIDDEN)
 
 
 @triton.jit
@@ -300,4 +315,3 @@ def _roots_backward(
         dcell = load_rows(dc, node, column, mask, HIDDEN) + dstate * o * (1.0 - squashed * squashed)
         store_rows(dgates, node, HIDDEN + column, dcell * g * i * (1.0 - i), mask, 4 * HIDDEN)
         store_rows(dgates, node, 2 * HIDDEN + column, dcell * i * (1.0 - g * g), mask, 4 * HIDDEN)
-        store_rows(dgates, node, 3 * HIDDEN + column, dstate * squashed * o * (1.0 - o), mask, 4 * HIDDEN)
