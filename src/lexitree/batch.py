@@ -169,10 +169,14 @@ class TreeBatch:
             return self
         # A copy from pinned memory does not wait for the device.
         buffer = self.buffer.pin_memory() if torch.device(device).type == "cuda" else self.buffer
-        return self._on(buffer.to(device, non_blocking=True))
+        return self.on(buffer.to(device, non_blocking=True))
 
-    def _on(self, buffer: Tensor) -> TreeBatch:
-        views = _views(buffer, {name: len(getattr(self, name)) for name in _TENSORS})
+    def on(self, buffer: Tensor) -> TreeBatch:
+        """The same batch with its tensors in another buffer, which has the same numbers or will be given them."""
+        return self._on(buffer, {name: len(getattr(self, name)) for name in _TENSORS})
+
+    def _on(self, buffer: Tensor, sizes: dict[str, int]) -> TreeBatch:
+        views = _views(buffer, sizes)
         return TreeBatch(
             level_sizes=self.level_sizes,
             depth_sizes=self.depth_sizes,
@@ -181,6 +185,38 @@ class TreeBatch:
             **views,
             buffer=buffer,
         )
+
+    def padded(self, num_leaves: int, num_inner: int, num_levels: int) -> TreeBatch:
+        """The same trees in tensors of the given sizes, so that batches of about one size look alike to a device.
+
+        Leaves fill up to `num_leaves`, and inner nodes start there. The nodes in between are in no level and have
+        no label: the word of number 0, a span of one word. Only `counts` and the offsets tell the real sizes, so
+        this is for the fused backend, which goes by them.
+        """
+        old, shift = self.num_leaves, num_leaves - self.num_leaves
+        new = {name: getattr(self, name) for name in _TENSORS}
+        for name in ("children_index", "root_index", "down_order", "preorder_index"):
+            new[name] = new[name] + shift * (new[name] >= old)
+        new["level_offset"] = new["level_offset"] + shift
+        num_nodes = num_leaves + num_inner
+        for name, empty in (("label_index", NO_INDEX), ("span_start", 0), ("span_end", 1), ("up_to_down", 0)):
+            filled = new[name].new_full((num_nodes,), empty)
+            filled[:old] = new[name][:old]
+            filled[num_leaves : num_leaves + self.num_nodes - old] = new[name][old:]
+            new[name] = filled
+        for name, size, empty in (
+            ("word_index", num_leaves, 0),
+            ("children_index", 2 * num_inner, 0),
+            ("children_offset", num_inner + 1, int(new["children_offset"][-1])),
+            ("down_order", num_nodes, 0),
+            ("down_parent_index", num_nodes - self.num_trees, 0),
+            ("preorder_index", num_nodes, 0),
+            ("level_offset", num_levels + 1, int(new["level_offset"][-1])),
+            ("depth_offset", num_levels + 1, int(new["depth_offset"][-1])),
+        ):
+            new[name] = torch.nn.functional.pad(new[name], (0, size - len(new[name])), value=empty)
+        buffer = torch.cat([new[name] for name in _TENSORS])
+        return self._on(buffer, {name: len(new[name]) for name in _TENSORS})
 
     def split(self, values: Tensor) -> list[Tensor]:
         """Values by node, `[nodes, ...]` in up order, as one tensor a tree in its own pre-order."""
