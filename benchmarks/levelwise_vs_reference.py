@@ -122,8 +122,9 @@ def time_in_turns(model: TreeClassifier, groups: list[list[Example]]) -> dict[st
             model.backend_name = backend
             start = time.perf_counter()
             optimizer.zero_grad()
-            (model.loss(batch_examples(group)) / len(group)).backward()
-            optimizer.step(len(group))
+            batch = batch_examples(group)
+            (model.loss(batch) / len(group)).backward()
+            optimizer.step(batch)
             if not warm_up:
                 measured.append(time.perf_counter() - start)
     return times

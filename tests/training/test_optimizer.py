@@ -31,10 +31,11 @@ def train_steps(model: TreeClassifier, optimizer: LazyAdam, batches: list[slice]
     gradients: list[torch.Tensor] = []
     for part in batches:
         optimizer.zero_grad()
-        (model.loss(batch_examples(examples[part])) / len(examples[part])).backward()
+        batch = batch_examples(examples[part])
+        (model.loss(batch) / batch.num_trees).backward()
         gradient = model.lexicon.vectors.grad
         gradients.append(gradient.to_dense().clone() if gradient is not None else torch.zeros(0))
-        optimizer.step(len(examples[part]))
+        optimizer.step(batch)
     return gradients
 
 
@@ -113,10 +114,11 @@ def test_decay_is_counted_by_sentence() -> None:
     whole, parts = tiny_model(), tiny_model()
     for model, sizes in ((whole, [5]), (parts, [2, 3])):
         optimizer = LazyAdam(model, TrainingConfig(decay=1e-4))
+        examples = make_examples(tiny_trees(5), model.lexicon, labels=LABELS, direction="right")
         for size in sizes:
             for weight in optimizer.dense.values():
                 weight.grad = torch.zeros_like(weight)
-            optimizer.step(size)
+            optimizer.step(batch_examples(examples[:size]))
     start = tiny_model().scorer.hidden_bias
     torch.testing.assert_close(whole.scorer.hidden_bias, start * (1 - 5e-4), rtol=1e-6, atol=0)
     torch.testing.assert_close(parts.scorer.hidden_bias, start * (1 - 2e-4) * (1 - 3e-4), rtol=1e-6, atol=0)

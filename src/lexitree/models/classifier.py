@@ -69,8 +69,6 @@ class TreeClassifier(nn.Module):
         return words if heads is None else heads(words, batch, self.backend)
 
     def _score(self, x: Tensor, batch: TreeBatch, nodes: Tensor | None) -> Tensor:
-        if nodes is None:
-            nodes = torch.arange(batch.num_nodes, device=batch.device)
         return self.scorer(self.encoder(x, batch, nodes, self.backend))
 
     def score_with_heads(self, batch: TreeBatch) -> tuple[Float[Tensor, "nodes labels"], HeadWords | None]:
@@ -97,12 +95,15 @@ class TreeClassifier(nn.Module):
         `supervision="root"` counts the sentences' labels only.
         """
         supervision = supervision or self.config.supervision
-        labels = batch.label_index
-        nodes = batch.root_index
-        if supervision == "all":
-            nodes = (labels != NO_INDEX).nonzero().squeeze(1)
-        gold = labels.index_select(0, nodes)
+        gold, nodes = batch.label_index, None
+        if supervision == "root":
+            nodes = batch.root_index
+        elif self.device.type == "cpu" or self.encoder.waits_for_host:
+            # Elsewhere, asking how many there are would make the host wait: all nodes are scored, some for nothing.
+            labelled = (gold != NO_INDEX).nonzero().squeeze(1)
+            nodes = None if len(labelled) == batch.num_nodes else labelled
         scores = self(batch, nodes)
+        gold = gold if nodes is None else gold.index_select(0, nodes)
         return nn.functional.cross_entropy(scores, gold, ignore_index=NO_INDEX, reduction="sum")
 
     def num_parameters(self) -> int:

@@ -15,6 +15,7 @@ from lexitree.models.config import ModelConfig
 from lexitree.ops.backends import Backend
 from lexitree.ops.sequences import SequenceSchedule
 from lexitree.ops.spans import span_means
+from lexitree.ops.streams import run_beside
 
 MAX_SEQUENCE_BYTES = 4 << 30
 """Spans whose states would need more than this are refused: a deep tree has quadratically many words in them."""
@@ -32,6 +33,8 @@ class Encoder(nn.Module):
     """One line on what it does."""
     num_states: ClassVar[int]
     """How many states of size `hidden` make up the features of a node."""
+    waits_for_host: ClassVar[bool] = False
+    """Whether a step needs the host in between, so that a GPU cannot record and replay it."""
     has_heads: ClassVar[bool] = False
     """Whether phrases have head words."""
 
@@ -44,10 +47,10 @@ class Encoder(nn.Module):
         self,
         x: Float[Tensor, "inputs word"],
         batch: TreeBatch,
-        nodes: Int[Tensor, " asked"],
+        nodes: Int[Tensor, " asked"] | None,
         backend: Backend,
     ) -> Float[Tensor, "asked features"]:
-        """The features of the given nodes (positions in the batch's up order).
+        """The features of the given nodes (positions in the batch's up order), None for all.
 
         `x` holds the head vectors of all nodes for a model with heads, else the word vectors of the leaves.
         """
@@ -73,10 +76,14 @@ def _top_down(config: ModelConfig) -> TopDownLSTM:
     )
 
 
-def _top_down_features(h: Tensor, batch: TreeBatch, nodes: Tensor) -> list[Tensor]:
+def _pick(rows: Tensor, nodes: Tensor | None) -> Tensor:
+    return rows if nodes is None else rows.index_select(0, nodes)
+
+
+def _top_down_features(h: Tensor, batch: TreeBatch, nodes: Tensor | None) -> list[Tensor]:
     """A node's own state and the mean state of the words below it."""
-    start, end = batch.span_start.index_select(0, nodes), batch.span_end.index_select(0, nodes)
-    return [h.index_select(0, nodes), span_means(h[: batch.num_leaves], start, end)]
+    start, end = _pick(batch.span_start, nodes), _pick(batch.span_end, nodes)
+    return [_pick(h, nodes), span_means(h[: batch.num_leaves], start, end)]
 
 
 class ConTree(Encoder):
@@ -88,8 +95,8 @@ class ConTree(Encoder):
         super().__init__(config)
         self.bottom_up = _bottom_up(config, lexical=False)
 
-    def forward(self, x: Tensor, batch: TreeBatch, nodes: Tensor, backend: Backend) -> Tensor:
-        return self.bottom_up(x, batch, backend).index_select(0, nodes)
+    def forward(self, x: Tensor, batch: TreeBatch, nodes: Tensor | None, backend: Backend) -> Tensor:
+        return _pick(self.bottom_up(x, batch, backend), nodes)
 
 
 class NaryConTree(Encoder):
@@ -101,8 +108,8 @@ class NaryConTree(Encoder):
         super().__init__(config)
         self.bottom_up = _bottom_up(config, lexical=False, peepholes=False)
 
-    def forward(self, x: Tensor, batch: TreeBatch, nodes: Tensor, backend: Backend) -> Tensor:
-        return self.bottom_up(x, batch, backend).index_select(0, nodes)
+    def forward(self, x: Tensor, batch: TreeBatch, nodes: Tensor | None, backend: Backend) -> Tensor:
+        return _pick(self.bottom_up(x, batch, backend), nodes)
 
 
 class ConTreeLex(Encoder):
@@ -116,8 +123,8 @@ class ConTreeLex(Encoder):
         self.heads = _heads(config)
         self.bottom_up = _bottom_up(config, lexical=True)
 
-    def forward(self, x: Tensor, batch: TreeBatch, nodes: Tensor, backend: Backend) -> Tensor:
-        return self.bottom_up(x, batch, backend).index_select(0, nodes)
+    def forward(self, x: Tensor, batch: TreeBatch, nodes: Tensor | None, backend: Backend) -> Tensor:
+        return _pick(self.bottom_up(x, batch, backend), nodes)
 
 
 class TopDownConTree(Encoder):
@@ -131,7 +138,7 @@ class TopDownConTree(Encoder):
         self.heads = _heads(config)
         self.top_down = _top_down(config)
 
-    def forward(self, x: Tensor, batch: TreeBatch, nodes: Tensor, backend: Backend) -> Tensor:
+    def forward(self, x: Tensor, batch: TreeBatch, nodes: Tensor | None, backend: Backend) -> Tensor:
         return torch.cat(_top_down_features(self.top_down(x, batch, backend), batch, nodes), 1)
 
 
@@ -147,15 +154,20 @@ class BiConTree(Encoder):
         self.bottom_up = _bottom_up(config, lexical=True)
         self.top_down = _top_down(config)
 
-    def forward(self, x: Tensor, batch: TreeBatch, nodes: Tensor, backend: Backend) -> Tensor:
-        up = self.bottom_up(x, batch, backend).index_select(0, nodes)
-        return torch.cat([up, *_top_down_features(self.top_down(x, batch, backend), batch, nodes)], 1)
+    def forward(self, x: Tensor, batch: TreeBatch, nodes: Tensor | None, backend: Backend) -> Tensor:
+        up, down = run_beside(
+            lambda: self.bottom_up(x, batch, backend),
+            lambda: self.top_down(x, batch, backend),
+            x.device,
+        )
+        return torch.cat([_pick(up, nodes), *_top_down_features(down, batch, nodes)], 1)
 
 
 class BiLSTM(Encoder):
     title = "BiLSTM"
     about = "sequence LSTM in both directions over the words of each phrase; the tree is not used"
     num_states = 2
+    waits_for_host = True
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__(config)
@@ -163,8 +175,8 @@ class BiLSTM(Encoder):
         self.forwards = SequenceLSTM(config.word_size, config.hidden, bias_init=config.bias_init)
         self.backwards = SequenceLSTM(config.word_size, config.hidden, bias_init=config.bias_init)
 
-    def forward(self, x: Tensor, batch: TreeBatch, nodes: Tensor, backend: Backend) -> Tensor:
-        start, end = batch.span_start.index_select(0, nodes), batch.span_end.index_select(0, nodes)
+    def forward(self, x: Tensor, batch: TreeBatch, nodes: Tensor | None, backend: Backend) -> Tensor:
+        start, end = _pick(batch.span_start, nodes), _pick(batch.span_end, nodes)
         num_words = int((end - start).sum())
         if num_words * STATES_KEPT * self.hidden * x.element_size() > MAX_SEQUENCE_BYTES:
             raise ConfigError(

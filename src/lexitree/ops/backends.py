@@ -115,6 +115,7 @@ def _fused() -> Backend:
         "fused",
         fused.fused_compose_heads,
         fused.fused_run_bottom_up,
+        levelwise.levelwise_run_child_sum,
         fused.fused_run_top_down,
         levelwise.levelwise_run_sequences,
     )

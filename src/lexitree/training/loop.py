@@ -15,17 +15,18 @@ from torch import Tensor
 
 from lexitree.errors import CheckpointError, NotFiniteError, TrainingDivergedError
 from lexitree.evaluation.accuracy import Evaluation, evaluate
-from lexitree.examples import Example, batch_examples
+from lexitree.examples import Example
 from lexitree.files import atomic_write
 from lexitree.models.classifier import TreeClassifier
 from lexitree.training.checkpoint import CHECKPOINT_FILE, Checkpoint, load_checkpoint, save_checkpoint
 from lexitree.training.config import TrainingConfig
 from lexitree.training.observers import BatchProgress, EpochRecord, Observer, SilentObserver
 from lexitree.training.optimizer import LazyAdam
+from lexitree.training.steps import make_step
 
 METRICS_FILE = "metrics.jsonl"
 
-LOSSES_BETWEEN_READS = 20
+SECONDS_BETWEEN_READS = 0.25
 """Reading a loss makes a GPU wait, so there it is done only now and then."""
 
 
@@ -70,6 +71,7 @@ class Trainer:
         self.fingerprint = dict(fingerprint or {})
         self.observer: Observer = observer or SilentObserver()
         self.optimizer = LazyAdam(model, config)
+        self.step = make_step(model, self.optimizer)
         self.history: list[EpochRecord] = []
         self.best_weights = _copy_weights(model)
 
@@ -119,17 +121,19 @@ class Trainer:
         self.model.train()
         rng = np.random.Generator(np.random.PCG64([self.config.seed, epoch]))
         torch.manual_seed(int(rng.integers(2**62)))
-        start = time.perf_counter()
-        losses = torch.zeros((), dtype=torch.float64, device=self.model.device)
+        start = last_read = time.perf_counter()
+        losses = self.step.losses.zero_()
         num_done = 0
-        for number, batch in enumerate(self._shuffled_batches(rng), 1):
-            losses += self._update(batch)
-            num_done += len(batch)
-            reads = losses.device.type == "cpu" or number % LOSSES_BETWEEN_READS == 0
+        for number, examples in enumerate(self._shuffled_batches(rng), 1):
+            self.step(examples)
+            num_done += len(examples)
+            now = time.perf_counter()
+            reads = losses.device.type == "cpu" or now - last_read > SECONDS_BETWEEN_READS
             if reads or num_done == len(self.train):
                 mean = losses.item() / num_done
                 self._check_finite(mean, epoch, number)
-                speed = num_done / max(time.perf_counter() - start, 1e-9)
+                last_read = time.perf_counter()
+                speed = num_done / max(last_read - start, 1e-9)
                 self.observer.on_batch(
                     BatchProgress(epoch, self.config.epochs, num_done, len(self.train), mean, speed)
                 )
@@ -139,17 +143,6 @@ class Trainer:
         order = rng.permutation(len(self.train)).tolist()
         for first in range(0, len(order), self.config.batch_size):
             yield [self.train[index] for index in order[first : first + self.config.batch_size]]
-
-    def _update(self, examples: list[Example]) -> Tensor:
-        """One step; the summed loss of the batch. A loss that is no number changes nothing on a CPU."""
-        batch = batch_examples(examples).to(self.model.device)
-        self.optimizer.zero_grad()
-        loss = self.model.loss(batch)
-        if loss.device.type == "cpu" and not torch.isfinite(loss):
-            return loss.detach().double()
-        (loss / len(examples)).backward()
-        self.optimizer.step(len(examples))
-        return loss.detach().double()
 
     def _check_finite(self, loss: float, epoch: int, batch: int) -> None:
         if not np.isfinite(loss):

@@ -7,7 +7,9 @@ from torch import Tensor, nn
 from torch.optim.adam import adam
 from torch.optim.adamw import adamw
 
+from lexitree.batch import TreeBatch
 from lexitree.models.classifier import TreeClassifier
+from lexitree.ops.backends import why_not_fused
 from lexitree.training.config import TrainingConfig
 
 StateTensors = dict[str, Tensor]
@@ -21,7 +23,9 @@ class LazyAdam:
 
     def __init__(self, model: TreeClassifier, config: TrainingConfig) -> None:
         self.config = config
-        self.num_steps = 0
+        # On the model's device: a step that is recorded there and replayed must count on.
+        self.num_steps = torch.zeros((), dtype=torch.int64, device=model.device)
+        self.betas = torch.tensor([config.beta1, config.beta2], dtype=torch.float64, device=model.device)
         model.lexicon.requires_grad_(config.train_words)
         self.table = model.lexicon.lazy_table if config.train_words else None
         self.row_moment = torch.zeros_like(self.table) if self.table is not None else None
@@ -42,14 +46,17 @@ class LazyAdam:
             self.table.grad = None
 
     @torch.no_grad()
-    def step(self, num_sentences: int) -> None:
+    def step(self, batch: TreeBatch) -> None:
         """Update by the gradients of a batch; decay is counted by sentence, so any batch size decays alike."""
         self.num_steps += 1
         config = self.config
-        decay = config.decay * num_sentences if config.decay_kind == "decoupled" else config.decay
+        decay = config.decay * batch.num_trees if config.decay_kind == "decoupled" else config.decay
         self._step_dense(decay)
         if self.table is not None and self.table.grad is not None:
-            self._step_rows(self.table, self.table.grad, decay)
+            if self.table.is_cuda and why_not_fused("cuda", self.table.dtype) is None:
+                self._step_rows_fused(self.table, self.table.grad, batch, decay)
+            else:
+                self._step_rows(self.table, self.table.grad, decay)
 
     def _step_dense(self, decay: float) -> None:
         """PyTorch's own function; its optimizer class would first import a compiler, for over a second."""
@@ -74,6 +81,27 @@ class LazyAdam:
             maximize=False,
         )
 
+    def _step_rows_fused(self, table: Tensor, gradient: Tensor, batch: TreeBatch, decay: float) -> None:
+        from lexitree.ops.fused.rows import fused_update_rows
+
+        assert self.row_moment is not None
+        assert self.row_square is not None
+        decoupled = self.config.decay_kind == "decoupled"
+        fused_update_rows(
+            table.data,
+            self.row_moment,
+            self.row_square,
+            # As the backward pass left it: one row a leaf, words not yet added up.
+            gradient._values(),
+            batch,
+            self.betas,
+            self.num_steps,
+            learning_rate=self.config.learning_rate,
+            epsilon=self.config.epsilon,
+            shrink=decay if decoupled else 0.0,
+            l2=0.0 if decoupled else decay,
+        )
+
     def _step_rows(self, table: Tensor, gradient: Tensor, decay: float) -> None:
         moments, squares = self.row_moment, self.row_square
         assert moments is not None
@@ -92,13 +120,14 @@ class LazyAdam:
         )
         moments.index_copy_(0, rows, moment)
         squares.index_copy_(0, rows, square)
-        step_size = config.learning_rate / (1 - config.beta1**self.num_steps)
-        scale = (square / (1 - config.beta2**self.num_steps)).sqrt_().add_(config.epsilon)
+        num_steps = int(self.num_steps)
+        step_size = config.learning_rate / (1 - config.beta1**num_steps)
+        scale = (square / (1 - config.beta2**num_steps)).sqrt_().add_(config.epsilon)
         table.data.index_copy_(0, rows, vectors.addcdiv_(moment, scale, value=-step_size))
 
     def state_tensors(self) -> StateTensors:
         """All that is needed to go on, by name."""
-        tensors: StateTensors = {"num_steps": torch.tensor(self.num_steps)}
+        tensors: StateTensors = {"num_steps": self.num_steps}
         for group, values in self._groups().items():
             tensors |= {f"{group}.{name}": value for name, value in values.items()}
         if self.row_moment is not None and self.row_square is not None:
@@ -107,7 +136,7 @@ class LazyAdam:
 
     def load_state_tensors(self, tensors: StateTensors) -> None:
         """The inverse of `state_tensors`."""
-        self.num_steps = int(tensors["num_steps"])
+        self.num_steps.copy_(tensors["num_steps"])
         for group, values in self._groups().items():
             for name, value in values.items():
                 value.copy_(tensors[f"{group}.{name}"])

@@ -1,0 +1,247 @@
+"""A GPU in, how fast it trains and labels SST with each backend and precision out; correctness comes first.
+
+    python benchmarks/gpu_speed.py --output results/gpu-speed.json     # real SST, through LEXITREE_DATA
+
+An epoch is the whole of it: shuffled batches laid out on the host, copied, forward, backward and update, until the
+GPU is done. What is compiled and recorded once for each size of batch is done in an epoch before, which is not
+counted. Inference starts from batches on the host and ends with probabilities there.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from environment import describe_run
+from lexitree.batch import TreeBatch
+from lexitree.corpora.corpus import Corpus
+from lexitree.corpora.registry import load_corpus
+from lexitree.examples import Example, batch_examples, make_examples
+from lexitree.lexicon.table import WordTable
+from lexitree.lexicon.vocabulary import Vocabulary
+from lexitree.models.classifier import TreeClassifier
+from lexitree.models.config import ModelConfig
+from lexitree.training.config import TrainingConfig
+from lexitree.training.optimizer import LazyAdam
+from lexitree.training.steps import make_step
+
+PRODUCTS = {"float32": "highest", "tf32": "high"}
+
+
+def main() -> None:
+    options = parse_options()
+    corpus = load_corpus(options.corpus)
+    record: dict[str, Any] = {
+        **describe_run(corpus_files(options.corpus)),
+        "what": "seconds of an epoch and trees a second on a GPU",
+        "seeds": [1],
+        "model": options.model,
+    }
+    record["gate"] = [check(corpus, options.model, precision) for precision in PRODUCTS]
+    show("error of float32 and TF32 against float64 (relative, worst of scores and gradients)", record["gate"])
+    if not all(row["passes"] for row in record["gate"]):
+        raise SystemExit("the fused backend is not as exact as the level-wise one; no speed is reported")
+    record["loss_curves"] = compare_losses(corpus, options.model)
+    show("training loss over an epoch without dropout", record["loss_curves"])
+    record["training"] = [
+        time_epoch(corpus, options.model, backend, precision, batch_size, options.trees)
+        for backend, precision, batch_size in options.runs
+    ]
+    show("training", record["training"])
+    record["inference"] = [
+        time_inference(corpus, options.model, backend, precision, batch_size)
+        for backend, precision in (("fused", "float32"), ("fused", "tf32"), ("fused", "bf16"), ("levelwise", "float32"))
+        for batch_size in (1, 25, 128, 512)
+    ]
+    show("inference", record["inference"])
+    if options.output:
+        options.output.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+
+
+RUNS = (
+    "fused:float32:25",
+    "fused:tf32:25",
+    "fused:float32:1",
+    "fused:tf32:1",
+    "fused:float32:128",
+    "fused:tf32:128",
+    "levelwise:float32:25",
+)
+
+
+def parse_options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--corpus", default="sst")
+    parser.add_argument("--model", default="bicontree")
+    parser.add_argument("--trees", type=int, help="the first so many training trees only, scaled to an epoch")
+    parser.add_argument("--runs", nargs="+", default=RUNS, help="backend:precision:batch size")
+    parser.add_argument("--output", type=Path, help="write the record to this JSON file")
+    options = parser.parse_args()
+    options.runs = [(b, p, int(size)) for b, p, size in (run.split(":") for run in options.runs)]
+    return options
+
+
+def corpus_files(name: str) -> dict[str, Path | None]:
+    folder = os.environ.get("LEXITREE_DATA")
+    file = Path(folder) / "sst" / "train.txt" if folder and name.startswith("sst") else None
+    return {f"{name} train": file}
+
+
+def build(
+    corpus: Corpus, name: str, backend: str, *, dropout: float = 0.5
+) -> tuple[TreeClassifier, list[Example]]:
+    torch.manual_seed(1)
+    config = ModelConfig(model=name, labels=corpus.labels, dropout=dropout)
+    lexicon = WordTable.random(Vocabulary.from_trees(corpus.train), config.word_size)
+    with torch.no_grad():
+        lexicon.vectors.mul_(10)
+    model = TreeClassifier(config, lexicon, backend=backend).cuda()
+    return model, make_examples(corpus.train, lexicon, labels=corpus.labels, direction=config.binarization)
+
+
+def check(corpus: Corpus, name: str, precision: str) -> dict[str, Any]:
+    """The worst relative error of scores and gradients, against float64, fused and level-wise alike."""
+    model, examples = build(corpus, name, "levelwise", dropout=0.0)
+    batch = batch_examples(examples[:25]).to("cuda")
+    exact = scores_and_gradients(model.double(), batch)
+    model.float()
+    errors: dict[str, list[float]] = {}
+    torch.set_float32_matmul_precision(PRODUCTS[precision])
+    for backend in ("fused", "levelwise"):
+        model.backend_name = backend
+        found = scores_and_gradients(model, batch)
+        errors[backend] = [
+            float((a.double() - b).norm() / b.norm()) for a, b in zip(found, exact, strict=True)
+        ]
+    torch.set_float32_matmul_precision("highest")
+    ratio = max(a / max(b, 1e-9) for a, b in zip(errors["fused"], errors["levelwise"], strict=True))
+    return {
+        "precision": precision,
+        **{f"{backend}_error": max(values) for backend, values in errors.items()},
+        "worst_ratio": ratio,
+        "passes": ratio <= 2.0,
+    }
+
+
+def scores_and_gradients(model: TreeClassifier, batch: TreeBatch) -> list[Tensor]:
+    model.zero_grad()
+    scores = model(batch)
+    (model.loss(batch) / batch.num_trees).backward()
+    gradients = [weight.grad for weight in model.parameters() if weight.grad is not None]
+    return [scores.detach(), *(gradient.to_dense().clone() for gradient in gradients)]
+
+
+def compare_losses(corpus: Corpus, name: str) -> list[dict[str, Any]]:
+    """The mean loss of each tenth of an epoch, the same batches in the same order."""
+    rows: list[dict[str, Any]] = []
+    for backend, precision in (("fused", "float32"), ("fused", "tf32"), ("levelwise", "float32")):
+        torch.set_float32_matmul_precision(PRODUCTS[precision])
+        model, examples = build(corpus, name, backend, dropout=0.0)
+        step = make_step(model, LazyAdam(model, TrainingConfig()))
+        curve: list[float] = []
+        done = 0
+        batches = list(shuffled(examples, 25, seed=1))
+        for number, batch in enumerate(batches, 1):
+            step(batch)
+            done += len(batch)
+            if number % (len(batches) // 10) == 0 or number == len(batches):
+                curve.append(float(step.losses) / done)
+                step.losses.zero_()
+                done = 0
+        rows.append({"backend": backend, "precision": precision, "losses": [round(loss, 4) for loss in curve]})
+    torch.set_float32_matmul_precision("highest")
+    return rows
+
+
+def shuffled(examples: list[Example], batch_size: int, seed: int) -> Iterator[list[Example]]:
+    order = np.random.default_rng(seed).permutation(len(examples)).tolist()
+    for first in range(0, len(order), batch_size):
+        yield [examples[index] for index in order[first : first + batch_size]]
+
+
+def time_epoch(
+    corpus: Corpus, name: str, backend: str, precision: str, batch_size: int, num_trees: int | None
+) -> dict[str, Any]:
+    torch.set_float32_matmul_precision(PRODUCTS[precision])
+    model, examples = build(corpus, name, backend)
+    examples = examples[:num_trees]
+    step = make_step(model.train(), LazyAdam(model, TrainingConfig()))
+    seconds: list[float] = []
+    epochs = 2 if backend == "levelwise" or batch_size == 1 else 4
+    torch.cuda.reset_peak_memory_stats()
+    held = torch.cuda.memory_allocated()
+    for epoch in range(epochs):
+        torch.cuda.synchronize()
+        start = time.perf_counter()
+        for batch in shuffled(examples, batch_size, seed=epoch if backend == "levelwise" else 0):
+            step(batch)
+        torch.cuda.synchronize()
+        seconds.append(time.perf_counter() - start)
+    torch.set_float32_matmul_precision("highest")
+    nodes = sum(sorted((example.num_nodes for example in examples), reverse=True)[:batch_size])
+    return {
+        "backend": backend,
+        "precision": precision,
+        "batch_size": batch_size,
+        "epoch_seconds": statistics.median(seconds[1:]) * len(corpus.train) / len(examples),
+        "first_epoch_seconds": seconds[0],
+        "trees_per_second": len(examples) / statistics.median(seconds[1:]),
+        "peak_bytes_per_node": (torch.cuda.max_memory_allocated() - held) / nodes,
+    }
+
+
+@torch.inference_mode()
+def time_inference(corpus: Corpus, name: str, backend: str, precision: str, batch_size: int) -> dict[str, Any]:
+    torch.set_float32_matmul_precision(PRODUCTS.get(precision, "highest"))
+    model, examples = build(corpus, name, backend)
+    model.eval()
+    if precision == "bf16":
+        model.bfloat16()
+    # As the stream of a user is sorted: trees of about one depth together.
+    examples.sort(key=lambda example: int(example.binary.tree.heights[0]))
+    examples = examples[:: max(1, 128 // batch_size)]
+    if backend == "levelwise":
+        examples = examples[::4]
+    batches = [batch_examples(examples[k : k + batch_size]) for k in range(0, len(examples), batch_size)]
+    rates: list[float] = []
+    torch.cuda.reset_peak_memory_stats()
+    held = torch.cuda.memory_allocated()
+    for _ in range(4):
+        torch.cuda.synchronize()
+        start = time.perf_counter()
+        answers = [model(batch.to("cuda")).softmax(1).to("cpu", non_blocking=True) for batch in batches]
+        torch.cuda.synchronize()
+        rates.append(len(examples) / (time.perf_counter() - start))
+        assert all(bool(answer.isfinite().all()) for answer in answers)
+    torch.set_float32_matmul_precision("highest")
+    return {
+        "backend": backend,
+        "precision": precision,
+        "batch_size": batch_size,
+        "trees_per_second": statistics.median(rates[1:]),
+        "peak_bytes_per_node": (torch.cuda.max_memory_allocated() - held)
+        / max(batch.num_nodes for batch in batches),
+    }
+
+
+def show(title: str, rows: list[dict[str, Any]]) -> None:
+    print(f"\n{title}", flush=True)
+    for row in rows:
+        cells = (f"{name} {value:.4g}" if isinstance(value, float) else f"{name} {value}" for name, value in row.items())
+        print("  " + "  ".join(cells), flush=True)
+
+
+if __name__ == "__main__":
+    main()
