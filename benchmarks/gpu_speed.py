@@ -47,23 +47,24 @@ def main() -> None:
         "seeds": [1],
         "model": options.model,
     }
-    record["gate"] = [check(corpus, options.model, precision) for precision in PRODUCTS]
-    show("error of float32 and TF32 against float64 (relative, worst of scores and gradients)", record["gate"])
+    print("error of float32 and TF32 against float64 (relative, worst of scores and gradients)")
+    record["gate"] = [shown(check(corpus, options.model, precision)) for precision in PRODUCTS]
     if not all(row["passes"] for row in record["gate"]):
         raise SystemExit("the fused backend is not as exact as the level-wise one; no speed is reported")
-    record["loss_curves"] = compare_losses(corpus, options.model)
-    show("training loss over an epoch without dropout", record["loss_curves"])
+    if not options.quick:
+        print("training loss over an epoch without dropout")
+        record["loss_curves"] = [shown(row) for row in compare_losses(corpus, options.model)]
+    print("training")
     record["training"] = [
-        time_epoch(corpus, options.model, backend, precision, batch_size, options.trees)
+        shown(time_epoch(corpus, options.model, backend, precision, batch_size, options.trees))
         for backend, precision, batch_size in options.runs
     ]
-    show("training", record["training"])
+    print("inference")
     record["inference"] = [
-        time_inference(corpus, options.model, backend, precision, batch_size)
+        shown(time_inference(corpus, options.model, backend, precision, batch_size))
         for backend, precision in (("fused", "float32"), ("fused", "tf32"), ("fused", "bf16"), ("levelwise", "float32"))
         for batch_size in (1, 25, 128, 512)
     ]
-    show("inference", record["inference"])
     if options.output:
         options.output.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
 
@@ -87,6 +88,7 @@ def parse_options() -> argparse.Namespace:
     parser.add_argument("--model", default="bicontree")
     parser.add_argument("--trees", type=int, help="the first so many training trees only, scaled to an epoch")
     parser.add_argument("--runs", nargs="+", default=RUNS, help="backend:precision:batch size")
+    parser.add_argument("--quick", action="store_true", help="leave the loss curves out")
     parser.add_argument("--output", type=Path, help="write the record to this JSON file")
     options = parser.parse_args()
     options.runs = [(b, p, int(size)) for b, p, size in (run.split(":") for run in options.runs)]
@@ -236,11 +238,11 @@ def time_inference(corpus: Corpus, name: str, backend: str, precision: str, batc
     }
 
 
-def show(title: str, rows: list[dict[str, Any]]) -> None:
-    print(f"\n{title}", flush=True)
-    for row in rows:
-        cells = (f"{name} {value:.4g}" if isinstance(value, float) else f"{name} {value}" for name, value in row.items())
-        print("  " + "  ".join(cells), flush=True)
+def shown(row: dict[str, Any]) -> dict[str, Any]:
+    """Print a row as soon as it is known."""
+    cells = (f"{name} {value:.4g}" if isinstance(value, float) else f"{name} {value}" for name, value in row.items())
+    print("  " + "  ".join(cells), flush=True)
+    return row
 
 
 if __name__ == "__main__":

@@ -76,7 +76,7 @@ class Sizes(NamedTuple):
     @classmethod
     def around(cls, batch: TreeBatch) -> Sizes:
         """The smallest sizes that hold the batch: at most an eighth is filled up."""
-        granule = max(8, 1 << (batch.num_leaves.bit_length() - 4))
+        granule = max(8, (1 << batch.num_leaves.bit_length()) // 16)
         num_levels = max(len(batch.level_sizes), len(batch.depth_sizes)) - 1
         return cls(
             batch.num_trees, _round_up(batch.num_leaves, granule), _round_up(num_levels, LEVELS_PER_BUCKET)
