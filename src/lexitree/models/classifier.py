@@ -63,8 +63,6 @@ class TreeClassifier(nn.Module):
         return words if heads is None else heads(words, batch, self.backend)
 
     def _score(self, x: Tensor, batch: TreeBatch, nodes: Tensor | None) -> Tensor:
-        if nodes is None:
-            nodes = torch.arange(batch.num_nodes, device=batch.device)
         return self.scorer(self.encoder(x, batch, nodes, self.backend))
 
     def score_with_heads(self, batch: TreeBatch) -> tuple[Float[Tensor, "nodes labels"], HeadWords | None]:
@@ -91,11 +89,14 @@ class TreeClassifier(nn.Module):
         `supervision="root"` counts the sentences' labels only.
         """
         supervision = supervision or self.config.supervision
-        labels = batch.label_index
-        nodes = batch.root_index
+        gold, nodes = batch.label_index, batch.root_index
         if supervision == "all":
-            nodes = (labels != NO_INDEX).nonzero().squeeze(1)
-        gold = labels.index_select(0, nodes)
+            nodes = (gold != NO_INDEX).nonzero().squeeze(1)
+        if len(nodes) < batch.num_nodes or supervision == "root":
+            gold = gold.index_select(0, nodes)
+        else:
+            # Every node has a label: nothing is to be picked.
+            nodes = None
         scores = self(batch, nodes)
         return nn.functional.cross_entropy(scores, gold, ignore_index=NO_INDEX, reduction="sum")
 

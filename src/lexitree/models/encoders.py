@@ -44,10 +44,10 @@ class Encoder(nn.Module):
         self,
         x: Float[Tensor, "inputs word"],
         batch: TreeBatch,
-        nodes: Int[Tensor, " asked"],
+        nodes: Int[Tensor, " asked"] | None,
         backend: Backend,
     ) -> Float[Tensor, "asked features"]:
-        """The features of the given nodes (positions in the batch's up order).
+        """The features of the given nodes (positions in the batch's up order); None asks for all of them.
 
         `x` holds the head vectors of all nodes for a model with heads, else the word vectors of the leaves.
         """
@@ -73,10 +73,14 @@ def _top_down(config: ModelConfig) -> TopDownLSTM:
     )
 
 
-def _top_down_features(h: Tensor, batch: TreeBatch, nodes: Tensor) -> list[Tensor]:
+def _rows(values: Tensor, nodes: Tensor | None) -> Tensor:
+    return values if nodes is None else values.index_select(0, nodes)
+
+
+def _top_down_features(h: Tensor, batch: TreeBatch, nodes: Tensor | None) -> list[Tensor]:
     """A node's own state and the mean state of the words below it."""
-    start, end = batch.span_start.index_select(0, nodes), batch.span_end.index_select(0, nodes)
-    return [h.index_select(0, nodes), span_means(h[: batch.num_leaves], start, end)]
+    start, end = _rows(batch.span_start, nodes), _rows(batch.span_end, nodes)
+    return [_rows(h, nodes), span_means(h[: batch.num_leaves], start, end)]
 
 
 class ConTree(Encoder):
@@ -88,8 +92,8 @@ class ConTree(Encoder):
         super().__init__(config)
         self.bottom_up = _bottom_up(config, lexical=False)
 
-    def forward(self, x: Tensor, batch: TreeBatch, nodes: Tensor, backend: Backend) -> Tensor:
-        return self.bottom_up(x, batch, backend).index_select(0, nodes)
+    def forward(self, x: Tensor, batch: TreeBatch, nodes: Tensor | None, backend: Backend) -> Tensor:
+        return _rows(self.bottom_up(x, batch, backend), nodes)
 
 
 class NaryConTree(Encoder):
@@ -101,8 +105,8 @@ class NaryConTree(Encoder):
         super().__init__(config)
         self.bottom_up = _bottom_up(config, lexical=False, peepholes=False)
 
-    def forward(self, x: Tensor, batch: TreeBatch, nodes: Tensor, backend: Backend) -> Tensor:
-        return self.bottom_up(x, batch, backend).index_select(0, nodes)
+    def forward(self, x: Tensor, batch: TreeBatch, nodes: Tensor | None, backend: Backend) -> Tensor:
+        return _rows(self.bottom_up(x, batch, backend), nodes)
 
 
 class ConTreeLex(Encoder):
@@ -116,8 +120,8 @@ class ConTreeLex(Encoder):
         self.heads = _heads(config)
         self.bottom_up = _bottom_up(config, lexical=True)
 
-    def forward(self, x: Tensor, batch: TreeBatch, nodes: Tensor, backend: Backend) -> Tensor:
-        return self.bottom_up(x, batch, backend).index_select(0, nodes)
+    def forward(self, x: Tensor, batch: TreeBatch, nodes: Tensor | None, backend: Backend) -> Tensor:
+        return _rows(self.bottom_up(x, batch, backend), nodes)
 
 
 class TopDownConTree(Encoder):
@@ -131,7 +135,7 @@ class TopDownConTree(Encoder):
         self.heads = _heads(config)
         self.top_down = _top_down(config)
 
-    def forward(self, x: Tensor, batch: TreeBatch, nodes: Tensor, backend: Backend) -> Tensor:
+    def forward(self, x: Tensor, batch: TreeBatch, nodes: Tensor | None, backend: Backend) -> Tensor:
         return torch.cat(_top_down_features(self.top_down(x, batch, backend), batch, nodes), 1)
 
 
@@ -147,8 +151,8 @@ class BiConTree(Encoder):
         self.bottom_up = _bottom_up(config, lexical=True)
         self.top_down = _top_down(config)
 
-    def forward(self, x: Tensor, batch: TreeBatch, nodes: Tensor, backend: Backend) -> Tensor:
-        up = self.bottom_up(x, batch, backend).index_select(0, nodes)
+    def forward(self, x: Tensor, batch: TreeBatch, nodes: Tensor | None, backend: Backend) -> Tensor:
+        up = _rows(self.bottom_up(x, batch, backend), nodes)
         return torch.cat([up, *_top_down_features(self.top_down(x, batch, backend), batch, nodes)], 1)
 
 
@@ -163,8 +167,8 @@ class BiLSTM(Encoder):
         self.forwards = SequenceLSTM(config.word_size, config.hidden, bias_init=config.bias_init)
         self.backwards = SequenceLSTM(config.word_size, config.hidden, bias_init=config.bias_init)
 
-    def forward(self, x: Tensor, batch: TreeBatch, nodes: Tensor, backend: Backend) -> Tensor:
-        start, end = batch.span_start.index_select(0, nodes), batch.span_end.index_select(0, nodes)
+    def forward(self, x: Tensor, batch: TreeBatch, nodes: Tensor | None, backend: Backend) -> Tensor:
+        start, end = _rows(batch.span_start, nodes), _rows(batch.span_end, nodes)
         num_words = int((end - start).sum())
         if num_words * STATES_KEPT * self.hidden * x.element_size() > MAX_SEQUENCE_BYTES:
             raise ConfigError(
