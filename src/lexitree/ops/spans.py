@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any, cast
+
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
@@ -15,7 +17,25 @@ def span_means(
     Prefix sums make it linear. They are taken in float64: the difference of two sums over a long batch must
     not depend, in float32, on what else the batch holds.
     """
-    sums = torch.zeros(len(leaves) + 1, leaves.shape[1], dtype=torch.float64, device=leaves.device)
-    sums[1:] = leaves.double().cumsum(0)
-    total = sums.index_select(0, end) - sums.index_select(0, start)
-    return (total / (end - start).unsqueeze(1)).to(leaves.dtype)
+    return cast(Tensor, _SpanMeans.apply(leaves, start, end))
+
+
+class _SpanMeans(torch.autograd.Function):
+    """Prefix sums, and for the gradient prefix sums of what begins and ends at each leaf."""
+
+    @staticmethod
+    def forward(ctx: Any, leaves: Tensor, start: Tensor, end: Tensor) -> Tensor:
+        ctx.save_for_backward(start, end)
+        ctx.num_leaves = len(leaves)
+        sums = leaves.new_zeros(len(leaves) + 1, leaves.shape[1], dtype=torch.float64)
+        torch.cumsum(leaves, 0, dtype=torch.float64, out=sums[1:])
+        total = sums.index_select(0, end).sub_(sums.index_select(0, start))
+        return total.div_((end - start).unsqueeze(1)).to(leaves.dtype)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> Any:
+        start, end = ctx.saved_tensors
+        share = gradients[0].double() / (end - start).unsqueeze(1)
+        changes = share.new_zeros(ctx.num_leaves + 1, share.shape[1])
+        changes.index_add_(0, start, share).index_add_(0, end, share, alpha=-1)
+        return changes.cumsum_(0)[:-1].to(gradients[0].dtype), None, None

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from lexitree.batch import TreeBatch
 from lexitree.ops.levelwise.gates import apply, for_products, sigmoid_gradient, tanh_gradient
+from lexitree.ops.levelwise.levels import EdgeOrder, blocks, cut
 from lexitree.ops.weights import BottomUpWeights
 
 
@@ -17,118 +18,175 @@ def levelwise_run_bottom_up(
     x: Float[Tensor, "inputs word"], weights: BottomUpWeights, batch: TreeBatch
 ) -> Float[Tensor, "nodes hidden"]:
     """The state h of every node, computed from its children; `x` holds all nodes (+Lex) or the leaves only."""
-    num_leaves, hidden = batch.num_leaves, weights.hidden
-    # A leaf has no forget gate; in the plain model the inner nodes have no input at all.
-    leaf_weight = weights.x[hidden:] if weights.is_lexical else weights.x
-    leaf_input = x[:num_leaves] @ leaf_weight.t()
-    inner_input = x[num_leaves:] @ weights.x.t() if weights.is_lexical else None
-    return apply(
-        _BottomUp, leaf_input, inner_input, weights.h, weights.c, weights.peephole, weights.bias, batch
-    )
+    return apply(_BottomUp, x, *weights, batch)
 
 
 class _BottomUp(torch.autograd.Function):
-    """The recurrence; gates are columns f_L, f_R, i, g, o at inner nodes and i, g, o at leaves."""
+    """The recurrence; gates are columns f_L, f_R, i, g, o at inner nodes and i, g, o at leaves.
+
+    A narrow level costs small operations, not arithmetic. So whatever can be is done for all levels at once: the
+    gates start as what x gives them, and the backward loop starts from the slopes of all gates.
+    """
 
     @staticmethod
     def forward(
         ctx: Any,
-        leaf_input: Tensor,
-        inner_input: Tensor | None,
+        x: Tensor,
+        weight_x: Tensor,
         weight_h: Tensor,
         weight_c: Tensor | None,
         peephole: Tensor | None,
         bias: Tensor,
         batch: TreeBatch,
     ) -> Tensor:
-        hidden, num_leaves = len(bias) // 5, batch.num_leaves
-        num_nodes, num_inner = batch.num_nodes, batch.num_nodes - batch.num_leaves
-        h, c, tanh_c = (bias.new_empty(num_nodes, hidden) for _ in range(3))
-        leaf_gates = leaf_input + bias[2 * hidden :]
+        hidden, num_leaves, num_inner = len(bias) // 5, batch.num_leaves, batch.num_nodes - batch.num_leaves
+        h, c, tanh_c = (bias.new_empty(batch.num_nodes, hidden) for _ in range(3))
+        leaf_gates = torch.addmm(bias[2 * hidden :], x[:num_leaves], weight_x[-3 * hidden :].t())
         _run_leaves(leaf_gates, h[:num_leaves], c[:num_leaves], tanh_c[:num_leaves])
 
+        gates = _inner_inputs(x[num_leaves:], weight_x, bias, num_inner)
+        children_h, children_c = (bias.new_empty(num_inner, 2 * hidden) for _ in range(2))
         times_h = for_products(weight_h)
         times_c, times_new_c = (None if w is None else for_products(w) for w in (weight_c, peephole))
-        gates = bias.new_empty(num_inner, 5 * hidden)
-        children_h, children_c = (bias.new_empty(num_inner, 2 * hidden) for _ in range(2))
-        for start, end in batch.levels():
-            level = slice(start - num_leaves, end - num_leaves)
-            index = batch.children_index[2 * level.start : 2 * level.stop]
-            torch.index_select(h, 0, index, out=children_h[level].view(-1, hidden))
-            torch.index_select(c, 0, index, out=children_c[level].view(-1, hidden))
-            pre = torch.addmm(bias, children_h[level], times_h, out=gates[level])
-            if inner_input is not None:
-                pre[:, :hidden] += inner_input[level, :hidden]
-                pre[:, hidden:] += inner_input[level]
+        widths = batch.level_sizes[1:]
+        for (pair_h, pair_c, c_L, c_R), (index, rows_h, rows_c), (pre, pre_fi, f_L, f_R, i, g, o), new in zip(
+            cut(widths, children_h, children_c, *torch.split(children_c, hidden, 1)),
+            cut(
+                [2 * width for width in widths],
+                batch.children_index,
+                children_h.view(-1, hidden),
+                children_c.view(-1, hidden),
+            ),
+            cut(widths, gates, gates[:, : 3 * hidden], *torch.split(gates, hidden, 1)),
+            cut(widths, h[num_leaves:], c[num_leaves:], tanh_c[num_leaves:]),
+            strict=True,
+        ):
+            torch.index_select(h, 0, index, out=rows_h)
+            torch.index_select(c, 0, index, out=rows_c)
+            pre.addmm_(pair_h, times_h)
             if times_c is not None:
-                pre[:, : 3 * hidden].addmm_(children_c[level], times_c)
-            pre[:, : 3 * hidden].sigmoid_()
-            forget, i, g, o = _split_gates(pre, hidden)
-            kept = (forget * children_c[level]).view(-1, 2, hidden)
-            torch.sum(kept, 1, out=c[start:end]).addcmul_(i, g.tanh_())
+                pre_fi.addmm_(pair_c, times_c)
+            pre_fi.sigmoid_()
+            new_h, new_c, new_tanh_c = new
+            torch.mul(i, g.tanh_(), out=new_c).addcmul_(f_L, c_L).addcmul_(f_R, c_R)
             if times_new_c is not None:
-                o.addmm_(c[start:end], times_new_c)
-            torch.tanh(c[start:end], out=tanh_c[start:end])
-            torch.mul(o.sigmoid_(), tanh_c[start:end], out=h[start:end])
+                o.addmm_(new_c, times_new_c)
+            torch.tanh(new_c, out=new_tanh_c)
+            torch.mul(o.sigmoid_(), new_tanh_c, out=new_h)
         ctx.save_for_backward(
-            weight_h, weight_c, peephole, leaf_gates, gates, children_h, children_c, c, tanh_c
+            x, weight_x, weight_h, weight_c, peephole, leaf_gates, gates, children_h, children_c, c, tanh_c
         )
-        ctx.batch, ctx.is_lexical = batch, inner_input is not None
+        ctx.batch = batch
         return h
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> Any:
-        weight_h, weight_c, peephole, leaf_gates, gates, children_h, children_c, c, tanh_c = ctx.saved_tensors
-        batch: TreeBatch = ctx.batch
-        hidden, num_leaves = weight_h.shape[0] // 5, batch.num_leaves
-        dh = gradients[0].clone()
-        dc_from_parent = torch.zeros_like(c)
-        dgates = torch.empty_like(gates)
-        for start, end in reversed(batch.levels()):
-            level = slice(start - num_leaves, end - num_leaves)
-            index = batch.children_index[2 * level.start : 2 * level.stop]
-            forget, i, g, o = _split_gates(gates[level], hidden)
-            dforget, di, dg, do = _split_gates(dgates[level], hidden)
-            sigmoid_gradient(dh[start:end] * tanh_c[start:end], o, out=do)
-            dc = tanh_gradient(dh[start:end] * o, tanh_c[start:end])
-            dc += dc_from_parent[start:end]
-            if peephole is not None:
-                dc.addmm_(do, peephole)
-            dc_pair = dc.repeat(1, 2)
-            sigmoid_gradient(dc_pair * children_c[level], forget, out=dforget)
-            sigmoid_gradient(dc * g, i, out=di)
-            tanh_gradient(dc * i, g, out=dg)
-            dh.index_add_(0, index, (dgates[level] @ weight_h).view(-1, hidden))
-            dc_children = dc_pair.mul_(forget)
-            if weight_c is not None:
-                dc_children.addmm_(dgates[level, : 3 * hidden], weight_c)
-            # Each child has one parent, so nothing is added up here.
-            dc_from_parent.index_copy_(0, index, dc_children.view(-1, hidden))
-        dleaf_gates = _run_leaves_backward(
-            dh[:num_leaves], dc_from_parent[:num_leaves], leaf_gates, tanh_c[:num_leaves]
+        x, weight_x, weight_h, weight_c, peephole, leaf_gates, gates, children_h, children_c, c, tanh_c = (
+            ctx.saved_tensors
         )
+        batch: TreeBatch = ctx.batch
+        hidden, num_leaves, num_edges = c.shape[1], batch.num_leaves, len(batch.children_index)
+        edges = EdgeOrder.of(batch)
+        dh_edges = gradients[0].index_select(0, edges.node)
+        dc_edges = torch.empty_like(dh_edges)
+        dc_edges[num_edges:] = 0
+        dh, dc = torch.empty_like(c), torch.empty_like(c)
+        dgates, slope_c = _slopes(gates, children_c, tanh_c[num_leaves:])
+        do = dgates[:, 4 * hidden :]
+        widths = batch.level_sizes[1:]
+        dh_pairs, dc_pairs = (edge[:num_edges].view(-1, 2 * hidden) for edge in (dh_edges, dc_edges))
+        for (place, dh_t, dc_t, dc_block), (dgates_t, dcell, dfi, do_t, slope), (
+            dh_pair,
+            dc_pair,
+            dkept,
+            f,
+        ) in zip(
+            cut(widths, *(rows[num_leaves:] for rows in (edges.place, dh, dc, dc.unsqueeze(1))))[::-1],
+            cut(
+                widths,
+                dgates,
+                blocks(dgates[:, : 4 * hidden], hidden),
+                dgates[:, : 3 * hidden],
+                do,
+                slope_c,
+            )[::-1],
+            cut(widths, dh_pairs, dc_pairs, blocks(dc_pairs, hidden), blocks(gates[:, : 2 * hidden], hidden))[
+                ::-1
+            ],
+            strict=True,
+        ):
+            torch.index_select(dh_edges, 0, place, out=dh_t)
+            torch.index_select(dc_edges, 0, place, out=dc_t)
+            do_t.mul_(dh_t)
+            dc_t.addcmul_(dh_t, slope)
+            if peephole is not None:
+                dc_t.addmm_(do_t, peephole)
+            dcell.mul_(dc_block)
+            dh_pair.addmm_(dgates_t, weight_h)
+            torch.mul(dc_block, f, out=dkept)
+            if weight_c is not None:
+                dc_pair.addmm_(dfi, weight_c)
+        leaf_place = edges.place[:num_leaves]
+        dleaf_gates = _run_leaves_backward(
+            dh_edges.index_select(0, leaf_place),
+            dc_edges.index_select(0, leaf_place),
+            leaf_gates,
+            tanh_c[:num_leaves],
+        )
+        dweight_h = dgates.t() @ children_h
+        dweight_c = None if weight_c is None else dgates[:, : 3 * hidden].t() @ children_c
+        dpeephole = None if peephole is None else do.t() @ c[num_leaves:]
         dbias = dgates.sum(0)
         dbias[2 * hidden :] += dleaf_gates.sum(0)
-        dinner = None
-        if ctx.is_lexical:
-            dinner = dgates[:, hidden:].clone()
-            dinner[:, :hidden] += dgates[:, :hidden]
-        return (
-            dleaf_gates,
-            dinner,
-            dgates.t() @ children_h,
-            None if weight_c is None else dgates[:, : 3 * hidden].t() @ children_c,
-            None if peephole is None else dgates[:, 4 * hidden :].t() @ c[num_leaves:],
-            dbias,
-            None,
-        )
+        dx, dweight_x = _inputs_backward(x, weight_x, dleaf_gates, dgates)
+        return dx, dweight_x, dweight_h, dweight_c, dpeephole, dbias, None
 
 
-def _split_gates(gates: Tensor, hidden: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Views of the columns: both forget gates as one, i, g, o."""
-    forget = gates[:, : 2 * hidden]
-    i, g, o = gates[:, 2 * hidden :].chunk(3, 1)
-    return forget, i, g, o
+def _inner_inputs(x: Tensor, weight_x: Tensor, bias: Tensor, num_inner: int) -> Tensor:
+    """What the biases and, where words reach the inner nodes, x give to their gates."""
+    hidden = len(bias) // 5
+    if weight_x.shape[0] == 3 * hidden:
+        return bias.repeat(num_inner, 1)
+    gates = bias.new_empty(num_inner, 5 * hidden)
+    torch.mm(x, weight_x.t(), out=gates[:, hidden:])
+    gates[:, :hidden] = gates[:, hidden : 2 * hidden]
+    return gates.add_(bias)
+
+
+def _inputs_backward(
+    x: Tensor, weight_x: Tensor, dleaf_gates: Tensor, dgates: Tensor
+) -> tuple[Tensor, Tensor]:
+    """The gradients of x and of its weights; those of the gates are used up."""
+    num_leaves, hidden = len(dleaf_gates), dgates.shape[1] // 5
+    leaf_weight, dx = weight_x[-3 * hidden :], torch.empty_like(x)
+    torch.mm(dleaf_gates, leaf_weight, out=dx[:num_leaves])
+    dleaf_weight = dleaf_gates.t() @ x[:num_leaves]
+    if len(weight_x) == len(leaf_weight):
+        return dx, dleaf_weight
+    # One W_xf serves both forget gates.
+    dgates[:, hidden : 2 * hidden] += dgates[:, :hidden]
+    torch.mm(dgates[:, hidden:], weight_x, out=dx[num_leaves:])
+    dweight_x = dgates[:, hidden:].t() @ x[num_leaves:]
+    dweight_x[hidden:] += dleaf_weight
+    return dx, dweight_x
+
+
+def _slopes(gates: Tensor, children_c: Tensor, tanh_c: Tensor) -> tuple[Tensor, Tensor]:
+    """What the gradient of the cell (of h for o) is multiplied with to give each gate's; what dh is, to add to dc."""
+    hidden = tanh_c.shape[1]
+    slopes = torch.empty_like(gates)
+    sigmoid_gradient(children_c, gates[:, : 2 * hidden], out=slopes[:, : 2 * hidden])
+    return slopes, _cell_slopes(gates[:, 2 * hidden :], tanh_c, slopes[:, 2 * hidden :])
+
+
+def _cell_slopes(gates: Tensor, tanh_c: Tensor, slopes: Tensor) -> Tensor:
+    """Fill the slopes of i, g, o; return that of h by c."""
+    i, g, o = gates.chunk(3, 1)
+    slope_i, slope_g, slope_o = slopes.chunk(3, 1)
+    sigmoid_gradient(g, i, out=slope_i)
+    tanh_gradient(i, g, out=slope_g)
+    sigmoid_gradient(tanh_c, o, out=slope_o)
+    return tanh_gradient(o, tanh_c)
 
 
 def _run_leaves(gates: Tensor, h: Tensor, c: Tensor, tanh_c: Tensor) -> None:
@@ -139,12 +197,11 @@ def _run_leaves(gates: Tensor, h: Tensor, c: Tensor, tanh_c: Tensor) -> None:
     torch.mul(o.sigmoid_(), tanh_c, out=h)
 
 
-def _run_leaves_backward(dh: Tensor, dc_from_parent: Tensor, gates: Tensor, tanh_c: Tensor) -> Tensor:
-    i, g, o = gates.chunk(3, 1)
+def _run_leaves_backward(dh: Tensor, dc: Tensor, gates: Tensor, tanh_c: Tensor) -> Tensor:
+    """The gradients of the leaves' gates; that of the cells is used up."""
+    hidden = dh.shape[1]
     dgates = torch.empty_like(gates)
-    di, dg, do = dgates.chunk(3, 1)
-    sigmoid_gradient(dh * tanh_c, o, out=do)
-    dc = tanh_gradient(dh * o, tanh_c) + dc_from_parent
-    sigmoid_gradient(dc * g, i, out=di)
-    tanh_gradient(dc * i, g, out=dg)
+    dc.addcmul_(dh, _cell_slopes(gates, tanh_c, dgates))
+    blocks(dgates[:, : 2 * hidden], hidden).mul_(dc.unsqueeze(1))
+    dgates[:, 2 * hidden :].mul_(dh)
     return dgates

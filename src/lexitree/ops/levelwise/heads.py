@@ -10,6 +10,7 @@ from torch import Tensor
 
 from lexitree.batch import TreeBatch
 from lexitree.ops.levelwise.gates import apply, for_products, sigmoid_gradient
+from lexitree.ops.levelwise.levels import EdgeOrder, blocks, cut
 from lexitree.ops.weights import HeadMethod, HeadWeights
 
 
@@ -38,38 +39,49 @@ class _GatedHeads(torch.autograd.Function):
         num_inner = batch.num_nodes - num_leaves
         x = words.new_empty(batch.num_nodes, size)
         x[:num_leaves] = words
-        children = words.new_empty(num_inner, 2 * size)
-        z = words.new_empty(num_inner, size)
+        pairs = words.new_empty(num_inner, 2 * size)
+        z = bias.repeat(num_inner, 1)
         times_pair = for_products(gate)
-        for start, end in batch.levels():
-            level = slice(start - num_leaves, end - num_leaves)
-            index = batch.children_index[2 * level.start : 2 * level.stop]
-            pair = children[level]
-            torch.index_select(x, 0, index, out=pair.view(-1, size))
-            torch.addmm(bias, pair, times_pair, out=z[level]).sigmoid_()
-            torch.lerp(pair[:, size:], pair[:, :size], z[level], out=x[start:end])
-        ctx.save_for_backward(gate, children, z)
+        widths = batch.level_sizes[1:]
+        for (index, rows), (pair, x_L, x_R, z_t, x_t) in zip(
+            cut([2 * width for width in widths], batch.children_index, pairs.view(-1, size)),
+            cut(widths, pairs, *torch.split(pairs, size, 1), z, x[num_leaves:]),
+            strict=True,
+        ):
+            torch.index_select(x, 0, index, out=rows)
+            torch.lerp(x_R, x_L, z_t.addmm_(pair, times_pair).sigmoid_(), out=x_t)
+        ctx.save_for_backward(gate, pairs, z)
         ctx.batch = batch
         return x
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> Any:
-        gate, children, z = ctx.saved_tensors
+        gate, pairs, z = ctx.saved_tensors
         batch: TreeBatch = ctx.batch
-        num_leaves, size = batch.num_leaves, z.shape[1]
-        dx = gradients[0].clone()
-        dz = torch.empty_like(z)
-        for start, end in reversed(batch.levels()):
-            level = slice(start - num_leaves, end - num_leaves)
-            index = batch.children_index[2 * level.start : 2 * level.stop]
-            pair, dx_level, z_level = children[level], dx[start:end], z[level]
-            sigmoid_gradient(dx_level * (pair[:, :size] - pair[:, size:]), z_level, out=dz[level])
-            dpair = dz[level] @ gate
-            to_left = dx_level * z_level
-            dpair[:, :size] += to_left
-            dpair[:, size:] += dx_level - to_left
-            dx.index_add_(0, index, dpair.view(-1, size))
-        return dx[:num_leaves], dz.t() @ children, dz.sum(0), None
+        num_leaves, size, num_edges = batch.num_leaves, z.shape[1], len(batch.children_index)
+        edges = EdgeOrder.of(batch)
+        dx_edges = gradients[0].index_select(0, edges.node)
+        dx, dz = torch.empty_like(z), torch.empty_like(z)
+        x_L, x_R = torch.split(pairs, size, 1)
+        # What dx is multiplied with to give the gradients of the gate and, directly, of the children.
+        sigmoid_gradient(x_L - x_R, z, out=dz)
+        shares = torch.stack([z, 1 - z], 1)
+        dpairs = dx_edges[:num_edges].view(-1, 2 * size)
+        for place, dx_t, dx_block, dz_t, share, dpair, dpair_blocks in cut(
+            batch.level_sizes[1:],
+            edges.place[num_leaves:],
+            dx,
+            dx.unsqueeze(1),
+            dz,
+            shares,
+            dpairs,
+            blocks(dpairs, size),
+        )[::-1]:
+            torch.index_select(dx_edges, 0, place, out=dx_t)
+            dpair_blocks.addcmul_(dx_block, share)
+            dpair.addmm_(dz_t.mul_(dx_t), gate)
+        dwords = dx_edges.index_select(0, edges.place[:num_leaves])
+        return dwords, dz.t() @ pairs, dz.sum(0), None
 
 
 class _MeanHeads(torch.autograd.Function):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import torch
 from jaxtyping import Float
@@ -10,6 +10,7 @@ from torch import Tensor
 
 from lexitree.batch import TreeBatch
 from lexitree.ops.levelwise.gates import apply, for_products, sigmoid_gradient, tanh_gradient
+from lexitree.ops.levelwise.levels import blocks, cut, inverse
 from lexitree.ops.weights import TopDownWeights
 
 
@@ -18,19 +19,21 @@ def levelwise_run_top_down(
 ) -> Float[Tensor, "nodes hidden"]:
     """The state h of every node, computed from its parent's."""
     x_down = apply(_PermuteRows, x, batch.down_order, batch.up_to_down)
-    inputs = _project_inputs(x_down, weights, batch.num_trees)
-    h_down = apply(_TopDown, inputs, weights.h, weights.c, weights.peephole, batch)
-    return apply(_PermuteRows, h_down, batch.up_to_down, batch.down_order)
+    inputs = [
+        _project_inputs(x_down, weight, bias, batch.num_trees)
+        for weight, bias in zip(weights.x.chunk(2, 1), weights.bias.chunk(2, 1), strict=True)
+    ]
+    return apply(_TopDown, *inputs, weights.h, weights.c, weights.peephole, batch)
 
 
-def _project_inputs(x_down: Tensor, weights: TopDownWeights, num_roots: int) -> Tensor:
-    """What the word vectors give to each gate, `[nodes, 4 * hidden]` in down order."""
-    if weights.x.shape[0] == 1:
-        return torch.addmm(weights.bias[0], x_down, weights.x[0].t())
+def _project_inputs(x_down: Tensor, weight: Tensor, bias: Tensor, num_roots: int) -> Tensor:
+    """What the word vectors give to two of the gates, `[nodes, 2 * hidden]` in down order."""
+    if weight.shape[0] == 1:
+        return torch.addmm(bias.squeeze(0), x_down, weight.squeeze(0).t())
     # After the roots, left and right children alternate; a root takes the left side's weights.
-    roots = torch.addmm(weights.bias[0], x_down[:num_roots], weights.x[0].t())
+    roots = torch.addmm(bias[0], x_down[:num_roots], weight[0].t())
     children = x_down[num_roots:].view(-1, 2, x_down.shape[1])
-    sides = [torch.addmm(weights.bias[side], children[:, side], weights.x[side].t()) for side in (0, 1)]
+    sides = [torch.addmm(bias[side], children[:, side], weight[side].t()) for side in (0, 1)]
     return torch.cat([roots, torch.stack(sides, 1).view(-1, roots.shape[1])])
 
 
@@ -49,100 +52,173 @@ class _PermuteRows(torch.autograd.Function):
 
 
 class _TopDown(torch.autograd.Function):
-    """The recurrence in down order; gates are columns f, i, g, o.
+    """The recurrence in down order; the gates are the columns f, i of one buffer and g, o of another.
 
     A level below the roots is left, right, left, right ..., so its rows `[2 * parents, ...]` are, without a
-    copy, the two sides of each parent `[parents, 2, ...]`, and one product serves both.
+    copy, the two sides of each parent `[parents, 2, ...]`, and one product serves both. f and i see all of the
+    parent's state, h beside c in one buffer; g and o see its h.
+
+    The inputs become the gates: their memory is used up.
     """
 
     @staticmethod
     def forward(
-        ctx: Any, inputs: Tensor, weight_h: Tensor, weight_c: Tensor, peephole: Tensor, batch: TreeBatch
+        ctx: Any,
+        f_i: Tensor,
+        g_o: Tensor,
+        weight_h: Tensor,
+        weight_c: Tensor,
+        peephole: Tensor,
+        batch: TreeBatch,
     ) -> Tensor:
         hidden, num_roots = weight_h.shape[-1], batch.num_trees
-        h, c, tanh_c = (inputs.new_empty(batch.num_nodes, hidden) for _ in range(3))
-        gates = torch.empty_like(inputs)
-        _run_roots(inputs[:num_roots], gates[:num_roots], h[:num_roots], c[:num_roots], tanh_c[:num_roots])
+        states = f_i.new_empty(batch.num_nodes, 2 * hidden)
+        h, c = torch.split(states, hidden, 1)
+        tanh_c = f_i.new_empty(batch.num_nodes, hidden)
+        _run_roots(*(rows[:num_roots] for rows in (f_i, g_o, h, c, tanh_c)))
+
         parents = batch.down_parent_index[::2].contiguous()
-        parent_h, parent_c = (inputs.new_empty(len(parents), hidden) for _ in range(2))
-        times_h, times_c = (for_products(w.view(-1, hidden)) for w in (weight_h, weight_c))
-        times_new_c = for_products(peephole)
-        for start, end in batch.depth_levels():
-            level = slice((start - num_roots) // 2, (end - num_roots) // 2)
-            hp = torch.index_select(h, 0, parents[level], out=parent_h[level])
-            cp = torch.index_select(c, 0, parents[level], out=parent_c[level])
-            pre = gates[start:end].view(-1, 8 * hidden)
-            torch.addmm(inputs[start:end].view(-1, 8 * hidden), hp, times_h, out=pre)
-            sides = pre.view(-1, 2, 4 * hidden)
-            sides[:, :, : 2 * hidden] += (cp @ times_c).view(-1, 2, 2 * hidden)
-            sides[:, :, : 2 * hidden].sigmoid_()
-            f, i, g, o = sides.chunk(4, 2)
-            c_level = c[start:end].view(-1, 2, hidden)
-            torch.mul(f, cp.unsqueeze(1), out=c_level).addcmul_(i, g.tanh_())
-            for side in (0, 1):
-                o[:, side].addmm_(c_level[:, side], times_new_c[side])
-            torch.tanh(c[start:end], out=tanh_c[start:end])
-            torch.mul(
-                o.sigmoid_(), tanh_c[start:end].view(-1, 2, hidden), out=h[start:end].view(-1, 2, hidden)
-            )
-        ctx.save_for_backward(weight_h, weight_c, peephole, gates, parents, parent_h, parent_c, c, tanh_c)
+        parent_states = f_i.new_empty(len(parents), 2 * hidden)
+        parent_h, parent_c = torch.split(parent_states, hidden, 1)
+        times_state, times_h = (for_products(w) for w in _stacked_weights(weight_h, weight_c))
+        times_c_L, times_c_R = for_products(peephole)
+        widths = [size // 2 for size in batch.depth_sizes[1:]]
+        f, i, g, o, h_sides, c_sides, tanh_c_sides = (
+            _sides(rows, num_roots)
+            for rows in (*torch.split(f_i, hidden, 1), *torch.split(g_o, hidden, 1), h, c, tanh_c)
+        )
+        for (parent, state, state_h, state_c), (pre_fi, pre_go), (f_t, i_t, g_t, o_t, o_L, o_R), new in zip(
+            cut(widths, parents, parent_states, parent_h, parent_c.unsqueeze(1)),
+            cut(widths, *(gates[num_roots:].view(-1, 4 * hidden) for gates in (f_i, g_o))),
+            cut(widths, f, i, g, o, *o.unbind(1)),
+            cut(widths, h_sides, c_sides, tanh_c_sides, *c_sides.unbind(1)),
+            strict=True,
+        ):
+            new_h, new_c, new_tanh, c_L, c_R = new
+            torch.index_select(states, 0, parent, out=state)
+            pre_fi.addmm_(state, times_state).sigmoid_()
+            pre_go.addmm_(state_h, times_h)
+            torch.mul(f_t, state_c, out=new_c).addcmul_(i_t, g_t.tanh_())
+            o_L.addmm_(c_L, times_c_L)
+            o_R.addmm_(c_R, times_c_R)
+            torch.tanh(new_c, out=new_tanh)
+            torch.mul(o_t.sigmoid_(), new_tanh, out=new_h)
+        ctx.save_for_backward(weight_h, weight_c, peephole, f_i, g_o, parents, parent_states, states, tanh_c)
         ctx.batch = batch
-        return h
+        return states[:, :hidden].index_select(0, batch.up_to_down)
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> Any:
-        weight_h, weight_c, peephole, gates, parents, parent_h, parent_c, c, tanh_c = ctx.saved_tensors
+        weight_h, weight_c, peephole, f_i, g_o, parents, parent_states, states, tanh_c = ctx.saved_tensors
         batch: TreeBatch = ctx.batch
-        hidden, num_roots = weight_h.shape[-1], batch.num_trees
-        h_stacked, c_stacked = weight_h.view(-1, hidden), weight_c.view(-1, hidden)
-        dh = gradients[0].clone()
-        dc_from_children = torch.zeros_like(c)
-        dgates = torch.empty_like(gates)
-        for start, end in reversed(batch.depth_levels()):
-            level = slice((start - num_roots) // 2, (end - num_roots) // 2)
-            f, i, g, o = gates[start:end].chunk(4, 1)
-            df, di, dg, do = dgates[start:end].chunk(4, 1)
-            sigmoid_gradient(dh[start:end] * tanh_c[start:end], o, out=do)
-            dc = tanh_gradient(dh[start:end] * o, tanh_c[start:end])
-            dc += dc_from_children[start:end]
-            do_sides, dc_sides = do.view(-1, 2, hidden), dc.view(-1, 2, hidden)
-            for side in (0, 1):
-                dc_sides[:, side].addmm_(do_sides[:, side], peephole[side])
-            to_forget = (dc_sides * parent_c[level].unsqueeze(1)).view(-1, hidden)
-            sigmoid_gradient(to_forget, f, out=df)
-            sigmoid_gradient(dc * g, i, out=di)
-            tanh_gradient(dc * i, g, out=dg)
-            dh.index_add_(0, parents[level], dgates[start:end].view(-1, 8 * hidden) @ h_stacked)
-            seen_by_cells = dgates[start:end, : 2 * hidden].reshape(-1, 4 * hidden)
-            dc_parent = (dc * f).view(-1, 2, hidden).sum(1).addmm_(seen_by_cells, c_stacked)
-            dc_from_children.index_copy_(0, parents[level], dc_parent)
+        hidden, num_roots, num_parents = weight_h.shape[-1], batch.num_trees, len(parents)
+        by_state, by_h = _stacked_weights(weight_h, weight_c)
+        W_co_L, W_co_R = peephole
+        # Every node once: the parents, level by level, whose gradients products add to, and then the leaves.
+        order = torch.cat([parents, batch.up_to_down[: batch.num_leaves]])
+        place = inverse(order)
+        dstates_by_parent = torch.empty_like(states)
+        torch.index_select(
+            gradients[0], 0, batch.down_order.index_select(0, order), out=dstates_by_parent[:, :hidden]
+        )
+        dstates_by_parent[num_parents:, hidden:] = 0
+        dstates = torch.empty_like(states)
+        dh, dc = torch.split(dstates, hidden, 1)
+        df_i, dg_o, slope_c = _slopes(f_i, g_o, parent_states[:, hidden:], tanh_c, num_roots)
+        dg, do = torch.split(dg_o, hidden, 1)
+
+        widths = [size // 2 for size in batch.depth_sizes[1:]]
+        dparents = dstates_by_parent[:num_parents]
+        do_sides, dc_sides, f_sides, c_sides = (
+            _sides(rows, num_roots).unbind(1) for rows in (do, dc, f_i[:, :hidden], states[:, hidden:])
+        )
+        for level, gate, (do_L, do_R, dc_L, dc_R, f_L, f_R), (
+            dpre_fi,
+            dpre_go,
+            dparent,
+            dparent_h,
+            dkept,
+        ) in zip(
+            cut(
+                batch.depth_sizes[1:],
+                *(rows[num_roots:] for rows in (place, dstates, dh, dc, dc.unsqueeze(1))),
+            )[::-1],
+            cut(batch.depth_sizes[1:], *(r[num_roots:] for r in (blocks(df_i, hidden), dg, do, slope_c)))[
+                ::-1
+            ],
+            cut(widths, *do_sides, *dc_sides, *f_sides)[::-1],
+            cut(
+                widths,
+                *(gates[num_roots:].view(-1, 4 * hidden) for gates in (df_i, dg_o)),
+                dparents,
+                *torch.split(dparents, hidden, 1),
+            )[::-1],
+            strict=True,
+        ):
+            place_t, dstate_t, dh_t, dc_t, dc_block = level
+            df_i_t, dg_t, do_t, slope_t = gate
+            torch.index_select(dstates_by_parent, 0, place_t, out=dstate_t)
+            do_t.mul_(dh_t)
+            dc_t.addcmul_(dh_t, slope_t)
+            dc_L.addmm_(do_L, W_co_L)
+            dc_R.addmm_(do_R, W_co_R)
+            df_i_t.mul_(dc_block)
+            dg_t.mul_(dc_t)
+            torch.mul(dc_L, f_L, out=dkept).addcmul_(dc_R, f_R)
+            dparent.addmm_(dpre_fi, by_state)
+            dparent_h.addmm_(dpre_go, by_h)
         roots = slice(0, num_roots)
-        _run_roots_backward(dh[roots], dc_from_children[roots], gates[roots], tanh_c[roots], dgates[roots])
-        dsides = dgates[num_roots:].view(-1, 2, 4 * hidden)
-        dweight_h = (dsides.view(-1, 8 * hidden).t() @ parent_h).view_as(weight_h)
-        dweight_c = (dsides[:, :, : 2 * hidden].reshape(-1, 4 * hidden).t() @ parent_c).view_as(weight_c)
-        c_sides = c[num_roots:].view(-1, 2, hidden)
-        dpeephole = torch.stack([dsides[:, side, 3 * hidden :].t() @ c_sides[:, side] for side in (0, 1)])
-        return dgates, dweight_h, dweight_c, dpeephole, None
+        torch.index_select(dstates_by_parent, 0, place[roots], out=dstates[roots])
+        do[roots].mul_(dh[roots])
+        dc[roots].addcmul_(dh[roots], slope_c[roots])
+        blocks(df_i[roots], hidden).mul_(dc[roots].unsqueeze(1))
+        dg[roots].mul_(dc[roots])
+
+        dpre_fi, dpre_go = (gates[num_roots:].view(-1, 4 * hidden) for gates in (df_i, dg_o))
+        dby_state = (dpre_fi.t() @ parent_states).view(2, 2 * hidden, 2 * hidden)
+        dby_h = (dpre_go.t() @ parent_states[:, :hidden]).view(2, 2 * hidden, hidden)
+        dpeephole = torch.stack(
+            [do_side.t() @ c_side for do_side, c_side in zip(do_sides, c_sides, strict=True)]
+        )
+        dweight_h = torch.cat([dby_state[:, :, :hidden], dby_h], 1)
+        return df_i, dg_o, dweight_h, dby_state[:, :, hidden:].contiguous(), dpeephole, None
 
 
-def _run_roots(inputs: Tensor, gates: Tensor, h: Tensor, c: Tensor, tanh_c: Tensor) -> None:
+def _sides(rows: Tensor, num_roots: int) -> Tensor:
+    """What stands below the roots, by parent and side `[parents, 2, ...]`, without a copy."""
+    return cast(Tensor, rows[num_roots:].unflatten(0, (-1, 2)))
+
+
+def _stacked_weights(weight_h: Tensor, weight_c: Tensor) -> tuple[Tensor, Tensor]:
+    """The weights of [h, c] for f, i and of h for g, o, rows by side and gate."""
+    hidden = weight_h.shape[-1]
+    by_state = torch.cat([weight_h[:, : 2 * hidden], weight_c], 2)
+    return by_state.view(-1, 2 * hidden), weight_h[:, 2 * hidden :].reshape(-1, hidden)
+
+
+def _slopes(
+    f_i: Tensor, g_o: Tensor, parent_c: Tensor, tanh_c: Tensor, num_roots: int
+) -> tuple[Tensor, Tensor, Tensor]:
+    """What the gradient of the cell (of h for o) is multiplied with to give each gate's; what dh is, to add to dc."""
+    hidden = tanh_c.shape[1]
+    slopes_fi, slopes_go = torch.empty_like(f_i), torch.empty_like(g_o)
+    (f, i), (g, o) = torch.split(f_i, hidden, 1), torch.split(g_o, hidden, 1)
+    (slope_f, slope_i), (slope_g, slope_o) = (
+        torch.split(slopes_fi, hidden, 1),
+        torch.split(slopes_go, hidden, 1),
+    )
+    slope_f[:num_roots] = 0
+    sigmoid_gradient(parent_c.unsqueeze(1), _sides(f, num_roots), out=_sides(slope_f, num_roots))
+    sigmoid_gradient(g, i, out=slope_i)
+    tanh_gradient(i, g, out=slope_g)
+    sigmoid_gradient(tanh_c, o, out=slope_o)
+    return slopes_fi, slopes_go, tanh_gradient(o, tanh_c)
+
+
+def _run_roots(f_i: Tensor, g_o: Tensor, h: Tensor, c: Tensor, tanh_c: Tensor) -> None:
     """A root has no parent: no forget gate and no peephole."""
-    gates.copy_(inputs)
-    f, i, g, o = gates.chunk(4, 1)
+    (f, i), (g, o) = f_i.chunk(2, 1), g_o.chunk(2, 1)
     f.zero_()
     torch.mul(i.sigmoid_(), g.tanh_(), out=c)
     torch.tanh(c, out=tanh_c)
     torch.mul(o.sigmoid_(), tanh_c, out=h)
-
-
-def _run_roots_backward(
-    dh: Tensor, dc_from_children: Tensor, gates: Tensor, tanh_c: Tensor, dgates: Tensor
-) -> None:
-    _, i, g, o = gates.chunk(4, 1)
-    df, di, dg, do = dgates.chunk(4, 1)
-    sigmoid_gradient(dh * tanh_c, o, out=do)
-    dc = tanh_gradient(dh * o, tanh_c) + dc_from_children
-    df.zero_()
-    sigmoid_gradient(dc * g, i, out=di)
-    tanh_gradient(dc * i, g, out=dg)
