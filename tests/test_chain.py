@@ -111,7 +111,7 @@ def test_reading_writing_and_batching(side: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("side", ["left", "right"])
-@pytest.mark.parametrize("name", ["contree", "topdown", "contree-lex", "bicontree"])
+@pytest.mark.parametrize("name", ["contree", "contree-nary", "topdown", "contree-lex", "bicontree"])
 def test_every_tree_model_on_both_chains(name: str, side: str) -> None:
     """Deeper than Python's own stack allows."""
     check_model_on_chain(name, side, 2_000)
@@ -119,7 +119,7 @@ def test_every_tree_model_on_both_chains(name: str, side: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("side", ["left", "right"])
-@pytest.mark.parametrize("name", ["contree", "topdown", "bicontree"])
+@pytest.mark.parametrize("name", ["contree", "contree-nary", "topdown", "bicontree"])
 def test_every_tree_model_on_both_chains_of_50_000_words(name: str, side: str) -> None:
     check_model_on_chain(name, side, DEEP)
 

@@ -23,8 +23,8 @@ from lexitree.trees.tree import NO_LABEL, Tree
 from tests.strategies import trees as any_trees
 from tests.tiny import LABELS, chain, tiny_model, tiny_trees
 
-MODELS = ("bilstm", "contree", "topdown", "contree-lex", "bicontree")
-WITHOUT_HEADS = ("bilstm", "contree")
+MODELS = ("bilstm", "contree", "contree-nary", "topdown", "contree-lex", "bicontree")
+WITHOUT_HEADS = ("bilstm", "contree", "contree-nary")
 
 ODD = [
     "(_ word)",

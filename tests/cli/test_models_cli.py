@@ -14,6 +14,7 @@ def test_models_as_json_has_the_papers_counts(call: Call) -> None:
     assert counts == {
         ("bilstm", 150): counts["bilstm", 150],
         ("contree", 150): 538_223,
+        ("contree-nary", 150): 380_723,
         ("topdown", 150): 715_073,
         ("contree-lex", 75): 376_673,
         ("contree-lex", 150): 763_523,

@@ -45,7 +45,7 @@ def edit_weights(folder: Path, change: Callable[[dict[str, torch.Tensor]], objec
     (folder / "new").replace(folder / "model.safetensors")
 
 
-@pytest.mark.parametrize("name", ["bilstm", "contree", "topdown", "contree-lex", "bicontree"])
+@pytest.mark.parametrize("name", ["bilstm", "contree", "contree-nary", "topdown", "contree-lex", "bicontree"])
 def test_round_trip_is_exact(tmp_path: Path, name: str) -> None:
     settings = {"label_names": {"0": "schlecht ☹"}, "binarization": "left", "head_method": "A"}
     model = tiny_model(name, **settings)

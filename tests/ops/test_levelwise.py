@@ -14,7 +14,13 @@ from lexitree.models.config import ModelConfig
 from lexitree.models.registry import ENCODERS
 from lexitree.ops.backends import LEVELWISE
 from lexitree.ops.sequences import SequenceSchedule
-from lexitree.ops.weights import BottomUpWeights, HeadWeights, SequenceWeights, TopDownWeights
+from lexitree.ops.weights import (
+    BottomUpWeights,
+    ChildSumWeights,
+    HeadWeights,
+    SequenceWeights,
+    TopDownWeights,
+)
 from lexitree.trees.brackets import tree_from_brackets
 from lexitree.trees.tree import Tree
 from tests.ops.comparison import NUM_LABELS, assert_agree, make_batch, make_model, run
@@ -22,7 +28,7 @@ from tests.strategies import trees
 
 TOLERANCE = 1e-10
 
-with_heads = [name for name in ENCODERS if name not in ("bilstm", "contree")]
+with_heads = [name for name, encoder in ENCODERS.items() if encoder.has_heads]
 variants = [
     *((name, "G", True) for name in ENCODERS),
     *((name, method, True) for name in with_heads for method in "LRA"),
@@ -97,6 +103,11 @@ def test_no_result_depends_on_uninitialized_memory(
     batch = make_batch([chain(5, left=True), Tree.leaf("a"), chain(4, left=False)])
     model = make_model(config_of(name, method, share), batch.num_leaves)
     expected = run(model, batch, "levelwise")
+    fill_fresh_buffers_with_nan(monkeypatch)
+    assert_agree(run(model, batch, "levelwise"), expected, 0.0)
+
+
+def fill_fresh_buffers_with_nan(monkeypatch: pytest.MonkeyPatch) -> None:
     new_empty, empty_like = torch.Tensor.new_empty, torch.empty_like
 
     def new_nan(self: torch.Tensor, *size: int) -> torch.Tensor:
@@ -109,7 +120,6 @@ def test_no_result_depends_on_uninitialized_memory(
 
     monkeypatch.setattr(torch.Tensor, "new_empty", new_nan)
     monkeypatch.setattr(torch, "empty_like", nan_like)
-    assert_agree(run(model, batch, "levelwise"), expected, 0.0)
 
 
 @pytest.mark.parametrize("name", ENCODERS)
@@ -172,6 +182,25 @@ class TestGradcheck:
             (num_inputs, D), ((4 if lexical else 3) * H, D), (5 * H, 2 * H), (3 * H, 2 * H), (H, H), (5 * H,)
         )
         self.check(lambda x, *w: LEVELWISE.run_bottom_up(x, BottomUpWeights(*w), self.batch), x, *weights)
+
+    @pytest.mark.parametrize("lexical", [True, False])
+    def test_bottom_up_without_peepholes(self, lexical: bool) -> None:
+        D, H = self.D, self.H
+        num_inputs = self.batch.num_nodes if lexical else self.batch.num_leaves
+        x, *weights = random_weights(
+            (num_inputs, D), ((4 if lexical else 3) * H, D), (5 * H, 2 * H), (5 * H,)
+        )
+        self.check(
+            lambda x, w, h, b: LEVELWISE.run_bottom_up(x, BottomUpWeights(w, h, None, None, b), self.batch),
+            x,
+            *weights,
+        )
+
+    def test_child_sum(self) -> None:
+        D, H = self.D, self.H
+        batch = TreeBatch.from_trees([tree_from_brackets("(X (X a b c) (X d) e)"), Tree.leaf("a")])
+        x, *weights = random_weights((batch.num_nodes, D), (4 * H, D), (4 * H, H), (4 * H,))
+        self.check(lambda x, *w: LEVELWISE.run_child_sum(x, ChildSumWeights(*w), batch), x, *weights)
 
     @pytest.mark.parametrize("sides", [1, 2])
     def test_top_down(self, sides: int) -> None:

@@ -8,7 +8,13 @@ from torch import sigmoid, tanh
 from lexitree.batch import TreeBatch
 from lexitree.ops import reference
 from lexitree.ops.sequences import SequenceSchedule
-from lexitree.ops.weights import BottomUpWeights, HeadWeights, SequenceWeights, TopDownWeights
+from lexitree.ops.weights import (
+    BottomUpWeights,
+    ChildSumWeights,
+    HeadWeights,
+    SequenceWeights,
+    TopDownWeights,
+)
 from lexitree.trees.brackets import tree_from_brackets
 from lexitree.trees.tree import Tree
 
@@ -61,6 +67,46 @@ def test_bottom_up_state_of_a_pair_with_one_number_everywhere() -> None:
     c = f_l * c_l + f_r * c_r + i * g
     o = sigmoid(w_xo * 0.5 + 0.9 * h_l + 1.0 * h_r + 0.25 * c + 0.05)
     assert torch.allclose(h.flatten(), torch.stack([h_l, h_r, o * tanh(c)]), rtol=0, atol=1e-14)
+
+
+def test_without_peepholes_the_gates_do_not_see_the_cells() -> None:
+    """The N-ary cell of Tai et al. is the cell of Zhu et al. whose weights of c are zero."""
+    torch.manual_seed(0)
+    hidden, size = 3, 4
+    batch = TreeBatch.from_trees([tree_from_brackets("(X (X a b) (X c (X d e)))")])
+    x = torch.randn(batch.num_leaves, size, dtype=torch.float64)
+    weights = BottomUpWeights(
+        x=torch.randn(3 * hidden, size, dtype=torch.float64),
+        h=torch.randn(5 * hidden, 2 * hidden, dtype=torch.float64),
+        c=None,
+        peephole=None,
+        bias=torch.randn(5 * hidden, dtype=torch.float64),
+    )
+    zeroed = weights._replace(c=0 * ones(3 * hidden, 2 * hidden), peephole=0 * ones(hidden, hidden))
+    h = reference.reference_run_bottom_up(x, weights, batch)
+    assert torch.allclose(h, reference.reference_run_bottom_up(x, zeroed, batch), rtol=0, atol=1e-14)
+
+
+def test_child_sum_state_of_a_node_with_three_children() -> None:
+    """With H = D = 1 the whole node fits in a few lines of arithmetic."""
+    w_f, w_i, w_g, w_o = 0.3, -0.2, 0.7, 0.4
+    weights = ChildSumWeights(
+        x=torch.tensor([[w_f], [w_i], [w_g], [w_o]], dtype=torch.float64),
+        h=torch.tensor([[0.1], [0.2], [-0.3], [0.4]], dtype=torch.float64),
+        bias=torch.tensor([0.01, 0.02, 0.03, 0.04], dtype=torch.float64),
+    )
+    batch = TreeBatch.from_trees([tree_from_brackets("(X a b c)")])
+    words = [1.0, -2.0, 0.5, 3.0]
+    h = reference.reference_run_child_sum(torch.tensor(words, dtype=torch.float64)[:, None], weights, batch)
+
+    c_leaf = [sigmoid(scalar(w_i * x + 0.02)) * tanh(scalar(w_g * x + 0.03)) for x in words[:3]]
+    h_leaf = [sigmoid(scalar(w_o * x + 0.04)) * tanh(c_k) for x, c_k in zip(words[:3], c_leaf, strict=True)]
+    h_sum = sum(h_leaf)
+    c = sigmoid(w_i * 3 + 0.2 * h_sum + 0.02) * tanh(w_g * 3 - 0.3 * h_sum + 0.03)
+    for h_k, c_k in zip(h_leaf, c_leaf, strict=True):
+        c = c + sigmoid(w_f * 3 + 0.1 * h_k + 0.01) * c_k
+    root = sigmoid(w_o * 3 + 0.4 * h_sum + 0.04) * tanh(c)
+    assert torch.allclose(h.flatten(), torch.stack([*h_leaf, root]), rtol=0, atol=1e-14)
 
 
 def test_top_down_uses_other_weights_for_each_side() -> None:

@@ -196,7 +196,9 @@ def test_root_supervision_is_inferred_and_can_be_asked_for(treebank: Path, tmp_p
     assert from_pretrained(tmp_path / "b" / "model").config.supervision == "root"
 
 
-@pytest.mark.parametrize("model", ["bilstm", "contree", "topdown", "contree-lex", "bicontree"])
+@pytest.mark.parametrize(
+    "model", ["bilstm", "contree", "contree-nary", "topdown", "contree-lex", "bicontree"]
+)
 def test_every_model_trains(treebank: Path, tmp_path: Path, model: str) -> None:
     result = train(tiny_recipe(treebank, model={"model": model}, epochs=3), tmp_path)
     losses = [record.loss for record in result.training.history]

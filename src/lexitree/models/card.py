@@ -22,7 +22,7 @@ def model_card(config: ModelConfig, training: Mapping[str, Any], num_parameters:
         f"# {encoder.title} on {training.get('corpus', 'your data')}",
         "",
         f"A lexitree model: {encoder.about}. It labels every phrase of a constituency tree"
-        + (" and finds its head word." if config.model not in ("bilstm", "contree") else "."),
+        + (" and finds its head word." if encoder.has_heads else "."),
         "",
         f"- labels: {', '.join(config.label_name(label) for label in config.labels)}",
         f"- state size {config.hidden}, word vectors {config.word_size}, head method {config.head_method}",

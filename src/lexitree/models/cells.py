@@ -12,7 +12,14 @@ from torch import Tensor, nn
 from lexitree.batch import TreeBatch
 from lexitree.ops.backends import Backend
 from lexitree.ops.sequences import SequenceSchedule
-from lexitree.ops.weights import BottomUpWeights, HeadMethod, HeadWeights, SequenceWeights, TopDownWeights
+from lexitree.ops.weights import (
+    BottomUpWeights,
+    ChildSumWeights,
+    HeadMethod,
+    HeadWeights,
+    SequenceWeights,
+    TopDownWeights,
+)
 
 BiasInit = Literal["uniform", "zero"]
 
@@ -55,16 +62,23 @@ class HeadComposer(nn.Module):
 
 
 class BottomUpLSTM(nn.Module):
-    """The tree LSTM of Zhu et al. (2015); `lexical` lets a word vector into every node, not the leaves only."""
+    """The tree LSTM of Zhu et al. (2015); `lexical` lets a word vector into every node, not the leaves only.
 
-    def __init__(self, word_size: int, hidden: int, *, lexical: bool, bias_init: BiasInit) -> None:
+    Without `peepholes` it is the binary N-ary tree LSTM of Tai et al. (2015), whose gates do not see the cells.
+    """
+
+    def __init__(
+        self, word_size: int, hidden: int, *, lexical: bool, peepholes: bool = True, bias_init: BiasInit
+    ) -> None:
         super().__init__()
         self.weight_x = glorot_matrix(
             (4 if lexical else 3) * hidden, word_size, rows=hidden, columns=word_size
         )
         self.weight_h = glorot_matrix(5 * hidden, 2 * hidden, rows=hidden, columns=hidden)
-        self.weight_c = glorot_matrix(3 * hidden, 2 * hidden, rows=hidden, columns=hidden)
-        self.peephole = glorot_matrix(hidden, hidden, rows=hidden, columns=hidden)
+        self.weight_c = self.peephole = None
+        if peepholes:
+            self.weight_c = glorot_matrix(3 * hidden, 2 * hidden, rows=hidden, columns=hidden)
+            self.peephole = glorot_matrix(hidden, hidden, rows=hidden, columns=hidden)
         self.bias = glorot_bias(5 * hidden, rows=hidden, init=bias_init)
 
     @property
@@ -75,6 +89,25 @@ class BottomUpLSTM(nn.Module):
         self, x: Float[Tensor, "inputs word"], batch: TreeBatch, backend: Backend
     ) -> Float[Tensor, "nodes hidden"]:
         return backend.run_bottom_up(x, self.weights, batch)
+
+
+class ChildSumLSTM(nn.Module):
+    """The child-sum tree LSTM of Tai et al. (2015): a word at every node, any number of children."""
+
+    def __init__(self, word_size: int, hidden: int, *, bias_init: BiasInit) -> None:
+        super().__init__()
+        self.weight_x = glorot_matrix(4 * hidden, word_size, rows=hidden, columns=word_size)
+        self.weight_h = glorot_matrix(4 * hidden, hidden, rows=hidden, columns=hidden)
+        self.bias = glorot_bias(4 * hidden, rows=hidden, init=bias_init)
+
+    @property
+    def weights(self) -> ChildSumWeights:
+        return ChildSumWeights(self.weight_x, self.weight_h, self.bias)
+
+    def forward(
+        self, x: Float[Tensor, "nodes word"], batch: TreeBatch, backend: Backend
+    ) -> Float[Tensor, "nodes hidden"]:
+        return backend.run_child_sum(x, self.weights, batch)
 
 
 class TopDownLSTM(nn.Module):

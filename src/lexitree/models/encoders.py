@@ -32,6 +32,8 @@ class Encoder(nn.Module):
     """One line on what it does."""
     num_states: ClassVar[int]
     """How many states of size `hidden` make up the features of a node."""
+    has_heads: ClassVar[bool] = False
+    """Whether phrases have head words."""
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
@@ -56,8 +58,10 @@ def _heads(config: ModelConfig) -> HeadComposer:
     return HeadComposer(config.word_size, config.head_method, config.bias_init)
 
 
-def _bottom_up(config: ModelConfig, *, lexical: bool) -> BottomUpLSTM:
-    return BottomUpLSTM(config.word_size, config.hidden, lexical=lexical, bias_init=config.bias_init)
+def _bottom_up(config: ModelConfig, *, lexical: bool, peepholes: bool = True) -> BottomUpLSTM:
+    return BottomUpLSTM(
+        config.word_size, config.hidden, lexical=lexical, peepholes=peepholes, bias_init=config.bias_init
+    )
 
 
 def _top_down(config: ModelConfig) -> TopDownLSTM:
@@ -88,10 +92,24 @@ class ConTree(Encoder):
         return self.bottom_up(x, batch, backend).index_select(0, nodes)
 
 
+class NaryConTree(Encoder):
+    title = "ConTree (Tai 2015)"
+    about = "N-ary tree LSTM of Tai et al. (2015): ConTree without peepholes"
+    num_states = 1
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__(config)
+        self.bottom_up = _bottom_up(config, lexical=False, peepholes=False)
+
+    def forward(self, x: Tensor, batch: TreeBatch, nodes: Tensor, backend: Backend) -> Tensor:
+        return self.bottom_up(x, batch, backend).index_select(0, nodes)
+
+
 class ConTreeLex(Encoder):
     title = "ConTree+Lex"
     about = "ConTree with a learned head word at every phrase"
     num_states = 1
+    has_heads = True
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__(config)
@@ -106,6 +124,7 @@ class TopDownConTree(Encoder):
     title = "Top-down ConTree"
     about = "top-down tree LSTM over learned head words"
     num_states = 2
+    has_heads = True
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__(config)
@@ -120,6 +139,7 @@ class BiConTree(Encoder):
     title = "BiConTree"
     about = "the paper's final model: head words, bottom-up and top-down"
     num_states = 3
+    has_heads = True
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__(config)

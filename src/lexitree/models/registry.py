@@ -10,11 +10,20 @@ import torch
 from lexitree.errors import ConfigError
 from lexitree.models.cells import LabelScorer
 from lexitree.models.config import ModelConfig
-from lexitree.models.encoders import BiConTree, BiLSTM, ConTree, ConTreeLex, Encoder, TopDownConTree
+from lexitree.models.encoders import (
+    BiConTree,
+    BiLSTM,
+    ConTree,
+    ConTreeLex,
+    Encoder,
+    NaryConTree,
+    TopDownConTree,
+)
 
 ENCODERS: dict[str, type[Encoder]] = {
     "bilstm": BiLSTM,
     "contree": ConTree,
+    "contree-nary": NaryConTree,
     "topdown": TopDownConTree,
     "contree-lex": ConTreeLex,
     "bicontree": BiConTree,
@@ -23,6 +32,7 @@ ENCODERS: dict[str, type[Encoder]] = {
 PAPER_SIZES: dict[str, tuple[int, ...]] = {
     "bilstm": (150,),
     "contree": (150,),
+    "contree-nary": (150,),
     "topdown": (150,),
     "contree-lex": (75, 150, 215, 300),
     "bicontree": (75, 150),

@@ -12,7 +12,14 @@ from lexitree.batch import TreeBatch
 from lexitree.errors import BackendError
 from lexitree.ops import levelwise, reference
 from lexitree.ops.sequences import SequenceSchedule
-from lexitree.ops.weights import BottomUpWeights, HeadMethod, HeadWeights, SequenceWeights, TopDownWeights
+from lexitree.ops.weights import (
+    BottomUpWeights,
+    ChildSumWeights,
+    HeadMethod,
+    HeadWeights,
+    SequenceWeights,
+    TopDownWeights,
+)
 
 BackendName = Literal["auto", "reference", "levelwise"]
 
@@ -24,6 +31,7 @@ class Backend:
     name: str
     compose_heads: Callable[[Tensor, HeadWeights | None, TreeBatch, HeadMethod], Tensor]
     run_bottom_up: Callable[[Tensor, BottomUpWeights, TreeBatch], Tensor]
+    run_child_sum: Callable[[Tensor, ChildSumWeights, TreeBatch], Tensor]
     run_top_down: Callable[[Tensor, TopDownWeights, TreeBatch], Tensor]
     run_sequences: Callable[[Tensor, SequenceWeights, SequenceSchedule], Tensor]
 
@@ -32,6 +40,7 @@ REFERENCE = Backend(
     "reference",
     reference.reference_compose_heads,
     reference.reference_run_bottom_up,
+    reference.reference_run_child_sum,
     reference.reference_run_top_down,
     reference.reference_run_sequences,
 )
@@ -39,6 +48,7 @@ LEVELWISE = Backend(
     "levelwise",
     levelwise.levelwise_compose_heads,
     levelwise.levelwise_run_bottom_up,
+    levelwise.levelwise_run_child_sum,
     levelwise.levelwise_run_top_down,
     levelwise.levelwise_run_sequences,
 )

@@ -6,6 +6,7 @@ symbols keep their names: superscripts L and R are the left and the right child,
 
 from __future__ import annotations
 
+import itertools
 from typing import cast
 
 import torch
@@ -15,7 +16,14 @@ from torch import sigmoid as s
 
 from lexitree.batch import TreeBatch
 from lexitree.ops.sequences import SequenceSchedule
-from lexitree.ops.weights import BottomUpWeights, HeadMethod, HeadWeights, SequenceWeights, TopDownWeights
+from lexitree.ops.weights import (
+    BottomUpWeights,
+    ChildSumWeights,
+    HeadMethod,
+    HeadWeights,
+    SequenceWeights,
+    TopDownWeights,
+)
 
 State = tuple[Tensor, Tensor]
 """h and c of one node."""
@@ -72,20 +80,44 @@ def _node_state(x_t: Tensor | None, left: State, right: State, weights: BottomUp
     W_h_L, W_h_R = weights.h.chunk(2, dim=1)
     W_hfl_L, W_hfr_L, W_hi_L, W_hg_L, W_ho_L = W_h_L.chunk(5)
     W_hfl_R, W_hfr_R, W_hi_R, W_hg_R, W_ho_R = W_h_R.chunk(5)
-    W_c_L, W_c_R = weights.c.chunk(2, dim=1)
-    W_cfl_L, W_cfr_L, W_ci_L = W_c_L.chunk(3)
-    W_cfl_R, W_cfr_R, W_ci_R = W_c_R.chunk(3)
-    W_co = weights.peephole
     b_fl, b_fr, b_i, b_g, b_o = weights.bias.chunk(5)
     # What the head word adds; nothing in the plain tree LSTM of Zhu et al.
     x_f, x_i, x_g, x_o = (weights.x @ x_t).chunk(4) if x_t is not None else (0.0, 0.0, 0.0, 0.0)
+    # What the children's cells add; nothing in the N-ary tree LSTM of Tai et al.
+    c_fl, c_fr, c_i = (
+        (weights.c @ torch.cat([c_L, c_R])).chunk(3) if weights.c is not None else (0.0, 0.0, 0.0)
+    )
 
-    f_L = s(x_f + W_hfl_L @ h_L + W_hfl_R @ h_R + W_cfl_L @ c_L + W_cfl_R @ c_R + b_fl)
-    f_R = s(x_f + W_hfr_L @ h_L + W_hfr_R @ h_R + W_cfr_L @ c_L + W_cfr_R @ c_R + b_fr)
-    i = s(x_i + W_hi_L @ h_L + W_hi_R @ h_R + W_ci_L @ c_L + W_ci_R @ c_R + b_i)
+    f_L = s(x_f + W_hfl_L @ h_L + W_hfl_R @ h_R + c_fl + b_fl)
+    f_R = s(x_f + W_hfr_L @ h_L + W_hfr_R @ h_R + c_fr + b_fr)
+    i = s(x_i + W_hi_L @ h_L + W_hi_R @ h_R + c_i + b_i)
     g = tanh(x_g + W_hg_L @ h_L + W_hg_R @ h_R + b_g)
     c = f_L * c_L + f_R * c_R + i * g
-    o = s(x_o + W_ho_L @ h_L + W_ho_R @ h_R + W_co @ c + b_o)
+    c_o = weights.peephole @ c if weights.peephole is not None else 0.0
+    o = s(x_o + W_ho_L @ h_L + W_ho_R @ h_R + c_o + b_o)
+    return o * tanh(c), c
+
+
+def reference_run_child_sum(
+    x: Float[Tensor, "nodes word"], weights: ChildSumWeights, batch: TreeBatch
+) -> Float[Tensor, "nodes hidden"]:
+    """The state h of every node, computed from its word and the states of its children, however many."""
+    states = [_child_sum_state(x[leaf], [], weights) for leaf in range(batch.num_leaves)]
+    children, offsets = _numbers(batch.children_index), _numbers(batch.children_offset)
+    for node, (first, last) in enumerate(itertools.pairwise(offsets), start=batch.num_leaves):
+        states.append(_child_sum_state(x[node], [states[child] for child in children[first:last]], weights))
+    return _stack([h for h, _ in states], like=weights.bias, width=weights.hidden)
+
+
+def _child_sum_state(x_t: Tensor, children: list[State], weights: ChildSumWeights) -> State:
+    x_f, x_i, x_g, x_o = (weights.x @ x_t + weights.bias).chunk(4)
+    U_f, U_i, U_g, U_o = weights.h.chunk(4)
+    h_sum = sum((h_k for h_k, _ in children), start=torch.zeros_like(x_f))
+
+    i = s(x_i + U_i @ h_sum)
+    g = tanh(x_g + U_g @ h_sum)
+    o = s(x_o + U_o @ h_sum)
+    c = sum((s(x_f + U_f @ h_k) * c_k for h_k, c_k in children), start=i * g)
     return o * tanh(c), c
 
 

@@ -25,27 +25,46 @@ class HeadWeights(NamedTuple):
 
 
 class BottomUpWeights(NamedTuple):
-    """The bottom-up tree LSTM; rows are the gates f_L, f_R, i, g, o (for x: f, i, g, o, with one f for both)."""
+    """The bottom-up tree LSTM; rows are the gates f_L, f_R, i, g, o (for x: f, i, g, o, with one f for both).
+
+    Zhu et al. (2015) let the gates see the cells. The binary N-ary cell of Tai et al. (2015) is the same without:
+    `c` and `peephole` are None together.
+    """
 
     x: Float[Tensor, "x_gates word"]
     """W_xf W_xi W_xg W_xo when words reach every node (+Lex); W_xi W_xg W_xo when they reach the leaves only."""
     h: Float[Tensor, "5*hidden 2*hidden"]
     """W_h*^L beside W_h*^R"""
-    c: Float[Tensor, "3*hidden 2*hidden"]
+    c: Float[Tensor, "3*hidden 2*hidden"] | None
     """W_c*^L beside W_c*^R, for f_L, f_R, i"""
-    peephole: Float[Tensor, "hidden hidden"]
+    peephole: Float[Tensor, "hidden hidden"] | None
     """W_co, which sees the new cell"""
     bias: Float[Tensor, " 5*hidden"]
     """b_fl b_fr b_i b_g b_o"""
 
     @property
     def hidden(self) -> int:
-        return self.peephole.shape[0]
+        return self.bias.shape[0] // 5
 
     @property
     def is_lexical(self) -> bool:
         """Whether inner nodes, too, take a word vector."""
         return self.x.shape[0] == 4 * self.hidden
+
+
+class ChildSumWeights(NamedTuple):
+    """The child-sum tree LSTM of Tai et al. (2015), for any number of children; rows are the gates f, i, g, o."""
+
+    x: Float[Tensor, "4*hidden word"]
+    """W_f W_i W_g W_o; every node has a word"""
+    h: Float[Tensor, "4*hidden hidden"]
+    """U_f, which sees one child at a time, and U_i U_g U_o, which see their sum"""
+    bias: Float[Tensor, " 4*hidden"]
+    """b_f b_i b_g b_o"""
+
+    @property
+    def hidden(self) -> int:
+        return self.h.shape[-1]
 
 
 class TopDownWeights(NamedTuple):

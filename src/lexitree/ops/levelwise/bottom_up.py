@@ -36,18 +36,19 @@ class _BottomUp(torch.autograd.Function):
         leaf_input: Tensor,
         inner_input: Tensor | None,
         weight_h: Tensor,
-        weight_c: Tensor,
-        peephole: Tensor,
+        weight_c: Tensor | None,
+        peephole: Tensor | None,
         bias: Tensor,
         batch: TreeBatch,
     ) -> Tensor:
-        hidden, num_leaves = peephole.shape[0], batch.num_leaves
+        hidden, num_leaves = len(bias) // 5, batch.num_leaves
         num_nodes, num_inner = batch.num_nodes, batch.num_nodes - batch.num_leaves
         h, c, tanh_c = (bias.new_empty(num_nodes, hidden) for _ in range(3))
         leaf_gates = leaf_input + bias[2 * hidden :]
         _run_leaves(leaf_gates, h[:num_leaves], c[:num_leaves], tanh_c[:num_leaves])
 
-        times_h, times_c, times_new_c = (for_products(w) for w in (weight_h, weight_c, peephole))
+        times_h = for_products(weight_h)
+        times_c, times_new_c = (None if w is None else for_products(w) for w in (weight_c, peephole))
         gates = bias.new_empty(num_inner, 5 * hidden)
         children_h, children_c = (bias.new_empty(num_inner, 2 * hidden) for _ in range(2))
         for start, end in batch.levels():
@@ -59,13 +60,16 @@ class _BottomUp(torch.autograd.Function):
             if inner_input is not None:
                 pre[:, :hidden] += inner_input[level, :hidden]
                 pre[:, hidden:] += inner_input[level]
-            pre[:, : 3 * hidden].addmm_(children_c[level], times_c).sigmoid_()
+            if times_c is not None:
+                pre[:, : 3 * hidden].addmm_(children_c[level], times_c)
+            pre[:, : 3 * hidden].sigmoid_()
             forget, i, g, o = _split_gates(pre, hidden)
             kept = (forget * children_c[level]).view(-1, 2, hidden)
             torch.sum(kept, 1, out=c[start:end]).addcmul_(i, g.tanh_())
-            o.addmm_(c[start:end], times_new_c).sigmoid_()
+            if times_new_c is not None:
+                o.addmm_(c[start:end], times_new_c)
             torch.tanh(c[start:end], out=tanh_c[start:end])
-            torch.mul(o, tanh_c[start:end], out=h[start:end])
+            torch.mul(o.sigmoid_(), tanh_c[start:end], out=h[start:end])
         ctx.save_for_backward(
             weight_h, weight_c, peephole, leaf_gates, gates, children_h, children_c, c, tanh_c
         )
@@ -76,7 +80,7 @@ class _BottomUp(torch.autograd.Function):
     def backward(ctx: Any, *gradients: Tensor) -> Any:
         weight_h, weight_c, peephole, leaf_gates, gates, children_h, children_c, c, tanh_c = ctx.saved_tensors
         batch: TreeBatch = ctx.batch
-        hidden, num_leaves = peephole.shape[0], batch.num_leaves
+        hidden, num_leaves = weight_h.shape[0] // 5, batch.num_leaves
         dh = gradients[0].clone()
         dc_from_parent = torch.zeros_like(c)
         dgates = torch.empty_like(gates)
@@ -88,13 +92,16 @@ class _BottomUp(torch.autograd.Function):
             sigmoid_gradient(dh[start:end] * tanh_c[start:end], o, out=do)
             dc = tanh_gradient(dh[start:end] * o, tanh_c[start:end])
             dc += dc_from_parent[start:end]
-            dc.addmm_(do, peephole)
+            if peephole is not None:
+                dc.addmm_(do, peephole)
             dc_pair = dc.repeat(1, 2)
             sigmoid_gradient(dc_pair * children_c[level], forget, out=dforget)
             sigmoid_gradient(dc * g, i, out=di)
             tanh_gradient(dc * i, g, out=dg)
             dh.index_add_(0, index, (dgates[level] @ weight_h).view(-1, hidden))
-            dc_children = torch.addmm(dc_pair.mul_(forget), dgates[level, : 3 * hidden], weight_c)
+            dc_children = dc_pair.mul_(forget)
+            if weight_c is not None:
+                dc_children.addmm_(dgates[level, : 3 * hidden], weight_c)
             # Each child has one parent, so nothing is added up here.
             dc_from_parent.index_copy_(0, index, dc_children.view(-1, hidden))
         dleaf_gates = _run_leaves_backward(
@@ -110,8 +117,8 @@ class _BottomUp(torch.autograd.Function):
             dleaf_gates,
             dinner,
             dgates.t() @ children_h,
-            dgates[:, : 3 * hidden].t() @ children_c,
-            dgates[:, 4 * hidden :].t() @ c[num_leaves:],
+            None if weight_c is None else dgates[:, : 3 * hidden].t() @ children_c,
+            None if peephole is None else dgates[:, 4 * hidden :].t() @ c[num_leaves:],
             dbias,
             None,
         )
