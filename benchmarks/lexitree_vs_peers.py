@@ -94,7 +94,7 @@ def parse_options() -> argparse.Namespace:
     parser.add_argument(
         "--trees", type=int, default=128, help="trees a round, in as many batches as it takes"
     )
-    parser.add_argument("--gate-trees", type=int, default=5)
+    parser.add_argument("--gate-trees", type=int, default=25)
     parser.add_argument("--word-size", type=int, default=300)
     parser.add_argument("--hidden", type=int, default=150)
     parser.add_argument("--seed", type=int, default=1)
