@@ -13,7 +13,9 @@ with this package's.
 What is timed (see peers/protocol.py) goes from trees prepared one by one to the gradients of all weights: batching
 or graph building, look-up of words (with sparse gradients everywhere), cell, loss at every node, backward; no
 update. All systems run the same batches in turns, in rounds, so that a busy machine slows all; a ratio is the
-median over the rounds of (seconds of the peer / seconds of lexitree in the same round).
+median over the rounds of (seconds of the peer / seconds of lexitree in the same round). With more than one thread
+that is not enough: threads that wait for one another suffer out of proportion from any other program, and those of
+systems with many small operations most, so `--threads 2` needs a machine with free cores.
 """
 
 from __future__ import annotations
