@@ -1,0 +1,254 @@
+"""Trees in, how many times longer other tree LSTMs take to train on them out; correctness comes first.
+
+    python benchmarks/lexitree_vs_peers.py                 # real SST trees, through LEXITREE_DATA
+    python benchmarks/lexitree_vs_peers.py --corpus mini-reviews --threads 2
+
+The peers are DyNet with automatic batching, DGL's message passing and pytorch-tree-lstm. Each is installed from
+the package index, pinned, into an environment of its own in a cache folder; one that cannot be installed is
+reported as absent. DyNet and DGL run the n-ary cell of Tai et al. (2015), pytorch-tree-lstm the child-sum cell,
+each against the same cell here, on the same trees, weights and loss. The gate compares the loss and the gradient
+of every weight on the first batch with a recursion in float64 before anything is timed, and every timed run's loss
+with this package's.
+
+What is timed (see peers/protocol.py) goes from trees prepared one by one to the gradients of all weights: batching
+or graph building, look-up of words (with sparse gradients everywhere), cell, loss at every node, backward; no
+update. All systems run the same batches in turns, in rounds, so that a busy machine slows all; a ratio is the
+median over the rounds of (seconds of the peer / seconds of lexitree in the same round). With more than one thread
+that is not enough: threads that wait for one another suffer out of proportion from any other program, and those of
+systems with many small operations most, so `--threads 2` needs a machine with free cores.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import lexitree
+from environment import describe_run
+from lexitree.corpora.registry import load_corpus
+from lexitree.examples import make_examples
+from lexitree.lexicon.table import WordTable
+from lexitree.lexicon.vocabulary import Vocabulary
+from peers.environments import PEERS, AbsentPeerError, Peer, default_cache, prepare
+from peers.exchange import NO_WORD, PlainTree, make_weights, read_arrays, write_arrays, write_trees
+from peers.recursion import run_recursion
+from peers.workers import Worker, script
+
+GATE_TOLERANCE = 1e-4
+"""Relative, for float32: the largest difference of a gradient over the largest entry of the true one."""
+
+SOURCE = Path(lexitree.__file__).parent.parent
+"""The workers measure the very package that this program imports."""
+
+OURS = "lexitree"
+
+
+def main() -> None:
+    options = parse_options()
+    trees, num_words, classes = read_corpus(options)
+    absent: dict[str, str] = {}
+    versions: dict[str, dict[str, str]] = {}
+    rows: list[dict[str, Any]] = []
+    with tempfile.TemporaryDirectory() as folder:
+        tree_file = Path(folder) / "trees.jsonl"
+        write_trees(tree_file, trees)
+        for cell in ("n-ary", "child-sum"):
+            peers = [peer for peer in PEERS if peer.cell == cell and peer.name in options.peers]
+            if not peers:
+                continue
+            weights = make_weights(cell, num_words, options.word_size, options.hidden, classes, options.seed)
+            weight_file = Path(folder) / f"{cell}.npz"
+            write_arrays(weight_file, weights)
+            workers = start_workers(
+                peers, [str(tree_file), str(weight_file), "--cell", cell], options, absent
+            )
+            try:
+                errors = run_gate(workers, cell, trees[: options.gate_trees], weights, Path(folder))
+                for batch_size in options.batch_sizes:
+                    rows += measure(workers, cell, batch_size, len(trees), errors, options)
+                versions |= {worker.name: worker.versions for worker in workers}
+            finally:
+                for worker in workers:
+                    worker.close()
+    print_table(rows, absent, options)
+    if options.output:
+        write_record(rows, absent, versions, options)
+
+
+def parse_options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    names = [peer.name for peer in PEERS]
+    parser.add_argument("--corpus", default="sst")
+    parser.add_argument("--peers", nargs="+", choices=names, default=names)
+    parser.add_argument("--batch-sizes", nargs="+", type=int, default=[1, 25, 128])
+    parser.add_argument("--threads", type=int, default=1, help="of each system that can use them")
+    parser.add_argument("--rounds", type=int, default=12, help="best a multiple of the systems: see measure")
+    parser.add_argument(
+        "--trees", type=int, default=128, help="trees a round, in as many batches as it takes"
+    )
+    parser.add_argument("--gate-trees", type=int, default=25)
+    parser.add_argument("--word-size", type=int, default=300)
+    parser.add_argument("--hidden", type=int, default=150)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--cache", type=Path, default=default_cache(), help="where the environments are kept")
+    parser.add_argument("--output", type=Path, help="write the record to this JSON file")
+    return parser.parse_args()
+
+
+def read_corpus(options: argparse.Namespace) -> tuple[list[PlainTree], int, int]:
+    """The trees of all rounds, binary and with every node labelled, the number of words and that of classes."""
+    corpus = load_corpus(options.corpus)
+    trees = corpus.train[: max(options.trees * options.rounds, max(options.batch_sizes))]
+    lexicon = WordTable.random(Vocabulary.from_trees(trees), 1)
+    examples = make_examples(trees, lexicon, labels=corpus.labels, direction="right")
+    plain: list[PlainTree] = []
+    for example in examples:
+        words = np.full(example.num_nodes, NO_WORD)
+        words[example.binary.tree.leaves] = example.word_index
+        if (example.label_index < 0).any():
+            raise SystemExit(
+                f"{options.corpus} has nodes without a label; this comparison needs one on every node"
+            )
+        children = [list(nodes) for nodes in example.binary.tree.children]
+        plain.append(PlainTree(children, words.tolist(), example.label_index.tolist()))
+    num_words = 1 + max(max(tree.words) for tree in plain)
+    return plain, num_words, len(corpus.labels)
+
+
+def start_workers(
+    peers: list[Peer], arguments: list[str], options: argparse.Namespace, absent: dict[str, str]
+) -> list[Worker]:
+    """This package's worker first, then those of the peers that can be had; the others are noted as absent."""
+    command = [sys.executable, script("lexitree_worker.py"), *arguments]
+    workers = [Worker(OURS, command, options.threads, python_path=SOURCE)]
+    for peer in peers:
+        try:
+            command = [str(prepare(peer, options.cache)), script(peer.worker), *arguments]
+            workers.append(Worker(peer.name, command, min(options.threads, peer.threads or options.threads)))
+        except AbsentPeerError as reason:
+            absent[peer.name] = str(reason)
+    return workers
+
+
+def run_gate(
+    workers: list[Worker], cell: str, trees: list[PlainTree], weights: dict[str, Any], folder: Path
+) -> dict[str, float]:
+    """The largest relative error of each system, in the loss and in the gradient of any weight."""
+    loss, gradients = run_recursion(cell, trees, weights)
+    errors: dict[str, float] = {}
+    for worker in workers:
+        file = folder / f"{worker.name}-{cell}-gradients.npz"
+        _, found_loss = worker.run([list(range(len(trees)))], gradients=file)
+        found = read_arrays(file)
+        parts = [relative_error(found[name], true) for name, true in gradients.items()]
+        errors[worker.name] = max([*parts, abs(found_loss - loss) / abs(loss)])
+        if not errors[worker.name] <= GATE_TOLERANCE:
+            problem = f"{worker.name} is off by {errors[worker.name]:.1e} in the {cell} cell"
+            raise SystemExit(f"{problem}; no speed is reported")
+    return errors
+
+
+def relative_error(found: Any, true: Any) -> float:
+    if found.shape != true.shape:
+        return float("inf")
+    return float(np.abs(found - true).max() / np.abs(true).max())
+
+
+def measure(
+    workers: list[Worker],
+    cell: str,
+    batch_size: int,
+    num_trees: int,
+    errors: dict[str, float],
+    options: argparse.Namespace,
+) -> list[dict[str, Any]]:
+    """One row a system: trees a second and the ratio to this package, from rounds in which all take turns."""
+    size = max(options.trees, batch_size) // batch_size * batch_size
+    seconds: dict[str, list[float]] = {worker.name: [] for worker in workers}
+    for number in range(-1, options.rounds):
+        first = max(number, 0) * options.trees
+        chosen = [(first + k) % num_trees for k in range(size)]
+        batches = [chosen[k : k + batch_size] for k in range(0, size, batch_size)]
+        # Who runs first in a round was seen to lose some percent: the systems take that place by turns.
+        turn = number % len(workers)
+        losses: dict[str, float] = {}
+        for worker in workers[turn:] + workers[:turn]:
+            time, losses[worker.name] = worker.run(batches)
+            if number >= 0:  # the round before the first is the warm-up
+                seconds[worker.name].append(time)
+        check_losses(losses)
+    return [
+        {
+            "cell": cell,
+            "batch_size": batch_size,
+            "system": worker.name,
+            "gate_error": errors[worker.name],
+            "trees_per_second": size / statistics.median(seconds[worker.name]),
+            **describe_ratio(seconds[worker.name], seconds[OURS]),
+        }
+        for worker in workers
+    ]
+
+
+def check_losses(losses: dict[str, float]) -> None:
+    for name, loss in losses.items():
+        if not abs(loss - losses[OURS]) <= GATE_TOLERANCE * abs(losses[OURS]):
+            raise SystemExit(f"{name} and {OURS} differ in a timed run: {loss} and {losses[OURS]}")
+
+
+def describe_ratio(theirs: list[float], ours: list[float]) -> dict[str, float]:
+    ratios = [their / our for their, our in zip(theirs, ours, strict=True)]
+    return {"ratio": statistics.median(ratios), "lowest_ratio": min(ratios), "highest_ratio": max(ratios)}
+
+
+def print_table(rows: list[dict[str, Any]], absent: dict[str, str], options: argparse.Namespace) -> None:
+    print(f"{'cell':<11}{'batch':>6}  {'system':<19}{'trees/s':>9}{'ratio':>9}   over the rounds    gate")
+    for row in rows:
+        spread = f"{row['lowest_ratio']:.2f} to {row['highest_ratio']:.2f}"
+        print(
+            f"{row['cell']:<11}{row['batch_size']:>6}  {row['system']:<19}{row['trees_per_second']:>9.0f}"
+            f"{row['ratio']:>8.2f}x   {spread:<18} {row['gate_error']:.0e}"
+        )
+    for name, reason in absent.items():
+        print(f"{name} is absent, so nothing is said about it: {reason}")
+    threads = "thread" if options.threads == 1 else "threads (DyNet has one)"
+    print(f"ratio: seconds of the system / seconds of lexitree; {options.threads} {threads}")
+
+
+def write_record(
+    rows: list[dict[str, Any]],
+    absent: dict[str, str],
+    versions: dict[str, dict[str, str]],
+    options: argparse.Namespace,
+) -> None:
+    folder = os.environ.get("LEXITREE_DATA")
+    file = Path(folder) / "sst" / "train.txt" if folder and options.corpus.startswith("sst") else None
+    record = {
+        **describe_run({f"{options.corpus} train": file}),
+        "what": "forward and backward of tree LSTMs; ratio: seconds of the system over seconds of lexitree",
+        "seeds": [options.seed],
+        "threads": options.threads,
+        "rounds": options.rounds,
+        "trees_a_round": options.trees,
+        "word_size": options.word_size,
+        "hidden": options.hidden,
+        "gate_tolerance": GATE_TOLERANCE,
+        "versions": versions,
+        "absent": absent,
+        "rows": rows,
+    }
+    options.output.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
