@@ -72,9 +72,7 @@ def trace_step(options: argparse.Namespace) -> list[dict[str, Any]]:
         key=lambda event: event.time_range.start,
     )
     # A step starts with the copy of its batch from the place where it waited.
-    starts = [
-        number for number, event in enumerate(events) if "Memcpy HtoD" in event.name
-    ]
+    starts = [number for number, event in enumerate(events) if "Memcpy DtoD" in event.name]
     last = events[starts[-1] :]
     return [
         {

@@ -28,7 +28,7 @@ class _SpanMeans(torch.autograd.Function):
         ctx.save_for_backward(start, end)
         ctx.num_leaves = len(leaves)
         sums = leaves.new_zeros(len(leaves) + 1, leaves.shape[1], dtype=torch.float64)
-        torch.cumsum(leaves, 0, dtype=torch.float64, out=sums[1:])
+        _prefix_sums(leaves, out=sums[1:])
         total = sums.index_select(0, end).sub_(sums.index_select(0, start))
         return total.div_((end - start).unsqueeze(1)).to(leaves.dtype)
 
@@ -38,4 +38,13 @@ class _SpanMeans(torch.autograd.Function):
         share = gradients[0].double() / (end - start).unsqueeze(1)
         changes = share.new_zeros(ctx.num_leaves + 1, share.shape[1])
         changes.index_add_(0, start, share).index_add_(0, end, share, alpha=-1)
-        return changes.cumsum_(0)[:-1].to(gradients[0].dtype), None, None
+        _prefix_sums(changes, out=changes)
+        return changes[:-1].to(gradients[0].dtype), None, None
+
+
+def _prefix_sums(rows: Tensor, out: Tensor) -> None:
+    if rows.is_cuda:
+        # A GPU adds along neighbouring numbers in parallel, along rows one after the other.
+        out.copy_(rows.t().contiguous().cumsum(1, dtype=torch.float64).t())
+    else:
+        torch.cumsum(rows, 0, dtype=torch.float64, out=out)

@@ -31,9 +31,9 @@ WIDE = Tiles(rows=64, columns=32, inner=32, warps=4)
 
 def choose_tiles(batch: TreeBatch) -> Tiles:
     """Small tiles spread a narrow level over more multiprocessors, large ones read weights less often."""
-    if IS_INTERPRETED or batch.num_trees <= 4:
+    if IS_INTERPRETED or batch.num_trees <= 64:
         return NARROW
-    return MEDIUM if batch.num_trees <= 64 else WIDE
+    return MEDIUM if batch.num_trees <= 256 else WIDE
 
 
 @functools.cache
