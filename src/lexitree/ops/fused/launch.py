@@ -24,9 +24,9 @@ class Tiles(NamedTuple):
     warps: int
 
 
-NARROW = Tiles(rows=16, columns=16, inner=64, warps=4)
-MEDIUM = Tiles(rows=32, columns=32, inner=32, warps=4)
-WIDE = Tiles(rows=64, columns=32, inner=32, warps=4)
+NARROW = Tiles(rows=16, columns=16, inner=32, warps=4)
+MEDIUM = Tiles(rows=16, columns=32, inner=32, warps=4)
+WIDE = Tiles(rows=32, columns=32, inner=32, warps=4)
 
 
 def choose_tiles(batch: TreeBatch) -> Tiles:
