@@ -1,6 +1,6 @@
 """A GPU in, the timeline of one recorded training step out, kernel by kernel.
 
-    python benchmarks/gpu_profile.py --output results/gpu-profile.json     # real SST, through LEXITREE_DATA
+python benchmarks/gpu_profile.py --output results/gpu-profile.json     # real SST, through LEXITREE_DATA
 """
 
 from __future__ import annotations

@@ -62,7 +62,12 @@ def main() -> None:
     print("inference")
     record["inference"] = [
         shown(time_inference(corpus, options.model, backend, precision, batch_size))
-        for backend, precision in (("fused", "float32"), ("fused", "tf32"), ("fused", "bf16"), ("levelwise", "float32"))
+        for backend, precision in (
+            ("fused", "float32"),
+            ("fused", "tf32"),
+            ("fused", "bf16"),
+            ("levelwise", "float32"),
+        )
         for batch_size in (1, 25, 128, 512)
     ]
     if options.output:
@@ -162,7 +167,9 @@ def compare_losses(corpus: Corpus, name: str) -> list[dict[str, Any]]:
                 curve.append(float(step.losses) / done)
                 step.losses.zero_()
                 done = 0
-        rows.append({"backend": backend, "precision": precision, "losses": [round(loss, 4) for loss in curve]})
+        rows.append(
+            {"backend": backend, "precision": precision, "losses": [round(loss, 4) for loss in curve]}
+        )
     torch.set_float32_matmul_precision("highest")
     return rows
 
@@ -205,7 +212,9 @@ def time_epoch(
 
 
 @torch.inference_mode()
-def time_inference(corpus: Corpus, name: str, backend: str, precision: str, batch_size: int) -> dict[str, Any]:
+def time_inference(
+    corpus: Corpus, name: str, backend: str, precision: str, batch_size: int
+) -> dict[str, Any]:
     torch.set_float32_matmul_precision(PRODUCTS.get(precision, "highest"))
     model, examples = build(corpus, name, backend)
     model.eval()
@@ -240,7 +249,10 @@ def time_inference(corpus: Corpus, name: str, backend: str, precision: str, batc
 
 def shown(row: dict[str, Any]) -> dict[str, Any]:
     """Print a row as soon as it is known."""
-    cells = (f"{name} {value:.4g}" if isinstance(value, float) else f"{name} {value}" for name, value in row.items())
+    cells = (
+        f"{name} {value:.4g}" if isinstance(value, float) else f"{name} {value}"
+        for name, value in row.items()
+    )
     print("  " + "  ".join(cells), flush=True)
     return row
 

@@ -209,7 +209,7 @@ class TreeBatch:
             ("children_index", 2 * num_inner, 0),
             ("children_offset", num_inner + 1, int(new["children_offset"][-1])),
             ("down_order", num_nodes, 0),
-            ("down_parent_index", num_nodes - self.num_trees, 0),
+            ("down_parent_index", 2 * num_inner, 0),
             ("preorder_index", num_nodes, 0),
             ("level_offset", num_levels + 1, int(new["level_offset"][-1])),
             ("depth_offset", num_levels + 1, int(new["depth_offset"][-1])),

@@ -38,6 +38,11 @@ class Example:
     def num_nodes(self) -> int:
         return self.binary.tree.num_nodes
 
+    @property
+    def height(self) -> int:
+        """How many levels the model has to walk."""
+        return int(self.binary.tree.heights[0])
+
 
 def make_example(
     tree: Tree,

@@ -18,6 +18,7 @@ from lexitree.examples import Example, make_example
 from lexitree.models.classifier import TreeClassifier
 from lexitree.models.inference import AskedNodes, NodeOutputs, run_examples
 from lexitree.models.pretrained import from_pretrained
+from lexitree.ops.precision import Precision, check_precision, set_precision
 from lexitree.trees.draw import draw_tree, head_notes
 from lexitree.trees.jsonl import tree_to_json
 from lexitree.trees.tree import NO_LABEL, Tree
@@ -102,10 +103,22 @@ class Predictor:
 
     @classmethod
     def from_pretrained(
-        cls, name: str | Path, *, device: str | torch.device = "cpu", backend: str = "auto"
+        cls,
+        name: str | Path,
+        *,
+        device: str | torch.device = "cpu",
+        backend: str = "auto",
+        precision: Precision = "float32",
     ) -> Predictor:
-        """Load a saved model from a directory or the Hugging Face hub."""
-        return cls(from_pretrained(name, device=device, backend=backend))
+        """Load a saved model from a directory or the Hugging Face hub.
+
+        `precision="bf16"` keeps its weights in half the memory; `"tf32"` sets PyTorch's switch for the process.
+        """
+        check_precision(precision)
+        model = from_pretrained(name, device=device, backend=backend)
+        if precision == "tf32":
+            set_precision(precision)
+        return cls(model.bfloat16() if precision == "bf16" else model)
 
     def predict(self, tree: Tree, *, nodes: AskedNodes = "all") -> Prediction:
         """Label one tree."""
@@ -141,6 +154,12 @@ class Predictor:
         )
 
 
-def load(name: str | Path, *, device: str | torch.device = "cpu", backend: str = "auto") -> Predictor:
+def load(
+    name: str | Path,
+    *,
+    device: str | torch.device = "cpu",
+    backend: str = "auto",
+    precision: Precision = "float32",
+) -> Predictor:
     """A ready predictor from a saved model's directory or from the Hugging Face hub (`owner/name`)."""
-    return Predictor.from_pretrained(name, device=device, backend=backend)
+    return Predictor.from_pretrained(name, device=device, backend=backend, precision=precision)

@@ -12,6 +12,7 @@ from lexitree.cli.console import choose_device
 from lexitree.corpora import corpus
 from lexitree.errors import BackendError
 from lexitree.models import cells
+from lexitree.ops import precision
 from lexitree.training import config
 from lexitree.trees import Direction
 
@@ -24,6 +25,7 @@ from lexitree.trees import Direction
         (options.Direction, Direction),
         (options.DecayKind, config.DecayKind),
         (options.BiasInit, cells.BiasInit),
+        (options.Precision, precision.Precision),
     ],
 )
 def test_choices_are_those_of_the_library(offered: object, known: object) -> None:

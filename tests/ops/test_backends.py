@@ -1,19 +1,49 @@
-"""Which implementation runs is explicit."""
+"""Backends are chosen by name, device and what is installed, and a wrong choice says what to do."""
 
 from __future__ import annotations
 
+import importlib.util
+
 import pytest
+import torch
 
 from lexitree.errors import BackendError
-from lexitree.ops.backends import LEVELWISE, REFERENCE, get_backend
+from lexitree.ops import backends
+from lexitree.ops.backends import LEVELWISE, REFERENCE, check_backend, get_backend, why_not_fused
 
 
-def test_names() -> None:
+def test_backends_by_name() -> None:
     assert get_backend("reference") is REFERENCE
     assert get_backend("levelwise") is LEVELWISE
     assert get_backend("auto") is LEVELWISE
+    assert get_backend("reference", "cuda") is REFERENCE
 
 
-def test_an_unknown_backend_is_an_error_that_lists_the_known_ones() -> None:
-    with pytest.raises(BackendError, match="auto, reference, levelwise"):
+def test_unknown_backend_names_the_known_ones() -> None:
+    with pytest.raises(BackendError, match="quantum") as error:
         get_backend("quantum")
+    assert "levelwise" in str(error.value)
+    with pytest.raises(BackendError, match="quantum"):
+        check_backend("quantum")
+
+
+def test_fused_needs_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(backends, "_is_interpreted", lambda: False)
+    with pytest.raises(BackendError, match=r"cannot run: .*(CUDA|Triton)"):
+        get_backend("fused", "cpu")
+
+
+def test_fused_computes_in_no_other_precision() -> None:
+    assert why_not_fused("cuda", torch.float64) is not None
+
+
+def test_without_triton_auto_is_level_wise_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    find = importlib.util.find_spec
+    monkeypatch.setattr(
+        backends.importlib.util, "find_spec", lambda name: None if name == "triton" else find(name)
+    )
+    backends._report_fallback.cache_clear()
+    with pytest.warns(UserWarning, match=r"level-wise backend runs on this GPU.*Triton is not installed"):
+        assert get_backend("auto", "cuda") is LEVELWISE
+    with pytest.raises(BackendError, match="Triton is not installed"):
+        get_backend("fused", "cuda")

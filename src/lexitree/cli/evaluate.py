@@ -17,6 +17,7 @@ from lexitree.cli.options import (
     JsonOption,
     ModelArgument,
     OnErrorOption,
+    PrecisionOption,
     SplitName,
     StripTagsOption,
     StripTracesOption,
@@ -46,6 +47,7 @@ def evaluate_command(
     strip_function_tags: StripTagsOption = False,
     device: DeviceOption = "auto",
     backend: BackendOption = "auto",
+    precision: PrecisionOption = "float32",
     as_json: JsonOption = False,
 ) -> None:
     """Score a model: root and phrase accuracy, confusion matrix, precision and recall of each label.
@@ -65,7 +67,7 @@ def evaluate_command(
     from lexitree.predict import load
     from lexitree.trees.brackets import ReadReport
 
-    predictor = load(model, device=choose_device(device), backend=backend)
+    predictor = load(model, device=choose_device(device), backend=backend, precision=precision)
     report = ReadReport()
     strip = chosen_strips(traces=strip_traces, function_tags=strip_function_tags)
     options: dict[str, Any] = {"encoding": encoding, "on_error": on_error, "strip": strip}

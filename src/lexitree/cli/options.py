@@ -22,6 +22,7 @@ SplitName = Literal["train", "dev", "test"]
 Direction = Literal["left", "right", "head"]
 DecayKind = Literal["decoupled", "l2"]
 BiasInit = Literal["uniform", "zero"]
+Precision = Literal["float32", "tf32", "bf16"]
 
 EncodingOption = Annotated[str, typer.Option(help="The encoding of the input; never guessed.")]
 OnErrorOption = Annotated[
@@ -35,7 +36,11 @@ StripTracesOption = Annotated[bool, flag("--strip-traces", text="Drop the -NONE-
 StripTagsOption = Annotated[bool, flag("--strip-function-tags", text="Cut NP-SBJ-1 down to NP.")]
 JsonOption = Annotated[bool, flag("--json", text="Print JSON, for programs.")]
 DeviceOption = Annotated[str, typer.Option(help="auto, cpu or cuda.")]
-BackendOption = Annotated[str, typer.Option(help="The implementation: auto, levelwise or reference.")]
+BACKEND_HELP = "The implementation: auto (the fastest here), fused (GPU), levelwise or reference."
+BackendOption = Annotated[str, typer.Option(help=BACKEND_HELP)]
+PrecisionOption = Annotated[
+    Precision, typer.Option(help="Exact (float32), or faster on a GPU with fewer digits (tf32, bf16).")
+]
 ModelArgument = Annotated[
     str, typer.Argument(help="A saved model: its directory, or owner/name on the Hugging Face hub.")
 ]

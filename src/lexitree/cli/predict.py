@@ -16,6 +16,7 @@ from lexitree.cli.options import (
     ModelArgument,
     OnErrorOption,
     OutputOption,
+    PrecisionOption,
 )
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ def predict_command(
     on_error: OnErrorOption = "raise",
     device: DeviceOption = "auto",
     backend: BackendOption = "auto",
+    precision: PrecisionOption = "float32",
 ) -> None:
     """Label every phrase of trees, with probabilities and head words.
 
@@ -58,7 +60,7 @@ def predict_command(
     from lexitree.predict import load
     from lexitree.trees.brackets import ReadReport
 
-    predictor = load(model, device=choose_device(device), backend=backend)
+    predictor = load(model, device=choose_device(device), backend=backend, precision=precision)
     form = form or ("draw" if output is None and screen.is_terminal else "jsonl")
     report = ReadReport()
     stream = stream_trees(trees or [Path("-")], encoding, on_error, report)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from lexitree.cli.console import choose_device, parse_seeds
-from lexitree.cli.options import BiasInit, DecayKind, Direction, Supervision, flag
+from lexitree.cli.options import BACKEND_HELP, BiasInit, DecayKind, Direction, Supervision, flag
 from lexitree.cli.train_runs import train_one, train_several
 from lexitree.errors import OnError
 
@@ -173,8 +173,12 @@ def train_command(
     device: Annotated[str, typer.Option(help="auto, cpu or cuda.", rich_help_panel=MACHINE)] = "auto",
     backend: Annotated[
         str,
-        typer.Option(help="The implementation: auto, levelwise or reference.", rich_help_panel=MACHINE),
+        typer.Option(help=BACKEND_HELP, rich_help_panel=MACHINE),
     ] = "auto",
+    precision: Annotated[
+        Literal["float32", "tf32"],
+        typer.Option(help="Exact, or faster on a GPU with fewer digits (tf32).", rich_help_panel=MACHINE),
+    ] = "float32",
 ) -> None:
     """Train a model, keep the best epoch by development accuracy, and score it on the test split.
 
@@ -224,6 +228,7 @@ def train_command(
         "device": choose_device(device),
         "backend": backend,
         "threads": threads,
+        "precision": precision,
         "resume": resume,
     }
     if len(numbers) == 1:

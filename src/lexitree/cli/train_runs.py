@@ -44,8 +44,10 @@ def _describe(corpus: Corpus, options: dict[str, Any], quiet: bool) -> None:
     messages.print(
         f"[bold]{corpus.name}[/bold]: {sizes} trees; {corpus.inference or corpus.supervision}", soft_wrap=True
     )
-    backend = "levelwise" if options["backend"] == "auto" else options["backend"]
-    messages.print(f"running the {backend} backend on {options['device']}")
+    from lexitree.ops.backends import get_backend
+
+    backend = get_backend(options["backend"], options["device"])
+    messages.print(f"running the {backend.name} backend on {options['device']}, {options['precision']}")
 
 
 def train_several(

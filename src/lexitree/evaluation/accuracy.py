@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -13,9 +14,13 @@ from lexitree.batch import NO_INDEX
 from lexitree.corpora.corpus import Supervision
 from lexitree.examples import Example
 from lexitree.models.classifier import TreeClassifier
-from lexitree.models.inference import AskedNodes, run_examples
+from lexitree.models.inference import AskedNodes, NodeOutputs, run_examples
 
 CountMatrix = npt.NDArray[np.int64]
+IndexArray = npt.NDArray[np.int64]
+BoolArray = npt.NDArray[np.bool_]
+
+TREES_PER_COUNT = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,13 +98,25 @@ def evaluate(
     nodes: AskedNodes = "root" if (supervision or model.config.supervision) == "root" else "all"
     labels = model.config.labels
     root_counts, phrase_counts = (np.zeros((len(labels), len(labels)), dtype=np.int64) for _ in range(2))
-    for output in run_examples(model, examples, nodes=nodes):
-        gold, predicted = output.example.source_label_index, output.probabilities.argmax(1)
-        root_counts += confusion(gold[:1], predicted[:1], labels).counts
-        if nodes == "all":
-            phrase_counts += confusion(gold, predicted, labels).counts
+    for gold, predicted, is_root in _answers(run_examples(model, examples, nodes=nodes)):
+        root_counts += confusion(gold[is_root], predicted[is_root], labels).counts
+        phrase_counts += confusion(gold, predicted, labels).counts
     phrase = Confusion(labels, phrase_counts) if nodes == "all" else None
     return Evaluation(Confusion(labels, root_counts), phrase)
+
+
+def _answers(outputs: Iterable[NodeOutputs]) -> Iterator[tuple[IndexArray, IndexArray, BoolArray]]:
+    """Gold and predicted labels, and which of them are sentences', of many trees at a time: one count for all."""
+    stream = iter(outputs)
+    while group := list(islice(stream, TREES_PER_COUNT)):
+        sizes = np.array([len(output.probabilities) for output in group])
+        gold = np.concatenate(
+            [output.example.source_label_index[: len(output.probabilities)] for output in group]
+        )
+        predicted = np.concatenate([output.probabilities for output in group]).argmax(1)
+        is_root = np.zeros(len(gold), dtype=np.bool_)
+        is_root[np.cumsum(sizes) - sizes] = True
+        yield gold, predicted, is_root
 
 
 def confusion(

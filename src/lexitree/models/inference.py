@@ -9,12 +9,12 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 import torch
-from torch import Tensor
 
 from lexitree.batch import TreeBatch
 from lexitree.errors import NotFiniteError
 from lexitree.examples import Example, batch_examples
 from lexitree.models.classifier import TreeClassifier
+from lexitree.models.head_words import HeadWords
 
 FloatArray = npt.NDArray[np.float32]
 IndexArray = npt.NDArray[np.int64]
@@ -24,6 +24,8 @@ AskedNodes = Literal["all", "root"]
 MAX_BATCH_NODES = 12_000
 """A batch takes trees until it has this many nodes, so memory is bounded by the longest tree."""
 MAX_BATCH_TREES = 256
+BATCHES_PER_WINDOW = 8
+"""So much of the stream is sorted by height at a time: trees of one height waste no narrow levels on each other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,28 +49,44 @@ def run_examples(
     heads: bool = False,
     max_batch_nodes: int = MAX_BATCH_NODES,
 ) -> Iterator[NodeOutputs]:
-    """Run the model over a stream of prepared trees, in order, a batch at a time."""
+    """Run the model over a stream of prepared trees, a window at a time; the answers come in the stream's order."""
     was_training = model.training
     model.eval()
+    windows = group_by_nodes(
+        examples, BATCHES_PER_WINDOW * max_batch_nodes, BATCHES_PER_WINDOW * MAX_BATCH_TREES
+    )
     try:
-        for group in group_by_nodes(examples, max_batch_nodes):
-            yield from _run_group(model, group, nodes, heads)
+        for window in windows:
+            yield from _run_window(model, window, nodes, heads, max_batch_nodes)
     finally:
         model.train(was_training)
 
 
-def group_by_nodes(examples: Iterable[Example], max_nodes: int) -> Iterator[list[Example]]:
+def group_by_nodes(
+    examples: Iterable[Example], max_nodes: int, max_trees: int = MAX_BATCH_TREES
+) -> Iterator[list[Example]]:
     """Consecutive examples in groups of bounded size; an example that is larger stands alone."""
     group: list[Example] = []
     num_nodes = 0
     for example in examples:
-        if group and (num_nodes + example.num_nodes > max_nodes or len(group) == MAX_BATCH_TREES):
+        if group and (num_nodes + example.num_nodes > max_nodes or len(group) == max_trees):
             yield group
             group, num_nodes = [], 0
         group.append(example)
         num_nodes += example.num_nodes
     if group:
         yield group
+
+
+def _run_window(
+    model: TreeClassifier, window: list[Example], nodes: AskedNodes, heads: bool, max_batch_nodes: int
+) -> list[NodeOutputs]:
+    order = sorted(range(len(window)), key=lambda place: window[place].height)
+    outputs: list[NodeOutputs] = []
+    for group in group_by_nodes((window[place] for place in order), max_batch_nodes):
+        outputs += _run_group(model, group, nodes, heads)
+    by_place = dict(zip(order, outputs, strict=True))
+    return [by_place[place] for place in range(len(window))]
 
 
 @torch.inference_mode()
@@ -82,43 +100,42 @@ def _run_group(
     else:
         scores = model(batch, batch.root_index if nodes == "root" else None)
     probabilities = scores.softmax(1).float()
-    if not probabilities.isfinite().all():
+    if nodes == "all":
+        probabilities = probabilities.index_select(0, batch.preorder_index)
+    probabilities = probabilities.cpu().numpy()
+    if not np.isfinite(probabilities).all():
         raise NotFiniteError(
             "the model gives no numbers: its weights are not finite, or its word vectors are out of range",
             remedy="Train it anew, with a smaller learning rate.",
         )
-    per_tree = torch.split(probabilities, 1) if nodes == "root" else batch.split(probabilities)
-    head_leaves: list[Tensor | None] = [None] * len(group)
-    head_weights: list[Tensor | None] = [None] * len(group)
-    if head_words is not None:
-        head_leaves = [*batch.split(head_words.leaf - _first_leaves(batch))]
-        head_weights = [*batch.split(head_words.weight)]
+    if nodes == "root":
+        return [NodeOutputs(example, probabilities[k : k + 1], None, None) for k, example in enumerate(group)]
+    head_leaves, head_weights = _head_arrays(head_words, batch)
     return [
-        _by_source_node(*outputs, nodes)
-        for outputs in zip(group, per_tree, head_leaves, head_weights, strict=True)
+        NodeOutputs(
+            example,
+            probabilities[rows],
+            None if head_leaves is None else head_leaves[rows],
+            None if head_weights is None else head_weights[rows],
+        )
+        for example, rows in zip(group, _source_rows(group), strict=True)
     ]
 
 
-def _first_leaves(batch: TreeBatch) -> Tensor:
-    """For every node, in up order, the first leaf of its tree: heads are counted from there."""
-    root_of_tree = batch.span_start.index_select(0, batch.root_index)
+def _head_arrays(heads: HeadWords | None, batch: TreeBatch) -> tuple[IndexArray | None, FloatArray | None]:
+    """By node in pre-order, trees one after the other: the place of the head word in its sentence, and its share."""
+    if heads is None:
+        return None, None
+    first_leaf = batch.span_start.index_select(0, batch.root_index)
     sizes = torch.tensor(batch.tree_sizes, device=batch.device)
-    in_preorder = root_of_tree.repeat_interleave(sizes)
-    return torch.empty_like(in_preorder).index_copy_(0, batch.preorder_index, in_preorder)
+    leaves = heads.leaf.index_select(0, batch.preorder_index) - first_leaf.repeat_interleave(sizes)
+    weights = heads.weight.float().index_select(0, batch.preorder_index)
+    return leaves.cpu().numpy(), weights.cpu().numpy()
 
 
-def _by_source_node(
-    example: Example,
-    probabilities: Tensor,
-    head_leaves: Tensor | None,
-    head_weights: Tensor | None,
-    nodes: AskedNodes,
-) -> NodeOutputs:
-    node_of = example.binary.node_of
-    scores = probabilities.cpu().numpy()
-    return NodeOutputs(
-        example,
-        scores if nodes == "root" else scores[node_of],
-        None if head_leaves is None else head_leaves.cpu().numpy()[node_of],
-        None if head_weights is None else head_weights.float().cpu().numpy()[node_of],
-    )
+def _source_rows(group: list[Example]) -> Iterator[npt.NDArray[np.integer]]:
+    """For each tree, where the nodes of the tree as the user has it stand among those of the batch."""
+    first = 0
+    for example in group:
+        yield first + example.binary.node_of
+        first += example.num_nodes

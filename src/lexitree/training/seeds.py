@@ -81,6 +81,7 @@ def train_seeds(
     threads: int = 1,
     device: str = "cpu",
     backend: str = "auto",
+    precision: str = "float32",
     resume: bool = False,
     on_event: OnEvent | None = None,
 ) -> SeedSummary:
@@ -89,7 +90,13 @@ def train_seeds(
         raise ConfigError("give each seed once, and at least one")
     folder = Path(folder)
     jobs = min(jobs or os.cpu_count() or 1, len(seeds))
-    options = {"threads": threads, "device": device, "backend": backend, "resume": resume}
+    options = {
+        "threads": threads,
+        "device": device,
+        "backend": backend,
+        "precision": precision,
+        "resume": resume,
+    }
     # A seed that is done starts as well: only its checkpoint can tell whether it was done with these settings.
     _Pool(recipe, folder, options, on_event).run(seeds, jobs)
     summary = SeedSummary({seed: _read_result(seed_folder(folder, seed)) for seed in seeds})

@@ -1,9 +1,5 @@
 """Node inputs in, bottom-up states out: all levels in one kernel."""
 
-# pyright: reportUnknownParameterType=false, reportMissingParameterType=false, reportUnknownVariableType=false
-# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportMissingTypeStubs=false
-# pyright: reportAttributeAccessIssue=false, reportUntypedFunctionDecorator=false, reportOperatorIssue=false
-
 from __future__ import annotations
 
 from typing import Any
@@ -93,7 +89,14 @@ class _BottomUp(torch.autograd.Function):
             children_c = c.index_select(0, batch.children_index).view(-1, 2 * hidden)
             dweight_c = dgates[:, : 3 * hidden].t() @ children_c
             dpeephole = dgates[:, 4 * hidden :].t() @ c[num_leaves:]
-        return dinputs, dgates.t() @ children_h, dweight_c, dpeephole, _bias_gradient(dgates, dinputs, batch), None
+        return (
+            dinputs,
+            dgates.t() @ children_h,
+            dweight_c,
+            dpeephole,
+            _bias_gradient(dgates, dinputs, batch),
+            None,
+        )
 
 
 def _bias_gradient(dgates: Tensor, dinputs: Tensor, batch: TreeBatch) -> Tensor:
@@ -135,7 +138,9 @@ def _forward(
             left = tl.load(children + 2 * inner, mask=node_mask, other=0)
             right = tl.load(children + 2 * inner + 1, mask=node_mask, other=0)
             total = tl.zeros((ROWS, COLUMNS), tl.float32)
-            total += tl.load(bias + gate * HIDDEN + column, mask=column_mask, other=0.0).to(tl.float32)[None, :]
+            total += tl.load(bias + gate * HIDDEN + column, mask=column_mask, other=0.0).to(tl.float32)[
+                None, :
+            ]
             if IS_LEXICAL:
                 # Both forget gates take the one input column f.
                 input_column = tl.maximum(gate - 1, 0) * HIDDEN + column
@@ -149,7 +154,7 @@ def _forward(
                 total, h, right, node_mask, to_gate + HIDDEN, column, column_mask,
                 HIDDEN, 1, 2 * HIDDEN, HIDDEN, INNER, PRECISION,
             )  # fmt: skip
-            if HAS_PEEPHOLES:
+            if HAS_PEEPHOLES:  # noqa: SIM102 - decided when compiled, the other when run
                 if gate < 3:
                     to_gate = weight_c + gate * HIDDEN * 2 * HIDDEN
                     total = add_product(
@@ -342,9 +347,7 @@ def _backward(
                     )  # fmt: skip
                 store_rows(dc, child, column, total, mask, HIDDEN)
         rounds = wait_for_all(arrivals, rounds)
-    _leaves_backward(
-        dh, dc, dinputs, leaf_gates, tanh_c, tl.load(counts), HIDDEN, IS_LEXICAL, ROWS, COLUMNS
-    )
+    _leaves_backward(dh, dc, dinputs, leaf_gates, tanh_c, tl.load(counts), HIDDEN, IS_LEXICAL, ROWS, COLUMNS)
 
 
 @triton.jit

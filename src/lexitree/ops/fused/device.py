@@ -5,11 +5,6 @@ so every phase ends at a barrier, and states are read past the first-level cache
 other multiprocessors.
 """
 
-# pyright: reportUnknownParameterType=false, reportMissingParameterType=false, reportUnknownVariableType=false
-# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportMissingTypeStubs=false
-# pyright: reportAttributeAccessIssue=false, reportUntypedFunctionDecorator=false, reportOperatorIssue=false
-# Triton's language is compiled, not run: Python's types do not describe it.
-
 from __future__ import annotations
 
 import triton
@@ -35,10 +30,11 @@ def exponential(x):
     # x - whole * ln 2, with ln 2 in two parts so that nothing is lost.
     rest = x - whole * 0.693145751953125
     rest = rest - whole * 1.42860682030941723e-6
-    poly = 0.00139337407
-    poly = poly * rest + 0.00836323838
-    poly = poly * rest + 0.0416664641
-    poly = poly * rest + 0.166665766
+    poly = 0.000198910406
+    poly = poly * rest + 0.00139262552
+    poly = poly * rest + 0.00833331091
+    poly = poly * rest + 0.0416665542
+    poly = poly * rest + 0.166666667
     poly = poly * rest + 0.5
     return (rest * rest * poly + rest + 1.0) * tl.exp2(whole)
 
@@ -76,7 +72,9 @@ def load_rows(source, rows, columns, mask, STRIDE: tl.constexpr):
 
 @triton.jit
 def store_rows(target, rows, columns, values, mask, STRIDE: tl.constexpr):
-    tl.store(target + rows[:, None] * STRIDE + columns[None, :], values.to(target.dtype.element_ty), mask=mask)
+    tl.store(
+        target + rows[:, None] * STRIDE + columns[None, :], values.to(target.dtype.element_ty), mask=mask
+    )
 
 
 @triton.jit
@@ -105,4 +103,3 @@ def add_product(
         right = tl.load(at, mask=inside[:, None] & column_mask[None, :], other=0.0)
         total = tl.dot(left.to(right.dtype), right, total, input_precision=PRECISION)
     return total
-

@@ -1,9 +1,5 @@
 """Word vectors in, the head vector of every node out: all levels in one kernel."""
 
-# pyright: reportUnknownParameterType=false, reportMissingParameterType=false, reportUnknownVariableType=false
-# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportMissingTypeStubs=false
-# pyright: reportAttributeAccessIssue=false, reportUntypedFunctionDecorator=false, reportOperatorIssue=false
-
 from __future__ import annotations
 
 from typing import Any
@@ -111,7 +107,7 @@ def _heads_backward(
     dx, dz, x, z, gate, children, level_offset, counts, arrivals,
     SIZE: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constexpr, INNER: tl.constexpr, PRECISION: tl.constexpr,
 ):  # fmt: skip
-    """First the gates' gradients from above alone, which are final at the roots; then each level mends those below."""
+    """First the gates' gradients from above alone, final at the roots; then each level mends those below."""
     num_levels = tl.load(counts + 2)
     num_leaves = tl.load(level_offset)
     num_nodes = tl.load(level_offset + num_levels)

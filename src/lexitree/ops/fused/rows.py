@@ -1,8 +1,4 @@
-"""Gradients by leaf in, updated rows of the table of word vectors out: Adam on the rows of the batch, in one kernel."""
-
-# pyright: reportUnknownParameterType=false, reportMissingParameterType=false, reportUnknownVariableType=false
-# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportMissingTypeStubs=false
-# pyright: reportAttributeAccessIssue=false, reportUntypedFunctionDecorator=false, reportOperatorIssue=false
+"""Gradients by leaf in, updated rows of the table of word vectors out: Adam on the batch's rows in one kernel."""
 
 from __future__ import annotations
 

@@ -1,9 +1,5 @@
 """Node inputs in, top-down states out: all levels in one kernel."""
 
-# pyright: reportUnknownParameterType=false, reportMissingParameterType=false, reportUnknownVariableType=false
-# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportMissingTypeStubs=false
-# pyright: reportAttributeAccessIssue=false, reportUntypedFunctionDecorator=false, reportOperatorIssue=false
-
 from __future__ import annotations
 
 from typing import Any

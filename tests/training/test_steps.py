@@ -1,0 +1,88 @@
+"""A recorded step does what a plain one does; sizes are filled up by little."""
+
+from __future__ import annotations
+
+import copy
+
+import numpy as np
+import pytest
+import torch
+
+from lexitree.examples import Example, batch_examples
+from lexitree.models.classifier import TreeClassifier
+from lexitree.training.config import TrainingConfig
+from lexitree.training.optimizer import LazyAdam
+from lexitree.training.steps import PlainStep, RecordedStep, Sizes, make_step
+from tests.tiny import tiny_model, tiny_trees
+
+on_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+
+
+def prepared(model: TreeClassifier, number: int) -> list[Example]:
+    return model.prepare(tiny_trees(number))
+
+
+@pytest.mark.parametrize("number", [1, 2, 5, 40])
+def test_sizes_hold_the_batch_and_little_more(number: int) -> None:
+    batch = batch_examples(prepared(tiny_model(), number))
+    sizes = Sizes.around(batch)
+    filled = sizes.fill(batch)
+    assert batch.num_leaves <= filled.num_leaves <= max(8 + batch.num_leaves, 1.125 * batch.num_leaves)
+    assert filled.num_nodes == 2 * filled.num_leaves - number
+    assert filled.counts.tolist() == batch.counts.tolist()
+    assert (filled.label_index != -1).sum() == (batch.label_index != -1).sum()
+
+
+def test_a_cpu_takes_plain_steps() -> None:
+    model = tiny_model()
+    step = make_step(model, LazyAdam(model, TrainingConfig()))
+    assert isinstance(step, PlainStep)
+    step(prepared(model, 5))
+    assert step.losses.item() > 0
+
+
+def test_a_loss_that_is_no_number_changes_nothing() -> None:
+    model = tiny_model()
+    examples = prepared(model, 5)
+    with torch.no_grad():
+        model.scorer.label_bias.fill_(float("nan"))
+    before = copy.deepcopy(model.state_dict())
+    step = make_step(model, LazyAdam(model, TrainingConfig()))
+    step(examples)
+    assert np.isnan(step.losses.item())
+    for name, weight in model.state_dict().items():
+        assert torch.equal(weight.nan_to_num(7.0), before[name].nan_to_num(7.0)), name
+
+
+@on_gpu
+def test_recorded_steps_equal_plain_ones() -> None:
+    """Batches of several sizes, the first of each recorded, then replayed; without dropout, which is random."""
+    weights: list[dict[str, torch.Tensor]] = []
+    losses: list[float] = []
+    for kind in (PlainStep, RecordedStep):
+        model = tiny_model(dropout=0.0).cuda()
+        examples = prepared(model, 60)
+        step = kind(model, LazyAdam(model, TrainingConfig(learning_rate=0.01)))
+        for first, size in ((0, 5), (5, 5), (10, 25), (35, 1), (36, 1), (0, 25), (40, 19)):
+            step(examples[first : first + size])
+        weights.append({name: weight.cpu() for name, weight in model.state_dict().items()})
+        losses.append(step.losses.item())
+    assert losses[1] == pytest.approx(losses[0], rel=1e-5)
+    for name, weight in weights[0].items():
+        torch.testing.assert_close(weights[1][name], weight, rtol=1e-3, atol=1e-5, msg=name)
+
+
+@on_gpu
+def test_recorded_steps_are_the_same_every_time() -> None:
+    """Dropout follows the seed, sums have one order: the same run twice is the same bit by bit."""
+    found: list[dict[str, torch.Tensor]] = []
+    for _ in range(2):
+        model = tiny_model(dropout=0.5).cuda().train()
+        examples = prepared(model, 60)
+        step = make_step(model, LazyAdam(model, TrainingConfig(learning_rate=0.01)))
+        assert isinstance(step, RecordedStep)
+        torch.manual_seed(3)
+        for first in (0, 20, 40, 0, 20, 40):
+            step(examples[first : first + 20])
+        found.append({name: weight.cpu() for name, weight in model.state_dict().items()})
+    assert all(torch.equal(found[1][name], weight) for name, weight in found[0].items())
