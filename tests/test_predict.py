@@ -150,7 +150,7 @@ def test_nothing_in_nothing_out(predictor: Predictor) -> None:
 
 
 def test_a_stream_is_taken_as_it_comes() -> None:
-    """An endless stream: no more than a batch is read ahead, and what was given out is let go."""
+    """An endless stream: no more than a window is read ahead, and what was given out is let go."""
     made: list[weakref.ref[Tree]] = []
     num_read = 0
 
@@ -168,13 +168,13 @@ def test_a_stream_is_taken_as_it_comes() -> None:
             del tree
 
     stream = PREDICTORS["contree"].predict_all(endless())
-    for number in range(1, 5 * inference.MAX_BATCH_TREES):
+    for number in range(1, 5 * inference.MAX_WINDOW_TREES):
         next(stream)
-        assert num_read <= number + inference.MAX_BATCH_TREES + 1
-        if number % inference.MAX_BATCH_TREES == 0:
+        assert num_read <= number + inference.MAX_WINDOW_TREES + 1
+        if number % inference.MAX_WINDOW_TREES == 0:
             gc.collect()
             num_alive = sum(reference() is not None for reference in made)
-            assert 0 < num_alive <= 2 * inference.MAX_BATCH_TREES + 2
+            assert 0 < num_alive <= 2 * inference.MAX_WINDOW_TREES + 2
 
 
 def test_an_error_in_the_stream_comes_through() -> None:

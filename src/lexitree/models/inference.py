@@ -24,8 +24,9 @@ AskedNodes = Literal["all", "root"]
 MAX_BATCH_NODES = 12_000
 """A batch takes trees until it has this many nodes, so memory is bounded by the longest tree."""
 MAX_BATCH_TREES = 256
-BATCHES_PER_WINDOW = 8
+BATCHES_PER_WINDOW = 4
 """So much of the stream is sorted by height at a time: trees of one height waste no narrow levels on each other."""
+MAX_WINDOW_TREES = BATCHES_PER_WINDOW * MAX_BATCH_TREES
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +53,7 @@ def run_examples(
     """Run the model over a stream of prepared trees, a window at a time; the answers come in the stream's order."""
     was_training = model.training
     model.eval()
-    windows = group_by_nodes(
-        examples, BATCHES_PER_WINDOW * max_batch_nodes, BATCHES_PER_WINDOW * MAX_BATCH_TREES
-    )
+    windows = group_by_nodes(examples, BATCHES_PER_WINDOW * max_batch_nodes, MAX_WINDOW_TREES)
     try:
         for window in windows:
             yield from _run_window(model, window, nodes, heads, max_batch_nodes)
