@@ -15,6 +15,7 @@ from lexitree.models.config import ModelConfig
 from lexitree.ops.backends import Backend
 from lexitree.ops.sequences import SequenceSchedule
 from lexitree.ops.spans import span_means
+from lexitree.ops.threads import run_side_by_side
 
 MAX_SEQUENCE_BYTES = 4 << 30
 """Spans whose states would need more than this are refused: a deep tree has quadratically many words in them."""
@@ -152,8 +153,14 @@ class BiConTree(Encoder):
         self.top_down = _top_down(config)
 
     def forward(self, x: Tensor, batch: TreeBatch, nodes: Tensor | None, backend: Backend) -> Tensor:
-        up = _rows(self.bottom_up(x, batch, backend), nodes)
-        return torch.cat([up, *_top_down_features(self.top_down(x, batch, backend), batch, nodes)], 1)
+        up, down = run_side_by_side(
+            lambda x: self.bottom_up(x, batch, backend),
+            lambda x: self.top_down(x, batch, backend),
+            x,
+            list(self.bottom_up.parameters()),
+            list(self.top_down.parameters()),
+        )
+        return torch.cat([_rows(up, nodes), *_top_down_features(down, batch, nodes)], 1)
 
 
 class BiLSTM(Encoder):

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from lexitree.batch import TreeBatch
 from lexitree.ops.levelwise.gates import apply, for_products, sigmoid_gradient, tanh_gradient
+from lexitree.ops.threads import on_one_thread
 from lexitree.ops.weights import ChildSumWeights
 
 
@@ -52,7 +53,7 @@ class _ChildSum(torch.autograd.Function):
         child_h, child_c = (inputs.new_empty(num_edges, hidden) for _ in range(2))
         sum_h = inputs.new_zeros(batch.num_nodes - num_leaves, hidden)
         times_child, times_sum = for_products(weight_h[:hidden]), for_products(weight_h[hidden:])
-        for inner, edges in _edge_levels(batch):
+        for inner, edges in on_one_thread(_edge_levels(batch)):
             rows = slice(inner.start + num_leaves, inner.stop + num_leaves)
             index, parents = batch.children_index[edges], parent_of_edge[edges]
             torch.index_select(h, 0, index, out=child_h[edges])
@@ -75,7 +76,7 @@ class _ChildSum(torch.autograd.Function):
         dh, dc = gradients[0].clone(), torch.zeros_like(tanh_c)
         dinputs = gates.new_empty(batch.num_nodes, 4 * hidden)
         dgates, dforget = dinputs[:, hidden:], torch.empty_like(forget)
-        for inner, edges in reversed(_edge_levels(batch)):
+        for inner, edges in on_one_thread(reversed(_edge_levels(batch))):
             rows = slice(inner.start + num_leaves, inner.stop + num_leaves)
             index, parents = batch.children_index[edges], parent_of_edge[edges]
             _gates_backward(dh[rows], dc[rows], gates[rows], tanh_c[rows], dgates[rows])

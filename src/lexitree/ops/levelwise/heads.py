@@ -10,7 +10,7 @@ from torch import Tensor
 
 from lexitree.batch import TreeBatch
 from lexitree.ops.levelwise.gates import apply, for_products, sigmoid_gradient
-from lexitree.ops.levelwise.levels import EdgeOrder, blocks, cut
+from lexitree.ops.levelwise.levels import EdgeOrder, blocks, cut, level_by_level
 from lexitree.ops.weights import HeadMethod, HeadWeights
 
 
@@ -43,10 +43,9 @@ class _GatedHeads(torch.autograd.Function):
         z = bias.repeat(num_inner, 1)
         times_pair = for_products(gate)
         widths = batch.level_sizes[1:]
-        for (index, rows), (pair, x_L, x_R, z_t, x_t) in zip(
+        for (index, rows), (pair, x_L, x_R, z_t, x_t) in level_by_level(
             cut([2 * width for width in widths], batch.children_index, pairs.view(-1, size)),
             cut(widths, pairs, *torch.split(pairs, size, 1), z, x[num_leaves:]),
-            strict=True,
         ):
             torch.index_select(x, 0, index, out=rows)
             torch.lerp(x_R, x_L, z_t.addmm_(pair, times_pair).sigmoid_(), out=x_t)
@@ -67,16 +66,11 @@ class _GatedHeads(torch.autograd.Function):
         sigmoid_gradient(x_L - x_R, z, out=dz)
         shares = torch.stack([z, 1 - z], 1)
         dpairs = dx_edges[:num_edges].view(-1, 2 * size)
-        for place, dx_t, dx_block, dz_t, share, dpair, dpair_blocks in cut(
-            batch.level_sizes[1:],
-            edges.place[num_leaves:],
-            dx,
-            dx.unsqueeze(1),
-            dz,
-            shares,
-            dpairs,
-            blocks(dpairs, size),
-        )[::-1]:
+        for (place, dx_t, dx_block), (dz_t, share, dpair, dpair_blocks) in level_by_level(
+            cut(batch.level_sizes[1:], edges.place[num_leaves:], dx, dx.unsqueeze(1)),
+            cut(batch.level_sizes[1:], dz, shares, dpairs, blocks(dpairs, size)),
+            backwards=True,
+        ):
             torch.index_select(dx_edges, 0, place, out=dx_t)
             dpair_blocks.addcmul_(dx_block, share)
             dpair.addmm_(dz_t.mul_(dx_t), gate)
