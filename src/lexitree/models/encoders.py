@@ -182,8 +182,11 @@ class BiLSTM(Encoder):
                 "the phrases of these trees are too long to be read as one sequence each",
                 remedy="Ask for whole sentences only (--nodes root), or use a tree model.",
             )
-        last = [
-            lstm(x, SequenceSchedule.from_spans(start, end, backwards=backwards), backend)
-            for lstm, backwards in ((self.forwards, False), (self.backwards, True))
-        ]
+        last = run_side_by_side(
+            lambda x: self.forwards(x, SequenceSchedule.from_spans(start, end), backend),
+            lambda x: self.backwards(x, SequenceSchedule.from_spans(start, end, backwards=True), backend),
+            x,
+            list(self.forwards.parameters()),
+            list(self.backwards.parameters()),
+        )
         return torch.cat(last, 1)

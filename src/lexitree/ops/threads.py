@@ -1,13 +1,13 @@
 """Work in, the same work out on as many cores as help it.
 
-The levels of a tree are too narrow to be shared out operation by operation: a second OpenMP thread makes them slower.
-So a level runs on one thread, and where there is a second core it takes a whole recurrence.
+The levels of a tree are too narrow to be shared out operation by operation: a second OpenMP thread makes them slower,
+many times so on a busy machine. So each recurrence runs on one thread, and a second core takes a whole recurrence.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
@@ -17,13 +17,35 @@ import torch
 from torch import Tensor
 
 Recurrence = Callable[[Tensor], Tensor]
-Level = TypeVar("Level")
 Result = TypeVar("Result")
+
+
+_num_cores = 1
+
+
+def num_cores() -> int:
+    """How many cores recurrences may take, set by `use_cores`."""
+    return _num_cores
+
+
+@contextmanager
+def use_cores(number: int) -> Generator[None]:
+    """Let whole recurrences run side by side on so many cores, and nothing else: OpenMP is put aside.
+
+    OpenMP's threads, when they have nothing to do, wait at full speed on the very cores that are needed.
+    """
+    global _num_cores
+    before, _num_cores = _num_cores, number
+    try:
+        with one_thread():
+            yield
+    finally:
+        _num_cores = before
 
 
 @contextmanager
 def one_thread() -> Generator[None]:
-    """Run what is inside without OpenMP; the setting is the calling thread's own and comes back afterwards."""
+    """Run what is inside, or a function it decorates, without OpenMP; torch's setting comes back afterwards."""
     num_threads = torch.get_num_threads()
     if num_threads == 1:
         yield
@@ -35,12 +57,6 @@ def one_thread() -> Generator[None]:
         torch.set_num_threads(num_threads)
 
 
-def on_one_thread(levels: Iterable[Level]) -> Iterator[Level]:
-    """The levels as they are, with OpenMP put aside while the loop over them runs."""
-    with one_thread():
-        yield from levels
-
-
 def run_side_by_side(
     first: Recurrence,
     second: Recurrence,
@@ -48,11 +64,11 @@ def run_side_by_side(
     first_weights: Sequence[Tensor],
     second_weights: Sequence[Tensor],
 ) -> tuple[Tensor, Tensor]:
-    """`first(x), second(x)`, each on a core of its own where torch may use two, backwards as well.
+    """`first(x), second(x)`, each on a core of its own where `use_cores` allows it, backwards as well.
 
     The weights are those that each of them uses. The results are the same, bit by bit, as one after the other.
     """
-    if torch.get_num_threads() == 1 or x.device.type != "cpu":
+    if _num_cores == 1 or x.device.type != "cpu":
         return first(x), second(x)
     if not torch.is_grad_enabled():
         return _on_two_cores(lambda: first(x), lambda: second(x))

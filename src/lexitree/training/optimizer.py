@@ -8,6 +8,7 @@ from torch.optim.adam import adam
 from torch.optim.adamw import adamw
 
 from lexitree.models.classifier import TreeClassifier
+from lexitree.ops.threads import one_thread
 from lexitree.training.config import TrainingConfig
 
 StateTensors = dict[str, Tensor]
@@ -42,6 +43,7 @@ class LazyAdam:
             self.table.grad = None
 
     @torch.no_grad()
+    @one_thread()
     def step(self, num_sentences: int) -> None:
         """Update by the gradients of a batch; decay is counted by sentence, so any batch size decays alike."""
         self.num_steps += 1

@@ -11,6 +11,7 @@ from torch import Tensor
 from lexitree.batch import TreeBatch
 from lexitree.ops.levelwise.gates import apply, for_products, sigmoid_gradient, tanh_gradient
 from lexitree.ops.levelwise.levels import EdgeOrder, blocks, cut, level_by_level
+from lexitree.ops.threads import one_thread
 from lexitree.ops.weights import BottomUpWeights
 
 
@@ -29,6 +30,7 @@ class _BottomUp(torch.autograd.Function):
     """
 
     @staticmethod
+    @one_thread()
     def forward(
         ctx: Any,
         x: Tensor,
@@ -87,6 +89,7 @@ class _BottomUp(torch.autograd.Function):
         return h
 
     @staticmethod
+    @one_thread()
     def backward(ctx: Any, *gradients: Tensor) -> Any:
         x, weight_x, weight_h, weight_c, peephole, leaf_gates, gates, children_h, children_c, c, tanh_c = (
             ctx.saved_tensors

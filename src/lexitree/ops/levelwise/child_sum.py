@@ -11,7 +11,7 @@ from torch import Tensor
 
 from lexitree.batch import TreeBatch
 from lexitree.ops.levelwise.gates import apply, for_products, sigmoid_gradient, tanh_gradient
-from lexitree.ops.threads import on_one_thread
+from lexitree.ops.threads import one_thread
 from lexitree.ops.weights import ChildSumWeights
 
 
@@ -40,6 +40,7 @@ class _ChildSum(torch.autograd.Function):
     """
 
     @staticmethod
+    @one_thread()
     def forward(ctx: Any, inputs: Tensor, weight_h: Tensor, batch: TreeBatch) -> Tensor:
         hidden, num_leaves, num_edges = weight_h.shape[1], batch.num_leaves, len(batch.children_index)
         h, c, tanh_c = (inputs.new_empty(batch.num_nodes, hidden) for _ in range(3))
@@ -53,7 +54,7 @@ class _ChildSum(torch.autograd.Function):
         child_h, child_c = (inputs.new_empty(num_edges, hidden) for _ in range(2))
         sum_h = inputs.new_zeros(batch.num_nodes - num_leaves, hidden)
         times_child, times_sum = for_products(weight_h[:hidden]), for_products(weight_h[hidden:])
-        for inner, edges in on_one_thread(_edge_levels(batch)):
+        for inner, edges in _edge_levels(batch):
             rows = slice(inner.start + num_leaves, inner.stop + num_leaves)
             index, parents = batch.children_index[edges], parent_of_edge[edges]
             torch.index_select(h, 0, index, out=child_h[edges])
@@ -69,6 +70,7 @@ class _ChildSum(torch.autograd.Function):
         return h
 
     @staticmethod
+    @one_thread()
     def backward(ctx: Any, *gradients: Tensor) -> Any:
         weight_h, gates, forget, parent_of_edge, child_h, child_c, sum_h, tanh_c = ctx.saved_tensors
         batch: TreeBatch = ctx.batch
@@ -76,7 +78,7 @@ class _ChildSum(torch.autograd.Function):
         dh, dc = gradients[0].clone(), torch.zeros_like(tanh_c)
         dinputs = gates.new_empty(batch.num_nodes, 4 * hidden)
         dgates, dforget = dinputs[:, hidden:], torch.empty_like(forget)
-        for inner, edges in on_one_thread(reversed(_edge_levels(batch))):
+        for inner, edges in reversed(_edge_levels(batch)):
             rows = slice(inner.start + num_leaves, inner.stop + num_leaves)
             index, parents = batch.children_index[edges], parent_of_edge[edges]
             _gates_backward(dh[rows], dc[rows], gates[rows], tanh_c[rows], dgates[rows])

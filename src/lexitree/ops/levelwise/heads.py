@@ -11,6 +11,7 @@ from torch import Tensor
 from lexitree.batch import TreeBatch
 from lexitree.ops.levelwise.gates import apply, for_products, sigmoid_gradient
 from lexitree.ops.levelwise.levels import EdgeOrder, blocks, cut, level_by_level
+from lexitree.ops.threads import one_thread
 from lexitree.ops.weights import HeadMethod, HeadWeights
 
 
@@ -34,6 +35,7 @@ class _GatedHeads(torch.autograd.Function):
     """x = z * x_L + (1 - z) * x_R with z = sigmoid(W_zx^L x_L + W_zx^R x_R + b_z)."""
 
     @staticmethod
+    @one_thread()
     def forward(ctx: Any, words: Tensor, gate: Tensor, bias: Tensor, batch: TreeBatch) -> Tensor:
         num_leaves, size = words.shape
         num_inner = batch.num_nodes - num_leaves
@@ -54,6 +56,7 @@ class _GatedHeads(torch.autograd.Function):
         return x
 
     @staticmethod
+    @one_thread()
     def backward(ctx: Any, *gradients: Tensor) -> Any:
         gate, pairs, z = ctx.saved_tensors
         batch: TreeBatch = ctx.batch
@@ -82,6 +85,7 @@ class _MeanHeads(torch.autograd.Function):
     """x = (x_L + x_R) / 2."""
 
     @staticmethod
+    @one_thread()
     def forward(ctx: Any, words: Tensor, batch: TreeBatch) -> Tensor:
         num_leaves, size = words.shape
         x = words.new_empty(batch.num_nodes, size)
@@ -93,6 +97,7 @@ class _MeanHeads(torch.autograd.Function):
         return x
 
     @staticmethod
+    @one_thread()
     def backward(ctx: Any, *gradients: Tensor) -> Any:
         batch: TreeBatch = ctx.batch
         num_leaves = batch.num_leaves

@@ -10,7 +10,6 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from lexitree.batch import TreeBatch
-from lexitree.ops.threads import on_one_thread
 
 Views = tuple[Tensor, ...]
 
@@ -21,9 +20,9 @@ def cut(sizes: Sequence[int], *buffers: Tensor) -> list[Views]:
 
 
 def level_by_level(*groups: list[Views], backwards: bool = False) -> Iterator[tuple[Views, ...]]:
-    """The views of each level in turn, from the bottom or, backwards, from the top, for work on one thread."""
+    """The views of each level in turn, in the order they were cut or backwards."""
     levels = list(zip(*groups, strict=True))
-    return on_one_thread(reversed(levels) if backwards else levels)
+    return reversed(levels) if backwards else iter(levels)
 
 
 class EdgeOrder(NamedTuple):

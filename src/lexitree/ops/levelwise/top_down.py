@@ -11,6 +11,7 @@ from torch import Tensor
 from lexitree.batch import TreeBatch
 from lexitree.ops.levelwise.gates import apply, for_products, sigmoid_gradient, tanh_gradient
 from lexitree.ops.levelwise.levels import blocks, cut, inverse, level_by_level
+from lexitree.ops.threads import one_thread
 from lexitree.ops.weights import TopDownWeights
 
 
@@ -41,11 +42,13 @@ class _PermuteRows(torch.autograd.Function):
     """Rows in another order; the gradient is a gather by the inverse, not a scatter."""
 
     @staticmethod
+    @one_thread()
     def forward(ctx: Any, rows: Tensor, order: Tensor, inverse: Tensor) -> Tensor:
         ctx.save_for_backward(inverse)
         return rows.index_select(0, order)
 
     @staticmethod
+    @one_thread()
     def backward(ctx: Any, *gradients: Tensor) -> Any:
         (inverse,) = ctx.saved_tensors
         return gradients[0].index_select(0, inverse), None, None
@@ -62,6 +65,7 @@ class _TopDown(torch.autograd.Function):
     """
 
     @staticmethod
+    @one_thread()
     def forward(
         ctx: Any,
         f_i: Tensor,
@@ -114,6 +118,7 @@ class _TopDown(torch.autograd.Function):
         return states[:, :hidden].index_select(0, batch.up_to_down)
 
     @staticmethod
+    @one_thread()
     def backward(ctx: Any, *gradients: Tensor) -> Any:
         weight_h, weight_c, peephole, f_i, g_o, parents, parent_states, states, tanh_c = ctx.saved_tensors
         batch: TreeBatch = ctx.batch
