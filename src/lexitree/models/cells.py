@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from lexitree.batch import TreeBatch
 from lexitree.ops.backends import Backend
 from lexitree.ops.sequences import SequenceSchedule
+from lexitree.ops.threads import one_thread
 from lexitree.ops.weights import (
     BottomUpWeights,
     ChildSumWeights,
@@ -163,6 +164,7 @@ class LabelScorer(nn.Module):
         self.label_weight = glorot_matrix(num_labels, output, rows=num_labels, columns=output)
         self.label_bias = glorot_bias(num_labels, rows=num_labels, init=bias_init)
 
+    @one_thread()
     def forward(self, features: Float[Tensor, "nodes features"]) -> Float[Tensor, "nodes labels"]:
         hidden = torch.addmm(self.hidden_bias, features, self.hidden_weight.t()).relu()
         return torch.addmm(self.label_bias, hidden, self.label_weight.t())

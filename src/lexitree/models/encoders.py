@@ -15,7 +15,7 @@ from lexitree.models.config import ModelConfig
 from lexitree.ops.backends import Backend
 from lexitree.ops.sequences import SequenceSchedule
 from lexitree.ops.spans import span_means
-from lexitree.ops.streams import run_beside
+from lexitree.ops.threads import run_side_by_side
 
 MAX_SEQUENCE_BYTES = 4 << 30
 """Spans whose states would need more than this are refused: a deep tree has quadratically many words in them."""
@@ -155,10 +155,12 @@ class BiConTree(Encoder):
         self.top_down = _top_down(config)
 
     def forward(self, x: Tensor, batch: TreeBatch, nodes: Tensor | None, backend: Backend) -> Tensor:
-        up, down = run_beside(
-            lambda: self.bottom_up(x, batch, backend),
-            lambda: self.top_down(x, batch, backend),
-            x.device,
+        up, down = run_side_by_side(
+            lambda x: self.bottom_up(x, batch, backend),
+            lambda x: self.top_down(x, batch, backend),
+            x,
+            list(self.bottom_up.parameters()),
+            list(self.top_down.parameters()),
         )
         return torch.cat([_pick(up, nodes), *_top_down_features(down, batch, nodes)], 1)
 
@@ -183,8 +185,11 @@ class BiLSTM(Encoder):
                 "the phrases of these trees are too long to be read as one sequence each",
                 remedy="Ask for whole sentences only (--nodes root), or use a tree model.",
             )
-        last = [
-            lstm(x, SequenceSchedule.from_spans(start, end, backwards=backwards), backend)
-            for lstm, backwards in ((self.forwards, False), (self.backwards, True))
-        ]
+        last = run_side_by_side(
+            lambda x: self.forwards(x, SequenceSchedule.from_spans(start, end), backend),
+            lambda x: self.backwards(x, SequenceSchedule.from_spans(start, end, backwards=True), backend),
+            x,
+            list(self.forwards.parameters()),
+            list(self.backwards.parameters()),
+        )
         return torch.cat(last, 1)

@@ -8,6 +8,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from lexitree.ops.threads import one_thread
+
 
 def span_means(
     leaves: Float[Tensor, "leaves hidden"], start: Int[Tensor, " nodes"], end: Int[Tensor, " nodes"]
@@ -24,6 +26,7 @@ class _SpanMeans(torch.autograd.Function):
     """Prefix sums, and for the gradient prefix sums of what begins and ends at each leaf."""
 
     @staticmethod
+    @one_thread()
     def forward(ctx: Any, leaves: Tensor, start: Tensor, end: Tensor) -> Tensor:
         ctx.save_for_backward(start, end)
         ctx.num_leaves = len(leaves)
@@ -33,6 +36,7 @@ class _SpanMeans(torch.autograd.Function):
         return total.div_((end - start).unsqueeze(1)).to(leaves.dtype)
 
     @staticmethod
+    @one_thread()
     def backward(ctx: Any, *gradients: Tensor) -> Any:
         start, end = ctx.saved_tensors
         share = gradients[0].double() / (end - start).unsqueeze(1)

@@ -1,4 +1,4 @@
-"""Two computations that do not need each other in, both results out, side by side where a GPU can do so."""
+"""Two computations that do not need each other in, both results out of a GPU that ran them side by side."""
 
 from __future__ import annotations
 
@@ -9,15 +9,13 @@ import torch
 from torch import Tensor
 
 
-def run_beside(
+def run_on_two_streams(
     first: Callable[[], Tensor], second: Callable[[], Tensor], device: torch.device
 ) -> tuple[Tensor, Tensor]:
-    """Both results; on a GPU the second runs on a stream of its own, and so will its backward pass.
+    """Both results; the second runs on a stream of its own, and so will its backward pass.
 
     A tree has few nodes a level, so one recurrence leaves most of a GPU idle.
     """
-    if device.type != "cuda":
-        return first(), second()
     here, aside = torch.cuda.current_stream(device), _second_stream(device)
     aside.wait_stream(here)
     with torch.cuda.stream(aside):

@@ -10,6 +10,7 @@ from torch.optim.adamw import adamw
 from lexitree.batch import TreeBatch
 from lexitree.models.classifier import TreeClassifier
 from lexitree.ops.backends import why_not_fused
+from lexitree.ops.threads import one_thread
 from lexitree.training.config import TrainingConfig
 
 StateTensors = dict[str, Tensor]
@@ -46,6 +47,7 @@ class LazyAdam:
             self.table.grad = None
 
     @torch.no_grad()
+    @one_thread()
     def step(self, batch: TreeBatch) -> None:
         """Update by the gradients of a batch; decay is counted by sentence, so any batch size decays alike."""
         self.num_steps += 1

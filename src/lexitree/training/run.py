@@ -7,8 +7,7 @@ import platform
 import shutil
 import warnings
 import zlib
-from collections.abc import Generator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,6 +28,7 @@ from lexitree.models.classifier import TreeClassifier
 from lexitree.models.config import DEFAULT_WORD_SIZE, ModelConfig
 from lexitree.models.pretrained import save_pretrained
 from lexitree.ops.precision import check_precision, products_in
+from lexitree.ops.threads import num_cores, use_cores
 from lexitree.training.checkpoint import CHECKPOINT_FILE
 from lexitree.training.loop import METRICS_FILE, Trainer, TrainingResult
 from lexitree.training.observers import (
@@ -81,8 +81,8 @@ def train(
     """Train by a recipe, into a directory: checkpoint, metrics, the best model and its scores.
 
     With `resume` a run that was cut goes on from its last epoch; without it a directory that already holds a
-    run is left alone. One thread is the default: the products are small, threads that share a core
-    slow each other down, seeds make better use of several cores, and the weights then do not depend on their number.
+    run is left alone. One thread is the default: the products are small, and seeds make better use of several
+    cores. A second thread helps the models with two directions; the weights do not depend on their number.
     `precision="tf32"` lets a GPU multiply with fewer digits, and faster.
     """
     folder = Path(folder)
@@ -90,7 +90,7 @@ def train(
     _claim_folder(folder, resume=resume)
     corpus = corpus or load_recipe_corpus(recipe)
     _check_corpus(corpus)
-    with _num_threads(threads), products_in(precision):
+    with use_cores(threads), products_in(precision):
         torch.manual_seed(recipe.training.seed)
         model = build_model(recipe, corpus, backend=backend).to(device)
         splits = {name: model.prepare(trees) for name, trees in corpus.splits.items()}
@@ -101,17 +101,6 @@ def train(
         )
         _write_result(result, recipe, model, corpus)
     return result
-
-
-@contextmanager
-def _num_threads(threads: int) -> Generator[None, None, None]:
-    """Compute with so many threads, and leave the caller's process as it was."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(threads)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
 
 
 def _run_trainer(
@@ -304,7 +293,7 @@ def describe_environment(model: TreeClassifier) -> dict[str, Any]:
         "python": platform.python_version(),
         "torch": torch.__version__,
         "device": torch.cuda.get_device_name() if model.device.type == "cuda" else platform.machine(),
-        "threads": torch.get_num_threads(),
+        "threads": num_cores(),
         "backend": model.backend.name,
         "precision": "float32" if torch.get_float32_matmul_precision() == "highest" else "tf32",
     }

@@ -10,7 +10,8 @@ from torch import Tensor
 
 from lexitree.batch import TreeBatch
 from lexitree.ops.levelwise.gates import apply, for_products, sigmoid_gradient, tanh_gradient
-from lexitree.ops.levelwise.levels import EdgeOrder, blocks, cut
+from lexitree.ops.levelwise.levels import EdgeOrder, blocks, cut, level_by_level
+from lexitree.ops.threads import one_thread
 from lexitree.ops.weights import BottomUpWeights
 
 
@@ -29,6 +30,7 @@ class _BottomUp(torch.autograd.Function):
     """
 
     @staticmethod
+    @one_thread()
     def forward(
         ctx: Any,
         x: Tensor,
@@ -49,7 +51,15 @@ class _BottomUp(torch.autograd.Function):
         times_h = for_products(weight_h)
         times_c, times_new_c = (None if w is None else for_products(w) for w in (weight_c, peephole))
         widths = batch.level_sizes[1:]
-        for (pair_h, pair_c, c_L, c_R), (index, rows_h, rows_c), (pre, pre_fi, f_L, f_R, i, g, o), new in zip(
+        for (pair_h, pair_c, c_L, c_R), (index, rows_h, rows_c), (
+            pre,
+            pre_fi,
+            f_L,
+            f_R,
+            i,
+            g,
+            o,
+        ), new in level_by_level(
             cut(widths, children_h, children_c, *torch.split(children_c, hidden, 1)),
             cut(
                 [2 * width for width in widths],
@@ -59,7 +69,6 @@ class _BottomUp(torch.autograd.Function):
             ),
             cut(widths, gates, gates[:, : 3 * hidden], *torch.split(gates, hidden, 1)),
             cut(widths, h[num_leaves:], c[num_leaves:], tanh_c[num_leaves:]),
-            strict=True,
         ):
             torch.index_select(h, 0, index, out=rows_h)
             torch.index_select(c, 0, index, out=rows_c)
@@ -80,6 +89,7 @@ class _BottomUp(torch.autograd.Function):
         return h
 
     @staticmethod
+    @one_thread()
     def backward(ctx: Any, *gradients: Tensor) -> Any:
         x, weight_x, weight_h, weight_c, peephole, leaf_gates, gates, children_h, children_c, c, tanh_c = (
             ctx.saved_tensors
@@ -95,26 +105,13 @@ class _BottomUp(torch.autograd.Function):
         do = dgates[:, 4 * hidden :]
         widths = batch.level_sizes[1:]
         dh_pairs, dc_pairs = (edge[:num_edges].view(-1, 2 * hidden) for edge in (dh_edges, dc_edges))
-        for (place, dh_t, dc_t, dc_block), (dgates_t, dcell, dfi, do_t, slope), (
-            dh_pair,
-            dc_pair,
-            dkept,
-            f,
-        ) in zip(
-            cut(widths, *(rows[num_leaves:] for rows in (edges.place, dh, dc, dc.unsqueeze(1))))[::-1],
-            cut(
-                widths,
-                dgates,
-                blocks(dgates[:, : 4 * hidden], hidden),
-                dgates[:, : 3 * hidden],
-                do,
-                slope_c,
-            )[::-1],
-            cut(widths, dh_pairs, dc_pairs, blocks(dc_pairs, hidden), blocks(gates[:, : 2 * hidden], hidden))[
-                ::-1
-            ],
-            strict=True,
+        for (place, dh_t, dc_t, dc_block), (dpre, dpre_fi, dcell, do_t, slope), pairs in level_by_level(
+            cut(widths, *(rows[num_leaves:] for rows in (edges.place, dh, dc, dc.unsqueeze(1)))),
+            cut(widths, dgates, dgates[:, : 3 * hidden], blocks(dgates[:, :-hidden], hidden), do, slope_c),
+            cut(widths, dh_pairs, dc_pairs, blocks(dc_pairs, hidden), blocks(gates[:, : 2 * hidden], hidden)),
+            backwards=True,
         ):
+            dh_pair, dc_pair, dc_kept, f = pairs
             torch.index_select(dh_edges, 0, place, out=dh_t)
             torch.index_select(dc_edges, 0, place, out=dc_t)
             do_t.mul_(dh_t)
@@ -122,10 +119,10 @@ class _BottomUp(torch.autograd.Function):
             if peephole is not None:
                 dc_t.addmm_(do_t, peephole)
             dcell.mul_(dc_block)
-            dh_pair.addmm_(dgates_t, weight_h)
-            torch.mul(dc_block, f, out=dkept)
+            dh_pair.addmm_(dpre, weight_h)
+            torch.mul(dc_block, f, out=dc_kept)
             if weight_c is not None:
-                dc_pair.addmm_(dfi, weight_c)
+                dc_pair.addmm_(dpre_fi, weight_c)
         leaf_place = edges.place[:num_leaves]
         dleaf_gates = _run_leaves_backward(
             dh_edges.index_select(0, leaf_place),

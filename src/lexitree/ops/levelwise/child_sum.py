@@ -11,6 +11,7 @@ from torch import Tensor
 
 from lexitree.batch import TreeBatch
 from lexitree.ops.levelwise.gates import apply, for_products, sigmoid_gradient, tanh_gradient
+from lexitree.ops.threads import one_thread
 from lexitree.ops.weights import ChildSumWeights
 
 
@@ -39,6 +40,7 @@ class _ChildSum(torch.autograd.Function):
     """
 
     @staticmethod
+    @one_thread()
     def forward(ctx: Any, inputs: Tensor, weight_h: Tensor, batch: TreeBatch) -> Tensor:
         hidden, num_leaves, num_edges = weight_h.shape[1], batch.num_leaves, len(batch.children_index)
         h, c, tanh_c = (inputs.new_empty(batch.num_nodes, hidden) for _ in range(3))
@@ -68,6 +70,7 @@ class _ChildSum(torch.autograd.Function):
         return h
 
     @staticmethod
+    @one_thread()
     def backward(ctx: Any, *gradients: Tensor) -> Any:
         weight_h, gates, forget, parent_of_edge, child_h, child_c, sum_h, tanh_c = ctx.saved_tensors
         batch: TreeBatch = ctx.batch

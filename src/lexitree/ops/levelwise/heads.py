@@ -10,7 +10,8 @@ from torch import Tensor
 
 from lexitree.batch import TreeBatch
 from lexitree.ops.levelwise.gates import apply, for_products, sigmoid_gradient
-from lexitree.ops.levelwise.levels import EdgeOrder, blocks, cut
+from lexitree.ops.levelwise.levels import EdgeOrder, blocks, cut, level_by_level
+from lexitree.ops.threads import one_thread
 from lexitree.ops.weights import HeadMethod, HeadWeights
 
 
@@ -34,6 +35,7 @@ class _GatedHeads(torch.autograd.Function):
     """x = z * x_L + (1 - z) * x_R with z = sigmoid(W_zx^L x_L + W_zx^R x_R + b_z)."""
 
     @staticmethod
+    @one_thread()
     def forward(ctx: Any, words: Tensor, gate: Tensor, bias: Tensor, batch: TreeBatch) -> Tensor:
         num_leaves, size = words.shape
         num_inner = batch.num_nodes - num_leaves
@@ -43,10 +45,9 @@ class _GatedHeads(torch.autograd.Function):
         z = bias.repeat(num_inner, 1)
         times_pair = for_products(gate)
         widths = batch.level_sizes[1:]
-        for (index, rows), (pair, x_L, x_R, z_t, x_t) in zip(
+        for (index, rows), (pair, x_L, x_R, z_t, x_t) in level_by_level(
             cut([2 * width for width in widths], batch.children_index, pairs.view(-1, size)),
             cut(widths, pairs, *torch.split(pairs, size, 1), z, x[num_leaves:]),
-            strict=True,
         ):
             torch.index_select(x, 0, index, out=rows)
             torch.lerp(x_R, x_L, z_t.addmm_(pair, times_pair).sigmoid_(), out=x_t)
@@ -55,6 +56,7 @@ class _GatedHeads(torch.autograd.Function):
         return x
 
     @staticmethod
+    @one_thread()
     def backward(ctx: Any, *gradients: Tensor) -> Any:
         gate, pairs, z = ctx.saved_tensors
         batch: TreeBatch = ctx.batch
@@ -67,16 +69,11 @@ class _GatedHeads(torch.autograd.Function):
         sigmoid_gradient(x_L - x_R, z, out=dz)
         shares = torch.stack([z, 1 - z], 1)
         dpairs = dx_edges[:num_edges].view(-1, 2 * size)
-        for place, dx_t, dx_block, dz_t, share, dpair, dpair_blocks in cut(
-            batch.level_sizes[1:],
-            edges.place[num_leaves:],
-            dx,
-            dx.unsqueeze(1),
-            dz,
-            shares,
-            dpairs,
-            blocks(dpairs, size),
-        )[::-1]:
+        for (place, dx_t, dx_block), (dz_t, share, dpair, dpair_blocks) in level_by_level(
+            cut(batch.level_sizes[1:], edges.place[num_leaves:], dx, dx.unsqueeze(1)),
+            cut(batch.level_sizes[1:], dz, shares, dpairs, blocks(dpairs, size)),
+            backwards=True,
+        ):
             torch.index_select(dx_edges, 0, place, out=dx_t)
             dpair_blocks.addcmul_(dx_block, share)
             dpair.addmm_(dz_t.mul_(dx_t), gate)
@@ -88,6 +85,7 @@ class _MeanHeads(torch.autograd.Function):
     """x = (x_L + x_R) / 2."""
 
     @staticmethod
+    @one_thread()
     def forward(ctx: Any, words: Tensor, batch: TreeBatch) -> Tensor:
         num_leaves, size = words.shape
         x = words.new_empty(batch.num_nodes, size)
@@ -99,6 +97,7 @@ class _MeanHeads(torch.autograd.Function):
         return x
 
     @staticmethod
+    @one_thread()
     def backward(ctx: Any, *gradients: Tensor) -> Any:
         batch: TreeBatch = ctx.batch
         num_leaves = batch.num_leaves

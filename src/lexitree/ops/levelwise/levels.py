@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple, cast
 
 import torch
@@ -11,10 +11,18 @@ from torch import Tensor
 
 from lexitree.batch import TreeBatch
 
+Views = tuple[Tensor, ...]
 
-def cut(sizes: Sequence[int], *buffers: Tensor) -> list[tuple[Tensor, ...]]:
+
+def cut(sizes: Sequence[int], *buffers: Tensor) -> list[Views]:
     """Views of the rows of each level, for all levels at once: one by one, slicing costs more than arithmetic."""
     return list(zip(*(torch.split(buffer, list(sizes)) for buffer in buffers), strict=True))
+
+
+def level_by_level(*groups: list[Views], backwards: bool = False) -> Iterator[tuple[Views, ...]]:
+    """The views of each level in turn, in the order they were cut or backwards."""
+    levels = list(zip(*groups, strict=True))
+    return reversed(levels) if backwards else iter(levels)
 
 
 class EdgeOrder(NamedTuple):

@@ -10,7 +10,8 @@ from torch import Tensor
 
 from lexitree.batch import TreeBatch
 from lexitree.ops.levelwise.gates import apply, for_products, sigmoid_gradient, tanh_gradient
-from lexitree.ops.levelwise.levels import blocks, cut, inverse
+from lexitree.ops.levelwise.levels import blocks, cut, inverse, level_by_level
+from lexitree.ops.threads import one_thread
 from lexitree.ops.weights import TopDownWeights
 
 
@@ -41,11 +42,13 @@ class _PermuteRows(torch.autograd.Function):
     """Rows in another order; the gradient is a gather by the inverse, not a scatter."""
 
     @staticmethod
+    @one_thread()
     def forward(ctx: Any, rows: Tensor, order: Tensor, inverse: Tensor) -> Tensor:
         ctx.save_for_backward(inverse)
         return rows.index_select(0, order)
 
     @staticmethod
+    @one_thread()
     def backward(ctx: Any, *gradients: Tensor) -> Any:
         (inverse,) = ctx.saved_tensors
         return gradients[0].index_select(0, inverse), None, None
@@ -62,6 +65,7 @@ class _TopDown(torch.autograd.Function):
     """
 
     @staticmethod
+    @one_thread()
     def forward(
         ctx: Any,
         f_i: Tensor,
@@ -87,12 +91,18 @@ class _TopDown(torch.autograd.Function):
             _sides(rows, num_roots)
             for rows in (*torch.split(f_i, hidden, 1), *torch.split(g_o, hidden, 1), h, c, tanh_c)
         )
-        for (parent, state, state_h, state_c), (pre_fi, pre_go), (f_t, i_t, g_t, o_t, o_L, o_R), new in zip(
+        for (parent, state, state_h, state_c), (pre_fi, pre_go), (
+            f_t,
+            i_t,
+            g_t,
+            o_t,
+            o_L,
+            o_R,
+        ), new in level_by_level(
             cut(widths, parents, parent_states, parent_h, parent_c.unsqueeze(1)),
             cut(widths, *(gates[num_roots:].view(-1, 4 * hidden) for gates in (f_i, g_o))),
             cut(widths, f, i, g, o, *o.unbind(1)),
             cut(widths, h_sides, c_sides, tanh_c_sides, *c_sides.unbind(1)),
-            strict=True,
         ):
             new_h, new_c, new_tanh, c_L, c_R = new
             torch.index_select(states, 0, parent, out=state)
@@ -108,6 +118,7 @@ class _TopDown(torch.autograd.Function):
         return states[:, :hidden].index_select(0, batch.up_to_down)
 
     @staticmethod
+    @one_thread()
     def backward(ctx: Any, *gradients: Tensor) -> Any:
         weight_h, weight_c, peephole, f_i, g_o, parents, parent_states, states, tanh_c = ctx.saved_tensors
         batch: TreeBatch = ctx.batch
@@ -127,45 +138,32 @@ class _TopDown(torch.autograd.Function):
         df_i, dg_o, slope_c = _slopes(f_i, g_o, parent_states[:, hidden:], tanh_c, num_roots)
         dg, do = torch.split(dg_o, hidden, 1)
 
-        widths = [size // 2 for size in batch.depth_sizes[1:]]
+        sizes, widths = batch.depth_sizes[1:], [size // 2 for size in batch.depth_sizes[1:]]
+        dgates_fi, dgates_go = (gates[num_roots:].view(-1, 4 * hidden) for gates in (df_i, dg_o))
         dparents = dstates_by_parent[:num_parents]
         do_sides, dc_sides, f_sides, c_sides = (
             _sides(rows, num_roots).unbind(1) for rows in (do, dc, f_i[:, :hidden], states[:, hidden:])
         )
-        for level, gate, (do_L, do_R, dc_L, dc_R, f_L, f_R), (
-            dpre_fi,
-            dpre_go,
-            dparent,
-            dparent_h,
-            dkept,
-        ) in zip(
-            cut(
-                batch.depth_sizes[1:],
-                *(rows[num_roots:] for rows in (place, dstates, dh, dc, dc.unsqueeze(1))),
-            )[::-1],
-            cut(batch.depth_sizes[1:], *(r[num_roots:] for r in (blocks(df_i, hidden), dg, do, slope_c)))[
-                ::-1
-            ],
-            cut(widths, *do_sides, *dc_sides, *f_sides)[::-1],
-            cut(
-                widths,
-                *(gates[num_roots:].view(-1, 4 * hidden) for gates in (df_i, dg_o)),
-                dparents,
-                *torch.split(dparents, hidden, 1),
-            )[::-1],
-            strict=True,
+        for level, (df_i_t, dg_t, do_t, slope), sides, (dpre_fi, dpre_go), dparent in level_by_level(
+            cut(sizes, *(rows[num_roots:] for rows in (place, dstates, dh, dc, dc.unsqueeze(1)))),
+            cut(sizes, *(rows[num_roots:] for rows in (blocks(df_i, hidden), dg, do, slope_c))),
+            cut(widths, *do_sides, *dc_sides, *f_sides),
+            cut(widths, dgates_fi, dgates_go),
+            cut(widths, dparents, *torch.split(dparents, hidden, 1)),
+            backwards=True,
         ):
             place_t, dstate_t, dh_t, dc_t, dc_block = level
-            df_i_t, dg_t, do_t, slope_t = gate
+            do_L, do_R, dc_L, dc_R, f_L, f_R = sides
+            dparent_state, dparent_h, dparent_c = dparent
             torch.index_select(dstates_by_parent, 0, place_t, out=dstate_t)
             do_t.mul_(dh_t)
-            dc_t.addcmul_(dh_t, slope_t)
+            dc_t.addcmul_(dh_t, slope)
             dc_L.addmm_(do_L, W_co_L)
             dc_R.addmm_(do_R, W_co_R)
             df_i_t.mul_(dc_block)
             dg_t.mul_(dc_t)
-            torch.mul(dc_L, f_L, out=dkept).addcmul_(dc_R, f_R)
-            dparent.addmm_(dpre_fi, by_state)
+            torch.mul(dc_L, f_L, out=dparent_c).addcmul_(dc_R, f_R)
+            dparent_state.addmm_(dpre_fi, by_state)
             dparent_h.addmm_(dpre_go, by_h)
         roots = slice(0, num_roots)
         torch.index_select(dstates_by_parent, 0, place[roots], out=dstates[roots])
@@ -174,9 +172,8 @@ class _TopDown(torch.autograd.Function):
         blocks(df_i[roots], hidden).mul_(dc[roots].unsqueeze(1))
         dg[roots].mul_(dc[roots])
 
-        dpre_fi, dpre_go = (gates[num_roots:].view(-1, 4 * hidden) for gates in (df_i, dg_o))
-        dby_state = (dpre_fi.t() @ parent_states).view(2, 2 * hidden, 2 * hidden)
-        dby_h = (dpre_go.t() @ parent_states[:, :hidden]).view(2, 2 * hidden, hidden)
+        dby_state = (dgates_fi.t() @ parent_states).view(2, 2 * hidden, 2 * hidden)
+        dby_h = (dgates_go.t() @ parent_states[:, :hidden]).view(2, 2 * hidden, hidden)
         dpeephole = torch.stack(
             [do_side.t() @ c_side for do_side, c_side in zip(do_sides, c_sides, strict=True)]
         )

@@ -1,0 +1,132 @@
+"""Work in, the same work out on as many cores as help it.
+
+The levels of a tree are too narrow to be shared out operation by operation: a second OpenMP thread makes them slower,
+many times so on a busy machine. So each recurrence runs on one thread, and a second core takes a whole recurrence.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Generator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import cache
+from typing import Any, TypeVar, cast
+
+import torch
+from torch import Tensor
+
+from lexitree.ops.streams import run_on_two_streams
+
+Recurrence = Callable[[Tensor], Tensor]
+Result = TypeVar("Result")
+
+
+_num_cores = 1
+
+
+def num_cores() -> int:
+    """How many cores recurrences may take, set by `use_cores`."""
+    return _num_cores
+
+
+@contextmanager
+def use_cores(number: int) -> Generator[None]:
+    """Let whole recurrences run side by side on so many cores, and nothing else: OpenMP is put aside.
+
+    OpenMP's threads, when they have nothing to do, wait at full speed on the very cores that are needed.
+    """
+    global _num_cores
+    before, _num_cores = _num_cores, number
+    try:
+        with one_thread():
+            yield
+    finally:
+        _num_cores = before
+
+
+@contextmanager
+def one_thread() -> Generator[None]:
+    """Run what is inside, or a function it decorates, without OpenMP; torch's setting comes back afterwards."""
+    num_threads = torch.get_num_threads()
+    if num_threads == 1:
+        yield
+        return
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(num_threads)
+
+
+def run_side_by_side(
+    first: Recurrence,
+    second: Recurrence,
+    x: Tensor,
+    first_weights: Sequence[Tensor],
+    second_weights: Sequence[Tensor],
+) -> tuple[Tensor, Tensor]:
+    """`first(x), second(x)`, each on a core of its own where `use_cores` allows it, backwards as well.
+
+    The weights are those that each of them uses. The results are the same, bit by bit, as one after the other.
+    On a GPU each has a stream of its own.
+    """
+    if x.is_cuda:
+        return run_on_two_streams(lambda: first(x), lambda: second(x), x.device)
+    if _num_cores == 1 or x.device.type != "cpu":
+        return first(x), second(x)
+    if not torch.is_grad_enabled():
+        return _on_two_cores(lambda: first(x), lambda: second(x))
+    first_trained, second_trained = (
+        [weight for weight in weights if weight.requires_grad] for weights in (first_weights, second_weights)
+    )
+    weights = (*first_trained, *second_trained)
+    return cast(tuple[Tensor, Tensor], _SideBySide.apply(first, second, len(first_trained), x, *weights))
+
+
+class _SideBySide(torch.autograd.Function):
+    """Two graphs from the same x, kept apart so that each can be walked by its own thread."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, first: Recurrence, second: Recurrence, num_first: int, x: Tensor, *weights: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        ctx.inputs = x.detach().requires_grad_(), x.detach().requires_grad_()
+        ctx.weights = weights[:num_first], weights[num_first:]
+        with torch.enable_grad():
+            ctx.outputs = _on_two_cores(lambda: first(ctx.inputs[0]), lambda: second(ctx.inputs[1]))
+        return ctx.outputs[0].detach(), ctx.outputs[1].detach()
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> Any:
+        def walk(which: int) -> Any:
+            inputs = [ctx.inputs[which], *ctx.weights[which]]
+            # The graph stays until the outer one is let go, which may be walked again.
+            return torch.autograd.grad(
+                ctx.outputs[which], inputs, gradients[which], retain_graph=True, allow_unused=True
+            )
+
+        (dx, *dfirst), (dx_too, *dsecond) = _on_two_cores(lambda: walk(0), lambda: walk(1))
+        return None, None, None, dx + dx_too, *dfirst, *dsecond
+
+
+def _on_two_cores(first: Callable[[], Result], second: Callable[[], Result]) -> tuple[Result, Result]:
+    """Both results; the second thread takes over the modes of the calling one."""
+    is_inference, has_grad = torch.is_inference_mode_enabled(), torch.is_grad_enabled()
+
+    def run(work: Callable[[], Result]) -> Result:
+        with torch.inference_mode(is_inference), torch.set_grad_enabled(has_grad), one_thread():
+            return work()
+
+    later = _second_core().submit(run, second)
+    return run(first), later.result()
+
+
+@cache
+def _second_core() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(1, thread_name_prefix="lexitree")
+
+
+if hasattr(os, "register_at_fork"):
+    # A forked process has the pool but not its thread, and would wait for it for ever.
+    os.register_at_fork(after_in_child=_second_core.cache_clear)
