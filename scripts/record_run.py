@@ -64,6 +64,12 @@ def read_results(folder: Path) -> dict[int, dict[str, Any]]:
     raise RecordError(f"{folder} has neither summary.json nor result.json: is the run finished?")
 
 
+def wall_seconds(folder: Path) -> float | None:
+    """How long several seeds took together, where there were several."""
+    path = folder / "summary.json"
+    return json.loads(path.read_text(encoding="utf-8")).get("wall_seconds") if path.exists() else None
+
+
 def public_recipe(recipe: Mapping[str, Any]) -> dict[str, Any]:
     """The recipe without the folders of the machine it ran on."""
     public = {**recipe, "data": None}
@@ -143,6 +149,7 @@ def record_run(folder: Path, name: str, files: list[Path], command: str | None, 
         "num_parameters": first["num_parameters"],
         "corpus": first["corpus"],
         "environment": environment,
+        "wall_seconds": wall_seconds(folder),
         "runs": {str(seed): {key: results[seed][key] for key in KEPT} for seed in seeds},
     }
     return write_record(name, {key: value for key, value in record.items() if value is not None})

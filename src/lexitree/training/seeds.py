@@ -44,6 +44,8 @@ class SeedSummary:
     """The scores of all seeds, and the seed whose model development accuracy chooses."""
 
     results: dict[int, dict[str, Any]]
+    wall_seconds: float | None = None
+    """How long all of them took together, start-up and evaluation included."""
 
     @property
     def best_seed(self) -> int:
@@ -60,6 +62,7 @@ class SeedSummary:
         spreads = {score: self.spread(score) for score in SCORES}
         return {
             "best_seed": self.best_seed,
+            "wall_seconds": self.wall_seconds,
             "scores": {
                 score: {"mean": spread.mean, "deviation": spread.deviation} if spread else None
                 for score, spread in spreads.items()
@@ -88,6 +91,7 @@ def train_seeds(
     """Train a recipe once for each seed, `jobs` at a time, each in its own process and directory."""
     if len(set(seeds)) != len(seeds) or not seeds:
         raise ConfigError("give each seed once, and at least one")
+    start = time.perf_counter()
     folder = Path(folder)
     jobs = min(jobs or os.cpu_count() or 1, len(seeds))
     options = {
@@ -99,7 +103,8 @@ def train_seeds(
     }
     # A seed that is done starts as well: only its checkpoint can tell whether it was done with these settings.
     _Pool(recipe, folder, options, on_event).run(seeds, jobs)
-    summary = SeedSummary({seed: _read_result(seed_folder(folder, seed)) for seed in seeds})
+    results = {seed: _read_result(seed_folder(folder, seed)) for seed in seeds}
+    summary = SeedSummary(results, time.perf_counter() - start)
     with atomic_write(folder / SUMMARY_FILE) as stream:
         json.dump(summary.as_dict(), stream, indent=2)
         stream.write("\n")
