@@ -56,20 +56,23 @@ def test_a_loss_that_is_no_number_changes_nothing() -> None:
 
 @on_gpu
 def test_recorded_steps_equal_plain_ones() -> None:
-    """Batches of several sizes, the first of each recorded, then replayed; without dropout, which is random."""
+    """Batches of several sizes, the first of each recorded, then replayed; without dropout, which is random.
+
+    With a large epsilon Adam's first steps do not blow up the rounding of gradients that are all but zero.
+    """
     weights: list[dict[str, torch.Tensor]] = []
     losses: list[float] = []
     for kind in (PlainStep, RecordedStep):
         model = tiny_model(dropout=0.0).cuda()
         examples = prepared(model, 60)
-        step = kind(model, LazyAdam(model, TrainingConfig(learning_rate=0.01)))
+        step = kind(model, LazyAdam(model, TrainingConfig(learning_rate=0.01, epsilon=0.01)))
         for first, size in ((0, 5), (5, 5), (10, 25), (35, 1), (36, 1), (0, 25), (40, 19)):
             step(examples[first : first + size])
         weights.append({name: weight.cpu() for name, weight in model.state_dict().items()})
         losses.append(step.losses.item())
     assert losses[1] == pytest.approx(losses[0], rel=1e-5)
     for name, weight in weights[0].items():
-        torch.testing.assert_close(weights[1][name], weight, rtol=1e-3, atol=1e-5, msg=name)
+        torch.testing.assert_close(weights[1][name], weight, rtol=1e-4, atol=1e-6, msg=name)
 
 
 @on_gpu

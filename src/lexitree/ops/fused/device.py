@@ -101,5 +101,20 @@ def add_product(
         left = tl.load(at, mask=row_mask[:, None] & inside[None, :], other=0.0, cache_modifier=".cg")
         at = weight + k[:, None] * WEIGHT_ROW + columns[None, :] * WEIGHT_COLUMN
         right = tl.load(at, mask=inside[:, None] & column_mask[None, :], other=0.0)
-        total = tl.dot(left.to(right.dtype), right, total, input_precision=PRECISION)
+        left = left.to(right.dtype)
+        if PRECISION == "tf32":
+            left = round_to_tf32(left)
+            right = round_to_tf32(right)
+        part = tl.dot(left, right, input_precision=PRECISION)
+        # The matrix units cut digits off where they add up: the parts are added outside of them, rounded. The mask
+        # changes no number; without it the compiler would move the sum back inside.
+        total += tl.where(row_mask[:, None] & column_mask[None, :], part, 0.0)
     return total
+
+
+@triton.jit
+def round_to_tf32(x):
+    """The nearest number of 10 bits; the matrix units by themselves would cut the rest off."""
+    if x.dtype == tl.float32:
+        x = ((x.to(tl.int32, bitcast=True) + 0x1000) & -0x2000).to(tl.float32, bitcast=True)
+    return x
