@@ -20,6 +20,9 @@ Recurrence = Callable[[Tensor], Tensor]
 Result = TypeVar("Result")
 
 
+MIN_ROWS = 200
+"""Fewer rows of x than this, a few trees, are done before a second thread has woken up."""
+
 _num_cores = 1
 
 
@@ -68,7 +71,7 @@ def run_side_by_side(
 
     The weights are those that each of them uses. The results are the same, bit by bit, as one after the other.
     """
-    if _num_cores == 1 or x.device.type != "cpu":
+    if _num_cores == 1 or len(x) < MIN_ROWS or x.device.type != "cpu":
         return first(x), second(x)
     if not torch.is_grad_enabled():
         return _on_two_cores(lambda: first(x), lambda: second(x))
