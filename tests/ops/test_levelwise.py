@@ -79,6 +79,16 @@ def test_agrees_on_every_shape_at_odd_sizes(name: str, method: str, share: bool,
     assert_agree(run(model, batch, "levelwise"), run(model, batch, "reference"), TOLERANCE)
 
 
+@pytest.mark.parametrize("levels_at_once", [1, 3, 8, 9])
+def test_agrees_however_many_levels_are_cut_at_once(
+    levels_at_once: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lexitree.ops.levelwise.levels.LEVELS_AT_ONCE", levels_at_once)
+    batch = make_batch([chain(9, left=True), Tree.leaf("a"), chain(7, left=False)])
+    model = make_model(config_of("bicontree", "G", True), batch.num_leaves)
+    assert_agree(run(model, batch, "levelwise"), run(model, batch, "reference"), TOLERANCE)
+
+
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 @pytest.mark.parametrize(("name", "method", "share"), variants)
 def test_agrees_with_the_reference_on_a_gpu(name: str, method: str, share: bool) -> None:

@@ -22,6 +22,11 @@ FOREST = [
 ]
 
 
+@pytest.fixture(autouse=True)
+def few_rows_are_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lexitree.ops.threads.MIN_ROWS", 0)
+
+
 @pytest.fixture
 def two_cores() -> Iterator[None]:
     with use_cores(2):

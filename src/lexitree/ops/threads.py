@@ -22,6 +22,9 @@ Recurrence = Callable[[Tensor], Tensor]
 Result = TypeVar("Result")
 
 
+MIN_ROWS = 200
+"""Fewer rows of x than this, a few trees, are done before a second thread has woken up."""
+
 _num_cores = 1
 
 
@@ -73,7 +76,7 @@ def run_side_by_side(
     """
     if x.is_cuda:
         return run_on_two_streams(lambda: first(x), lambda: second(x), x.device)
-    if _num_cores == 1 or x.device.type != "cpu":
+    if _num_cores == 1 or len(x) < MIN_ROWS or x.device.type != "cpu":
         return first(x), second(x)
     if not torch.is_grad_enabled():
         return _on_two_cores(lambda: first(x), lambda: second(x))

@@ -48,40 +48,9 @@ class _BottomUp(torch.autograd.Function):
 
         gates = _inner_inputs(x[num_leaves:], weight_x, bias, num_inner)
         children_h, children_c = (bias.new_empty(num_inner, 2 * hidden) for _ in range(2))
-        times_h = for_products(weight_h)
         times_c, times_new_c = (None if w is None else for_products(w) for w in (weight_c, peephole))
-        widths = batch.level_sizes[1:]
-        for (pair_h, pair_c, c_L, c_R), (index, rows_h, rows_c), (
-            pre,
-            pre_fi,
-            f_L,
-            f_R,
-            i,
-            g,
-            o,
-        ), new in level_by_level(
-            cut(widths, children_h, children_c, *torch.split(children_c, hidden, 1)),
-            cut(
-                [2 * width for width in widths],
-                batch.children_index,
-                children_h.view(-1, hidden),
-                children_c.view(-1, hidden),
-            ),
-            cut(widths, gates, gates[:, : 3 * hidden], *torch.split(gates, hidden, 1)),
-            cut(widths, h[num_leaves:], c[num_leaves:], tanh_c[num_leaves:]),
-        ):
-            torch.index_select(h, 0, index, out=rows_h)
-            torch.index_select(c, 0, index, out=rows_c)
-            pre.addmm_(pair_h, times_h)
-            if times_c is not None:
-                pre_fi.addmm_(pair_c, times_c)
-            pre_fi.sigmoid_()
-            new_h, new_c, new_tanh_c = new
-            torch.mul(i, g.tanh_(), out=new_c).addcmul_(f_L, c_L).addcmul_(f_R, c_R)
-            if times_new_c is not None:
-                o.addmm_(new_c, times_new_c)
-            torch.tanh(new_c, out=new_tanh_c)
-            torch.mul(o.sigmoid_(), new_tanh_c, out=new_h)
+        times = (for_products(weight_h), times_c, times_new_c)
+        _run_levels(gates, children_h, children_c, (h, c, tanh_c), *times, batch)
         ctx.save_for_backward(
             x, weight_x, weight_h, weight_c, peephole, leaf_gates, gates, children_h, children_c, c, tanh_c
         )
@@ -100,29 +69,9 @@ class _BottomUp(torch.autograd.Function):
         dh_edges = gradients[0].index_select(0, edges.node)
         dc_edges = torch.empty_like(dh_edges)
         dc_edges[num_edges:] = 0
-        dh, dc = torch.empty_like(c), torch.empty_like(c)
         dgates, slope_c = _slopes(gates, children_c, tanh_c[num_leaves:])
-        do = dgates[:, 4 * hidden :]
-        widths = batch.level_sizes[1:]
-        dh_pairs, dc_pairs = (edge[:num_edges].view(-1, 2 * hidden) for edge in (dh_edges, dc_edges))
-        for (place, dh_t, dc_t, dc_block), (dpre, dpre_fi, dcell, do_t, slope), pairs in level_by_level(
-            cut(widths, *(rows[num_leaves:] for rows in (edges.place, dh, dc, dc.unsqueeze(1)))),
-            cut(widths, dgates, dgates[:, : 3 * hidden], blocks(dgates[:, :-hidden], hidden), do, slope_c),
-            cut(widths, dh_pairs, dc_pairs, blocks(dc_pairs, hidden), blocks(gates[:, : 2 * hidden], hidden)),
-            backwards=True,
-        ):
-            dh_pair, dc_pair, dc_kept, f = pairs
-            torch.index_select(dh_edges, 0, place, out=dh_t)
-            torch.index_select(dc_edges, 0, place, out=dc_t)
-            do_t.mul_(dh_t)
-            dc_t.addcmul_(dh_t, slope)
-            if peephole is not None:
-                dc_t.addmm_(do_t, peephole)
-            dcell.mul_(dc_block)
-            dh_pair.addmm_(dpre, weight_h)
-            torch.mul(dc_block, f, out=dc_kept)
-            if weight_c is not None:
-                dc_pair.addmm_(dpre_fi, weight_c)
+        forget, weights = gates[:, : 2 * hidden], (weight_h, weight_c, peephole)
+        _run_levels_backward(dgates, slope_c, forget, (dh_edges, dc_edges), *weights, edges, batch)
         leaf_place = edges.place[:num_leaves]
         dleaf_gates = _run_leaves_backward(
             dh_edges.index_select(0, leaf_place),
@@ -132,11 +81,86 @@ class _BottomUp(torch.autograd.Function):
         )
         dweight_h = dgates.t() @ children_h
         dweight_c = None if weight_c is None else dgates[:, : 3 * hidden].t() @ children_c
-        dpeephole = None if peephole is None else do.t() @ c[num_leaves:]
+        dpeephole = None if peephole is None else dgates[:, 4 * hidden :].t() @ c[num_leaves:]
         dbias = dgates.sum(0)
         dbias[2 * hidden :] += dleaf_gates.sum(0)
         dx, dweight_x = _inputs_backward(x, weight_x, dleaf_gates, dgates)
         return dx, dweight_x, dweight_h, dweight_c, dpeephole, dbias, None
+
+
+def _run_levels(
+    gates: Tensor,
+    children_h: Tensor,
+    children_c: Tensor,
+    states: tuple[Tensor, Tensor, Tensor],
+    times_h: Tensor,
+    times_c: Tensor | None,
+    times_new_c: Tensor | None,
+    batch: TreeBatch,
+) -> None:
+    """Gather the children's states, squash the gates in place and fill h, c and tanh c of the inner nodes."""
+    h, c, _ = states
+    hidden, widths = h.shape[1], batch.level_sizes[1:]
+    for children, child_rows, pre, new in level_by_level(
+        cut(widths, children_h, children_c, *torch.split(children_c, hidden, 1)),
+        cut(
+            [2 * width for width in widths],
+            *(batch.children_index, children_h.view(-1, hidden), children_c.view(-1, hidden)),
+        ),
+        cut(widths, gates, gates[:, : 3 * hidden], *torch.split(gates, hidden, 1)),
+        cut(widths, *(state[batch.num_leaves :] for state in states)),
+    ):
+        (pair_h, pair_c, c_L, c_R), (index, rows_h, rows_c) = children, child_rows
+        (all_gates, f_i, f_L, f_R, i, g, o), (new_h, new_c, new_tanh_c) = pre, new
+        torch.index_select(h, 0, index, out=rows_h)
+        torch.index_select(c, 0, index, out=rows_c)
+        all_gates.addmm_(pair_h, times_h)
+        if times_c is not None:
+            f_i.addmm_(pair_c, times_c)
+        f_i.sigmoid_()
+        torch.mul(i, g.tanh_(), out=new_c).addcmul_(f_L, c_L).addcmul_(f_R, c_R)
+        if times_new_c is not None:
+            o.addmm_(new_c, times_new_c)
+        torch.tanh(new_c, out=new_tanh_c)
+        torch.mul(o.sigmoid_(), new_tanh_c, out=new_h)
+
+
+def _run_levels_backward(
+    dgates: Tensor,
+    slope_c: Tensor,
+    forget: Tensor,
+    edge_gradients: tuple[Tensor, Tensor],
+    weight_h: Tensor,
+    weight_c: Tensor | None,
+    peephole: Tensor | None,
+    edges: EdgeOrder,
+    batch: TreeBatch,
+) -> None:
+    """Turn the slopes into the gates' gradients, and add to those of h and c in the order of the edges."""
+    hidden, num_leaves, widths = slope_c.shape[1], batch.num_leaves, batch.level_sizes[1:]
+    dh_edges, dc_edges = edge_gradients
+    dh_pairs, dc_pairs = (rows[: len(batch.children_index)].view(-1, 2 * hidden) for rows in edge_gradients)
+    dh, dc = torch.empty_like(slope_c), torch.empty_like(slope_c)
+    dcell, do = blocks(dgates[:, :-hidden], hidden), dgates[:, -hidden:]
+    for node, gate, pair in level_by_level(
+        cut(widths, edges.place[num_leaves:], dh, dc, dc.unsqueeze(1)),
+        cut(widths, dgates, dgates[:, : 3 * hidden], dcell, do, slope_c, blocks(forget, hidden)),
+        cut(widths, dh_pairs, dc_pairs, blocks(dc_pairs, hidden)),
+        backwards=True,
+    ):
+        (place, dh_t, dc_t, dc_block), (dh_pair, dc_pair, dc_kept) = node, pair
+        dall_gates, df_i, dcell_t, do_t, slope, f = gate
+        torch.index_select(dh_edges, 0, place, out=dh_t)
+        torch.index_select(dc_edges, 0, place, out=dc_t)
+        do_t.mul_(dh_t)
+        dc_t.addcmul_(dh_t, slope)
+        if peephole is not None:
+            dc_t.addmm_(do_t, peephole)
+        dcell_t.mul_(dc_block)
+        dh_pair.addmm_(dall_gates, weight_h)
+        torch.mul(dc_block, f, out=dc_kept)
+        if weight_c is not None:
+            dc_pair.addmm_(df_i, weight_c)
 
 
 def _inner_inputs(x: Tensor, weight_x: Tensor, bias: Tensor, num_inner: int) -> Tensor:

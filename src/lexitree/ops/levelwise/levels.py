@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple, cast
 
@@ -13,16 +14,35 @@ from lexitree.batch import TreeBatch
 
 Views = tuple[Tensor, ...]
 
-
-def cut(sizes: Sequence[int], *buffers: Tensor) -> list[Views]:
-    """Views of the rows of each level, for all levels at once: one by one, slicing costs more than arithmetic."""
-    return list(zip(*(torch.split(buffer, list(sizes)) for buffer in buffers), strict=True))
+LEVELS_AT_ONCE = 128
+"""How many levels are cut at once: more save nothing, and a tree may be as deep as it has words."""
 
 
-def level_by_level(*groups: list[Views], backwards: bool = False) -> Iterator[tuple[Views, ...]]:
-    """The views of each level in turn, in the order they were cut or backwards."""
-    levels = list(zip(*groups, strict=True))
-    return reversed(levels) if backwards else iter(levels)
+class Cut(NamedTuple):
+    """Buffers of which each level is a slice, with the levels' sizes."""
+
+    sizes: Sequence[int]
+    buffers: Views
+
+    def levels(self, *, backwards: bool) -> Iterator[Views]:
+        """The rows of each level. Many are cut at once: one by one, slicing costs more than arithmetic."""
+        ends = list(itertools.accumulate(self.sizes, initial=0))
+        runs = range(0, len(self.sizes), LEVELS_AT_ONCE)
+        for first in reversed(runs) if backwards else runs:
+            sizes = list(self.sizes[first : first + LEVELS_AT_ONCE])
+            rows = slice(ends[first], ends[first + len(sizes)])
+            views = list(zip(*(torch.split(buffer[rows], sizes) for buffer in self.buffers), strict=True))
+            yield from reversed(views) if backwards else views
+
+
+def cut(sizes: Sequence[int], *buffers: Tensor) -> Cut:
+    """Buffers to be taken level by level."""
+    return Cut(sizes, buffers)
+
+
+def level_by_level(*groups: Cut, backwards: bool = False) -> Iterator[tuple[Views, ...]]:
+    """The views of each level in turn, from the first or, backwards, from the last."""
+    return zip(*(group.levels(backwards=backwards) for group in groups), strict=True)
 
 
 class EdgeOrder(NamedTuple):

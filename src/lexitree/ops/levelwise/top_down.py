@@ -83,36 +83,9 @@ class _TopDown(torch.autograd.Function):
 
         parents = batch.down_parent_index[::2].contiguous()
         parent_states = f_i.new_empty(len(parents), 2 * hidden)
-        parent_h, parent_c = torch.split(parent_states, hidden, 1)
-        times_state, times_h = (for_products(w) for w in _stacked_weights(weight_h, weight_c))
-        times_c_L, times_c_R = for_products(peephole)
-        widths = [size // 2 for size in batch.depth_sizes[1:]]
-        f, i, g, o, h_sides, c_sides, tanh_c_sides = (
-            _sides(rows, num_roots)
-            for rows in (*torch.split(f_i, hidden, 1), *torch.split(g_o, hidden, 1), h, c, tanh_c)
-        )
-        for (parent, state, state_h, state_c), (pre_fi, pre_go), (
-            f_t,
-            i_t,
-            g_t,
-            o_t,
-            o_L,
-            o_R,
-        ), new in level_by_level(
-            cut(widths, parents, parent_states, parent_h, parent_c.unsqueeze(1)),
-            cut(widths, *(gates[num_roots:].view(-1, 4 * hidden) for gates in (f_i, g_o))),
-            cut(widths, f, i, g, o, *o.unbind(1)),
-            cut(widths, h_sides, c_sides, tanh_c_sides, *c_sides.unbind(1)),
-        ):
-            new_h, new_c, new_tanh, c_L, c_R = new
-            torch.index_select(states, 0, parent, out=state)
-            pre_fi.addmm_(state, times_state).sigmoid_()
-            pre_go.addmm_(state_h, times_h)
-            torch.mul(f_t, state_c, out=new_c).addcmul_(i_t, g_t.tanh_())
-            o_L.addmm_(c_L, times_c_L)
-            o_R.addmm_(c_R, times_c_R)
-            torch.tanh(new_c, out=new_tanh)
-            torch.mul(o_t.sigmoid_(), new_tanh, out=new_h)
+        by_state, by_h = _stacked_weights(weight_h, weight_c)
+        times = (for_products(by_state), for_products(by_h), for_products(peephole))
+        _run_levels(f_i, g_o, states, tanh_c, parents, parent_states, *times, batch)
         ctx.save_for_backward(weight_h, weight_c, peephole, f_i, g_o, parents, parent_states, states, tanh_c)
         ctx.batch = batch
         return states[:, :hidden].index_select(0, batch.up_to_down)
@@ -123,8 +96,6 @@ class _TopDown(torch.autograd.Function):
         weight_h, weight_c, peephole, f_i, g_o, parents, parent_states, states, tanh_c = ctx.saved_tensors
         batch: TreeBatch = ctx.batch
         hidden, num_roots, num_parents = weight_h.shape[-1], batch.num_trees, len(parents)
-        by_state, by_h = _stacked_weights(weight_h, weight_c)
-        W_co_L, W_co_R = peephole
         # Every node once: the parents, level by level, whose gradients products add to, and then the leaves.
         order = torch.cat([parents, batch.up_to_down[: batch.num_leaves]])
         place = inverse(order)
@@ -138,33 +109,10 @@ class _TopDown(torch.autograd.Function):
         df_i, dg_o, slope_c = _slopes(f_i, g_o, parent_states[:, hidden:], tanh_c, num_roots)
         dg, do = torch.split(dg_o, hidden, 1)
 
-        sizes, widths = batch.depth_sizes[1:], [size // 2 for size in batch.depth_sizes[1:]]
-        dgates_fi, dgates_go = (gates[num_roots:].view(-1, 4 * hidden) for gates in (df_i, dg_o))
-        dparents = dstates_by_parent[:num_parents]
-        do_sides, dc_sides, f_sides, c_sides = (
-            _sides(rows, num_roots).unbind(1) for rows in (do, dc, f_i[:, :hidden], states[:, hidden:])
+        weights = (*_stacked_weights(weight_h, weight_c), peephole)
+        _run_levels_backward(
+            df_i, dg_o, slope_c, f_i[:, :hidden], dstates, dstates_by_parent, place, *weights, batch
         )
-        for level, (df_i_t, dg_t, do_t, slope), sides, (dpre_fi, dpre_go), dparent in level_by_level(
-            cut(sizes, *(rows[num_roots:] for rows in (place, dstates, dh, dc, dc.unsqueeze(1)))),
-            cut(sizes, *(rows[num_roots:] for rows in (blocks(df_i, hidden), dg, do, slope_c))),
-            cut(widths, *do_sides, *dc_sides, *f_sides),
-            cut(widths, dgates_fi, dgates_go),
-            cut(widths, dparents, *torch.split(dparents, hidden, 1)),
-            backwards=True,
-        ):
-            place_t, dstate_t, dh_t, dc_t, dc_block = level
-            do_L, do_R, dc_L, dc_R, f_L, f_R = sides
-            dparent_state, dparent_h, dparent_c = dparent
-            torch.index_select(dstates_by_parent, 0, place_t, out=dstate_t)
-            do_t.mul_(dh_t)
-            dc_t.addcmul_(dh_t, slope)
-            dc_L.addmm_(do_L, W_co_L)
-            dc_R.addmm_(do_R, W_co_R)
-            df_i_t.mul_(dc_block)
-            dg_t.mul_(dc_t)
-            torch.mul(dc_L, f_L, out=dparent_c).addcmul_(dc_R, f_R)
-            dparent_state.addmm_(dpre_fi, by_state)
-            dparent_h.addmm_(dpre_go, by_h)
         roots = slice(0, num_roots)
         torch.index_select(dstates_by_parent, 0, place[roots], out=dstates[roots])
         do[roots].mul_(dh[roots])
@@ -172,13 +120,96 @@ class _TopDown(torch.autograd.Function):
         blocks(df_i[roots], hidden).mul_(dc[roots].unsqueeze(1))
         dg[roots].mul_(dc[roots])
 
+        dgates_fi, dgates_go = (gates[num_roots:].view(-1, 4 * hidden) for gates in (df_i, dg_o))
         dby_state = (dgates_fi.t() @ parent_states).view(2, 2 * hidden, 2 * hidden)
         dby_h = (dgates_go.t() @ parent_states[:, :hidden]).view(2, 2 * hidden, hidden)
-        dpeephole = torch.stack(
-            [do_side.t() @ c_side for do_side, c_side in zip(do_sides, c_sides, strict=True)]
-        )
+        do_sides, c_sides = (_sides(rows, num_roots).unbind(1) for rows in (do, states[:, hidden:]))
+        dpeephole = torch.stack([d.t() @ side for d, side in zip(do_sides, c_sides, strict=True)])
         dweight_h = torch.cat([dby_state[:, :, :hidden], dby_h], 1)
         return df_i, dg_o, dweight_h, dby_state[:, :, hidden:].contiguous(), dpeephole, None
+
+
+def _run_levels(
+    f_i: Tensor,
+    g_o: Tensor,
+    states: Tensor,
+    tanh_c: Tensor,
+    parents: Tensor,
+    parent_states: Tensor,
+    times_state: Tensor,
+    times_h: Tensor,
+    times_new_c: Tensor,
+    batch: TreeBatch,
+) -> None:
+    """Gather the parents' states, squash the gates in place and fill h beside c, and tanh c, below the roots."""
+    hidden, num_roots = tanh_c.shape[1], batch.num_trees
+    widths = [size // 2 for size in batch.depth_sizes[1:]]
+    parent_h, parent_c = torch.split(parent_states, hidden, 1)
+    f, i, g, o, h, c, tanh = (
+        _sides(rows, num_roots)
+        for columns in (f_i, g_o, states, tanh_c)
+        for rows in torch.split(columns, hidden, 1)
+    )
+    times_c_L, times_c_R = times_new_c
+    for above, pre, gates, new in level_by_level(
+        cut(widths, parents, parent_states, parent_h, parent_c.unsqueeze(1)),
+        cut(widths, *(rows[num_roots:].view(-1, 4 * hidden) for rows in (f_i, g_o))),
+        cut(widths, f, i, g, o, *o.unbind(1)),
+        cut(widths, h, c, tanh, *c.unbind(1)),
+    ):
+        (parent, state, state_h, state_c), (pre_fi, pre_go) = above, pre
+        (f_t, i_t, g_t, o_t, o_L, o_R), (new_h, new_c, new_tanh_c, c_L, c_R) = gates, new
+        torch.index_select(states, 0, parent, out=state)
+        pre_fi.addmm_(state, times_state).sigmoid_()
+        pre_go.addmm_(state_h, times_h)
+        torch.mul(f_t, state_c, out=new_c).addcmul_(i_t, g_t.tanh_())
+        o_L.addmm_(c_L, times_c_L)
+        o_R.addmm_(c_R, times_c_R)
+        torch.tanh(new_c, out=new_tanh_c)
+        torch.mul(o_t.sigmoid_(), new_tanh_c, out=new_h)
+
+
+def _run_levels_backward(
+    df_i: Tensor,
+    dg_o: Tensor,
+    slope_c: Tensor,
+    forget: Tensor,
+    dstates: Tensor,
+    dstates_by_parent: Tensor,
+    place: Tensor,
+    by_state: Tensor,
+    by_h: Tensor,
+    peephole: Tensor,
+    batch: TreeBatch,
+) -> None:
+    """Turn the slopes below the roots into the gates' gradients, and add to those of the parents' states."""
+    hidden, num_roots, sizes = slope_c.shape[1], batch.num_trees, batch.depth_sizes[1:]
+    widths = [size // 2 for size in sizes]
+    (dh, dc), (dg, do) = torch.split(dstates, hidden, 1), torch.split(dg_o, hidden, 1)
+    dparents = dstates_by_parent[: sum(widths)]
+    by_side = (side for rows in (do, dc, forget) for side in _sides(rows, num_roots).unbind(1))
+    W_co_L, W_co_R = peephole
+    for node, gate, side, pre, parent in level_by_level(
+        cut(sizes, *(rows[num_roots:] for rows in (place, dstates, dh, dc, dc.unsqueeze(1)))),
+        cut(sizes, *(rows[num_roots:] for rows in (blocks(df_i, hidden), dg, do, slope_c))),
+        cut(widths, *by_side),
+        cut(widths, *(rows[num_roots:].view(-1, 4 * hidden) for rows in (df_i, dg_o))),
+        cut(widths, dparents, *torch.split(dparents, hidden, 1)),
+        backwards=True,
+    ):
+        (place_t, dstate, dh_t, dc_t, dc_block), (df_i_t, dg_t, do_t, slope) = node, gate
+        (do_L, do_R, dc_L, dc_R, f_L, f_R), (dpre_fi, dpre_go) = side, pre
+        dparent, dparent_h, dparent_c = parent
+        torch.index_select(dstates_by_parent, 0, place_t, out=dstate)
+        do_t.mul_(dh_t)
+        dc_t.addcmul_(dh_t, slope)
+        dc_L.addmm_(do_L, W_co_L)
+        dc_R.addmm_(do_R, W_co_R)
+        df_i_t.mul_(dc_block)
+        dg_t.mul_(dc_t)
+        torch.mul(dc_L, f_L, out=dparent_c).addcmul_(dc_R, f_R)
+        dparent.addmm_(dpre_fi, by_state)
+        dparent_h.addmm_(dpre_go, by_h)
 
 
 def _sides(rows: Tensor, num_roots: int) -> Tensor:
