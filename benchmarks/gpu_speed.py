@@ -10,6 +10,7 @@ counted. Inference starts from batches on the host and ends with probabilities t
 from __future__ import annotations
 
 import argparse
+import functools
 import json
 import os
 import statistics
@@ -49,34 +50,23 @@ def main() -> None:
         "seeds": [1],
         "model": options.model,
     }
-    print("error of float32 and TF32 against float64 (relative, worst of scores and gradients)")
-    record["gate"] = [shown(check(corpus, options.model, precision)) for precision in PRODUCTS]
-    record["gate"].append(shown(check_bf16(corpus, options.model)))
-    if not all(row["passes"] for row in record["gate"]):
-        raise SystemExit("the fused backend is not as exact as the level-wise one; no speed is reported")
-    if not options.quick:
-        print("training loss over an epoch without dropout")
-        record["loss_curves"] = [shown(row) for row in compare_losses(corpus, options.model)]
-    print("training")
-    record["training"] = [
-        shown(time_epoch(corpus, options.model, backend, precision, batch_size, options.trees))
-        for backend, precision, batch_size in options.runs
-    ]
-    print("inference")
-    record["inference"] = [
-        shown(time_inference(corpus, options.model, backend, precision, batch_size))
-        for backend, precision in (
-            ("fused", "float32"),
-            ("fused", "tf32"),
-            ("fused", "bf16"),
-            ("levelwise", "float32"),
-        )
-        for batch_size in options.inference_sizes
-    ]
-    print("memory of a training step")
-    record["memory"] = [shown(measure_memory(corpus, options.model, name)) for name in ("fused", "levelwise")]
-    if options.output:
-        options.output.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+    for title, name, rows in (
+        ("errors against float64 (relative, worst of scores and gradients)", "gate", run_gate),
+        ("training loss over an epoch without dropout", "loss_curves", compare_losses),
+        ("training", "training", time_training),
+        ("inference", "inference", time_all_inference),
+        ("memory of a training step", "memory", measure_all_memory),
+    ):
+        if name == "loss_curves" and options.quick:
+            continue
+        print(title)
+        record[name] = []
+        for row in rows(corpus, options):
+            record[name].append(row)
+            show(row)
+            if options.output:
+                # After each row: a machine that is taken away leaves what it measured.
+                options.output.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
 
 
 RUNS = (
@@ -115,13 +105,33 @@ def corpus_files(name: str) -> dict[str, Path | None]:
 def build(
     corpus: Corpus, name: str, backend: str, *, dropout: float = 0.5
 ) -> tuple[TreeClassifier, list[Example]]:
+    vocabulary, examples = prepare(corpus.name)
     torch.manual_seed(1)
     config = ModelConfig(model=name, labels=corpus.labels, dropout=dropout)
-    lexicon = WordTable.random(Vocabulary.from_trees(corpus.train), config.word_size)
+    lexicon = WordTable.random(vocabulary, config.word_size)
     with torch.no_grad():
+        # About as large as pretrained vectors.
         lexicon.vectors.mul_(10)
-    model = TreeClassifier(config, lexicon, backend=backend).cuda()
-    return model, make_examples(corpus.train, lexicon, labels=corpus.labels, direction=config.binarization)
+    return TreeClassifier(config, lexicon, backend=backend).cuda(), list(examples)
+
+
+@functools.cache
+def prepare(corpus_name: str) -> tuple[Vocabulary, list[Example]]:
+    corpus = load_corpus(corpus_name)
+    vocabulary = Vocabulary.from_trees(corpus.train)
+    lexicon = WordTable.random(vocabulary, 1)
+    return vocabulary, make_examples(corpus.train, lexicon, labels=corpus.labels, direction="right")
+
+
+def run_gate(corpus: Corpus, options: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    """Nothing is timed unless the kernels are right."""
+    for row in (
+        *(check(corpus, options.model, precision) for precision in PRODUCTS),
+        check_bf16(corpus, options.model),
+    ):
+        yield row
+        if not row["passes"]:
+            raise SystemExit("the fused backend is not as exact as the level-wise one; no speed is reported")
 
 
 def check(corpus: Corpus, name: str, precision: str) -> dict[str, Any]:
@@ -176,12 +186,11 @@ def scores_and_gradients(model: TreeClassifier, batch: TreeBatch) -> list[Tensor
     return [scores.detach(), *(gradient.to_dense().clone() for gradient in gradients)]
 
 
-def compare_losses(corpus: Corpus, name: str) -> list[dict[str, Any]]:
+def compare_losses(corpus: Corpus, options: argparse.Namespace) -> Iterator[dict[str, Any]]:
     """The mean loss of each tenth of an epoch, the same batches in the same order."""
-    rows: list[dict[str, Any]] = []
     for backend, precision in (("fused", "float32"), ("fused", "tf32"), ("levelwise", "float32")):
         torch.set_float32_matmul_precision(PRODUCTS[precision])
-        model, examples = build(corpus, name, backend, dropout=0.0)
+        model, examples = build(corpus, options.model, backend, dropout=0.0)
         step = make_step(model, LazyAdam(model, TrainingConfig()))
         curve: list[float] = []
         done = 0
@@ -193,17 +202,19 @@ def compare_losses(corpus: Corpus, name: str) -> list[dict[str, Any]]:
                 curve.append(float(step.losses) / done)
                 step.losses.zero_()
                 done = 0
-        rows.append(
-            {"backend": backend, "precision": precision, "losses": [round(loss, 4) for loss in curve]}
-        )
-    torch.set_float32_matmul_precision("highest")
-    return rows
+        torch.set_float32_matmul_precision("highest")
+        yield {"backend": backend, "precision": precision, "losses": [round(loss, 4) for loss in curve]}
 
 
 def shuffled(examples: list[Example], batch_size: int, seed: int) -> Iterator[list[Example]]:
     order = np.random.default_rng(seed).permutation(len(examples)).tolist()
     for first in range(0, len(order), batch_size):
         yield [examples[index] for index in order[first : first + batch_size]]
+
+
+def time_training(corpus: Corpus, options: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    for backend, precision, batch_size in options.runs:
+        yield time_epoch(corpus, options.model, backend, precision, batch_size, options.trees)
 
 
 def time_epoch(
@@ -234,6 +245,11 @@ def time_epoch(
     }
 
 
+def measure_all_memory(corpus: Corpus, options: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    for backend in ("fused", "levelwise"):
+        yield measure_memory(corpus, options.model, backend)
+
+
 def measure_memory(corpus: Corpus, name: str, backend: str) -> dict[str, Any]:
     """The peak of a training step over what the model and its optimizer hold, for large batches and a long chain."""
     model, examples = build(corpus, name, backend)
@@ -261,6 +277,17 @@ def left_chain(num_words: int) -> Tree:
     """((((a b) c) d) ...): as deep as a tree of so many words can be."""
     arity = [2] * (num_words - 1) + [0] * num_words
     return Tree(arity, ["_"] * len(arity), [f"w{word}" for word in range(num_words)])
+
+
+def time_all_inference(corpus: Corpus, options: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    for backend, precision in (
+        ("fused", "float32"),
+        ("fused", "tf32"),
+        ("fused", "bf16"),
+        ("levelwise", "float32"),
+    ):
+        for batch_size in options.inference_sizes:
+            yield time_inference(corpus, options.model, backend, precision, batch_size)
 
 
 @torch.inference_mode()
@@ -299,14 +326,12 @@ def time_inference(
     }
 
 
-def shown(row: dict[str, Any]) -> dict[str, Any]:
-    """Print a row as soon as it is known."""
+def show(row: dict[str, Any]) -> None:
     cells = (
         f"{name} {value:.4g}" if isinstance(value, float) else f"{name} {value}"
         for name, value in row.items()
     )
     print("  " + "  ".join(cells), flush=True)
-    return row
 
 
 if __name__ == "__main__":
