@@ -18,6 +18,7 @@ from torch import Tensor
 from lexitree.batch import TreeBatch
 from lexitree.models.classifier import TreeClassifier
 from lexitree.models.config import ModelConfig
+from lexitree.models.encoders import BiConTree
 from lexitree.models.registry import ENCODERS
 from lexitree.ops.backends import get_backend
 from lexitree.ops.precision import products_in
@@ -40,6 +41,7 @@ ODD_SHAPES = [
     tree_from_brackets("(X (X (X a b) c) d)"),
 ]
 ROUNDING = float(torch.finfo(torch.float32).eps)
+"""How far apart two float32 numbers can be that are both right: luck, not error."""
 
 
 def relative_errors(found: dict[str, Tensor], exact: dict[str, Tensor]) -> dict[str, float]:
@@ -51,7 +53,7 @@ def relative_errors(found: dict[str, Tensor], exact: dict[str, Tensor]) -> dict[
 
 
 def assert_as_exact_as_pytorch(config: ModelConfig, batch: TreeBatch, precision: str = "float32") -> None:
-    """At most twice the error of the level-wise implementation, which is plain PyTorch.
+    """At most twice the error of the level-wise implementation, which is plain PyTorch, and one rounding.
 
     Each tensor for itself where it holds many numbers; over all of them together where an error is a few roundings.
     """
@@ -61,10 +63,10 @@ def assert_as_exact_as_pytorch(config: ModelConfig, batch: TreeBatch, precision:
     with products_in(precision):
         plain = relative_errors(run(model, batch, "levelwise"), exact)
         fused = relative_errors(run(model, batch, "fused"), exact)
-    assert overall(fused) <= max(2 * overall(plain), ROUNDING)
+    assert overall(fused) <= 2 * overall(plain) + ROUNDING
     if config.hidden >= 50:
         for name, error in fused.items():
-            assert error <= max(2 * plain[name], ROUNDING), f"{name}: {error:.1e}, PyTorch {plain[name]:.1e}"
+            assert error <= 2 * plain[name] + ROUNDING, f"{name}: {error:.1e}, PyTorch {plain[name]:.1e}"
 
 
 def overall(errors: dict[str, float]) -> float:
@@ -153,16 +155,24 @@ def test_a_chain_of_many_levels() -> None:
 
 @on_gpu
 def test_the_same_numbers_every_time() -> None:
-    batch = make_batch([chain(2 + number % 9, left=True) for number in range(64)])
-    model = (
-        make_model(config_of("bicontree", "G", True, hidden=150, word_size=300), batch.num_leaves)
-        .float()
-        .cuda()
-    )
-    first = run(model, batch, "fused")
+    """Each sum has one order, whichever program is first: no number may depend on the timing."""
+    batch = make_batch([chain(2 + number % 9, left=True) for number in range(64)]).to("cuda")
+    model = make_model(config_of("bicontree", "G", True, hidden=150, word_size=300), 1).float().cuda()
+    encoder = model.encoder
+    assert isinstance(encoder, BiConTree)
+    assert encoder.heads is not None
+    backend = get_backend("fused", "cuda")
+    words = torch.randn(batch.num_leaves, 300, device="cuda", requires_grad=True)
+
+    def compute() -> list[Tensor]:
+        x = encoder.heads(words, batch, backend)
+        up, down = encoder.bottom_up(x, batch, backend), encoder.top_down(x, batch, backend)
+        (gradient,) = torch.autograd.grad(up.square().sum() + down.square().sum(), words)
+        return [x.detach(), up.detach(), down.detach(), gradient]
+
+    first = compute()
     for _ in range(5):
-        again = run(model, batch, "fused")
-        assert all(torch.equal(again[name], tensor) for name, tensor in first.items())
+        assert all(torch.equal(again, tensor) for again, tensor in zip(compute(), first, strict=True))
 
 
 @on_gpu

@@ -72,20 +72,25 @@ def test_recorded_steps_equal_plain_ones() -> None:
         losses.append(step.losses.item())
     assert losses[1] == pytest.approx(losses[0], rel=1e-5)
     for name, weight in weights[0].items():
-        torch.testing.assert_close(weights[1][name], weight, rtol=1e-4, atol=1e-6, msg=name)
+        error = float((weights[1][name] - weight).norm() / weight.norm())
+        assert error < 1e-5, f"{name} differs by {error:.1e}"
 
 
 @on_gpu
-def test_recorded_steps_are_the_same_every_time() -> None:
-    """Dropout follows the seed, sums have one order: the same run twice is the same bit by bit."""
-    found: list[dict[str, torch.Tensor]] = []
-    for _ in range(2):
+def test_dropout_of_recorded_steps_follows_the_seed() -> None:
+    """The same seed drops the same numbers, another one others; each replay drops anew."""
+    losses: list[list[float]] = []
+    for seed in (3, 3, 4):
         model = tiny_model(dropout=0.5).cuda().train()
-        examples = prepared(model, 60)
-        step = make_step(model, LazyAdam(model, TrainingConfig(learning_rate=0.01)))
+        examples = prepared(model, 20)
+        step = make_step(model, LazyAdam(model, TrainingConfig(learning_rate=1e-9)))
         assert isinstance(step, RecordedStep)
-        torch.manual_seed(3)
-        for first in (0, 20, 40, 0, 20, 40):
-            step(examples[first : first + 20])
-        found.append({name: weight.cpu() for name, weight in model.state_dict().items()})
-    assert all(torch.equal(found[1][name], weight) for name, weight in found[0].items())
+        torch.manual_seed(seed)
+        losses.append([])
+        for _ in range(4):
+            step.losses.zero_()
+            step(examples)
+            losses[-1].append(step.losses.item())
+    assert losses[0] == pytest.approx(losses[1], rel=1e-5)
+    assert losses[0] != pytest.approx(losses[2], rel=1e-3)
+    assert len({round(loss, 3) for loss in losses[0]}) == 4
