@@ -159,8 +159,9 @@ def measure(model: TreeClassifier, examples: list[Example], size: int, repeats: 
 def train_step(model: TreeClassifier, optimizer: LazyAdam, group: list[Example]) -> None:
     model.train()
     optimizer.zero_grad()
-    (model.loss(batch_examples(group)) / len(group)).backward()
-    optimizer.step(len(group))
+    batch = batch_examples(group)
+    (model.loss(batch) / len(group)).backward()
+    optimizer.step(batch)
 
 
 def train_on_two_threads(model: TreeClassifier, optimizer: LazyAdam, group: list[Example]) -> None:

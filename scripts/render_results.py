@@ -3,8 +3,9 @@
     python scripts/render_results.py            # fill the blocks
     python scripts/render_results.py --check    # exit 1 if a file is not up to date
 
-NAME is a record of results/, `tour/STEP` (a command with its output), `file/NAME` (a file of the tour),
-`example/FILE`, or one of the tables that are counted from the package itself: models, recipes, embedded-corpora.
+NAME is a record of results/, `NAME:TABLE` one of the tables of a record, `tour/STEP` (a command with its output),
+`file/NAME` (a file of the tour), `example/FILE`, or one of the tables that are counted from the package itself:
+models, recipes, embedded-corpora.
 """
 
 from __future__ import annotations
@@ -44,14 +45,15 @@ def render(name: str) -> str:
         return _PREFIXED[kind](rest)
     if name in _COUNTED:
         return _COUNTED[name]()
+    name, _, table = name.partition(":")
     record = read_record(name)
-    return render_record(record) if record else NOT_MEASURED
+    return render_record(record, table) if record and record.get(table or "what", True) else NOT_MEASURED
 
 
-def render_record(record: Mapping[str, Any]) -> str:
-    """The figures of a record and where they come from."""
-    parts = [record["what"][0].upper() + record["what"][1:] + "."] if "what" in record else []
-    parts.append(_runs_table(record["runs"]) if "runs" in record else _rows_table(record["rows"]))
+def render_record(record: Mapping[str, Any], table: str = "") -> str:
+    """The figures of a record, or one table of them, and where they come from."""
+    parts = [record["what"][0].upper() + record["what"][1:] + "."] if "what" in record and not table else []
+    parts.append(_runs_table(record["runs"]) if "runs" in record else _rows_table(record[table or "rows"]))
     parts.append(_origin(record))
     return "\n\n".join(parts)
 

@@ -9,7 +9,14 @@ from jaxtyping import Float
 from torch import Tensor
 
 from lexitree.batch import TreeBatch
-from lexitree.ops.levelwise.gates import apply, for_products, sigmoid_gradient, tanh_gradient
+from lexitree.ops.levelwise.gates import (
+    apply,
+    apply_slopes,
+    cell_slopes,
+    for_products,
+    run_leaves,
+    sigmoid_gradient,
+)
 from lexitree.ops.levelwise.levels import EdgeOrder, blocks, cut, level_by_level
 from lexitree.ops.threads import one_thread
 from lexitree.ops.weights import BottomUpWeights
@@ -44,7 +51,7 @@ class _BottomUp(torch.autograd.Function):
         hidden, num_leaves, num_inner = len(bias) // 5, batch.num_leaves, batch.num_nodes - batch.num_leaves
         h, c, tanh_c = (bias.new_empty(batch.num_nodes, hidden) for _ in range(3))
         leaf_gates = torch.addmm(bias[2 * hidden :], x[:num_leaves], weight_x[-3 * hidden :].t())
-        _run_leaves(leaf_gates, h[:num_leaves], c[:num_leaves], tanh_c[:num_leaves])
+        run_leaves(leaf_gates, h[:num_leaves], c[:num_leaves], tanh_c[:num_leaves])
 
         gates = _inner_inputs(x[num_leaves:], weight_x, bias, num_inner)
         children_h, children_c = (bias.new_empty(num_inner, 2 * hidden) for _ in range(2))
@@ -197,32 +204,12 @@ def _slopes(gates: Tensor, children_c: Tensor, tanh_c: Tensor) -> tuple[Tensor, 
     hidden = tanh_c.shape[1]
     slopes = torch.empty_like(gates)
     sigmoid_gradient(children_c, gates[:, : 2 * hidden], out=slopes[:, : 2 * hidden])
-    return slopes, _cell_slopes(gates[:, 2 * hidden :], tanh_c, slopes[:, 2 * hidden :])
-
-
-def _cell_slopes(gates: Tensor, tanh_c: Tensor, slopes: Tensor) -> Tensor:
-    """Fill the slopes of i, g, o; return that of h by c."""
-    i, g, o = gates.chunk(3, 1)
-    slope_i, slope_g, slope_o = slopes.chunk(3, 1)
-    sigmoid_gradient(g, i, out=slope_i)
-    tanh_gradient(i, g, out=slope_g)
-    sigmoid_gradient(tanh_c, o, out=slope_o)
-    return tanh_gradient(o, tanh_c)
-
-
-def _run_leaves(gates: Tensor, h: Tensor, c: Tensor, tanh_c: Tensor) -> None:
-    """Squash the gates i, g, o in place and fill the leaves' states."""
-    i, g, o = gates.chunk(3, 1)
-    torch.mul(i.sigmoid_(), g.tanh_(), out=c)
-    torch.tanh(c, out=tanh_c)
-    torch.mul(o.sigmoid_(), tanh_c, out=h)
+    return slopes, cell_slopes(gates[:, 2 * hidden :], tanh_c, slopes[:, 2 * hidden :])
 
 
 def _run_leaves_backward(dh: Tensor, dc: Tensor, gates: Tensor, tanh_c: Tensor) -> Tensor:
     """The gradients of the leaves' gates; that of the cells is used up."""
-    hidden = dh.shape[1]
     dgates = torch.empty_like(gates)
-    dc.addcmul_(dh, _cell_slopes(gates, tanh_c, dgates))
-    blocks(dgates[:, : 2 * hidden], hidden).mul_(dc.unsqueeze(1))
-    dgates[:, 2 * hidden :].mul_(dh)
+    dc.addcmul_(dh, cell_slopes(gates, tanh_c, dgates))
+    apply_slopes(dgates, dh, dc)
     return dgates

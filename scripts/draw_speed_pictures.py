@@ -1,0 +1,161 @@
+"""Records of results/ in, the pictures of docs/speed.md out: roofline, timeline of a GPU step, growth of the cost.
+
+python scripts/draw_speed_pictures.py
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+
+matplotlib.use("svg")
+# The same record gives the same file: no date, no random names.
+matplotlib.rcParams["svg.hashsalt"] = "lexitree"
+
+import matplotlib.pyplot as plt  # noqa: E402
+from matplotlib.axes import Axes  # noqa: E402
+
+from result_records import ROOT, read_record  # noqa: E402
+
+IMAGES = ROOT / "docs" / "images"
+COLOURS = {
+    "head words": "#4c78a8",
+    "bottom-up and top-down": "#f58518",
+    "matrix products": "#54a24b",
+    "update": "#b279a2",
+    "the rest": "#9d9d9d",
+}
+
+
+def main() -> None:
+    for name, draw in (("roofline", draw_roofline), ("gpu-step", draw_step), ("scaling", draw_scaling)):
+        path = draw(IMAGES / f"{name}.svg")
+        print(path.relative_to(ROOT) if path else f"{name}: nothing is measured yet")
+
+
+def draw_roofline(path: Path) -> Path | None:
+    """Both devices in one picture: dots are levels of 1 to 1,024 nodes, lines what the device could do at best."""
+    records = {name: read_record(f"roofline-{name}") for name in ("cpu", "gpu")}
+    if not any(records.values()):
+        return None
+    figure, axes = plt.subplots(figsize=(7, 4.2))
+    for (name, record), colour in zip(records.items(), ("#4c78a8", "#f58518"), strict=True):
+        if record:
+            _draw_device(axes, record, name.upper(), colour)
+    axes.set(xscale="log", yscale="log", xlabel="FLOP per byte moved", ylabel="GFLOP/s")
+    axes.set_title("The gate product of one level, hidden 150, float32", fontsize=11)
+    axes.legend(fontsize=8)
+    axes.grid(alpha=0.3)
+    return _save(figure, path)
+
+
+def _draw_device(axes: Axes, record: Mapping[str, Any], name: str, colour: str) -> None:
+    peak, bandwidth = record["ceilings"]["gflops"], record["ceilings"]["gbytes"]
+    rows = record["rows"]
+    intensity = [row["flops_per_byte"] for row in rows]
+    line = [0.3, *(10 ** (k / 10) for k in range(-5, 25))]
+    axes.plot(line, [min(peak, bandwidth * x) for x in line], color=colour, alpha=0.5, lw=1.2)
+    label = f"{name}: {peak:,.0f} GFLOP/s and {bandwidth:,.0f} GB/s at best"
+    axes.plot(intensity, [row["gflops"] for row in rows], "o", ms=4, color=colour, label=label)
+    for row in rows:
+        if row["width"] in (1, 16, 128, 1024):
+            nodes = f"{row['width']:,} node" + ("s" if row["width"] > 1 else "")
+            axes.annotate(
+                nodes,
+                (row["flops_per_byte"], row["gflops"]),
+                fontsize=7,
+                xytext=(4, -9),
+                textcoords="offset points",
+            )
+
+
+def draw_step(path: Path) -> Path | None:
+    """The kernels of one training step in time, a lane for each stream."""
+    record = read_record("gpu-profile")
+    if not record:
+        return None
+    kernels = record["kernels"]
+    streams = sorted({kernel["stream"] for kernel in kernels})
+    figure, axes = plt.subplots(figsize=(9, 0.6 * len(streams) + 1.9))
+    bars: dict[tuple[int, str], list[tuple[float, float]]] = defaultdict(list)
+    for kernel in kernels:
+        bars[streams.index(kernel["stream"]), kind_of(kernel["name"])].append(
+            (kernel["start_us"], kernel["us"])
+        )
+    for (lane, kind), spans in bars.items():
+        axes.broken_barh(spans, (lane - 0.35, 0.7), facecolors=COLOURS[kind], edgecolor="white", lw=0.2)
+    axes.set(yticks=range(len(streams)), yticklabels=[f"stream {k + 1}" for k in range(len(streams))])
+    axes.set_xlabel("microseconds")
+    end = max(kernel["start_us"] + kernel["us"] for kernel in kernels)
+    axes.set_title(
+        f"One training step of {record['model']}, batch {record['batch_size']}, {record['precision']}: "
+        f"{len(kernels)} kernels, {end / 1000:.2f} ms",
+        fontsize=11,
+    )
+    handles = [plt.Rectangle((0, 0), 1, 1, color=colour) for colour in COLOURS.values()]
+    axes.legend(
+        handles,
+        list(COLOURS),
+        fontsize=8,
+        ncols=len(COLOURS),
+        loc="upper center",
+        bbox_to_anchor=(0.5, -0.35),
+    )
+    return _save(figure, path)
+
+
+def kind_of(kernel: str) -> str:
+    if kernel.startswith("_heads"):
+        return "head words"
+    if kernel in ("_forward", "_backward"):
+        return "bottom-up and top-down"
+    if re.search("gemm|cutlass|splitK", kernel):
+        return "matrix products"
+    return "update" if re.search("update_rows|multi_tensor|radixSort", kernel) else "the rest"
+
+
+def draw_scaling(path: Path) -> Path | None:
+    """Time a node against words, state size and batch size, balanced trees and chains."""
+    record = read_record("scaling")
+    if not record:
+        return None
+    sweeps = {"words": "words of one tree", "hidden": "state size", "batch_size": "trees a batch"}
+    figure, panels = plt.subplots(1, 3, figsize=(10, 3.2), sharey=True)
+    for axes, (sweep, title) in zip(panels, sweeps.items(), strict=True):
+        names = {"batch_size": "batch"}
+        for shape, colour in (("balanced", "#4c78a8"), ("chain", "#f58518")):
+            rows = [
+                row
+                for row in record["rows"]
+                if row["sweep"] in (sweep, names.get(sweep)) and row["shape"] == shape
+            ]
+            axes.plot(
+                [row[sweep] for row in rows],
+                [row["us_per_node"] for row in rows],
+                "o-",
+                color=colour,
+                label=shape,
+                ms=4,
+            )
+        axes.set(xscale="log", yscale="log", xlabel=title)
+        axes.grid(alpha=0.3)
+    panels[0].set_ylabel("microseconds a node")
+    panels[0].legend(fontsize=8)
+    figure.suptitle(f"A training step of {record['model']}, one CPU thread", fontsize=11)
+    return _save(figure, path)
+
+
+def _save(figure: plt.Figure, path: Path) -> Path:
+    figure.tight_layout()
+    figure.savefig(path, metadata={"Date": None})
+    plt.close(figure)
+    return path
+
+
+if __name__ == "__main__":
+    main()
