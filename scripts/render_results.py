@@ -165,6 +165,54 @@ def _measured(name: str) -> str:
     return f"{shown} ({len(runs)} seeds, {record['recipe']['training']['epochs']} epochs)"
 
 
+def render_speed() -> str:
+    """A few figures of the records on speed, each with where all of them stand."""
+    rows: list[list[str]] = []
+    if gpu := read_record("gpu-speed"):
+        name = gpu["machine"]["gpu"]
+        rows += [
+            [
+                f"an epoch of SST, BiConTree, {name}, batch {row['batch_size']}, {row['precision']}, {row['backend']}",
+                f"{row['epoch_seconds']:.2f} s",
+            ]
+            for row in gpu["training"]
+        ]
+        best = max(gpu["inference"], key=lambda row: row["trees_per_second"])
+        rows.append(
+            [
+                f"inference, {name}, batch {best['batch_size']}, {best['precision']}",
+                f"{best['trees_per_second']:,.0f} trees a second",
+            ]
+        )
+    if (seeds := read_record("sst-bicontree-gpu")) and "wall_seconds" in seeds:
+        epochs = seeds["recipe"]["training"]["epochs"]
+        rows.append(
+            [
+                f"{len(seeds['seeds'])} seeds of {epochs} epochs on one {seeds['machine']['gpu']}, all of it",
+                f"{seeds['wall_seconds']:.0f} s",
+            ]
+        )
+    if floor := read_record("cpu-floor"):
+        row = next(row for row in floor["rows"] if (row["model"], row["batch_size"]) == ("bicontree", 25))
+        rows.append(
+            [
+                "a training step of BiConTree, one CPU thread, batch 25: share of the time of its matrix products",
+                f"{100 * row['share_of_floor']:.0f} %",
+            ]
+        )
+    if peers := read_record("lexitree-vs-peers"):
+        rows += [
+            [
+                f"training against {row['system']} {next(iter(peers['versions'][row['system']].values()))}"
+                f" ({row['cell']} cell, one CPU thread, batch 25)",
+                f"{row['ratio']:.1f} times as fast ({row['lowest_ratio']:.1f} to {row['highest_ratio']:.1f})",
+            ]
+            for row in peers["rows"]
+            if row["batch_size"] == 25 and row["system"] != "lexitree"
+        ]
+    return _table(["what", "measured"], rows) if rows else NOT_MEASURED
+
+
 def render_embedded_corpora() -> str:
     """The sizes of the embedded corpora, counted."""
     from lexitree.corpora import load_corpus
@@ -198,6 +246,7 @@ _PREFIXED: dict[str, Callable[[str], str]] = {
     "example": render_example,
 }
 _COUNTED: dict[str, Callable[[], str]] = {
+    "speed": render_speed,
     "models": render_models,
     "recipes": render_recipes,
     "embedded-corpora": render_embedded_corpora,
