@@ -172,7 +172,8 @@ def render_speed() -> str:
         name = gpu["machine"]["gpu"]
         rows += [
             [
-                f"an epoch of SST, BiConTree, {name}, batch {row['batch_size']}, {row['precision']}, {row['backend']}",
+                f"an epoch of SST, BiConTree, {name}, batch {row['batch_size']}, {row['precision']}"
+                f" ({row['backend']})",
                 f"{row['epoch_seconds']:.2f} s",
             ]
             for row in gpu["training"]
