@@ -47,7 +47,7 @@ def render(name: str) -> str:
         return _COUNTED[name]()
     name, _, table = name.partition(":")
     record = read_record(name)
-    return render_record(record, table) if record and record.get(table or "what", True) else NOT_MEASURED
+    return render_record(record, table) if record and (not table or table in record) else NOT_MEASURED
 
 
 def render_record(record: Mapping[str, Any], table: str = "") -> str:
