@@ -283,7 +283,11 @@ def _cell(row: Mapping[str, Any], name: str) -> str:
 
 
 def _number(value: float) -> str:
-    return f"{value:.1e}" if 0 < abs(value) < 1e-3 else f"{value:,.1f}"
+    """About three digits: more would be noise."""
+    if 0 < abs(value) < 1e-3:
+        return f"{value:.1e}"
+    decimals = 2 if abs(value) < 10 else 1 if abs(value) < 100 else 0
+    return f"{value:,.{decimals}f}"
 
 
 def _percent(share: float) -> str:
