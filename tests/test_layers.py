@@ -22,6 +22,7 @@ LAYERS = (
     "evaluation",
     "training",
     "predict",
+    "reproduction",
     "cli",
 )
 FRONT_DOORS = ("__init__.py", "__main__.py")
