@@ -4,7 +4,7 @@
     python scripts/render_results.py --check    # exit 1 if a file is not up to date
 
 NAME is a record of results/, `NAME:TABLE` one of the tables of a record, `tour/STEP` (a command with its output),
-`file/NAME` (a file of the tour), `example/FILE`, or one of the tables that are counted from the package itself:
+`file/NAME` (a file of the tour), `example/FILE`, `reproduce/EXPERIMENT`, or one of the tables that are counted from the package itself:
 models, recipes, embedded-corpora.
 """
 
@@ -113,6 +113,15 @@ def render_example(name: str) -> str:
     return _fence("python", (ROOT / "examples" / name).read_text(encoding="utf-8").rstrip("\n"))
 
 
+def render_experiment(name: str) -> str:
+    """An experiment of the paper: what is recorded of it, beside the paper's figures."""
+    from lexitree.reproduction.experiments import find_experiment
+    from lexitree.reproduction.tables import make_table, read_records, to_markdown
+
+    experiment = find_experiment(name)
+    return to_markdown(make_table(experiment, read_records(experiment, RESULTS)))
+
+
 def render_models() -> str:
     """Every model with its parameter count at the paper's sizes, counted from the modules."""
     from lexitree.models.config import ModelConfig
@@ -185,7 +194,7 @@ def render_speed() -> str:
                 f"{best['trees_per_second']:,.0f} trees a second",
             ]
         )
-    if (seeds := read_record("sst-bicontree-gpu")) and "wall_seconds" in seeds:
+    if (seeds := read_record("sst-bicontree")) and "wall_seconds" in seeds:
         epochs = seeds["recipe"]["training"]["epochs"]
         rows.append(
             [
@@ -245,6 +254,7 @@ _PREFIXED: dict[str, Callable[[str], str]] = {
     "tour": render_step,
     "file": render_file,
     "example": render_example,
+    "reproduce": render_experiment,
 }
 _COUNTED: dict[str, Callable[[], str]] = {
     "speed": render_speed,
