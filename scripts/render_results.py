@@ -4,8 +4,8 @@
     python scripts/render_results.py --check    # exit 1 if a file is not up to date
 
 NAME is a record of results/, `NAME:TABLE` one of the tables of a record, `tour/STEP` (a command with its output),
-`file/NAME` (a file of the tour), `example/FILE`, `reproduce/EXPERIMENT`, or one of the tables that are counted from the package itself:
-models, recipes, embedded-corpora.
+`file/NAME` (a file of the tour), `example/FILE`, `reproduce/EXPERIMENT`, or one of the tables that are counted from
+the package itself or put together from several records: models, recipes, embedded-corpora, speed.
 """
 
 from __future__ import annotations

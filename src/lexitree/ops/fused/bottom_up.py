@@ -61,6 +61,7 @@ class _BottomUp(torch.autograd.Function):
         )
         launch(
             _forward, batch, inputs.contiguous(), leaf_gates, gates, h, c, tanh_c, weight_h,
+            # A kernel without peepholes never reads these two, but it must be given something.
             weight_h if weight_c is None else weight_c, weight_h if peephole is None else peephole, bias,
             batch.children_index, batch.level_offset, batch.counts,
             HIDDEN=hidden, IS_LEXICAL=is_lexical, HAS_PEEPHOLES=peephole is not None,
