@@ -108,9 +108,10 @@ def _nltk_reader() -> ReadFile | None:
         import nltk.data
     except ImportError:
         return None
+    data: Any = nltk.data
     for name in ("corpora/wordnet", "corpora/wordnet.zip/wordnet/"):
         try:
-            found: Any = nltk.data.find(name)
+            found: Any = data.find(name)
         except LookupError:
             continue
         return lambda file: str(found.join(file).open(encoding="utf-8").read())
