@@ -47,7 +47,7 @@ def render(name: str) -> str:
         return _COUNTED[name]()
     name, _, table = name.partition(":")
     record = read_record(name)
-    return render_record(record, table) if record and record.get(table or "what", True) else NOT_MEASURED
+    return render_record(record, table) if record and (not table or table in record) else NOT_MEASURED
 
 
 def render_record(record: Mapping[str, Any], table: str = "") -> str:
@@ -164,8 +164,8 @@ def render_speed() -> str:
         name = gpu["machine"]["gpu"]
         rows += [
             [
-                f"an epoch of SST, BiConTree, {name}, batch {row['batch_size']}, {row['precision']},"
-                f" {row['backend']}",
+                f"an epoch of SST, BiConTree, {name}, batch {row['batch_size']}, {row['precision']}"
+                f" ({row['backend']})",
                 f"{row['epoch_seconds']:.2f} s",
             ]
             for row in gpu["training"]
