@@ -26,11 +26,12 @@ from lexitree.lexicon.table import WordTable
 from lexitree.lexicon.vocabulary import Vocabulary
 from lexitree.models.classifier import TreeClassifier
 from lexitree.models.config import ModelConfig
-from lexitree.models.registry import ENCODERS
 from lexitree.training.config import TrainingConfig
 from lexitree.training.optimizer import LazyAdam
 
 GATE_TOLERANCE = 1e-10
+MODELS = ("contree", "contree-nary", "contree-le", "topdown", "contree-lex", "bicontree")
+"""The tree LSTMs."""
 
 
 def main() -> None:
@@ -65,7 +66,7 @@ def parse_options() -> argparse.Namespace:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--corpus", default="sst")
-    parser.add_argument("--models", nargs="+", default=[name for name in ENCODERS if name != "bilstm"])
+    parser.add_argument("--models", nargs="+", default=MODELS)
     parser.add_argument("--batch-size", type=int, default=25)
     parser.add_argument("--batches", type=int, default=6, help="how many batches are timed")
     parser.add_argument("--hidden", type=int, default=150)

@@ -124,19 +124,11 @@ def render_experiment(name: str) -> str:
 
 def render_models() -> str:
     """Every model with its parameter count at the paper's sizes, counted from the modules."""
-    from lexitree.models.config import ModelConfig
-    from lexitree.models.registry import ENCODERS, PAPER_SIZES, count_parameters
+    from lexitree.models.registry import list_models
 
     rows = [
-        [
-            f"`{name}`",
-            ENCODERS[name].title,
-            str(hidden),
-            f"{count_parameters(ModelConfig(model=name, hidden=hidden, labels=tuple('01234'))):,}",
-            ENCODERS[name].about,
-        ]
-        for name, sizes in PAPER_SIZES.items()
-        for hidden in sizes
+        [f"`{model.name}`", model.title, str(model.hidden), f"{model.num_parameters:,}", model.about]
+        for model in list_models()
     ]
     return _table(["name", "in the paper", "state size", "parameters", "what it does"], rows)
 

@@ -12,6 +12,7 @@ import pytest
 
 from lexitree.batch import TreeBatch
 from lexitree.examples import make_examples
+from lexitree.models.registry import ENCODERS
 from lexitree.predict import Predictor
 from lexitree.training.config import TrainingConfig
 from lexitree.training.loop import Trainer
@@ -111,7 +112,7 @@ def test_reading_writing_and_batching(side: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("side", ["left", "right"])
-@pytest.mark.parametrize("name", ["contree", "contree-nary", "topdown", "contree-lex", "bicontree"])
+@pytest.mark.parametrize("name", [name for name in ENCODERS if not name.startswith("bilstm")])
 def test_every_tree_model_on_both_chains(name: str, side: str) -> None:
     """Deeper than Python's own stack allows."""
     check_model_on_chain(name, side, 2_000)
@@ -119,7 +120,7 @@ def test_every_tree_model_on_both_chains(name: str, side: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("side", ["left", "right"])
-@pytest.mark.parametrize("name", ["contree", "contree-nary", "topdown", "bicontree"])
+@pytest.mark.parametrize("name", ["contree", "contree-nary", "contree-le", "rntn", "topdown", "bicontree"])
 def test_every_tree_model_on_both_chains_of_50_000_words(name: str, side: str) -> None:
     check_model_on_chain(name, side, DEEP)
 

@@ -20,6 +20,7 @@ LAYERS = (
     "ops",
     "models",
     "evaluation",
+    "baselines",
     "training",
     "predict",
     "reproduction",

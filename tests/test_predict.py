@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 import lexitree
 from lexitree.errors import ConfigError
 from lexitree.models import encoders, inference
+from lexitree.models.registry import ENCODERS
 from lexitree.predict import Prediction, Predictor
 from lexitree.trees.brackets import tree_from_brackets
 from lexitree.trees.jsonl import tree_from_json
@@ -23,8 +24,8 @@ from lexitree.trees.tree import NO_LABEL, Tree
 from tests.strategies import trees as any_trees
 from tests.tiny import LABELS, chain, tiny_model, tiny_trees
 
-MODELS = ("bilstm", "contree", "contree-nary", "topdown", "contree-lex", "bicontree")
-WITHOUT_HEADS = ("bilstm", "contree", "contree-nary")
+MODELS = tuple(ENCODERS)
+WITHOUT_HEADS = tuple(name for name, encoder in ENCODERS.items() if not encoder.has_heads)
 
 ODD = [
     "(_ word)",

@@ -19,15 +19,20 @@ from lexitree.training.recipe import Recipe, read_recipe
 
 FOLDER = Path(__file__).parent.parent / "recipes"
 RECIPES = sorted(FOLDER.glob("*.toml"))
-EXPECTED = {
-    "sst-bicontree",
-    "sst-bilstm",
-    "sst-binary-bicontree",
-    "sst-contree",
-    "sst-contree-lex",
-    "sst-topdown",
-    "trec-bicontree",
-}
+SYSTEMS = (
+    "rntn",
+    "bilstm-li",
+    "bilstm",
+    "contree",
+    "contree-li",
+    "contree-le",
+    "contree-nary",
+    "topdown",
+    "contree-lex",
+    "bicontree",
+)
+"""The rows of the paper's main table, each with five classes and with two."""
+EXPECTED = {f"{task}-{system}" for task in ("sst", "sst-binary") for system in SYSTEMS} | {"trec-bicontree"}
 
 each_recipe = pytest.mark.parametrize("path", RECIPES, ids=lambda path: path.stem)
 

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from lexitree.version import __version__
 
 if TYPE_CHECKING:
+    from lexitree.baselines.svm import SvmClassifier, train_svm
     from lexitree.batch import TreeBatch
     from lexitree.corpora.corpus import Corpus
     from lexitree.corpora.download import fetch
@@ -53,6 +54,8 @@ if TYPE_CHECKING:
     from lexitree.trees.tree import Tree
 
 _HOMES = {
+    "SvmClassifier": "baselines.svm",
+    "train_svm": "baselines.svm",
     "TreeBatch": "batch",
     "Corpus": "corpora.corpus",
     "fetch": "corpora.download",
@@ -117,6 +120,7 @@ __all__ = [
     "Prediction",
     "Predictor",
     "Recipe",
+    "SvmClassifier",
     "TrainingConfig",
     "Tree",
     "TreeBatch",
@@ -152,6 +156,7 @@ __all__ = [
     "to_binary",
     "train",
     "train_seeds",
+    "train_svm",
     "tree_from_brackets",
     "tree_from_json",
     "tree_from_nltk",

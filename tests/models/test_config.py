@@ -23,6 +23,7 @@ def test_round_trip() -> None:
     ("change", "message"),
     [
         ({"hidden": 0}, "hidden must be at least 1"),
+        ({"output": -1}, "output must be at least 0"),
         ({"hidden": "many"}, "wrong kind"),
         ({"hidden": True}, "wrong kind"),
         ({"dropout": 1.0}, "dropout"),

@@ -20,6 +20,7 @@ from safetensors.torch import load_file, save_file
 from lexitree.errors import BackendError, FileError, MissingExtraError, ModelFileError
 from lexitree.models import pretrained
 from lexitree.models.pretrained import FILES, from_pretrained, push_to_hub, save_pretrained
+from lexitree.models.registry import ENCODERS
 from lexitree.predict import Predictor
 from tests.command import files_of, leftovers
 from tests.tiny import tiny_model, tiny_trees
@@ -45,9 +46,15 @@ def edit_weights(folder: Path, change: Callable[[dict[str, torch.Tensor]], objec
     (folder / "new").replace(folder / "model.safetensors")
 
 
-@pytest.mark.parametrize("name", ["bilstm", "contree", "contree-nary", "topdown", "contree-lex", "bicontree"])
-def test_round_trip_is_exact(tmp_path: Path, name: str) -> None:
-    settings = {"label_names": {"0": "schlecht ☹"}, "binarization": "left", "head_method": "A"}
+@pytest.mark.parametrize("name", ENCODERS)
+@pytest.mark.parametrize("output", [8, 0])
+def test_round_trip_is_exact(tmp_path: Path, name: str, output: int) -> None:
+    settings = {
+        "label_names": {"0": "schlecht ☹"},
+        "binarization": "left",
+        "head_method": "A",
+        "output": output,
+    }
     model = tiny_model(name, **settings)
     loaded = from_pretrained(save_pretrained(model, tmp_path / "m"))
     assert loaded.config == model.config

@@ -6,7 +6,7 @@ import pytest
 
 from lexitree.errors import ConfigError
 from lexitree.models.config import ModelConfig
-from lexitree.models.registry import ENCODERS, count_parameters, encoder_class
+from lexitree.models.registry import ENCODERS, count_parameters, encoder_class, list_models
 from tests.ops.comparison import make_model
 
 LABELS = tuple("01234")
@@ -22,6 +22,8 @@ PAPER_COUNTS = [
     # Not in the paper's table; from its equations.
     ("topdown", 150, 715_073),
     ("contree-nary", 150, 380_723),
+    ("contree-le", 150, 358_223),
+    ("bilstm-plain", 150, 580_373),
 ]
 
 
@@ -32,7 +34,8 @@ def test_parameter_counts_are_the_papers(name: str, hidden: int, count: int) -> 
 
 @pytest.mark.parametrize("name", ENCODERS)
 def test_the_count_is_that_of_the_model_in_use(name: str) -> None:
-    config = ModelConfig(model=name, hidden=5, word_size=7, output=4, labels=LABELS)
+    size = 5 if ENCODERS[name].words_are_states else 7
+    config = ModelConfig(model=name, hidden=5, word_size=size, output=4, labels=LABELS)
     assert make_model(config, 3).num_parameters() == count_parameters(config)
 
 
@@ -40,6 +43,30 @@ def test_bilstm_formula() -> None:
     h, d, o, k = 20, 30, 8, 5
     config = ModelConfig(model="bilstm", hidden=h, word_size=d, output=o, labels=LABELS)
     assert count_parameters(config) == 2 * (4 * h * d + 7 * h * h + 4 * h) + 2 * o * h + o + o * k + k
+
+
+@pytest.mark.parametrize(("d", "count"), [(25, 63_905), (35, 174_165)])
+def test_rntn_counts(d: int, count: int) -> None:
+    """V, W and b; then W_s with its bias, and no layer between."""
+    config = ModelConfig(model="rntn", hidden=d, word_size=d, output=0, labels=LABELS)
+    assert count == d * (2 * d) ** 2 + d * 2 * d + d + 5 * d + 5
+    assert count_parameters(config) == count
+    listed = {(model.name, model.hidden): model.num_parameters for model in list_models()}
+    assert listed["rntn", d] == count
+
+
+@pytest.mark.parametrize("name", ENCODERS)
+def test_without_an_output_layer_the_scores_are_one_product(name: str) -> None:
+    size = 5 if ENCODERS[name].words_are_states else 7
+    sizes = {"model": name, "hidden": 5, "word_size": size, "labels": LABELS}
+    features = 5 * ENCODERS[name].num_states
+    with_layer, without = (count_parameters(ModelConfig(**sizes, output=output)) for output in (4, 0))
+    assert with_layer - without == (features * 4 + 4 + 4 * 5 + 5) - (features * 5 + 5)
+
+
+def test_words_of_rntn_are_its_states() -> None:
+    with pytest.raises(ConfigError, match="the word size is 300 and the state size 25"):
+        count_parameters(ModelConfig(model="rntn", hidden=25, output=0, labels=LABELS))
 
 
 def test_unshared_topdown_inputs_are_the_equations_as_printed() -> None:

@@ -17,8 +17,10 @@ from lexitree.ops.sequences import SequenceSchedule
 from lexitree.ops.weights import (
     BottomUpWeights,
     ChildSumWeights,
+    GatedChildrenWeights,
     HeadWeights,
     SequenceWeights,
+    TensorWeights,
     TopDownWeights,
 )
 from lexitree.trees.brackets import tree_from_brackets
@@ -37,6 +39,10 @@ variants = [
 ]
 
 
+def test_every_model_is_compared() -> None:
+    assert {name for name, _, _ in variants} == set(ENCODERS)
+
+
 def config_of(name: str, method: str, share: bool, hidden: int = 5, word_size: int = 7) -> ModelConfig:
     return ModelConfig.from_dict(
         {
@@ -45,7 +51,7 @@ def config_of(name: str, method: str, share: bool, hidden: int = 5, word_size: i
             "head_method": method,
             "share_topdown_inputs": share,
             "hidden": hidden,
-            "word_size": word_size,
+            "word_size": hidden if ENCODERS[name].words_are_states else word_size,
             "output": 4,
             "dropout": 0.0,
         }
@@ -235,3 +241,28 @@ class TestGradcheck:
             (self.batch.num_leaves, D), (4 * H, D), (4 * H, H), (2 * H, H), (H, H), (4 * H,)
         )
         self.check(lambda x, *w: LEVELWISE.run_sequences(x, SequenceWeights(*w), schedule), x, *weights)
+
+    def test_sequences_without_peepholes(self) -> None:
+        D, H = self.D, self.H
+        schedule = SequenceSchedule.from_spans(self.batch.span_start, self.batch.span_end)
+        x, *weights = random_weights((self.batch.num_leaves, D), (4 * H, D), (4 * H, H), (4 * H,))
+        self.check(
+            lambda x, w, h, b: LEVELWISE.run_sequences(x, SequenceWeights(w, h, None, None, b), schedule),
+            x,
+            *weights,
+        )
+
+    def test_gated_children(self) -> None:
+        D, H = self.D, self.H
+        gates = [(2 * H, H)] * 4
+        x, *weights = random_weights(
+            (self.batch.num_leaves, D), (H, D), (H,), *gates, (2, H, H), (H, 2 * H), (H, H), (4 * H,)
+        )
+        self.check(
+            lambda x, *w: LEVELWISE.run_gated_children(x, GatedChildrenWeights(*w), self.batch), x, *weights
+        )
+
+    def test_tensor_network(self) -> None:
+        H = self.H
+        x, *weights = random_weights((self.batch.num_leaves, H), (H, 2 * H, 2 * H), (H, 2 * H), (H,))
+        self.check(lambda x, *w: LEVELWISE.run_tensor_network(x, TensorWeights(*w), self.batch), x, *weights)

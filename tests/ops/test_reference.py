@@ -11,8 +11,10 @@ from lexitree.ops.sequences import SequenceSchedule
 from lexitree.ops.weights import (
     BottomUpWeights,
     ChildSumWeights,
+    GatedChildrenWeights,
     HeadWeights,
     SequenceWeights,
+    TensorWeights,
     TopDownWeights,
 )
 from lexitree.trees.brackets import tree_from_brackets
@@ -174,3 +176,68 @@ def test_a_top_down_path_to_the_right_is_a_sequence_lstm() -> None:
     last_plain = reference.reference_run_sequences(x[path], without_peephole, schedule)
     assert torch.allclose(h_plain[path[-1]], last_plain[0], rtol=0, atol=1e-14)
     assert not torch.allclose(last[0], last_plain[0])
+
+
+def test_gated_children_of_a_tree_of_three_words() -> None:
+    """With H = D = 1; only above the first phrase is there a cell to forget."""
+    weights = GatedChildrenWeights(
+        x=torch.tensor([[0.6]], dtype=torch.float64),
+        x_bias=torch.tensor([0.05], dtype=torch.float64),
+        own_h=torch.tensor([[0.1], [0.2]], dtype=torch.float64),
+        sister_h=torch.tensor([[0.3], [-0.4]], dtype=torch.float64),
+        own_c=torch.tensor([[-0.5], [0.6]], dtype=torch.float64),
+        sister_c=torch.tensor([[0.7], [0.8]], dtype=torch.float64),
+        candidate=torch.tensor([[[0.9]], [[-1.1]]], dtype=torch.float64),
+        output=torch.tensor([[0.25, -0.35]], dtype=torch.float64),
+        peephole=torch.tensor([[0.45]], dtype=torch.float64),
+        bias=torch.tensor([0.01, 0.02, 0.03, 0.04], dtype=torch.float64),
+    )
+    batch = TreeBatch.from_trees([tree_from_brackets("(X (X a b) c)")])
+    words = [1.0, -2.0, 0.5]
+    h = reference.reference_run_gated_children(
+        torch.tensor(words, dtype=torch.float64)[:, None], weights, batch
+    )
+
+    h_a, h_b, h_c = (tanh(scalar(0.6 * x + 0.05)) for x in words)
+    i_1 = sigmoid(0.2 * h_a - 0.4 * h_b + 0.02)
+    i_2 = sigmoid(0.2 * h_b - 0.4 * h_a + 0.02)
+    c_1 = tanh(0.9 * h_a * i_1 - 1.1 * h_b * i_2 + 0.03)
+    h_1 = sigmoid(0.25 * h_a - 0.35 * h_b + 0.45 * c_1 + 0.04) * tanh(c_1)
+    f_1 = sigmoid(0.1 * h_1 + 0.3 * h_c - 0.5 * c_1 + 0.01)
+    i_1 = sigmoid(0.2 * h_1 - 0.4 * h_c + 0.6 * c_1 + 0.02)
+    i_2 = sigmoid(0.2 * h_c - 0.4 * h_1 + 0.8 * c_1 + 0.02)
+    c = f_1 * c_1 + tanh(0.9 * h_1 * i_1 - 1.1 * h_c * i_2 + 0.03)
+    root = sigmoid(0.25 * h_1 - 0.35 * h_c + 0.45 * c + 0.04) * tanh(c)
+    assert torch.allclose(h.flatten(), torch.stack([h_a, h_b, h_c, h_1, root]), rtol=0, atol=1e-14)
+
+
+def test_tensor_network_of_a_pair() -> None:
+    """With d = 1 a slice is a quadratic form of two numbers."""
+    weights = TensorWeights(
+        slices=torch.tensor([[[0.1, 0.2], [0.3, 0.4]]], dtype=torch.float64),
+        matrix=torch.tensor([[0.5, -0.6]], dtype=torch.float64),
+        bias=torch.tensor([0.07], dtype=torch.float64),
+    )
+    p = reference.reference_run_tensor_network(
+        torch.tensor([[1.0], [-2.0]], dtype=torch.float64), weights, PAIR
+    )
+    a, b = tanh(scalar(1.0)), tanh(scalar(-2.0))
+    parent = tanh(0.1 * a * a + (0.2 + 0.3) * a * b + 0.4 * b * b + 0.5 * a - 0.6 * b + 0.07)
+    assert torch.allclose(p.flatten(), torch.stack([a, b, parent]), rtol=0, atol=1e-14)
+
+
+def test_a_sequence_lstm_without_peepholes_does_not_see_its_cells() -> None:
+    torch.manual_seed(0)
+    hidden, size = 3, 4
+    schedule = SequenceSchedule.from_spans(torch.tensor([0, 1]), torch.tensor([5, 3]))
+    x = torch.randn(5, size, dtype=torch.float64)
+    plain = SequenceWeights(
+        torch.randn(4 * hidden, size, dtype=torch.float64),
+        torch.randn(4 * hidden, hidden, dtype=torch.float64),
+        None,
+        None,
+        torch.randn(4 * hidden, dtype=torch.float64),
+    )
+    zeroed = plain._replace(c=0 * ones(2 * hidden, hidden), peephole=0 * ones(hidden, hidden))
+    h = reference.reference_run_sequences(x, plain, schedule)
+    assert torch.allclose(h, reference.reference_run_sequences(x, zeroed, schedule), rtol=0, atol=1e-14)

@@ -16,6 +16,7 @@ from lexitree.corpora.registry import load_corpus
 from lexitree.errors import CheckpointError, ConfigError, FileError, LexitreeError, VectorsError
 from lexitree.evaluation.accuracy import evaluate
 from lexitree.models.pretrained import from_pretrained
+from lexitree.models.registry import ENCODERS
 from lexitree.training import checkpoint, run
 from lexitree.training.checkpoint import CHECKPOINT_FILE
 from lexitree.training.observers import EpochRecord, SilentObserver
@@ -196,13 +197,25 @@ def test_root_supervision_is_inferred_and_can_be_asked_for(treebank: Path, tmp_p
     assert from_pretrained(tmp_path / "b" / "model").config.supervision == "root"
 
 
-@pytest.mark.parametrize(
-    "model", ["bilstm", "contree", "contree-nary", "topdown", "contree-lex", "bicontree"]
-)
+@pytest.mark.parametrize("model", ENCODERS)
 def test_every_model_trains(treebank: Path, tmp_path: Path, model: str) -> None:
     result = train(tiny_recipe(treebank, model={"model": model}, epochs=3), tmp_path)
     losses = [record.loss for record in result.training.history]
     assert losses[-1] < losses[0]
+
+
+def test_rntn_has_its_own_sizes_and_no_output_layer(treebank: Path, tmp_path: Path) -> None:
+    corpus = load_corpus(treebank)
+    recipe = dataclasses.replace(tiny_recipe(treebank), model={"model": "rntn"})
+    config = build_model(recipe, corpus).config
+    assert (config.hidden, config.word_size, config.output, config.dropout) == (25, 25, 0, 0.0)
+    wider = dataclasses.replace(recipe, model={"model": "rntn", "hidden": 30, "output": 6})
+    config = build_model(wider, corpus).config
+    assert (config.hidden, config.word_size, config.output) == (30, 30, 6)
+    vectors = tmp_path / "v.txt"
+    vectors.write_text("good 1 2 3\nbad 4 5 6\n")
+    with pytest.raises(ConfigError, match="the word size is 3 and the state size 25"):
+        build_model(dataclasses.replace(recipe, vectors=str(vectors)), corpus)
 
 
 def test_vectors_decide_the_word_size(treebank: Path, tmp_path: Path) -> None:

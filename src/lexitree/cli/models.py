@@ -14,7 +14,7 @@ def models_command(as_json: JsonOption = False) -> None:
     """List the models, with their parameter counts at the paper's sizes.
 
     The counts are taken from the modules themselves, for word vectors of 300, an output layer of 128 and five
-    labels, without the table of word vectors.
+    labels, without the table of word vectors. RNTN has word vectors of the size of its states and no output layer.
     """
     from lexitree.models.registry import list_models
 

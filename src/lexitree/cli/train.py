@@ -101,7 +101,9 @@ def train_command(
     ] = None,
     output_size: Annotated[
         int | None,
-        typer.Option(help="The size of the layer before the labels. Default: 128.", rich_help_panel=MODEL),
+        typer.Option(
+            help="The size of the layer before the labels; 0: none. Default: 128.", rich_help_panel=MODEL
+        ),
     ] = None,
     dropout: Annotated[
         float | None, typer.Option(help="Dropout on the word vectors. Default: 0.5.", rich_help_panel=MODEL)

@@ -16,9 +16,11 @@ from lexitree.ops.threads import one_thread
 from lexitree.ops.weights import (
     BottomUpWeights,
     ChildSumWeights,
+    GatedChildrenWeights,
     HeadMethod,
     HeadWeights,
     SequenceWeights,
+    TensorWeights,
     TopDownWeights,
 )
 
@@ -111,6 +113,65 @@ class ChildSumLSTM(nn.Module):
         return backend.run_child_sum(x, self.weights, batch)
 
 
+class GatedChildrenLSTM(nn.Module):
+    """The tree LSTM of Le and Zuidema (2015): an input gate and a forget gate for each child."""
+
+    def __init__(self, word_size: int, hidden: int, *, bias_init: BiasInit) -> None:
+        super().__init__()
+
+        def square(*shape: int) -> nn.Parameter:
+            return glorot_matrix(*shape, rows=hidden, columns=hidden)
+
+        self.weight_x = glorot_matrix(hidden, word_size, rows=hidden, columns=word_size)
+        self.x_bias = glorot_bias(hidden, rows=hidden, init=bias_init)
+        self.own_h, self.sister_h = square(2 * hidden, hidden), square(2 * hidden, hidden)
+        self.own_c, self.sister_c = square(2 * hidden, hidden), square(2 * hidden, hidden)
+        self.candidate = square(2, hidden, hidden)
+        self.output = square(hidden, 2 * hidden)
+        self.peephole = square(hidden, hidden)
+        self.bias = glorot_bias(4 * hidden, rows=hidden, init=bias_init)
+
+    @property
+    def weights(self) -> GatedChildrenWeights:
+        return GatedChildrenWeights(
+            self.weight_x,
+            self.x_bias,
+            self.own_h,
+            self.sister_h,
+            self.own_c,
+            self.sister_c,
+            self.candidate,
+            self.output,
+            self.peephole,
+            self.bias,
+        )
+
+    def forward(
+        self, x: Float[Tensor, "leaves word"], batch: TreeBatch, backend: Backend
+    ) -> Float[Tensor, "nodes hidden"]:
+        return backend.run_gated_children(x, self.weights, batch)
+
+
+class TensorNetwork(nn.Module):
+    """The recursive neural tensor network of Socher et al. (2013); words and phrases have vectors of one size."""
+
+    def __init__(self, hidden: int, *, bias_init: BiasInit) -> None:
+        super().__init__()
+        # So small that the network starts as one without slices: 2d * 2d products add up in each number.
+        self.slices = nn.Parameter(_uniform((hidden, 2 * hidden, 2 * hidden), 1 / (4 * hidden)))
+        self.matrix = glorot_matrix(hidden, 2 * hidden, rows=hidden, columns=hidden)
+        self.bias = glorot_bias(hidden, rows=hidden, init=bias_init)
+
+    @property
+    def weights(self) -> TensorWeights:
+        return TensorWeights(self.slices, self.matrix, self.bias)
+
+    def forward(
+        self, x: Float[Tensor, "leaves hidden"], batch: TreeBatch, backend: Backend
+    ) -> Float[Tensor, "nodes hidden"]:
+        return backend.run_tensor_network(x, self.weights, batch)
+
+
 class TopDownLSTM(nn.Module):
     """The top-down tree LSTM: states flow from the root to the leaves, by other weights to each side."""
 
@@ -134,14 +195,16 @@ class TopDownLSTM(nn.Module):
 
 
 class SequenceLSTM(nn.Module):
-    """One direction of the sequence LSTM with a separate forget gate and full peephole matrices."""
+    """One direction of the sequence LSTM with a separate forget gate and, if asked for, full peephole matrices."""
 
-    def __init__(self, word_size: int, hidden: int, *, bias_init: BiasInit) -> None:
+    def __init__(self, word_size: int, hidden: int, *, peepholes: bool = True, bias_init: BiasInit) -> None:
         super().__init__()
         self.weight_x = glorot_matrix(4 * hidden, word_size, rows=hidden, columns=word_size)
         self.weight_h = glorot_matrix(4 * hidden, hidden, rows=hidden, columns=hidden)
-        self.weight_c = glorot_matrix(2 * hidden, hidden, rows=hidden, columns=hidden)
-        self.peephole = glorot_matrix(hidden, hidden, rows=hidden, columns=hidden)
+        self.weight_c = self.peephole = None
+        if peepholes:
+            self.weight_c = glorot_matrix(2 * hidden, hidden, rows=hidden, columns=hidden)
+            self.peephole = glorot_matrix(hidden, hidden, rows=hidden, columns=hidden)
         self.bias = glorot_bias(4 * hidden, rows=hidden, init=bias_init)
 
     @property
@@ -155,16 +218,20 @@ class SequenceLSTM(nn.Module):
 
 
 class LabelScorer(nn.Module):
-    """Features of a node in, a score for every label out: one hidden layer with ReLU."""
+    """Features of a node in, a score for every label out: one hidden layer with ReLU, or none if `output` is 0."""
 
     def __init__(self, num_features: int, output: int, num_labels: int, *, bias_init: BiasInit) -> None:
         super().__init__()
-        self.hidden_weight = glorot_matrix(output, num_features, rows=output, columns=num_features)
-        self.hidden_bias = glorot_bias(output, rows=output, init=bias_init)
-        self.label_weight = glorot_matrix(num_labels, output, rows=num_labels, columns=output)
+        self.hidden_weight = self.hidden_bias = None
+        if output:
+            self.hidden_weight = glorot_matrix(output, num_features, rows=output, columns=num_features)
+            self.hidden_bias = glorot_bias(output, rows=output, init=bias_init)
+        size = output or num_features
+        self.label_weight = glorot_matrix(num_labels, size, rows=num_labels, columns=size)
         self.label_bias = glorot_bias(num_labels, rows=num_labels, init=bias_init)
 
     @one_thread()
     def forward(self, features: Float[Tensor, "nodes features"]) -> Float[Tensor, "nodes labels"]:
-        hidden = torch.addmm(self.hidden_bias, features, self.hidden_weight.t()).relu()
-        return torch.addmm(self.label_bias, hidden, self.label_weight.t())
+        if self.hidden_weight is not None and self.hidden_bias is not None:
+            features = torch.addmm(self.hidden_bias, features, self.hidden_weight.t()).relu()
+        return torch.addmm(self.label_bias, features, self.label_weight.t())

@@ -32,7 +32,7 @@ class ModelConfig:
     hidden: int = 150
     """The size of the states h and c, in each direction."""
     output: int = 128
-    """The size of the layer between the states and the label scores."""
+    """The size of the layer between the states and the label scores; 0 for none."""
     head_method: HeadMethod = "G"
     """How a phrase gets its head vector: learned gate, left, right, average."""
     share_topdown_inputs: bool = True
@@ -47,9 +47,9 @@ class ModelConfig:
     """Whether it was trained on every phrase or on whole sentences only."""
 
     def __post_init__(self) -> None:
-        for name in ("word_size", "hidden", "output"):
-            if getattr(self, name) < 1:
-                raise ConfigError(f"{name} must be at least 1, not {getattr(self, name)}")
+        for name, least in (("word_size", 1), ("hidden", 1), ("output", 0)):
+            if getattr(self, name) < least:
+                raise ConfigError(f"{name} must be at least {least}, not {getattr(self, name)}")
         if not 0 <= self.dropout < 1:
             raise ConfigError(f"dropout must be at least 0 and below 1, not {self.dropout}")
         if len(set(self.labels)) != len(self.labels) or not self.labels:

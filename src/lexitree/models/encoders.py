@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, ClassVar
 
 import torch
 from jaxtyping import Float, Int
@@ -10,7 +12,14 @@ from torch import Tensor, nn
 
 from lexitree.batch import TreeBatch
 from lexitree.errors import ConfigError
-from lexitree.models.cells import BottomUpLSTM, HeadComposer, SequenceLSTM, TopDownLSTM
+from lexitree.models.cells import (
+    BottomUpLSTM,
+    GatedChildrenLSTM,
+    HeadComposer,
+    SequenceLSTM,
+    TensorNetwork,
+    TopDownLSTM,
+)
 from lexitree.models.config import ModelConfig
 from lexitree.ops.backends import Backend
 from lexitree.ops.sequences import SequenceSchedule
@@ -37,9 +46,19 @@ class Encoder(nn.Module):
     """Whether a step needs the host in between, so that a GPU cannot record and replay it."""
     has_heads: ClassVar[bool] = False
     """Whether phrases have head words."""
+    words_are_states: ClassVar[bool] = False
+    """Whether the vector of a word is its state, so that the two have one size."""
+    defaults: ClassVar[Mapping[str, Any]] = MappingProxyType({})
+    """Settings that are other than the paper's where none are given, since the model's own paper has others."""
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
+        if self.words_are_states and config.word_size != config.hidden:
+            raise ConfigError(
+                f"the word vectors of {self.title} are its states, but the word size is {config.word_size} and the"
+                f" state size {config.hidden}",
+                remedy="Give both the same size; without a file of vectors, leave the word size out.",
+            )
         self.num_features = self.num_states * config.hidden
         self.heads: HeadComposer | None = None
 
@@ -112,6 +131,38 @@ class NaryConTree(Encoder):
         return _pick(self.bottom_up(x, batch, backend), nodes)
 
 
+class GatedChildrenConTree(Encoder):
+    title = "ConTree (Le and Zuidema 2015)"
+    about = "tree LSTM of Le and Zuidema (2015): an input gate and a forget gate for each child"
+    num_states = 1
+    waits_for_host = True
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__(config)
+        self.bottom_up = GatedChildrenLSTM(config.word_size, config.hidden, bias_init=config.bias_init)
+
+    def forward(self, x: Tensor, batch: TreeBatch, nodes: Tensor | None, backend: Backend) -> Tensor:
+        return _pick(self.bottom_up(x, batch, backend), nodes)
+
+
+class RNTN(Encoder):
+    title = "RNTN (Socher 2013)"
+    about = (
+        "recursive neural tensor network of Socher et al. (2013): small word vectors, composed by a tensor"
+    )
+    num_states = 1
+    waits_for_host = True
+    words_are_states = True
+    defaults = MappingProxyType({"hidden": 25, "output": 0, "dropout": 0.0})
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__(config)
+        self.composition = TensorNetwork(config.hidden, bias_init=config.bias_init)
+
+    def forward(self, x: Tensor, batch: TreeBatch, nodes: Tensor | None, backend: Backend) -> Tensor:
+        return _pick(self.composition(x, batch, backend), nodes)
+
+
 class ConTreeLex(Encoder):
     title = "ConTree+Lex"
     about = "ConTree with a learned head word at every phrase"
@@ -170,12 +221,17 @@ class BiLSTM(Encoder):
     about = "sequence LSTM in both directions over the words of each phrase; the tree is not used"
     num_states = 2
     waits_for_host = True
+    has_peepholes: ClassVar[bool] = True
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__(config)
         self.hidden = config.hidden
-        self.forwards = SequenceLSTM(config.word_size, config.hidden, bias_init=config.bias_init)
-        self.backwards = SequenceLSTM(config.word_size, config.hidden, bias_init=config.bias_init)
+        self.forwards, self.backwards = (
+            SequenceLSTM(
+                config.word_size, config.hidden, peepholes=self.has_peepholes, bias_init=config.bias_init
+            )
+            for _ in range(2)
+        )
 
     def forward(self, x: Tensor, batch: TreeBatch, nodes: Tensor | None, backend: Backend) -> Tensor:
         start, end = _pick(batch.span_start, nodes), _pick(batch.span_end, nodes)
@@ -193,3 +249,9 @@ class BiLSTM(Encoder):
             list(self.backwards.parameters()),
         )
         return torch.cat(last, 1)
+
+
+class PlainBiLSTM(BiLSTM):
+    title = "BiLSTM (Li 2015)"
+    about = "BiLSTM without peepholes, as Li et al. (2015) compare with trees"
+    has_peepholes = False

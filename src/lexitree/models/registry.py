@@ -3,41 +3,52 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 
 from lexitree.errors import ConfigError
 from lexitree.models.cells import LabelScorer
-from lexitree.models.config import ModelConfig
+from lexitree.models.config import DEFAULT_MODEL, DEFAULT_WORD_SIZE, ModelConfig
 from lexitree.models.encoders import (
+    RNTN,
     BiConTree,
     BiLSTM,
     ConTree,
     ConTreeLex,
     Encoder,
+    GatedChildrenConTree,
     NaryConTree,
+    PlainBiLSTM,
     TopDownConTree,
 )
 
 ENCODERS: dict[str, type[Encoder]] = {
+    "rntn": RNTN,
+    "bilstm-plain": PlainBiLSTM,
     "bilstm": BiLSTM,
     "contree": ConTree,
     "contree-nary": NaryConTree,
+    "contree-le": GatedChildrenConTree,
     "topdown": TopDownConTree,
     "contree-lex": ConTreeLex,
     "bicontree": BiConTree,
 }
 
 PAPER_SIZES: dict[str, tuple[int, ...]] = {
+    "rntn": (25, 35),
+    "bilstm-plain": (150,),
     "bilstm": (150,),
     "contree": (150,),
     "contree-nary": (150,),
+    "contree-le": (150,),
     "topdown": (150,),
     "contree-lex": (75, 150, 215, 300),
     "bicontree": (75, 150),
 }
-"""The state sizes at which the paper reports each model."""
+"""The state sizes at which the paper reports each model; for RNTN, the range that its own paper names."""
 
 PAPER_LABELS = tuple("01234")
 
@@ -51,6 +62,17 @@ def encoder_class(name: str) -> type[Encoder]:
     raise ConfigError(
         f"there is no model called '{name}'", remedy=f"{hint}The models are: {', '.join(ENCODERS)}."
     )
+
+
+def with_model_defaults(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings of a model, completed by what its kind has of its own."""
+    return {**encoder_class(settings.get("model", DEFAULT_MODEL)).defaults, **settings}
+
+
+def default_word_size(settings: Mapping[str, Any]) -> int:
+    """The size of word vectors that no file decides, for complete settings."""
+    encoder = encoder_class(settings.get("model", DEFAULT_MODEL))
+    return settings["hidden"] if encoder.words_are_states else DEFAULT_WORD_SIZE
 
 
 def count_parameters(config: ModelConfig) -> int:
@@ -72,7 +94,10 @@ class ListedModel:
     """What the paper calls it."""
     hidden: int
     num_parameters: int
-    """Without the table of word vectors, for word vectors of 300, an output layer of 128 and five labels."""
+    """Without the table of word vectors, for word vectors of 300, an output layer of 128 and five labels.
+
+    RNTN has word vectors of the size of its states and no output layer.
+    """
     about: str
 
 
@@ -83,9 +108,14 @@ def list_models() -> list[ListedModel]:
             name=name,
             title=ENCODERS[name].title,
             hidden=hidden,
-            num_parameters=count_parameters(ModelConfig(model=name, hidden=hidden, labels=PAPER_LABELS)),
+            num_parameters=count_parameters(_listed_config(name, hidden)),
             about=ENCODERS[name].about,
         )
         for name, sizes in PAPER_SIZES.items()
         for hidden in sizes
     ]
+
+
+def _listed_config(name: str, hidden: int) -> ModelConfig:
+    settings = with_model_defaults({"model": name, "hidden": hidden, "labels": PAPER_LABELS})
+    return ModelConfig.from_dict({**settings, "word_size": default_word_size(settings)})

@@ -20,9 +20,11 @@ from lexitree.ops.sequences import SequenceSchedule
 from lexitree.ops.weights import (
     BottomUpWeights,
     ChildSumWeights,
+    GatedChildrenWeights,
     HeadMethod,
     HeadWeights,
     SequenceWeights,
+    TensorWeights,
     TopDownWeights,
 )
 
@@ -46,6 +48,8 @@ class Backend:
     compose_heads: Callable[[Tensor, HeadWeights | None, TreeBatch, HeadMethod], Tensor]
     run_bottom_up: Callable[[Tensor, BottomUpWeights, TreeBatch], Tensor]
     run_child_sum: Callable[[Tensor, ChildSumWeights, TreeBatch], Tensor]
+    run_gated_children: Callable[[Tensor, GatedChildrenWeights, TreeBatch], Tensor]
+    run_tensor_network: Callable[[Tensor, TensorWeights, TreeBatch], Tensor]
     run_top_down: Callable[[Tensor, TopDownWeights, TreeBatch], Tensor]
     run_sequences: Callable[[Tensor, SequenceWeights, SequenceSchedule], Tensor]
 
@@ -55,6 +59,8 @@ REFERENCE = Backend(
     reference.reference_compose_heads,
     reference.reference_run_bottom_up,
     reference.reference_run_child_sum,
+    reference.reference_run_gated_children,
+    reference.reference_run_tensor_network,
     reference.reference_run_top_down,
     reference.reference_run_sequences,
 )
@@ -63,6 +69,8 @@ LEVELWISE = Backend(
     levelwise.levelwise_compose_heads,
     levelwise.levelwise_run_bottom_up,
     levelwise.levelwise_run_child_sum,
+    levelwise.levelwise_run_gated_children,
+    levelwise.levelwise_run_tensor_network,
     levelwise.levelwise_run_top_down,
     levelwise.levelwise_run_sequences,
 )
@@ -134,6 +142,8 @@ def _fused() -> Backend:
         fused.fused_compose_heads,
         fused.fused_run_bottom_up,
         levelwise.levelwise_run_child_sum,
+        levelwise.levelwise_run_gated_children,
+        levelwise.levelwise_run_tensor_network,
         fused.fused_run_top_down,
         levelwise.levelwise_run_sequences,
     )

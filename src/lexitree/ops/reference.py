@@ -19,9 +19,11 @@ from lexitree.ops.sequences import SequenceSchedule
 from lexitree.ops.weights import (
     BottomUpWeights,
     ChildSumWeights,
+    GatedChildrenWeights,
     HeadMethod,
     HeadWeights,
     SequenceWeights,
+    TensorWeights,
     TopDownWeights,
 )
 
@@ -98,6 +100,74 @@ def _node_state(x_t: Tensor | None, left: State, right: State, weights: BottomUp
     return o * tanh(c), c
 
 
+def reference_run_gated_children(
+    x: Float[Tensor, "leaves word"], weights: GatedChildrenWeights, batch: TreeBatch
+) -> Float[Tensor, "nodes hidden"]:
+    """The state h of every node by Le and Zuidema (2015), with gates of their own for both children.
+
+    For a node with the children 1 and 2:
+
+        f_1 = s(W_f1 h_1 + W_f2 h_2 + W_cf1 c_1 + W_cf2 c_2 + b_f), f_2 with the children in exchanged roles
+        i_1 = s(W_i1 h_1 + W_i2 h_2 + W_ci1 c_1 + W_ci2 c_2 + b_i), i_2 likewise
+        c   = f_1 * c_1 + f_2 * c_2 + tanh(W_c1 h_1 * i_1 + W_c2 h_2 * i_2 + b_c)
+        o   = s(W_o1 h_1 + W_o2 h_2 + W_co c + b_o)
+        h   = o * tanh(c)
+
+    At a word, h = tanh(W_x x + b_x) and, since nothing is remembered yet, c = 0: this is our reading.
+    """
+    no_memory = weights.bias.new_zeros(weights.hidden)
+    states = [(tanh(weights.x @ x_t + weights.x_bias), no_memory) for x_t in x.unbind(0)]
+    for left, right in _children(batch):
+        states.append(_gated_children_state(states[left], states[right], weights))
+    return _stack([h for h, _ in states], like=weights.bias, width=weights.hidden)
+
+
+def _gated_children_state(left: State, right: State, weights: GatedChildrenWeights) -> State:
+    (h_1, c_1), (h_2, c_2) = left, right
+    W_c1, W_c2 = weights.candidate
+    _, _, b_c, b_o = weights.bias.chunk(4)
+
+    f_1, i_1 = _child_gates(left, right, weights)
+    f_2, i_2 = _child_gates(right, left, weights)
+    c = f_1 * c_1 + f_2 * c_2 + tanh(W_c1 @ h_1 * i_1 + W_c2 @ h_2 * i_2 + b_c)
+    o = s(weights.output @ torch.cat([h_1, h_2]) + weights.peephole @ c + b_o)
+    return o * tanh(c), c
+
+
+def _child_gates(own: State, sister: State, weights: GatedChildrenWeights) -> tuple[Tensor, Tensor]:
+    """The forget gate and the input gate of one child."""
+    (h_1, c_1), (h_2, c_2) = own, sister
+    W_f1, W_i1 = weights.own_h.chunk(2)
+    W_f2, W_i2 = weights.sister_h.chunk(2)
+    W_cf1, W_ci1 = weights.own_c.chunk(2)
+    W_cf2, W_ci2 = weights.sister_c.chunk(2)
+    b_f, b_i, _, _ = weights.bias.chunk(4)
+
+    f = s(W_f1 @ h_1 + W_f2 @ h_2 + W_cf1 @ c_1 + W_cf2 @ c_2 + b_f)
+    i = s(W_i1 @ h_1 + W_i2 @ h_2 + W_ci1 @ c_1 + W_ci2 @ c_2 + b_i)
+    return f, i
+
+
+def reference_run_tensor_network(
+    x: Float[Tensor, "leaves hidden"], weights: TensorWeights, batch: TreeBatch
+) -> Float[Tensor, "nodes hidden"]:
+    """The vector of every node by Socher et al. (2013): the tanh of its word's, or made of its children's.
+
+    The paper prints the word vector itself at a leaf; its authors' code takes the tanh, and so do we: all
+    vectors then lie between -1 and 1, and the first composition meets nothing that later ones do not.
+    """
+    p = [tanh(x_t) for x_t in x.unbind(0)]
+    for left, right in _children(batch):
+        p.append(_tensor_vector(p[left], p[right], weights))
+    return _stack(p, like=x)
+
+
+def _tensor_vector(a: Tensor, b: Tensor, weights: TensorWeights) -> Tensor:
+    ab = torch.cat([a, b])
+    bilinear = torch.stack([ab @ V_k @ ab for V_k in weights.slices])
+    return tanh(bilinear + weights.matrix @ ab + weights.bias)
+
+
 def reference_run_child_sum(
     x: Float[Tensor, "nodes word"], weights: ChildSumWeights, batch: TreeBatch
 ) -> Float[Tensor, "nodes hidden"]:
@@ -163,7 +233,7 @@ def _child_state(x_t: Tensor, parent: State, side: int, weights: TopDownWeights)
 def reference_run_sequences(
     x: Float[Tensor, "leaves word"], weights: SequenceWeights, schedule: SequenceSchedule
 ) -> Float[Tensor, "spans hidden"]:
-    """The last state of a peephole LSTM over each span."""
+    """The last state of an LSTM over each span."""
     leaf_index = _numbers(schedule.leaf_index)
     zero = weights.bias.new_zeros(weights.hidden)
     states: list[State] = []
@@ -183,13 +253,15 @@ def _sequence_state(x_t: Tensor, before: State, weights: SequenceWeights) -> Sta
     h_p, c_p = before
     x_f, x_i, x_g, x_o = (weights.x @ x_t + weights.bias).chunk(4)
     W_hf, W_hi, W_hg, W_ho = weights.h.chunk(4)
-    W_cf, W_ci = weights.c.chunk(2)
+    # What the cell before adds; nothing in the plain LSTM.
+    c_f, c_i = (weights.c @ c_p).chunk(2) if weights.c is not None else (0.0, 0.0)
 
-    f = s(x_f + W_hf @ h_p + W_cf @ c_p)
-    i = s(x_i + W_hi @ h_p + W_ci @ c_p)
+    f = s(x_f + W_hf @ h_p + c_f)
+    i = s(x_i + W_hi @ h_p + c_i)
     g = tanh(x_g + W_hg @ h_p)
     c = f * c_p + i * g
-    o = s(x_o + W_ho @ h_p + weights.peephole @ c)
+    c_o = weights.peephole @ c if weights.peephole is not None else 0.0
+    o = s(x_o + W_ho @ h_p + c_o)
     return o * tanh(c), c
 
 

@@ -86,14 +86,60 @@ class TopDownWeights(NamedTuple):
         return self.h.shape[-1]
 
 
+class GatedChildrenWeights(NamedTuple):
+    """The tree LSTM of Le and Zuidema (2015), in which each child has an input gate and a forget gate of its own.
+
+    Both children's gates share their weights: "own" meets the child that the gate is for, "sister" the other one.
+    """
+
+    x: Float[Tensor, "hidden word"]
+    """W_x, which makes a state of a word"""
+    x_bias: Float[Tensor, " hidden"]
+    """b_x"""
+    own_h: Float[Tensor, "2*hidden hidden"]
+    """W_f1 W_i1"""
+    sister_h: Float[Tensor, "2*hidden hidden"]
+    """W_f2 W_i2"""
+    own_c: Float[Tensor, "2*hidden hidden"]
+    """W_cf1 W_ci1"""
+    sister_c: Float[Tensor, "2*hidden hidden"]
+    """W_cf2 W_ci2"""
+    candidate: Float[Tensor, "2 hidden hidden"]
+    """W_c1 W_c2: by side, since here the order of the children counts"""
+    output: Float[Tensor, "hidden 2*hidden"]
+    """W_o1 beside W_o2"""
+    peephole: Float[Tensor, "hidden hidden"]
+    """W_co, which sees the new cell"""
+    bias: Float[Tensor, " 4*hidden"]
+    """b_f b_i b_c b_o"""
+
+    @property
+    def hidden(self) -> int:
+        return self.peephole.shape[0]
+
+
+class TensorWeights(NamedTuple):
+    """The recursive neural tensor network of Socher et al. (2013)."""
+
+    slices: Float[Tensor, "hidden 2*hidden 2*hidden"]
+    """V, one matrix for each number of the parent's vector"""
+    matrix: Float[Tensor, "hidden 2*hidden"]
+    """W"""
+    bias: Float[Tensor, " hidden"]
+    """b"""
+
+
 class SequenceWeights(NamedTuple):
-    """One direction of the sequence LSTM with full peepholes; rows are the gates f, i, g, o."""
+    """One direction of the sequence LSTM; rows are the gates f, i, g, o.
+
+    The paper's has full peepholes. In the plain LSTM `c` and `peephole` are None together.
+    """
 
     x: Float[Tensor, "4*hidden word"]
     h: Float[Tensor, "4*hidden hidden"]
-    c: Float[Tensor, "2*hidden hidden"]
+    c: Float[Tensor, "2*hidden hidden"] | None
     """for f and i"""
-    peephole: Float[Tensor, "hidden hidden"]
+    peephole: Float[Tensor, "hidden hidden"] | None
     """W_co, which sees the new cell"""
     bias: Float[Tensor, " 4*hidden"]
 

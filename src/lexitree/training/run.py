@@ -25,8 +25,9 @@ from lexitree.lexicon.table import WordTable
 from lexitree.lexicon.vectors import build_table, read_vectors, wanted_forms
 from lexitree.lexicon.vocabulary import Vocabulary
 from lexitree.models.classifier import TreeClassifier
-from lexitree.models.config import DEFAULT_WORD_SIZE, ModelConfig
+from lexitree.models.config import ModelConfig
 from lexitree.models.pretrained import save_pretrained
+from lexitree.models.registry import default_word_size, with_model_defaults
 from lexitree.ops.precision import check_precision, products_in
 from lexitree.ops.threads import num_cores, use_cores
 from lexitree.training.checkpoint import CHECKPOINT_FILE
@@ -155,15 +156,19 @@ def build_model(recipe: Recipe, corpus: Corpus, *, backend: str = "auto") -> Tre
         "label_names": dict(corpus.label_names),
     }
     settings.setdefault("supervision", corpus.supervision)
-    lexicon = _build_lexicon(recipe, corpus, settings.get("word_size"))
+    # What is wrong with the settings is said before a file of vectors is read.
+    ModelConfig.from_dict(settings)
+    settings = with_model_defaults(settings)
+    lexicon = _build_lexicon(recipe, corpus, settings)
     config = ModelConfig.from_dict({**settings, "word_size": lexicon.word_size})
     return TreeClassifier(config, lexicon, backend=backend)
 
 
-def _build_lexicon(recipe: Recipe, corpus: Corpus, word_size: int | None) -> WordTable:
+def _build_lexicon(recipe: Recipe, corpus: Corpus, settings: Mapping[str, Any]) -> WordTable:
+    word_size: int | None = settings.get("word_size")
     if recipe.vectors is None:
         vocabulary = Vocabulary.from_trees(corpus.train, min_count=recipe.min_count)
-        return WordTable.random(vocabulary, word_size or DEFAULT_WORD_SIZE)
+        return WordTable.random(vocabulary, word_size or default_word_size(settings))
     every_word = (word for trees in corpus.splits.values() for tree in trees for word in tree.words)
     wanted = None if recipe.all_vectors else wanted_forms(every_word)
     on_error = "skip" if recipe.on_error == "skip" else "raise"

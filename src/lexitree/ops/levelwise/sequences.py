@@ -17,7 +17,7 @@ from lexitree.ops.weights import SequenceWeights
 def levelwise_run_sequences(
     x: Float[Tensor, "leaves word"], weights: SequenceWeights, schedule: SequenceSchedule
 ) -> Float[Tensor, "spans hidden"]:
-    """The last state of a peephole LSTM over each span."""
+    """The last state of an LSTM over each span."""
     # Spans overlap: project every word once, then deal the rows out.
     inputs = torch.addmm(weights.bias, x, weights.x.t()).index_select(0, schedule.leaf_index)
     h = apply(_Sequences, inputs, weights.h, weights.c, weights.peephole, schedule.step_sizes)
@@ -39,20 +39,22 @@ class _Sequences(torch.autograd.Function):
         ctx: Any,
         inputs: Tensor,
         weight_h: Tensor,
-        weight_c: Tensor,
-        peephole: Tensor,
+        weight_c: Tensor | None,
+        peephole: Tensor | None,
         step_sizes: tuple[int, ...],
     ) -> Tensor:
-        hidden, num_places = peephole.shape[0], inputs.shape[0]
+        hidden, num_places = weight_h.shape[1], inputs.shape[0]
         h, c, tanh_c = (inputs.new_empty(num_places, hidden) for _ in range(3))
         gates = inputs.clone()
-        times_h, times_c, times_new_c = (for_products(w) for w in (weight_h, weight_c, peephole))
+        times_h = for_products(weight_h)
+        times_c, times_new_c = (None if w is None else for_products(w) for w in (weight_c, peephole))
         first = slice(0, step_sizes[0] if step_sizes else 0)
         _finish_step(gates[first], None, times_new_c, h[first], c[first], tanh_c[first])
         for start, end, before in _steps(step_sizes):
             previous = slice(before, before + end - start)
             pre = gates[start:end].addmm_(h[previous], times_h)
-            pre[:, : 2 * hidden].addmm_(c[previous], times_c)
+            if times_c is not None:
+                pre[:, : 2 * hidden].addmm_(c[previous], times_c)
             _finish_step(pre, c[previous], times_new_c, h[start:end], c[start:end], tanh_c[start:end])
         ctx.save_for_backward(weight_h, weight_c, peephole, gates, h, c, tanh_c)
         ctx.step_sizes = step_sizes
@@ -62,7 +64,7 @@ class _Sequences(torch.autograd.Function):
     def backward(ctx: Any, *gradients: Tensor) -> Any:
         weight_h, weight_c, peephole, gates, h, c, tanh_c = ctx.saved_tensors
         step_sizes: tuple[int, ...] = ctx.step_sizes
-        hidden = peephole.shape[0]
+        hidden = weight_h.shape[1]
         dh, dc_later = gradients[0].clone(), torch.zeros_like(c)
         dgates = torch.empty_like(gates)
         parent_rows: list[Tensor] = []
@@ -71,9 +73,9 @@ class _Sequences(torch.autograd.Function):
             dc = _step_backward(dh[rows], dc_later[rows], gates[rows], tanh_c[rows], peephole, dgates[rows])
             sigmoid_gradient(dc * c[previous], gates[rows, :hidden], out=dgates[rows, :hidden])
             dh[previous].addmm_(dgates[rows], weight_h)
-            torch.addmm(
-                dc * gates[rows, :hidden], dgates[rows, : 2 * hidden], weight_c, out=dc_later[previous]
-            )
+            torch.mul(dc, gates[rows, :hidden], out=dc_later[previous])
+            if weight_c is not None:
+                dc_later[previous].addmm_(dgates[rows, : 2 * hidden], weight_c)
             parent_rows.append(torch.arange(before, before + end - start, device=h.device))
         first = slice(0, step_sizes[0] if step_sizes else 0)
         _step_backward(dh[first], dc_later[first], gates[first], tanh_c[first], peephole, dgates[first])
@@ -85,14 +87,14 @@ class _Sequences(torch.autograd.Function):
         return (
             dgates,
             later.t() @ h.index_select(0, parents),
-            later[:, : 2 * hidden].t() @ c.index_select(0, parents),
-            dgates[:, 3 * hidden :].t() @ c,
+            None if weight_c is None else later[:, : 2 * hidden].t() @ c.index_select(0, parents),
+            None if peephole is None else dgates[:, 3 * hidden :].t() @ c,
             None,
         )
 
 
 def _finish_step(
-    gates: Tensor, c_before: Tensor | None, times_new_c: Tensor, h: Tensor, c: Tensor, tanh_c: Tensor
+    gates: Tensor, c_before: Tensor | None, times_new_c: Tensor | None, h: Tensor, c: Tensor, tanh_c: Tensor
 ) -> None:
     """Squash the gates in place and fill h and c; before the first step the cell is zero."""
     f, i, g, o = gates.chunk(4, 1)
@@ -100,19 +102,22 @@ def _finish_step(
     f.sigmoid_()
     if c_before is not None:
         c.addcmul_(f, c_before)
-    o.addmm_(c, times_new_c).sigmoid_()
+    if times_new_c is not None:
+        o.addmm_(c, times_new_c)
     torch.tanh(c, out=tanh_c)
-    torch.mul(o, tanh_c, out=h)
+    torch.mul(o.sigmoid_(), tanh_c, out=h)
 
 
 def _step_backward(
-    dh: Tensor, dc_later: Tensor, gates: Tensor, tanh_c: Tensor, peephole: Tensor, dgates: Tensor
+    dh: Tensor, dc_later: Tensor, gates: Tensor, tanh_c: Tensor, peephole: Tensor | None, dgates: Tensor
 ) -> Tensor:
     """Fill the gradients of i, g, o; the gradient of the cell is returned."""
     _, i, g, o = gates.chunk(4, 1)
     _, di, dg, do = dgates.chunk(4, 1)
     sigmoid_gradient(dh * tanh_c, o, out=do)
-    dc = (tanh_gradient(dh * o, tanh_c) + dc_later).addmm_(do, peephole)
+    dc = tanh_gradient(dh * o, tanh_c).add_(dc_later)
+    if peephole is not None:
+        dc.addmm_(do, peephole)
     sigmoid_gradient(dc * g, i, out=di)
     tanh_gradient(dc * i, g, out=dg)
     return dc

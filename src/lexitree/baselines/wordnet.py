@@ -1,0 +1,118 @@
+"""WordNet's noun files in, the hypernyms of a noun out."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lexitree.errors import FileError
+
+FOLDERS = ("/usr/share/wordnet", "/usr/local/share/wordnet", "/usr/local/WordNet-3.0/dict")
+"""Where packages and WordNet's own installer put the files, after the folder that $WNSEARCHDIR names."""
+
+_ENDINGS = (("s", ""), ("ses", "s"), ("xes", "x"), ("zes", "z"), ("ches", "ch"), ("shes", "sh"))
+_LATER_ENDINGS = (("men", "man"), ("ies", "y"))
+
+ReadFile = Callable[[str], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Nouns:
+    """The nouns of WordNet: their senses, most frequent first, and what each is a kind of."""
+
+    senses: dict[str, list[str]]
+    """The synsets of a lemma, by their number in the file."""
+    irregular: dict[str, str]
+    """Irregular plurals."""
+    lines: dict[str, str]
+    """The entry of each synset, taken apart when it is asked for."""
+
+    @classmethod
+    def read(cls, read_file: ReadFile) -> Nouns:
+        """Read index.noun, noun.exc and data.noun."""
+        senses: dict[str, list[str]] = {}
+        for line in _entries(read_file("index.noun")):
+            lemma, _, num_senses, *rest = line.split()
+            senses[lemma] = rest[-int(num_senses) :]
+        irregular = dict(line.split()[:2] for line in _entries(read_file("noun.exc")))
+        lines = {line[:8]: line for line in _entries(read_file("data.noun"))}
+        return cls(senses, irregular, lines)
+
+    def lemma(self, word: str) -> str | None:
+        """The form under which a noun is listed; None where it is not."""
+        word = word.lower()
+        forms = [self.irregular.get(word, word), word]
+        for ending, replacement in (*_ENDINGS, *_LATER_ENDINGS):
+            if word.endswith(ending):
+                forms.append(word.removesuffix(ending) + replacement)
+        return next((form for form in forms if form in self.senses), None)
+
+    def hypernyms(self, word: str) -> list[str]:
+        """What the first sense of a noun is a kind of, from itself to the most general."""
+        lemma = self.lemma(word)
+        if lemma is None:
+            return []
+        names: list[str] = []
+        synset: str | None = self.senses[lemma][0]
+        while synset is not None:
+            name, synset = self._entry(synset)
+            names.append(name)
+        return names
+
+    def _entry(self, synset: str) -> tuple[str, str | None]:
+        """The name of a synset, and its first hypernym: its kind or, for a proper name, its class."""
+        fields = self.lines[synset].partition("|")[0].split()
+        num_words = int(fields[3], 16)
+        pointers = fields[5 + 2 * num_words :]
+        above = (pointers[at + 1] for at in range(0, len(pointers) - 1, 4) if pointers[at] in ("@", "@i"))
+        return f"{fields[4]}.{synset}", next(above, None)
+
+
+def _entries(text: str) -> Iterator[str]:
+    """The lines of a file without the licence at its top, which is indented."""
+    return (line for line in text.splitlines() if line and not line.startswith(" "))
+
+
+def find_nouns(folder: str | Path | None = None) -> Nouns | None:
+    """The nouns of a folder or, if none is given, of the WordNet that this machine has; None if it has none."""
+    if folder is not None:
+        return Nouns.read(_reader_of(Path(folder)))
+    named = os.environ.get("WNSEARCHDIR")
+    for candidate in (*([named] if named else []), *FOLDERS):
+        if Path(candidate, "data.noun").is_file():
+            return Nouns.read(_reader_of(Path(candidate)))
+    reader = _nltk_reader()
+    return None if reader is None else Nouns.read(reader)
+
+
+def _reader_of(folder: Path) -> ReadFile:
+    def read(name: str) -> str:
+        try:
+            return (folder / name).read_text(encoding="utf-8")
+        except OSError as error:
+            raise FileError(
+                folder / name,
+                f"cannot be read ({error.strerror or error})",
+                remedy="WordNet's folder holds index.noun, data.noun and noun.exc.",
+            ) from error
+
+    return read
+
+
+def _nltk_reader() -> ReadFile | None:
+    """NLTK's copy of the files, packed or not; None without NLTK or its data."""
+    try:
+        import nltk.data
+    except ImportError:
+        return None
+    data: Any = nltk.data
+    for name in ("corpora/wordnet", "corpora/wordnet.zip/wordnet/"):
+        try:
+            found: Any = data.find(name)
+        except LookupError:
+            continue
+        return lambda file: str(found.join(file).open(encoding="utf-8").read())
+    return None

@@ -1,0 +1,175 @@
+"""Word vectors in, the states of the tree LSTM of Le and Zuidema (2015) out, level by level."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from lexitree.batch import TreeBatch
+from lexitree.ops.levelwise.gates import apply, for_products, sigmoid_gradient, tanh_gradient
+from lexitree.ops.levelwise.levels import EdgeOrder, blocks, cut, level_by_level
+from lexitree.ops.threads import one_thread
+from lexitree.ops.weights import GatedChildrenWeights
+
+
+def levelwise_run_gated_children(
+    x: Float[Tensor, "leaves word"], weights: GatedChildrenWeights, batch: TreeBatch
+) -> Float[Tensor, "nodes hidden"]:
+    """The state h of every node, computed from its children, of which each has gates of its own."""
+    leaves = torch.addmm(weights.x_bias, x, weights.x.t()).tanh()
+    b_f, b_i, b_c, b_o = weights.bias.chunk(4)
+    W_c1, W_c2 = weights.candidate
+    # Both children's gates and what they let in as rows of one matrix: f_1, f_2, i_1, i_2, u_1, u_2, o with
+    # u_k = W_ck h_k. What is shared stands there twice, and its gradients are added where the rows were joined.
+    weight_h = torch.cat(
+        [_both_sides(weights.own_h, weights.sister_h), torch.block_diag(W_c1, W_c2), weights.output]
+    )
+    weight_c = _both_sides(weights.own_c, weights.sister_c)
+    bias = torch.cat([b_f, b_f, b_i, b_i, torch.zeros_like(b_f), torch.zeros_like(b_f), b_o])
+    return apply(_GatedChildren, leaves, weight_h, weight_c, weights.peephole, bias, b_c, batch)
+
+
+def _both_sides(own: Tensor, sister: Tensor) -> Tensor:
+    """The weights of f_1, f_2, i_1, i_2 for the first child beside those for the second."""
+    (f_own, i_own), (f_sister, i_sister) = own.chunk(2), sister.chunk(2)
+    first = torch.cat([f_own, f_sister, i_own, i_sister])
+    second = torch.cat([f_sister, f_own, i_sister, i_own])
+    return torch.cat([first, second], 1)
+
+
+class _GatedChildren(torch.autograd.Function):
+    """c = f_1 * c_1 + f_2 * c_2 + g, g = tanh(u_1 * i_1 + u_2 * i_2 + b_c); columns are f_1 f_2 i_1 i_2 u_1 u_2 o."""
+
+    @staticmethod
+    @one_thread()
+    def forward(
+        ctx: Any,
+        leaves: Tensor,
+        weight_h: Tensor,
+        weight_c: Tensor,
+        peephole: Tensor,
+        bias: Tensor,
+        bias_g: Tensor,
+        batch: TreeBatch,
+    ) -> Tensor:
+        num_leaves, hidden = leaves.shape
+        num_inner = batch.num_nodes - num_leaves
+        h, c = (leaves.new_empty(batch.num_nodes, hidden) for _ in range(2))
+        h[:num_leaves], c[:num_leaves] = leaves, 0
+        tanh_c, g = (leaves.new_empty(num_inner, hidden) for _ in range(2))
+        children_h, children_c = (leaves.new_empty(num_inner, 2 * hidden) for _ in range(2))
+        gates = bias.repeat(num_inner, 1)
+        times = tuple(for_products(weight) for weight in (weight_h, weight_c, peephole))
+        _run_levels(gates, (children_h, children_c), (h, c), (tanh_c, g), times, bias_g, batch)
+        ctx.save_for_backward(
+            weight_h, weight_c, peephole, gates, children_h, children_c, c[num_leaves:], tanh_c, g
+        )
+        ctx.batch = batch
+        return h
+
+    @staticmethod
+    @one_thread()
+    def backward(ctx: Any, *gradients: Tensor) -> Any:
+        weight_h, weight_c, peephole, gates, children_h, children_c, c, tanh_c, g = ctx.saved_tensors
+        batch: TreeBatch = ctx.batch
+        hidden, num_leaves, num_edges = c.shape[1], batch.num_leaves, len(batch.children_index)
+        edges = EdgeOrder.of(batch)
+        dh_edges = gradients[0].index_select(0, edges.node)
+        dc_edges = torch.empty_like(dh_edges)
+        dc_edges[num_edges:] = 0
+        dgates, slope_c, slope_g = _slopes(gates, children_c, tanh_c, g)
+        forget, weights = gates[:, : 2 * hidden], (weight_h, weight_c, peephole)
+        dc = _run_levels_backward(dgates, slope_c, forget, (dh_edges, dc_edges), weights, edges, batch)
+        return (
+            dh_edges.index_select(0, edges.place[:num_leaves]),
+            dgates.t() @ children_h,
+            dgates[:, : 4 * hidden].t() @ children_c,
+            dgates[:, 6 * hidden :].t() @ c,
+            dgates.sum(0),
+            slope_g.mul_(dc).sum(0),
+            None,
+        )
+
+
+def _run_levels(
+    gates: Tensor,
+    children: tuple[Tensor, Tensor],
+    states: tuple[Tensor, Tensor],
+    kept: tuple[Tensor, Tensor],
+    times: tuple[Tensor, ...],
+    bias_g: Tensor,
+    batch: TreeBatch,
+) -> None:
+    """Gather the children's states, squash the gates in place and fill h, c, tanh c and g of the inner nodes."""
+    (h, c), (children_h, children_c), (times_h, times_c, times_new_c) = states, children, times
+    hidden, widths = h.shape[1], batch.level_sizes[1:]
+    for below, child_rows, pre, new in level_by_level(
+        cut(widths, children_h, children_c, *torch.split(children_c, hidden, 1)),
+        cut(
+            [2 * width for width in widths],
+            *(batch.children_index, children_h.view(-1, hidden), children_c.view(-1, hidden)),
+        ),
+        cut(widths, gates, gates[:, : 4 * hidden], *torch.split(gates, hidden, 1)),
+        cut(widths, *(state[batch.num_leaves :] for state in states), *kept),
+    ):
+        (pair_h, pair_c, c_1, c_2), (index, rows_h, rows_c) = below, child_rows
+        (everything, f_i, f_1, f_2, i_1, i_2, u_1, u_2, o), (new_h, new_c, new_tanh_c, g) = pre, new
+        torch.index_select(h, 0, index, out=rows_h)
+        torch.index_select(c, 0, index, out=rows_c)
+        everything.addmm_(pair_h, times_h)
+        f_i.addmm_(pair_c, times_c).sigmoid_()
+        torch.addcmul(bias_g, u_1, i_1, out=g).addcmul_(u_2, i_2).tanh_()
+        torch.addcmul(g, f_1, c_1, out=new_c).addcmul_(f_2, c_2)
+        torch.tanh(new_c, out=new_tanh_c)
+        torch.mul(o.addmm_(new_c, times_new_c).sigmoid_(), new_tanh_c, out=new_h)
+
+
+def _run_levels_backward(
+    dgates: Tensor,
+    slope_c: Tensor,
+    forget: Tensor,
+    edge_gradients: tuple[Tensor, Tensor],
+    weights: tuple[Tensor, Tensor, Tensor],
+    edges: EdgeOrder,
+    batch: TreeBatch,
+) -> Tensor:
+    """Turn the slopes into gradients, add to those of h and c in the order of the edges, and return those of c."""
+    hidden, num_leaves, widths = slope_c.shape[1], batch.num_leaves, batch.level_sizes[1:]
+    weight_h, weight_c, peephole = weights
+    dh_edges, dc_edges = edge_gradients
+    dh_pairs, dc_pairs = (rows[: len(batch.children_index)].view(-1, 2 * hidden) for rows in edge_gradients)
+    dh, dc = torch.empty_like(slope_c), torch.empty_like(slope_c)
+    dcell, do = blocks(dgates[:, :-hidden], hidden), dgates[:, -hidden:]
+    for node, gate, pair in level_by_level(
+        cut(widths, edges.place[num_leaves:], dh, dc, dc.unsqueeze(1)),
+        cut(widths, dgates, dgates[:, : 4 * hidden], dcell, do, slope_c, blocks(forget, hidden)),
+        cut(widths, dh_pairs, dc_pairs, blocks(dc_pairs, hidden)),
+        backwards=True,
+    ):
+        (place, dh_t, dc_t, dc_block), (dh_pair, dc_pair, dc_kept) = node, pair
+        deverything, df_i, dcell_t, do_t, slope, f = gate
+        torch.index_select(dh_edges, 0, place, out=dh_t)
+        torch.index_select(dc_edges, 0, place, out=dc_t)
+        dc_t.addcmul_(dh_t, slope).addmm_(do_t.mul_(dh_t), peephole)
+        dcell_t.mul_(dc_block)
+        dh_pair.addmm_(deverything, weight_h)
+        torch.mul(dc_block, f, out=dc_kept)
+        dc_pair.addmm_(df_i, weight_c)
+    return dc
+
+
+def _slopes(gates: Tensor, children_c: Tensor, tanh_c: Tensor, g: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """What dc (dh for o) is multiplied with to give each column's gradient; what dh is, to add to dc; dc, for g."""
+    hidden = g.shape[1]
+    slopes, ones = torch.empty_like(gates), torch.ones_like(g)
+    forget, enter, candidate, o = torch.split(gates, [2 * hidden, 2 * hidden, 2 * hidden, hidden], 1)
+    slope_g = tanh_gradient(ones, g)
+    through_g = torch.cat([slope_g, slope_g], 1)
+    sigmoid_gradient(children_c, forget, out=slopes[:, : 2 * hidden])
+    sigmoid_gradient(through_g * candidate, enter, out=slopes[:, 2 * hidden : 4 * hidden])
+    torch.mul(through_g, enter, out=slopes[:, 4 * hidden : 6 * hidden])
+    sigmoid_gradient(tanh_c, o, out=slopes[:, 6 * hidden :])
+    return slopes, tanh_gradient(o, tanh_c), slope_g

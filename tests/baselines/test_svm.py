@@ -1,0 +1,99 @@
+"""The SVM for questions: it learns, uses what WordNet knows, and says what is missing."""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from pathlib import Path
+
+import pytest
+
+from lexitree.baselines import wordnet
+from lexitree.baselines.svm import PENALTIES, SvmClassifier, question_features, train_svm
+from lexitree.baselines.wordnet import find_nouns
+from lexitree.corpora import load_corpus
+from lexitree.corpora.corpus import Corpus
+from lexitree.errors import ConfigError, MissingExtraError
+from lexitree.trees.brackets import tree_from_brackets
+from tests.baselines.small_wordnet import write_wordnet
+
+pytest.importorskip("sklearn", reason="needs scikit-learn")
+
+
+def question(label: str, noun: str) -> str:
+    return f"({label} (SBARQ (WHNP (WDT What) (NN {noun})) (SQ (VBZ is) (NP (DT that))) (. ?)))"
+
+
+def corpus_of(*brackets: str, name: str = "tiny") -> Corpus:
+    trees = tuple(tree_from_brackets(text) for text in brackets)
+    return Corpus(name, {"train": trees}, ("HUM", "LOC"), "root")
+
+
+@pytest.fixture
+def no_wordnet(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wordnet, "FOLDERS", ())
+    monkeypatch.delenv("WNSEARCHDIR", raising=False)
+    monkeypatch.setitem(sys.modules, "nltk.data", None)
+
+
+def test_features(tmp_path: Path) -> None:
+    nouns = find_nouns(write_wordnet(tmp_path))
+    features = question_features(tree_from_brackets(question("LOC", "cities")), nouns)
+    assert {"word=what", "word=cities", "asks=what", "head=cities"} <= set(features)
+    assert [name for name in features if name.startswith("kind=")] == [
+        "kind=city.00000400",
+        "kind=place.00000300",
+        "kind=entity.00000100",
+    ]
+
+
+def test_hypernyms_tell_what_words_cannot(tmp_path: Path) -> None:
+    corpus = corpus_of(
+        *(question("HUM", noun) for noun in ("child", "soul")),
+        *(question("LOC", noun) for noun in ("city", "Paris")),
+    )
+    unseen = [tree_from_brackets(question("HUM", "lady")), tree_from_brackets(question("LOC", "church"))]
+    assert train_svm(corpus, wordnet=write_wordnet(tmp_path)).accuracy(unseen) == 1
+
+
+@pytest.mark.usefixtures("no_wordnet")
+def test_without_wordnet_it_says_so_and_learns_all_the_same() -> None:
+    corpus = load_corpus("mini-questions")
+    with pytest.warns(UserWarning, match=r"hypernyms are left out.*wordnet-base"):
+        machine = train_svm(corpus)
+    assert machine.penalty in PENALTIES
+    assert machine.accuracy(corpus.test) > 0.9
+
+
+@pytest.mark.usefixtures("no_wordnet")
+@pytest.mark.filterwarnings("ignore:WordNet is not installed")
+def test_no_questions_have_no_labels() -> None:
+    machine = train_svm(corpus_of(question("HUM", "child"), question("LOC", "city")))
+    assert isinstance(machine, SvmClassifier)
+    assert machine.predict([]) == []
+    assert machine.accuracy([]) == 0
+
+
+def test_one_label_is_nothing_to_tell_apart() -> None:
+    with pytest.raises(ConfigError, match="fewer than two labels"):
+        train_svm(corpus_of(question("HUM", "child")))
+
+
+@pytest.mark.usefixtures("no_wordnet")
+@pytest.mark.filterwarnings("ignore:WordNet is not installed")
+def test_without_scikit_learn_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "sklearn.svm", None)
+    with pytest.raises(MissingExtraError, match=r"lexitree\[svm\]"):
+        train_svm(corpus_of(question("HUM", "child"), question("LOC", "city")))
+
+
+@pytest.mark.slow
+@pytest.mark.skipif("LEXITREE_DATA" not in os.environ, reason="needs real data: set LEXITREE_DATA")
+def test_accuracy_on_trec() -> None:
+    corpus = load_corpus("trec")
+    has_wordnet = find_nouns() is not None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        accuracy = train_svm(corpus).accuracy(corpus.test)
+    assert accuracy > (0.94 if has_wordnet else 0.91)
