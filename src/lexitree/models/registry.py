@@ -15,6 +15,7 @@ from lexitree.models.encoders import (
     BiLSTM,
     ConTree,
     ConTreeLex,
+    DepTree,
     Encoder,
     NaryConTree,
     TopDownConTree,
@@ -22,6 +23,7 @@ from lexitree.models.encoders import (
 
 ENCODERS: dict[str, type[Encoder]] = {
     "bilstm": BiLSTM,
+    "deptree": DepTree,
     "contree": ConTree,
     "contree-nary": NaryConTree,
     "topdown": TopDownConTree,
@@ -31,6 +33,7 @@ ENCODERS: dict[str, type[Encoder]] = {
 
 PAPER_SIZES: dict[str, tuple[int, ...]] = {
     "bilstm": (150,),
+    "deptree": (150,),
     "contree": (150,),
     "contree-nary": (150,),
     "topdown": (150,),
