@@ -25,6 +25,7 @@ EXPECTED = {
     "sst-binary-bicontree",
     "sst-contree",
     "sst-contree-lex",
+    "sst-deptree",
     "sst-topdown",
     "trec-bicontree",
 }
