@@ -44,13 +44,12 @@ def _sentence(rng: random.Random) -> str:
 
 
 def tiny_dependencies(count: int, seed: int = 0) -> list[DependencyTree]:
-    """The same sentences as dependency trees: the last word is the root, and its label the sentence's."""
-    return [_depending_on_the_last_word(tree) for tree in tiny_trees(count, seed)]
+    """The same sentences as dependency trees: `is` is the root, on which the noun and the adjective depend."""
+    return [_depending_on_the_verb(tree) for tree in tiny_trees(count, seed)]
 
 
-def _depending_on_the_last_word(tree: Tree) -> DependencyTree:
-    last = tree.num_words - 1
-    parents = [1, last, *([last] * (last - 2)), NO_PARENT]
+def _depending_on_the_verb(tree: Tree) -> DependencyTree:
+    parents = [1, 2, NO_PARENT, 2] if tree.num_words == 4 else [1, 2, NO_PARENT, 4, 2]
     return label_by_spans(DependencyTree.from_parents(tree.words, parents), tree)
 
 
