@@ -10,7 +10,7 @@ import torch
 from hypothesis import settings
 
 from lexitree.training.run import train
-from tests.tiny import tiny_recipe, write_treebank
+from tests.tiny import tiny_recipe, write_dependency_treebank, write_treebank
 
 # A busy machine is no bug, so no example has a deadline. Where a red run stops others, examples are the same each time.
 settings.register_profile("lexitree", deadline=None, derandomize=bool(os.environ.get("CI")))
@@ -41,3 +41,18 @@ def trained_run(treebank: Path, tmp_path_factory: pytest.TempPathFactory) -> Pat
 def saved_model(trained_run: Path) -> Path:
     """The folder of a saved model. Do not write into it."""
     return trained_run / "model"
+
+
+@pytest.fixture(scope="session")
+def dependency_bank(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same sentences as dependency trees, in train.jsonl, dev.jsonl and test.jsonl. Do not write into it."""
+    return write_dependency_treebank(tmp_path_factory.mktemp("dependencies"))
+
+
+@pytest.fixture(scope="session")
+def dependency_run(dependency_bank: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a finished run of DepTree that has learned them. Do not write into it."""
+    folder = tmp_path_factory.mktemp("run") / "deptree"
+    settings = {"model": "deptree", "dropout": 0.0}
+    train(tiny_recipe(dependency_bank, epochs=60, batch_size=5, model=settings), folder)
+    return folder

@@ -7,7 +7,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from lexitree.trees.tree import Tree
+from lexitree.trees.dependencies import DependencyTree
+from lexitree.trees.tree import NO_PARENT, Tree
 
 PENN_LABELS = (
     "S",
@@ -92,3 +93,24 @@ def _exactly(count: int, choice: Sequence[str] | st.SearchStrategy[str]) -> st.S
 def any_text() -> st.SearchStrategy[str]:
     """Texts of any characters that can be written to a file, the empty one included."""
     return st.text(st.characters(exclude_categories=["Cs"]), max_size=6)
+
+
+@st.composite
+def dependency_trees(
+    draw: st.DrawFn,
+    max_words: int = 12,
+    *,
+    num_words: int | None = None,
+    labels: Sequence[str] = ("0", "1", ""),
+    words: Sequence[str] = WORDS,
+) -> DependencyTree:
+    """Random dependency trees, projective or not: chains, stars and all between, with the words in any order."""
+    size = draw(st.integers(1, max_words)) if num_words is None else num_words
+    reach = draw(st.sampled_from((1, 3, size)))
+    place = draw(st.permutations(range(size)))
+    parents = [NO_PARENT] * size
+    for number in range(1, size):
+        # Each hangs on one that was placed before it: the last few make it deep.
+        parents[place[number]] = place[draw(st.integers(max(0, number - reach), number - 1))]
+    named = draw(_exactly(size, labels))
+    return DependencyTree.from_parents(draw(_exactly(size, words)), parents, named)

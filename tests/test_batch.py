@@ -9,9 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lexitree.batch import TreeBatch
+from lexitree.errors import TreeError
 from lexitree.trees.brackets import tree_from_brackets
+from lexitree.trees.dependencies import DependencyTree
 from lexitree.trees.tree import NO_PARENT, Tree
-from tests.strategies import trees
+from tests.strategies import dependency_trees, trees
 
 
 def batch_with_words(forest: list[Tree]) -> TreeBatch:
@@ -130,3 +132,31 @@ def test_all_tensors_share_one_buffer() -> None:
 def test_a_batch_moves_to_a_device_and_back() -> None:
     batch = batch_with_words([tree_from_brackets("(X a (X b c))")])
     assert torch.equal(batch.to("cuda").to("cpu").buffer, batch.buffer)
+
+
+@given(st.lists(dependency_trees(max_words=7), min_size=1, max_size=4))
+def test_dependency_trees_have_a_word_at_every_node(forest: list[DependencyTree]) -> None:
+    batch = batch_with_words(forest)
+    assert batch.num_leaves == sum(int((tree.arity == 0).sum()) for tree in forest)
+    assert batch.num_leaves == batch.level_sizes[0] == int(batch.counts[0])
+    for number, (tree, words) in enumerate(zip(forest, batch.split(batch.node_word_index), strict=True)):
+        assert (words - 1000 * number).tolist() == tree.word_of.tolist()
+
+
+@given(forests)
+def test_phrases_have_no_words_of_their_own(forest: list[Tree]) -> None:
+    batch = batch_with_words(forest)
+    assert len(batch.inner_word_index) == 0
+    assert batch.node_word_index is batch.word_index
+
+
+def test_the_words_of_dependency_trees_are_numbered_through() -> None:
+    forest = [DependencyTree.from_parents("abc", [1, 2, -1]), DependencyTree.from_parents("de", [-1, 0])]
+    batch = TreeBatch.from_trees(forest)
+    assert [part.tolist() for part in batch.split(batch.node_word_index)] == [[2, 1, 0], [3, 4]]
+
+
+def test_the_two_kinds_of_trees_do_not_mix() -> None:
+    forest = [Tree.leaf("a"), DependencyTree.from_parents(["a"], [-1])]
+    with pytest.raises(TreeError, match="dependency trees or constituency trees, not both"):
+        TreeBatch.from_trees(forest)

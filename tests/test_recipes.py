@@ -27,6 +27,7 @@ SYSTEMS = (
     "contree-li",
     "contree-le",
     "contree-nary",
+    "deptree",
     "topdown",
     "contree-lex",
     "bicontree",

@@ -15,7 +15,9 @@ from lexitree.models.config import ModelConfig
 from lexitree.training.config import TrainingConfig
 from lexitree.training.recipe import Recipe
 from lexitree.trees.brackets import tree_from_brackets, tree_to_brackets
-from lexitree.trees.tree import Tree
+from lexitree.trees.dependencies import DependencyTree, label_by_spans
+from lexitree.trees.jsonl import write_json_lines
+from lexitree.trees.tree import NO_PARENT, Tree
 
 LABELS = ("0", "1")
 SIZES: dict[str, Any] = {"hidden": 8, "word_size": 8, "output": 8}
@@ -39,6 +41,25 @@ def _sentence(rng: random.Random) -> str:
         flipped = _FLIPPED[label]
         return f"({flipped} {subject} ({flipped} (_ is) ({flipped} (_ not) ({label} {adjective}))))"
     return f"({label} {subject} ({label} (_ is) ({label} {adjective})))"
+
+
+def tiny_dependencies(count: int, seed: int = 0) -> list[DependencyTree]:
+    """The same sentences as dependency trees: `is` is the root, on which the noun and the adjective depend."""
+    return [_depending_on_the_verb(tree) for tree in tiny_trees(count, seed)]
+
+
+def _depending_on_the_verb(tree: Tree) -> DependencyTree:
+    parents = [1, 2, NO_PARENT, 2] if tree.num_words == 4 else [1, 2, NO_PARENT, 4, 2]
+    return label_by_spans(DependencyTree.from_parents(tree.words, parents), tree)
+
+
+def write_dependency_treebank(folder: Path) -> Path:
+    """Files train.jsonl, dev.jsonl and test.jsonl in a folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for seed, (split, count) in enumerate(SPLITS.items()):
+        with (folder / f"{split}.jsonl").open("w", encoding="utf-8") as stream:
+            write_json_lines(tiny_dependencies(count, seed), stream.write)
+    return folder
 
 
 def write_treebank(folder: Path, sizes: dict[str, int] | None = None) -> Path:

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from lexitree.training.seeds import train_seeds
     from lexitree.trees.binarize import binarize, collapse_unary, expand_unary, to_binary, unbinarize
     from lexitree.trees.brackets import read_trees, tree_from_brackets, tree_to_brackets, write_trees
+    from lexitree.trees.dependencies import DependencyTree, label_by_spans, read_dependencies
     from lexitree.trees.draw import draw_tree
     from lexitree.trees.exchange import tree_from_nltk, tree_to_nltk
     from lexitree.trees.head_rules import head_words
@@ -97,6 +98,9 @@ _HOMES = {
     "tree_from_brackets": "trees.brackets",
     "tree_to_brackets": "trees.brackets",
     "write_trees": "trees.brackets",
+    "DependencyTree": "trees.dependencies",
+    "label_by_spans": "trees.dependencies",
+    "read_dependencies": "trees.dependencies",
     "draw_tree": "trees.draw",
     "tree_from_nltk": "trees.exchange",
     "tree_to_nltk": "trees.exchange",
@@ -113,6 +117,7 @@ _HOMES = {
 
 __all__ = [
     "Corpus",
+    "DependencyTree",
     "Evaluation",
     "Example",
     "LexitreeError",
@@ -139,6 +144,7 @@ __all__ = [
     "fetch",
     "from_pretrained",
     "head_words",
+    "label_by_spans",
     "list_models",
     "load",
     "load_corpus",
@@ -146,6 +152,7 @@ __all__ = [
     "load_treebank",
     "make_examples",
     "push_to_hub",
+    "read_dependencies",
     "read_json_lines",
     "read_recipe",
     "read_trees",

@@ -12,6 +12,8 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
+from lexitree.errors import TreeError
+from lexitree.trees.dependencies import DependencyTree
 from lexitree.trees.tree import Tree
 
 IndexArray = npt.NDArray[np.int64]
@@ -56,6 +58,8 @@ class TreeBatch:
 
     word_index: Int[Tensor, " leaves"]
     """The row of the lexicon for each leaf."""
+    inner_word_index: Int[Tensor, " inner_words"]
+    """The same for each inner node of dependency trees; empty for constituency trees, which have no words there."""
     label_index: Int[Tensor, " nodes"]
     """The gold label of each node, -1 where there is none."""
     children_index: Int[Tensor, " edges"]
@@ -95,7 +99,8 @@ class TreeBatch:
     ) -> TreeBatch:
         """Lay trees out side by side; the indices, one array a tree, are by word and by node in pre-order.
 
-        Without them the words are numbered through the batch and no node has a label.
+        Without them the words are numbered through the batch and no node has a label. Dependency trees are
+        batched among themselves: a batch has words at all nodes or at the leaves only.
         """
         sizes = np.array([tree.num_nodes for tree in trees], dtype=np.int64)
         num_words = np.array([tree.num_words for tree in trees], dtype=np.int64)
@@ -114,15 +119,19 @@ class TreeBatch:
         # Siblings are in left-to-right order already, and sorting by parent is stable.
         edges = np.delete(np.arange(len(arity)), first_nodes)
         by_parent = edges[np.argsort(up[parents[edges]], kind="stable")]
-        inner_arity = arity[up_order][int(num_words.sum()) :]
+        num_leaves = int(np.count_nonzero(arity == 0))
+        inner_arity = arity[up_order][num_leaves:]
         starts = _concatenate([tree.starts for tree in trees]) + word_shift
         ends = _concatenate([tree.ends for tree in trees]) + word_shift
         labels = np.full(len(arity), NO_INDEX) if label_index is None else _concatenate(label_index)
-        words = np.arange(len(arity) - len(inner_arity)) if word_index is None else _concatenate(word_index)
+        words = np.arange(int(num_words.sum())) if word_index is None else _concatenate(word_index)
+        if any(tree.has_inner_words for tree in trees):
+            words = words[_own_words(trees) + word_shift][up_order]
         # Without any tree there is still one level, of no leaves.
         level_sizes, depth_sizes = np.bincount(heights, minlength=1), np.bincount(depths, minlength=1)
         arrays: dict[str, IndexArray] = {
-            "word_index": words,
+            "word_index": words[:num_leaves],
+            "inner_word_index": words[num_leaves:],
             "label_index": labels[up_order],
             "children_index": up[by_parent],
             "children_offset": np.concatenate([[0], np.cumsum(inner_arity)]),
@@ -135,7 +144,7 @@ class TreeBatch:
             "preorder_index": up,
             "level_offset": np.cumsum(level_sizes),
             "depth_offset": np.cumsum(depth_sizes),
-            "counts": np.array([len(words), len(trees), len(level_sizes) - 1, len(depth_sizes) - 1]),
+            "counts": np.array([num_leaves, len(trees), len(level_sizes) - 1, len(depth_sizes) - 1]),
         }
         buffer = torch.from_numpy(np.concatenate(list(arrays.values())).astype(np.int64, copy=False))
         return cls(
@@ -158,6 +167,13 @@ class TreeBatch:
     @property
     def num_leaves(self) -> int:
         return len(self.word_index)
+
+    @property
+    def node_word_index(self) -> Int[Tensor, " words"]:
+        """The rows of the lexicon for all words: those of the leaves, then of the inner nodes that have one."""
+        if not len(self.inner_word_index):
+            return self.word_index
+        return torch.cat([self.word_index, self.inner_word_index])
 
     @property
     def device(self) -> torch.device:
@@ -235,6 +251,7 @@ class TreeBatch:
 
 _TENSORS = (
     "word_index",
+    "inner_word_index",
     "label_index",
     "children_index",
     "children_offset",
@@ -253,6 +270,14 @@ _TENSORS = (
 
 def _views(buffer: Tensor, sizes: dict[str, int]) -> dict[str, Tensor]:
     return dict(zip(sizes, torch.split(buffer, list(sizes.values())), strict=True))
+
+
+def _own_words(trees: Sequence[Tree]) -> IndexArray:
+    """The place in its sentence of each node's word."""
+    dependencies = [tree for tree in trees if isinstance(tree, DependencyTree)]
+    if len(dependencies) < len(trees):
+        raise TreeError("a batch holds dependency trees or constituency trees, not both")
+    return _concatenate([tree.word_of for tree in dependencies])
 
 
 def _concatenate(arrays: Sequence[npt.NDArray[np.integer]]) -> IndexArray:

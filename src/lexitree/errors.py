@@ -81,6 +81,10 @@ class JsonLinesError(InputError):
     """A line that is not the JSON object it should be."""
 
 
+class DependencyError(InputError):
+    """A line of words or parents that is no dependency tree."""
+
+
 class SentenceError(InputError):
     """A labelled sentence that is not `label<TAB>words`."""
 

@@ -1,20 +1,25 @@
-"""Trees as users have them in, binary trees with the numbers of their words and labels out, ready to be batched."""
+"""Trees as users have them in, trees as models read them with the numbers of their words and labels out."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from lexitree.batch import NO_INDEX, TreeBatch
 from lexitree.corpora.corpus import Supervision, label_index
+from lexitree.errors import ConfigError
 from lexitree.lexicon.table import Lexicon
-from lexitree.trees.binarize import BinarizedTree, Direction, to_binary
+from lexitree.trees.binarize import BinarizedTree, Direction, to_binary, unchanged
 from lexitree.trees.tree import Tree
 
 IndexArray = npt.NDArray[np.int64]
+
+TreeKind = Literal["constituency", "dependency"]
+"""What a model reads: phrases over words, or words over words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,10 +27,11 @@ class Example:
     """One tree, prepared once and batched many times."""
 
     binary: BinarizedTree
+    """The tree as the model reads it: binary or, for a model of dependency trees, as it is."""
     word_index: IndexArray
     """The lexicon's number of each word."""
     label_index: IndexArray
-    """The number of each label, by node of the binary tree; -1 for none."""
+    """The number of each label, by node of the tree that the model reads; -1 for none."""
     source_label_index: IndexArray
     """The same by node of the tree as the user has it."""
 
@@ -51,11 +57,31 @@ def make_example(
     labels: tuple[str, ...] | None,
     direction: Direction,
     supervision: Supervision = "all",
+    kind: TreeKind = "constituency",
 ) -> Example:
-    """Binarize and number one tree; with `labels=None` the labels it carries are of no concern."""
-    binary = to_binary(tree, direction)
+    """Binarize and number one tree; with `labels=None` the labels it carries are of no concern.
+
+    For a model that reads dependency trees (`kind`), the tree must be one, and stays as it is.
+    """
+    check_tree_kind(tree, kind)
+    binary = unchanged(tree) if kind == "dependency" else to_binary(tree, direction)
     numbers, source_numbers = _number_labels(binary, labels, supervision)
     return Example(binary, lexicon.index(tree.words), numbers, source_numbers)
+
+
+def check_tree_kind(tree: Tree, kind: TreeKind) -> None:
+    """Refuse a tree that the model cannot read, with what to use instead."""
+    if tree.has_inner_words and kind == "constituency":
+        raise ConfigError(
+            "this model reads constituency trees, and these are dependency trees",
+            remedy="Choose the model deptree, or a corpus of constituency trees such as sst-fine.",
+        )
+    if not tree.has_inner_words and kind == "dependency":
+        raise ConfigError(
+            "this model reads dependency trees, and these are constituency trees",
+            remedy="Give it dependency trees (sst-dependencies, .toks with .dparents, or .jsonl with parents), "
+            "or choose another model.",
+        )
 
 
 def _number_labels(
@@ -80,10 +106,11 @@ def make_examples(
     labels: tuple[str, ...] | None,
     direction: Direction,
     supervision: Supervision = "all",
+    kind: TreeKind = "constituency",
 ) -> list[Example]:
-    """Binarize and number trees."""
+    """Binarize and number trees; see `make_example`."""
     return [
-        make_example(tree, lexicon, labels=labels, direction=direction, supervision=supervision)
+        make_example(tree, lexicon, labels=labels, direction=direction, supervision=supervision, kind=kind)
         for tree in trees
     ]
 

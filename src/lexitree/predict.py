@@ -141,7 +141,12 @@ class Predictor:
     ) -> Example:
         direction = self.model.config.binarization
         return make_example(
-            tree, self.model.lexicon, labels=labels, direction=direction, supervision=supervision
+            tree,
+            self.model.lexicon,
+            labels=labels,
+            direction=direction,
+            supervision=supervision,
+            kind=self.model.encoder.tree_kind,
         )
 
     def _prediction(self, output: NodeOutputs) -> Prediction:

@@ -13,6 +13,7 @@ def test_models_as_json_has_the_papers_counts(call: Call) -> None:
     counts = {(row["model"], row["hidden"]): row["parameters"] for row in rows}
     assert counts == {
         ("bilstm", 150): counts["bilstm", 150],
+        ("deptree", 150): 290_573,
         ("contree", 150): 538_223,
         ("contree-nary", 150): 380_723,
         ("contree-le", 150): 358_223,

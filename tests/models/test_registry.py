@@ -24,6 +24,7 @@ PAPER_COUNTS = [
     ("contree-nary", 150, 380_723),
     ("contree-le", 150, 358_223),
     ("bilstm-plain", 150, 580_373),
+    ("deptree", 150, 290_573),
 ]
 
 

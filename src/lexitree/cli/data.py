@@ -52,7 +52,7 @@ def list_corpora(data: DataOption = None, as_json: JsonOption = False) -> None:
         return
     table = _table("name", "what", "licence", "where, or how to get it")
     for row in rows:
-        where = row["found"] or f"lexitree data fetch {row['fetch']}"
+        where = row["found"] or row["how_to_get"]
         table.add_row(row["name"], row["what"], row["licence"], where, style=None if row["found"] else "dim")
     output.print(table)
 
@@ -148,12 +148,14 @@ def _describe_entry(entry: CorpusEntry, data: Path | None) -> dict[str, str]:
 
     row = {"name": entry.name, "what": entry.what, "licence": entry.licence}
     if entry.package == EMBEDDED:
-        return {**row, "found": "part of lexitree", "fetch": ""}
+        return {**row, "found": "part of lexitree", "fetch": "", "how_to_get": ""}
     try:
         found = str(find_corpus(entry.name, data))
     except CorpusNotFoundError:
         found = ""
-    return {**row, "found": found, "fetch": entry.package}
+    if entry.how_to_get:
+        return {**row, "found": found, "fetch": "", "how_to_get": entry.how_to_get}
+    return {**row, "found": found, **_fetched_as(entry.package)}
 
 
 def _describe_package(package: Package, data: Path | None) -> dict[str, str]:
@@ -163,7 +165,11 @@ def _describe_package(package: Package, data: Path | None) -> dict[str, str]:
     paths = [folder.path / file.path for folder in data_folders(data) for file in package.local_files]
     found = next((str(path) for path in paths if path.is_file()), "")
     row = {"name": package.name, "what": package.what, "licence": package.licence}
-    return {**row, "found": found, "fetch": package.name}
+    return {**row, "found": found, **_fetched_as(package.name)}
+
+
+def _fetched_as(name: str) -> dict[str, str]:
+    return {"fetch": name, "how_to_get": f"lexitree data fetch {name}"}
 
 
 def _splits_table(corpus: Corpus) -> Table:

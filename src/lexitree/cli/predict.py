@@ -50,8 +50,9 @@ def predict_command(
 
     [bold]Label a file:[/bold]  lexitree predict runs/mini/model trees.txt -o labelled.jsonl
 
-    Trees are brackets, one a line or spread over lines, or .jsonl. Their own labels are not looked at (write _ where
-    there is none). Each line of JSON is one sentence; each phrase has start and end (words), label, probabilities,
+    Trees are brackets, one a line or spread over lines, or .jsonl. For the model deptree they are dependency trees:
+    .toks with .dparents beside it, or .jsonl with parents. Their own labels are not looked at (write _ where there is
+    none). Each line of JSON is one sentence; each phrase has start and end (words), label, probabilities,
     head (the number of its head word), head_word and head_weight (its share of the phrase's head vector).
     """
     from lexitree.cli.console import choose_device, show_skipped, show_tree

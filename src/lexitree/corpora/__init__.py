@@ -17,6 +17,7 @@ from lexitree.corpora.mini import load_mini
 from lexitree.corpora.registry import CORPORA, CorpusEntry, find_corpus, load_corpus
 from lexitree.corpora.sentences import load_sentences, read_sentences
 from lexitree.corpora.sst import load_sst
+from lexitree.corpora.sst_dependencies import load_sst_dependencies
 from lexitree.corpora.trec import load_trec
 from lexitree.corpora.treebank import Strip, load_treebank, read_any
 
@@ -40,6 +41,7 @@ __all__ = [
     "load_mini",
     "load_sentences",
     "load_sst",
+    "load_sst_dependencies",
     "load_trec",
     "load_treebank",
     "order_labels",

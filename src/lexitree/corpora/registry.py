@@ -12,6 +12,7 @@ from lexitree.corpora.corpus import Corpus, SplitName, Supervision
 from lexitree.corpora.folders import DATA_VARIABLE, data_folders
 from lexitree.corpora.mini import load_mini
 from lexitree.corpora.sst import find_sst, load_sst
+from lexitree.corpora.sst_dependencies import HOW_TO_GET, find_sst_dependencies, load_sst_dependencies
 from lexitree.corpora.trec import find_trec, load_trec
 from lexitree.corpora.treebank import Strip, load_treebank
 from lexitree.errors import ConfigError, CorpusNotFoundError, FileError, OnError
@@ -28,19 +29,38 @@ class CorpusEntry:
     what: str
     licence: str
     package: str
-    """What `lexitree data fetch` calls it, or `embedded`."""
+    """What `lexitree data fetch` calls it, or `embedded`; the folder's name where it cannot be fetched."""
     load: Callable[[Path], Corpus]
     """From the folder that `find_corpus` gives; an embedded corpus needs none and ignores it."""
+    how_to_get: str = ""
+    """What to do where it is not there and cannot be fetched."""
 
 
 _SST = "none stated; cite Socher et al. 2013"
 _TREC = "none stated; cite Li and Roth 2002"
 _OURS = "as lexitree"
+_PARSES = "sst/dependencies"
 
 _ENTRIES = (
     CorpusEntry("sst-fine", "film reviews, sentiment 0 to 4 on every phrase", _SST, "sst", load_sst),
     CorpusEntry(
         "sst-binary", "film reviews, negative or positive", _SST, "sst", partial(load_sst, task="binary")
+    ),
+    CorpusEntry(
+        "sst-dependencies",
+        "the same reviews as dependency trees, sentiment 0 to 4",
+        _SST,
+        _PARSES,
+        load_sst_dependencies,
+        HOW_TO_GET,
+    ),
+    CorpusEntry(
+        "sst-dependencies-binary",
+        "the same reviews as dependency trees, negative or positive",
+        _SST,
+        _PARSES,
+        partial(load_sst_dependencies, task="binary"),
+        HOW_TO_GET,
     ),
     CorpusEntry("trec", "questions, 6 types", _TREC, "trec", load_trec),
     CorpusEntry("trec-fine", "questions, 50 types", _TREC, "trec", partial(load_trec, task="fine")),
@@ -75,7 +95,11 @@ _ENTRIES = (
 )
 CORPORA: dict[str, CorpusEntry] = {entry.name: entry for entry in _ENTRIES}
 ALIASES = {"sst": "sst-fine", "trec-coarse": "trec", "mini": "mini-reviews"}
-_FINDERS: dict[str, Callable[[Path], Path | None]] = {"sst": find_sst, "trec": find_trec}
+_FINDERS: dict[str, Callable[[Path], Path | None]] = {
+    "sst": find_sst,
+    _PARSES: find_sst_dependencies,
+    "trec": find_trec,
+}
 
 
 def load_corpus(
@@ -141,10 +165,10 @@ def find_corpus(name: str, data: str | Path | None = None) -> Path:
         if found is not None:
             return found
     looked = "\n".join(f"  {folder.path} ({folder.named_by}{_presence(folder.path)})" for folder in folders)
+    remedy = entry.how_to_get or f"Get it with `lexitree data fetch {entry.package}`"
     raise CorpusNotFoundError(
         f"the corpus {name} is not on this machine. It was looked for in:\n{looked}",
-        remedy=f"Get it with `lexitree data fetch {entry.package}`, "
-        f"or set {DATA_VARIABLE} to the folder that holds {entry.package}/.",
+        remedy=f"{remedy}, or set {DATA_VARIABLE} to the folder that holds {entry.package}/.",
     )
 
 

@@ -17,7 +17,14 @@ FINE_LABELS = ("0", "1", "2", "3", "4")
 FINE_NAMES = {"0": "very negative", "1": "negative", "2": "neutral", "3": "positive", "4": "very positive"}
 BINARY_LABELS = ("negative", "positive")
 NEUTRAL = "2"
-_POLARITY = {"0": "negative", "1": "negative", NEUTRAL: NO_LABEL, "3": "positive", "4": "positive"}
+_POLARITY = {
+    "0": "negative",
+    "1": "negative",
+    NEUTRAL: NO_LABEL,
+    "3": "positive",
+    "4": "positive",
+    NO_LABEL: NO_LABEL,
+}
 
 FOLDERS = ("sst", "trees", "sst/trees", ".")
 """Below the data folder: our own layout, the one of the public archive, and the folder itself."""
@@ -50,14 +57,20 @@ def load_sst(folder: str | Path, task: SstTask = "fine") -> Corpus:
             f"no train.txt, dev.txt and test.txt of the Stanford Sentiment Treebank at or below {folder}",
             remedy="Get them with `lexitree data fetch sst`.",
         )
-    splits = {split: tuple(read_trees(found / f"{split}.txt")) for split in SPLITS}
-    for split, trees in splits.items():
-        _refuse_other_labels(found / f"{split}.txt", trees)
+    splits = read_sst(found)
     if task == "fine":
         return fine_sentiment("sst-fine", splits, ABOUT)
     if task == "binary":
         return binary_sentiment("sst-binary", splits, ABOUT)
     raise ConfigError(f"SST has the tasks fine and binary, not {task!r}")
+
+
+def read_sst(folder: Path) -> dict[str, tuple[Tree, ...]]:
+    """The trees of the three files in a folder that `find_sst` gave."""
+    splits = {split: tuple(read_trees(folder / f"{split}.txt")) for split in SPLITS}
+    for split, trees in splits.items():
+        _refuse_other_labels(folder / f"{split}.txt", trees)
+    return splits
 
 
 def fine_sentiment(name: str, splits: dict[str, tuple[Tree, ...]], about: str) -> Corpus:

@@ -11,6 +11,7 @@ from lexitree.corpora.corpus import SPLITS, Corpus, SplitName, Supervision, name
 from lexitree.corpora.sentences import read_sentences
 from lexitree.errors import ConfigError, CorpusNotFoundError, OnError
 from lexitree.trees.brackets import ReadReport, read_trees
+from lexitree.trees.dependencies import WORDS_SUFFIX, read_dependencies
 from lexitree.trees.jsonl import read_json_lines
 from lexitree.trees.penn import strip_function_tags, strip_traces
 from lexitree.trees.tree import Tree
@@ -64,10 +65,12 @@ def read_any(
     on_error: OnError = "raise",
     report: ReadReport | None = None,
 ) -> Iterator[Tree]:
-    """Yield the trees of a file in the format its name ends in; .jsonl, .tsv, and brackets for all others."""
+    """Yield the trees of a file in the format its name ends in; .jsonl, .tsv, .toks, and brackets for all others."""
     plain = str(path).removesuffix(".gz")
     if plain.endswith(".jsonl"):
         return read_json_lines(path, encoding=encoding, on_error=on_error, report=report)
+    if plain.endswith(WORDS_SUFFIX):
+        return read_dependencies(path, encoding=encoding, on_error=on_error, report=report)
     if plain.endswith(".tsv"):
         return read_sentences(path, encoding=encoding, on_error=on_error, report=report)
     return read_trees(path, encoding=encoding, on_error=on_error, report=report)

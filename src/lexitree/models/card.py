@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from lexitree.examples import TreeKind
 from lexitree.models.config import ModelConfig
 from lexitree.models.registry import encoder_class
 
@@ -12,16 +13,17 @@ from lexitree.models.registry import encoder_class
 def model_card(config: ModelConfig, training: Mapping[str, Any], num_parameters: int) -> str:
     """The README.md of a saved model."""
     encoder = encoder_class(config.model)
+    labelled, example = _WHAT_IT_READS[encoder.tree_kind]
     lines = [
         "---",
         "library_name: lexitree",
         "pipeline_tag: text-classification",
-        "tags: [lexitree, tree-lstm, constituency-trees]",
+        f"tags: [lexitree, tree-lstm, {encoder.tree_kind}-trees]",
         "---",
         "",
         f"# {encoder.title} on {training.get('corpus', 'your data')}",
         "",
-        f"A lexitree model: {encoder.about}. It labels every phrase of a constituency tree"
+        f"A lexitree model: {encoder.about}. It labels every {labelled}"
         + (" and finds its head word." if encoder.has_heads else "."),
         "",
         f"- labels: {', '.join(config.label_name(label) for label in config.labels)}",
@@ -33,7 +35,7 @@ def model_card(config: ModelConfig, training: Mapping[str, Any], num_parameters:
         "import lexitree",
         "",
         'predictor = lexitree.load("path/of/this/model")',
-        'prediction = predictor.predict(lexitree.tree_from_brackets("(_ (_ A) (_ film))"))',
+        f"prediction = predictor.predict({example})",
         "```",
         "",
     ]
@@ -42,6 +44,16 @@ def model_card(config: ModelConfig, training: Mapping[str, Any], num_parameters:
         lines += [f"| {key} | {_cell(value)} |" for key, value in training.items()]
         lines.append("")
     return "\n".join(lines)
+
+
+_WHAT_IT_READS: dict[TreeKind, tuple[str, str]] = {
+    "constituency": ("phrase of a constituency tree", 'lexitree.tree_from_brackets("(_ (_ A) (_ film))")'),
+    "dependency": (
+        "word of a dependency tree, with what depends on it",
+        'lexitree.DependencyTree.from_parents(["A", "film"], [1, -1])',
+    ),
+}
+"""What is labelled, and an example."""
 
 
 def _cell(value: object) -> str:

@@ -56,15 +56,25 @@ class TreeClassifier(nn.Module):
         self, batch: TreeBatch, nodes: Int[Tensor, " asked"] | None = None
     ) -> Float[Tensor, "asked labels"]:
         """The label scores of the given nodes, or of all nodes in the batch's up order."""
-        if not batch.is_binary:
+        self._check(batch)
+        return self._score(self._input_vectors(batch), batch, nodes)
+
+    def _check(self, batch: TreeBatch) -> None:
+        """A batch of the wrong trees would run, and mean nothing."""
+        if self.encoder.tree_kind == "dependency":
+            if len(batch.node_word_index) != batch.num_nodes:
+                raise TreeError(
+                    "the model reads dependency trees, with a word at every node",
+                    remedy="Make them with DependencyTree.from_parents or read_dependencies.",
+                )
+        elif not batch.is_binary or len(batch.inner_word_index):
             raise TreeError(
                 "the model reads binary trees", remedy="Prepare them with make_example or to_binary."
             )
-        return self._score(self._input_vectors(batch), batch, nodes)
 
     def _input_vectors(self, batch: TreeBatch) -> Tensor:
         """What the encoder reads: word vectors or, for a model with heads, the head vectors made of them."""
-        words = nn.functional.dropout(self.lexicon(batch.word_index), self.config.dropout, self.training)
+        words = nn.functional.dropout(self.lexicon(batch.node_word_index), self.config.dropout, self.training)
         heads = self.encoder.heads
         return words if heads is None else heads(words, batch, self.backend)
 
@@ -80,13 +90,14 @@ class TreeClassifier(nn.Module):
         return scores, found
 
     def prepare(self, trees: Iterable[Tree], *, labelled: bool = True) -> list[Example]:
-        """Trees as this model reads them: binarized, words and, if `labelled`, labels numbered."""
+        """Trees as this model reads them: phrases binarized, words and, if `labelled`, labels numbered."""
         return make_examples(
             trees,
             self.lexicon,
             labels=self.config.labels if labelled else None,
             direction=self.config.binarization,
             supervision=self.config.supervision,
+            kind=self.encoder.tree_kind,
         )
 
     def loss(self, batch: TreeBatch, supervision: Supervision | None = None) -> Float[Tensor, ""]:

@@ -12,8 +12,10 @@ from torch import Tensor, nn
 
 from lexitree.batch import TreeBatch
 from lexitree.errors import ConfigError
+from lexitree.examples import TreeKind
 from lexitree.models.cells import (
     BottomUpLSTM,
+    ChildSumLSTM,
     GatedChildrenLSTM,
     HeadComposer,
     SequenceLSTM,
@@ -50,6 +52,8 @@ class Encoder(nn.Module):
     """Whether the vector of a word is its state, so that the two have one size."""
     defaults: ClassVar[Mapping[str, Any]] = MappingProxyType({})
     """Settings that are other than the paper's where none are given, since the model's own paper has others."""
+    tree_kind: ClassVar[TreeKind] = "constituency"
+    """What it reads: binary constituency trees, or dependency trees of any arity."""
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
@@ -71,7 +75,8 @@ class Encoder(nn.Module):
     ) -> Float[Tensor, "asked features"]:
         """The features of the given nodes (positions in the batch's up order), None for all.
 
-        `x` holds the head vectors of all nodes for a model with heads, else the word vectors of the leaves.
+        `x` holds the head vectors of all nodes for a model with heads, else the vectors of all words: those of the
+        leaves or, in dependency trees, of all nodes.
         """
         raise NotImplementedError
 
@@ -214,6 +219,22 @@ class BiConTree(Encoder):
             list(self.top_down.parameters()),
         )
         return torch.cat([_pick(up, nodes), *_top_down_features(down, batch, nodes)], 1)
+
+
+class DepTree(Encoder):
+    title = "DepTree (Tai 2015)"
+    about = "child-sum tree LSTM of Tai et al. (2015) over dependency trees"
+    num_states = 1
+    # The sizes of the levels' edges are asked for on the host.
+    waits_for_host = True
+    tree_kind = "dependency"
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__(config)
+        self.child_sum = ChildSumLSTM(config.word_size, config.hidden, bias_init=config.bias_init)
+
+    def forward(self, x: Tensor, batch: TreeBatch, nodes: Tensor | None, backend: Backend) -> Tensor:
+        return _pick(self.child_sum(x, batch, backend), nodes)
 
 
 class BiLSTM(Encoder):

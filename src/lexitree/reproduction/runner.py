@@ -16,7 +16,13 @@ from lexitree.reproduction.records import read_record, record_seeds, save_record
 from lexitree.training.recipe import Recipe
 from lexitree.training.seeds import OnEvent, train_seeds
 
-SMOKE_CORPORA = {"sst-fine": "mini-reviews", "sst-binary": "mini-reviews", "trec": "mini-questions"}
+SMOKE_CORPORA = {
+    "sst-fine": "mini-reviews",
+    "sst-binary": "mini-reviews",
+    "sst-dependencies": "mini-reviews",
+    "sst-dependencies-binary": "mini-reviews",
+    "trec": "mini-questions",
+}
 SMOKE_MODEL = {"hidden": 8, "word_size": 16, "output": 8}
 SMOKE_EPOCHS = 1
 CORPUS_FILES = (".txt", ".label", ".parses")

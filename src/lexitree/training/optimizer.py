@@ -55,7 +55,9 @@ class LazyAdam:
         decay = config.decay * batch.num_trees if config.decay_kind == "decoupled" else config.decay
         self._step_dense(decay)
         if self.table is not None and self.table.grad is not None:
-            if self.table.is_cuda and why_not_fused("cuda", self.table.dtype) is None:
+            # The kernel goes by the words of the leaves.
+            only_leaves = not len(batch.inner_word_index)
+            if self.table.is_cuda and only_leaves and why_not_fused("cuda", self.table.dtype) is None:
                 self._step_rows_fused(self.table, self.table.grad, batch, decay)
             else:
                 self._step_rows(self.table, self.table.grad, decay)

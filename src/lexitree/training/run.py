@@ -231,7 +231,8 @@ def _fingerprint(recipe: Recipe, model: TreeClassifier, examples: Sequence[Examp
     del settings["epochs"]
     checksum = 0
     for example in examples:
-        for array in (example.binary.tree.arity, example.word_index, example.label_index):
+        tree = example.binary.tree
+        for array in (tree.arity, tree.leaves, example.word_index, example.label_index):
             checksum = zlib.crc32(array.tobytes(), checksum)
     return {
         **settings,

@@ -20,6 +20,7 @@ from lexitree.trees.brackets import (
     tree_to_brackets,
     write_trees,
 )
+from lexitree.trees.dependencies import DependencyTree, label_by_spans, read_dependencies
 from lexitree.trees.draw import draw_tree, head_notes, label_styles
 from lexitree.trees.exchange import tree_from_nltk, tree_to_nltk
 from lexitree.trees.head_rules import head_children, head_words
@@ -32,6 +33,7 @@ __all__ = [
     "NO_LABEL",
     "NO_PARENT",
     "BinarizedTree",
+    "DependencyTree",
     "Direction",
     "IntArray",
     "Layout",
@@ -45,8 +47,10 @@ __all__ = [
     "head_children",
     "head_notes",
     "head_words",
+    "label_by_spans",
     "label_styles",
     "read_bracket_lines",
+    "read_dependencies",
     "read_json_lines",
     "read_trees",
     "strip_function_tags",

@@ -23,6 +23,7 @@ from lexitree.trees.tree import (
     child_slots,
     intermediate_nodes,
     nearest_kept_ancestors,
+    refuse_inner_words,
 )
 
 BoolArray = npt.NDArray[np.bool_]
@@ -47,8 +48,9 @@ def to_binary(tree: Tree, direction: Direction = "right") -> BinarizedTree:
     The root's label has no say in the shape: in a corpus it is the sentence's, in a parse that is still to be
     labelled it is not.
     """
+    refuse_inner_words(tree, "binarized")
     if tree.is_binary:
-        return BinarizedTree(tree, tree, np.arange(tree.num_nodes, dtype=np.int32))
+        return unchanged(tree)
     heads = _head_slots(tree.with_labels([NO_LABEL, *tree.labels[1:]]), direction)
     absorbed = _absorbed(tree)
     collapsed, collapsed_of = _collapse(tree, _topmost_labels(tree, absorbed))
@@ -57,12 +59,18 @@ def to_binary(tree: Tree, direction: Direction = "right") -> BinarizedTree:
     return BinarizedTree(binary, tree, binary_of[collapsed_of])
 
 
+def unchanged(tree: Tree) -> BinarizedTree:
+    """A tree that is read as it is, every node standing for itself."""
+    return BinarizedTree(tree, tree, np.arange(tree.num_nodes, dtype=np.int32))
+
+
 def binarize(tree: Tree, direction: Direction = "right") -> Tree:
     """Split phrases of three and more parts; unary phrases stay. The new nodes inside an NP are labelled @NP.
 
     `left` keeps the first child innermost, `right` the last, `head` the head child by Collins' rules, to
     which first the parts on its right and then those on its left are attached.
     """
+    refuse_inner_words(tree, "binarized")
     marked = np.flatnonzero(intermediate_nodes(tree))
     if marked.size:
         raise TreeError(
@@ -85,6 +93,7 @@ def unbinarize(tree: Tree) -> Tree:
 
 def collapse_unary(tree: Tree) -> Tree:
     """Join each unary chain into one node labelled `S+VP`; a chain over a word becomes a leaf."""
+    refuse_inner_words(tree, "collapsed")
     joined = next((label for label in tree.labels if CHAIN_JOINT in label), None)
     if joined:
         raise TreeError(f"the label {joined!r} holds {CHAIN_JOINT!r}, which joins the labels of a chain")

@@ -17,7 +17,7 @@ from lexitree.trees.bracket_parser import (
     BracketParser,
     find_bracket_layout,
 )
-from lexitree.trees.tree import Tree
+from lexitree.trees.tree import Tree, refuse_inner_words
 
 LINES_LOOKED_AT = 64
 CHARACTERS_LOOKED_AT = 1 << 20
@@ -126,6 +126,7 @@ def tree_from_brackets(text: str, name: str = "<brackets>") -> Tree:
 
 def tree_to_brackets(tree: Tree) -> str:
     """The tree on one line; reading it back gives the tree, with brackets inside words escaped (`-LRB-`)."""
+    refuse_inner_words(tree, "written in brackets")
     pieces: list[str] = []
     words = iter(tree.words)
     missing: list[int] = []

@@ -127,13 +127,13 @@ class _Line(NamedTuple):
 
 
 def _outline(tree: Tree, notes: Sequence[str] | None) -> Iterator[_Line]:
-    words = iter(tree.words)
+    words = tree.node_words
     guides: list[str] = []
     missing: list[int] = []
     for node, num_children in enumerate(tree.arity.tolist()):
         label = tree.labels[node]
         shown = _printable(label) or (SHOWN_NO_LABEL if num_children else "")
-        word = "" if num_children else shown_word(next(words))
+        word = shown_word(words[node])
         yield _Line(_indent(guides, missing), shown, notes[node] if notes is not None else "", word, label)
         if num_children:
             missing.append(num_children)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from lexitree.errors import MissingExtraError, TreeError
 from lexitree.trees.bracket_parser import MAX_NODES
-from lexitree.trees.tree import NO_LABEL, NO_PARENT, Tree
+from lexitree.trees.tree import NO_LABEL, NO_PARENT, Tree, refuse_inner_words
 
 if TYPE_CHECKING:
     import nltk
@@ -63,6 +63,7 @@ def tree_to_nltk(tree: Tree) -> nltk.Tree:
         from nltk.tree import Tree as MutableTree
     except ImportError as error:
         raise MissingExtraError("nltk", "nltk", "Making NLTK trees") from error
+    refuse_inner_words(tree, "an NLTK tree")
     arity, parents = tree.arity.tolist(), tree.parents.tolist()
     parts: list[list[Any]] = [[] for _ in arity]
     words = list(tree.words)

@@ -22,6 +22,7 @@ from lexitree.trees.tree import (
     child_slots,
     intermediate_nodes,
     nearest_kept_ancestors,
+    refuse_inner_words,
 )
 
 Side = Literal["left", "right"]
@@ -101,6 +102,7 @@ def head_children(tree: Tree) -> IntArray:
     Binarization changes no head: a phrase with nodes @X inside is read as the whole X, and those nodes lead
     to its head. In those that do not hold it, the rule of X decides; in a collapsed `S+VP`, that of VP.
     """
+    refuse_inner_words(tree, "given heads by rules; each node is the head of what depends on it")
     children = tree.children
     categories = [_child_category(label) for label in tree.labels]
     heads = [

@@ -6,12 +6,13 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any, TypedDict, TypeGuard, cast
+from typing import Any, NotRequired, TypedDict, TypeGuard, cast
 
 from lexitree.errors import JsonLinesError, OnError, Place, TreeError
 from lexitree.files import display_name, read_lines
 from lexitree.trees.brackets import ReadReport
-from lexitree.trees.tree import Tree
+from lexitree.trees.dependencies import DependencyTree
+from lexitree.trees.tree import NO_LABEL, Tree
 
 
 class PhraseJson(TypedDict):
@@ -20,6 +21,8 @@ class PhraseJson(TypedDict):
     start: int
     end: int
     label: str
+    word: NotRequired[int]
+    """In a dependency tree, which of the words stands at this node."""
 
 
 class TreeJson(TypedDict):
@@ -27,26 +30,53 @@ class TreeJson(TypedDict):
 
     words: list[str]
     phrases: list[PhraseJson]
+    parents: NotRequired[list[int]]
+    """In a dependency tree, the word that each word depends on, from 0; -1 for the root."""
 
 
 def tree_to_json(tree: Tree) -> TreeJson:
     """The tree as an object for JSON; more keys may be added to it and to its phrases."""
     triples = zip(tree.starts.tolist(), tree.ends.tolist(), tree.labels, strict=True)
     phrases = [PhraseJson(start=start, end=end, label=label) for start, end, label in triples]
-    return TreeJson(words=list(tree.words), phrases=phrases)
+    if not isinstance(tree, DependencyTree):
+        return TreeJson(words=list(tree.words), phrases=phrases)
+    for phrase, word in zip(phrases, tree.word_of.tolist(), strict=True):
+        phrase["word"] = word
+    return TreeJson(words=list(tree.words), parents=tree.word_parents, phrases=phrases)
 
 
 def tree_from_json(obj: object) -> Tree:
-    """The tree of an object as `tree_to_json` gives it; keys that are not known are left aside."""
+    """The tree of an object as `tree_to_json` gives it; keys that are not known are left aside.
+
+    With "parents" it is a dependency tree, whose "phrases" may be missing where there are no labels.
+    """
     if not _is_object(obj):
         raise TreeError('a tree is an object {"words": [...], "phrases": [...]}')
     words, phrases = obj.get("words"), obj.get("phrases")
     if not _is_list(words) or not all(isinstance(word, str) for word in words):
         raise TreeError('"words" must be a list of texts')
+    if "parents" in obj:
+        return _dependency_tree(words, obj["parents"], obj.get("phrases", []))
     if not _is_list(phrases):
         raise TreeError('"phrases" must be a list of objects')
     spans = [_check_phrase(phrase, place) for place, phrase in enumerate(phrases)]
     return Tree.from_spans(words, [(start, end) for start, end, _ in spans], [label for _, _, label in spans])
+
+
+def _dependency_tree(words: list[str], parents: object, phrases: object) -> DependencyTree:
+    if not _is_list(parents) or not all(type(parent) is int for parent in parents):
+        raise TreeError('"parents" must be a list of integers')
+    if not _is_list(phrases):
+        raise TreeError('"phrases" must be a list of objects')
+    labels = [NO_LABEL] * len(words)
+    for place, phrase in enumerate(phrases):
+        word, label = (phrase.get("word"), phrase.get("label")) if _is_object(phrase) else (None, None)
+        if type(word) is not int or not 0 <= word < len(words) or not isinstance(label, str):
+            raise TreeError(
+                f'phrase {place} of a dependency tree must be an object {{"word": integer, "label": text}}'
+            )
+        labels[word] = label
+    return DependencyTree.from_parents(words, parents, labels)
 
 
 def _check_phrase(phrase: object, place: int) -> tuple[int, int, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import cached_property
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -60,6 +60,9 @@ class Tree:
 
     __slots__ = ("__dict__", "arity", "labels", "words")
 
+    has_inner_words: ClassVar[bool] = False
+    """Whether words stand at all nodes, as in a dependency tree, and not at the leaves only."""
+
     arity: IntArray
     labels: tuple[str, ...]
     words: tuple[str, ...]
@@ -86,8 +89,9 @@ class Tree:
         if len(self.labels) != len(self.arity):
             raise TreeError(f"{len(self.arity)} nodes but {len(self.labels)} labels")
         num_leaves = int(np.count_nonzero(self.arity == 0))
-        if len(self.words) != num_leaves:
-            raise TreeError(f"{num_leaves} leaves but {len(self.words)} words")
+        num_places, places = (len(self.arity), "nodes") if self.has_inner_words else (num_leaves, "leaves")
+        if len(self.words) != num_places:
+            raise TreeError(f"{num_places} {places} but {len(self.words)} words")
         # Half a surrogate pair, which JSON can hold, fits in no file: refused here, every writer works.
         try:
             "".join(self.labels).encode()
@@ -152,7 +156,7 @@ class Tree:
 
     @cached_property
     def layout(self) -> Layout:
-        return _lay_out(self.arity.tolist())
+        return lay_out(self.arity.tolist())
 
     @property
     def parents(self) -> IntArray:
@@ -182,7 +186,7 @@ class Tree:
     @cached_property
     def leaves(self) -> IntArray:
         """The node of each word, from left to right."""
-        return _frozen(np.flatnonzero(self.arity == 0).astype(np.int32))
+        return frozen_array(np.flatnonzero(self.arity == 0))
 
     @cached_property
     def children(self) -> tuple[tuple[int, ...], ...]:
@@ -198,6 +202,12 @@ class Tree:
     def is_binary(self) -> bool:
         """Whether every phrase has exactly two parts, as the paper's models take it."""
         return bool(((self.arity == 0) | (self.arity == 2)).all())
+
+    @property
+    def node_words(self) -> tuple[str, ...]:
+        """The word that stands at each node; "" at a phrase, which has none of its own."""
+        words = iter(self.words)
+        return tuple("" if num_children else next(words) for num_children in self.arity.tolist())
 
     def phrase(self, node: int) -> tuple[str, ...]:
         """The words below a node."""
@@ -226,7 +236,7 @@ class Tree:
         return Tree, (self.arity, self.labels, self.words)
 
 
-def _lay_out(arity: list[int]) -> Layout:
+def lay_out(arity: list[int]) -> Layout:
     """Walk the nodes once forwards (parents, depths, starts) and once backwards (ends, heights)."""
     num_nodes = len(arity)
     parents, depths, starts = [NO_PARENT] * num_nodes, [0] * num_nodes, [0] * num_nodes
@@ -256,7 +266,7 @@ def _lay_out(arity: list[int]) -> Layout:
             ends[parent] = max(ends[parent], ends[node])
             heights[parent] = max(heights[parent], heights[node] + 1)
     arrays = (parents, starts, ends, depths, heights)
-    return Layout(*(_frozen(np.array(values, dtype=np.int32)) for values in arrays))
+    return Layout(*(frozen_array(values) for values in arrays))
 
 
 def child_slots(tree: Tree) -> IntArray:
@@ -293,11 +303,22 @@ def _read_arity(arity: npt.ArrayLike) -> IntArray:
             raise ValueError("whole numbers are needed")
         if numbers.size and np.abs(numbers).max() > np.iinfo(np.int32).max:
             raise ValueError("too many children")
-        return _frozen(numbers.astype(np.int32))
+        return frozen_array(numbers)
     except (OverflowError, TypeError, ValueError) as error:
         raise TreeError(f"these are no numbers of children: {error}") from error
 
 
-def _frozen(array: IntArray) -> IntArray:
+def frozen_array(values: npt.ArrayLike) -> IntArray:
+    """A copy of numbers that nobody can change."""
+    array = np.array(values, dtype=np.int32)
     array.flags.writeable = False
     return array
+
+
+def refuse_inner_words(tree: Tree, purpose: str) -> None:
+    """For what only phrases have: a dependency tree, whose inner nodes are words, would lose them silently."""
+    if tree.has_inner_words:
+        raise TreeError(
+            f"a dependency tree has no phrases: it cannot be {purpose}",
+            remedy="JSON Lines and drawings show dependency trees as they are.",
+        )
