@@ -14,6 +14,7 @@ import torch
 
 from lexitree.corpora.corpus import Supervision
 from lexitree.evaluation.accuracy import Evaluation, evaluate
+from lexitree.evaluation.answers import SystemAnswers, collect_answers
 from lexitree.examples import Example, make_example
 from lexitree.models.classifier import TreeClassifier
 from lexitree.models.inference import AskedNodes, NodeOutputs, run_examples
@@ -135,6 +136,10 @@ class Predictor:
         supervision = supervision or config.supervision
         prepare = partial(self._prepare, labels=config.labels, supervision=supervision)
         return evaluate(self.model, map(prepare, trees), supervision=supervision)
+
+    def answers(self, trees: Iterable[Tree], *, name: str = "model") -> SystemAnswers:
+        """What the model says of each sentence beside its gold label, to be compared with other systems'."""
+        return collect_answers(name, [self.model], trees)
 
     def _prepare(
         self, tree: Tree, *, labels: tuple[str, ...] | None = None, supervision: Supervision = "all"
