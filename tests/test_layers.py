@@ -21,6 +21,7 @@ LAYERS = (
     "models",
     "evaluation",
     "training",
+    "reports",
     "predict",
     "cli",
 )

@@ -69,26 +69,28 @@ class SystemAnswers:
         return self.probabilities.mean(0)
 
 
-def collect_answers(name: str, models: Sequence[TreeClassifier], trees: Iterable[Tree]) -> SystemAnswers:
-    """Ask the models of one system, one for each seed, for the label of every sentence that has a gold label."""
-    if not models:
-        raise ConfigError(f"{name} has no model to ask")
+def collect_answers(name: str, models: Iterable[TreeClassifier], trees: Iterable[Tree]) -> SystemAnswers:
+    """Ask the models of one system, one for each seed, for the label of every sentence that has a gold label.
+
+    The models are taken one after the other, so a stream of them never has two in memory.
+    """
     labelled = [tree for tree in trees if tree.label]
     if not labelled:
         raise ConfigError("there is no sentence with a gold label to compare answers with")
-    labels = models[0].config.labels
-    if any(model.config.labels != labels for model in models):
-        raise ConfigError(f"the models of {name} were trained with different labels")
-    prepared = [_prepare(model, labelled) for model in models]
-    return SystemAnswers(
-        name=name,
-        labels=labels,
-        sentences=tuple(tree.words for tree in labelled),
-        gold=np.array([example.source_label_index[0] for example in prepared[0]], dtype=np.int64),
-        probabilities=np.stack(
-            [_root_probabilities(model, examples) for model, examples in zip(models, prepared, strict=True)]
-        ),
-    )
+    labels: tuple[str, ...] = ()
+    gold: list[int] = []
+    rows: list[FloatArray] = []
+    for model in models:
+        if rows and model.config.labels != labels:
+            raise ConfigError(f"the models of {name} were trained with different labels")
+        labels = model.config.labels
+        examples = _prepare(model, labelled)
+        gold = [int(example.source_label_index[0]) for example in examples]
+        rows.append(_root_probabilities(model, examples))
+    if not rows:
+        raise ConfigError(f"{name} has no model to ask")
+    sentences = tuple(tree.words for tree in labelled)
+    return SystemAnswers(name, labels, sentences, np.array(gold, dtype=np.int64), np.stack(rows))
 
 
 def _prepare(model: TreeClassifier, trees: Iterable[Tree]) -> list[Example]:
