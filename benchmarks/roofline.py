@@ -4,8 +4,8 @@
     python benchmarks/roofline.py --device cuda --output results/roofline-gpu.json
 
 The gates of a level of `width` nodes are one product, [width, 2 hidden] by [2 hidden, 5 hidden]. How fast it can
-be depends on the width: a narrow level reads a whole matrix of weights for a few nodes. The two ceilings are measured
-as well: a large product, and a large copy.
+be depends on the width: a narrow level reads a whole matrix of weights for a few nodes. The ceilings are measured as
+well: a large product, and the reading of numbers that fit into the caches, as the weights do, or do not.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def main() -> None:
     options = parser.parse_args()
     torch.set_num_threads(1)
     ceilings = measure_ceilings(options.device)
-    print(f"ceilings: {ceilings['gflops']:,.0f} GFLOP/s, {ceilings['gbytes']:,.0f} GB/s")
+    print("ceilings: " + ", ".join(f"{name} {value:,.0f}" for name, value in ceilings.items()))
     rows = [measure_level(width, options.hidden, options.device) for width in WIDTHS]
     for row in rows:
         print(
@@ -58,18 +58,23 @@ def main() -> None:
 
 
 def measure_ceilings(device: str) -> dict[str, float]:
-    """What the device does at best: a large product, and a copy far larger than its caches."""
-    size = 8192 if device == "cuda" else 2048
+    """What the device does at best."""
+    is_gpu = device == "cuda"
+    size = 8192 if is_gpu else 2048
     left, right = (torch.randn(size, size, device=device) for _ in range(2))
     out = torch.empty_like(left)
     seconds = median_seconds(lambda: torch.mm(left, right, out=out), device)
-    numbers = torch.randn((1 << 29) if device == "cuda" else (1 << 27), device=device)
-    target = torch.empty_like(numbers)
-    copy_seconds = median_seconds(lambda: target.copy_(numbers), device)
     return {
         "gflops": 2 * size**3 / seconds / 1e9,
-        "gbytes": 2 * numbers.numel() * FLOAT_BYTES / copy_seconds / 1e9,
+        "memory_gbytes": read_rate((1 << 29) if is_gpu else (1 << 27), device),
+        "cache_gbytes": read_rate((1 << 22) if is_gpu else (1 << 17), device),
     }
+
+
+def read_rate(count: int, device: str) -> float:
+    """Gigabytes a second of reading so many numbers, by the product of a vector with itself."""
+    numbers = torch.randn(count, device=device)
+    return count * FLOAT_BYTES / median_seconds(lambda: torch.dot(numbers, numbers), device) / 1e9
 
 
 def measure_level(width: int, hidden: int, device: str) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ matplotlib.rcParams["svg.hashsalt"] = "lexitree"
 
 import matplotlib.pyplot as plt  # noqa: E402
 from matplotlib.axes import Axes  # noqa: E402
+from matplotlib.ticker import LogLocator, NullLocator, StrMethodFormatter  # noqa: E402
 
 from result_records import ROOT, read_record  # noqa: E402
 
@@ -48,29 +49,40 @@ def draw_roofline(path: Path) -> Path | None:
         if record:
             _draw_device(axes, record, name.upper(), colour)
     axes.set(xscale="log", yscale="log", xlabel="FLOP per byte moved", ylabel="GFLOP/s")
-    axes.set_title("The gate product of one level, hidden 150, float32", fontsize=11)
-    axes.legend(fontsize=8)
+    axes.set_title("The gate product of one level of 1 to 1,024 nodes, hidden 150, float32", fontsize=11)
+    axes.legend(fontsize=7, loc="lower right")
     axes.grid(alpha=0.3)
+    _plain_numbers(axes, [0.5, 1, 2, 5, 10, 20, 50, 100])
     return _save(figure, path)
 
 
 def _draw_device(axes: Axes, record: Mapping[str, Any], name: str, colour: str) -> None:
-    peak, bandwidth = record["ceilings"]["gflops"], record["ceilings"]["gbytes"]
-    rows = record["rows"]
-    intensity = [row["flops_per_byte"] for row in rows]
+    ceilings, rows = record["ceilings"], record["rows"]
+    peak = ceilings["gflops"]
     line = [0.3, *(10 ** (k / 10) for k in range(-5, 25))]
-    axes.plot(line, [min(peak, bandwidth * x) for x in line], color=colour, alpha=0.5, lw=1.2)
-    label = f"{name}: {peak:,.0f} GFLOP/s and {bandwidth:,.0f} GB/s at best"
-    axes.plot(intensity, [row["gflops"] for row in rows], "o", ms=4, color=colour, label=label)
+    for kind, style in (("cache", "-"), ("memory", ":")):
+        bandwidth = ceilings[f"{kind}_gbytes"]
+        label = f"{name} at best, weights in {kind}: {peak:,.0f} GFLOP/s, {bandwidth:,.0f} GB/s"
+        axes.plot(
+            line,
+            [min(peak, bandwidth * x) for x in line],
+            style,
+            color=colour,
+            alpha=0.6,
+            lw=1.2,
+            label=label,
+        )
+    intensity = [row["flops_per_byte"] for row in rows]
+    axes.plot(intensity, [row["gflops"] for row in rows], "o", ms=4, color=colour, label=f"{name}, a level")
     for row in rows:
         if row["width"] in (1, 16, 128, 1024):
-            nodes = f"{row['width']:,} node" + ("s" if row["width"] > 1 else "")
             axes.annotate(
-                nodes,
+                f"{row['width']:,}",
                 (row["flops_per_byte"], row["gflops"]),
                 fontsize=7,
-                xytext=(4, -9),
+                xytext=(0, 6),
                 textcoords="offset points",
+                ha="center",
             )
 
 
@@ -144,10 +156,22 @@ def draw_scaling(path: Path) -> Path | None:
             )
         axes.set(xscale="log", yscale="log", xlabel=title)
         axes.grid(alpha=0.3)
+        _plain_numbers(
+            axes, sorted({row[sweep] for row in record["rows"] if row["sweep"] in (sweep, names.get(sweep))})
+        )
     panels[0].set_ylabel("microseconds a node")
     panels[0].legend(fontsize=8)
     figure.suptitle(f"A training step of {record['model']}, one CPU thread", fontsize=11)
     return _save(figure, path)
+
+
+def _plain_numbers(axes: Axes, ticks: Sequence[float]) -> None:
+    """Numbers as people write them, at the places that were measured."""
+    axes.set_xticks(ticks, [f"{tick:,g}" for tick in ticks])
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axes.yaxis.set_major_formatter(StrMethodFormatter("{x:,g}"))
+    axes.yaxis.set_minor_locator(NullLocator())
 
 
 def _save(figure: plt.Figure, path: Path) -> Path:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from lexitree.corpora.registry import EMBEDDED, find_entry
+from lexitree.reproduction.records import public_recipe
 from lexitree.training.recipe import Recipe
 from result_records import DATA_VARIABLE, checksums, commit, machine, public_name, write_record
 
@@ -68,15 +69,6 @@ def wall_seconds(folder: Path) -> float | None:
     """How long several seeds took together, where there were several."""
     path = folder / "summary.json"
     return json.loads(path.read_text(encoding="utf-8")).get("wall_seconds") if path.exists() else None
-
-
-def public_recipe(recipe: Mapping[str, Any]) -> dict[str, Any]:
-    """The recipe without the folders of the machine it ran on."""
-    public = {**recipe, "data": None}
-    for name in ("vectors", "corpus"):
-        if recipe[name] and Path(recipe[name]).is_absolute():
-            public[name] = f"${DATA_VARIABLE}/{public_name(recipe[name])}"
-    return public
 
 
 def command_of(recipe: Mapping[str, Any], seeds: list[int], name: str) -> str:

@@ -4,8 +4,8 @@
     python scripts/render_results.py --check    # exit 1 if a file is not up to date
 
 NAME is a record of results/, `NAME:TABLE` one of the tables of a record, `tour/STEP` (a command with its output),
-`file/NAME` (a file of the tour), `example/FILE`, or one of the tables that are counted from the package itself:
-models, recipes, embedded-corpora.
+`file/NAME` (a file of the tour), `example/FILE`, `reproduce/EXPERIMENT`, or one of the tables that are counted from
+the package itself or put together from several records: models, recipes, embedded-corpora, speed.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def render(name: str) -> str:
         return _COUNTED[name]()
     name, _, table = name.partition(":")
     record = read_record(name)
-    return render_record(record, table) if record and record.get(table or "what", True) else NOT_MEASURED
+    return render_record(record, table) if record and (not table or table in record) else NOT_MEASURED
 
 
 def render_record(record: Mapping[str, Any], table: str = "") -> str:
@@ -113,6 +113,15 @@ def render_example(name: str) -> str:
     return _fence("python", (ROOT / "examples" / name).read_text(encoding="utf-8").rstrip("\n"))
 
 
+def render_experiment(name: str) -> str:
+    """An experiment of the paper: what is recorded of it, beside the paper's figures."""
+    from lexitree.reproduction.experiments import find_experiment
+    from lexitree.reproduction.tables import make_table, read_records, to_markdown
+
+    experiment = find_experiment(name)
+    return to_markdown(make_table(experiment, read_records(experiment, RESULTS)))
+
+
 def render_models() -> str:
     """Every model with its parameter count at the paper's sizes, counted from the modules."""
     from lexitree.models.config import ModelConfig
@@ -172,7 +181,8 @@ def render_speed() -> str:
         name = gpu["machine"]["gpu"]
         rows += [
             [
-                f"an epoch of SST, BiConTree, {name}, batch {row['batch_size']}, {row['precision']}, {row['backend']}",
+                f"an epoch of SST, BiConTree, {name}, batch {row['batch_size']}, {row['precision']}"
+                f" ({row['backend']})",
                 f"{row['epoch_seconds']:.2f} s",
             ]
             for row in gpu["training"]
@@ -184,7 +194,7 @@ def render_speed() -> str:
                 f"{best['trees_per_second']:,.0f} trees a second",
             ]
         )
-    if (seeds := read_record("sst-bicontree-gpu")) and "wall_seconds" in seeds:
+    if (seeds := read_record("sst-bicontree")) and "wall_seconds" in seeds:
         epochs = seeds["recipe"]["training"]["epochs"]
         rows.append(
             [
@@ -244,6 +254,7 @@ _PREFIXED: dict[str, Callable[[str], str]] = {
     "tour": render_step,
     "file": render_file,
     "example": render_example,
+    "reproduce": render_experiment,
 }
 _COUNTED: dict[str, Callable[[], str]] = {
     "speed": render_speed,
@@ -282,7 +293,11 @@ def _cell(row: Mapping[str, Any], name: str) -> str:
 
 
 def _number(value: float) -> str:
-    return f"{value:.1e}" if 0 < abs(value) < 1e-3 else f"{value:,.1f}"
+    """About three digits: more would be noise."""
+    if 0 < abs(value) < 1e-3:
+        return f"{value:.1e}"
+    decimals = 2 if abs(value) < 10 else 1 if abs(value) < 100 else 0
+    return f"{value:,.{decimals}f}"
 
 
 def _percent(share: float) -> str:

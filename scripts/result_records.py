@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import sys
 from collections.abc import Iterable, Mapping
@@ -14,7 +13,8 @@ ROOT = Path(__file__).resolve().parent.parent
 # The benchmarks are programs, not a package; they and these scripts describe a machine in the same way.
 sys.path.append(str(ROOT / "benchmarks"))
 
-from environment import checksum, commit, describe_run, machine  # noqa: E402
+from environment import commit, describe_run, machine  # noqa: E402
+from lexitree.reproduction.records import checksums, public_name  # noqa: E402
 
 __all__ = [
     "checksums",
@@ -79,17 +79,3 @@ def _leaves(values: Any, key: str = "") -> Iterable[tuple[str, Any]]:
             yield from _leaves(value, key)
     else:
         yield key, values
-
-
-def checksums(paths: Iterable[Path]) -> dict[str, str]:
-    """The SHA-256 of data files, named below $LEXITREE_DATA or by their bare names."""
-    return {public_name(path): checksum(path) for path in paths}
-
-
-def public_name(path: str | Path) -> str:
-    """A path as anybody may read it: below the data folder, else the file's name alone."""
-    folder = os.environ.get(DATA_VARIABLE)
-    resolved = Path(path).resolve()
-    if folder and resolved.is_relative_to(Path(folder).resolve()):
-        return str(resolved.relative_to(Path(folder).resolve()))
-    return resolved.name

@@ -23,6 +23,7 @@ LAYERS = (
     "training",
     "reports",
     "predict",
+    "reproduction",
     "cli",
 )
 FRONT_DOORS = ("__init__.py", "__main__.py")

@@ -47,3 +47,21 @@ def test_without_triton_auto_is_level_wise_and_says_so(monkeypatch: pytest.Monke
         assert get_backend("auto", "cuda") is LEVELWISE
     with pytest.raises(BackendError, match="Triton is not installed"):
         get_backend("fused", "cuda")
+
+
+@pytest.mark.parametrize(
+    ("triton", "capability", "obstacle"),
+    [("3.2.0", (9, 0), "Triton 3.2.0"), ("3.6.0", (7, 5), "matrix units"), ("3.3.0", (8, 0), None)],
+)
+def test_old_triton_and_old_gpus_are_told(
+    monkeypatch: pytest.MonkeyPatch, triton: str, capability: tuple[int, int], obstacle: str | None
+) -> None:
+    monkeypatch.setattr(backends.importlib.metadata, "version", lambda _: triton)
+    monkeypatch.setattr(backends.importlib.util, "find_spec", lambda _: object())
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda: capability)
+    monkeypatch.setattr(torch.cuda, "get_device_name", lambda: "an old GPU")
+    backends._why_not_on_this_gpu.cache_clear()
+    found = why_not_fused("cuda", torch.float32)
+    backends._why_not_on_this_gpu.cache_clear()
+    assert found is None if obstacle is None else found is not None and obstacle in found

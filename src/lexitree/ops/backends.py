@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import importlib.metadata
 import importlib.util
 import warnings
 from collections.abc import Callable
@@ -29,6 +30,12 @@ BackendName = Literal["auto", "reference", "levelwise", "fused"]
 
 FUSED_TYPES = (torch.float32, torch.bfloat16)
 """What the kernels compute in; tests in float64 take another implementation."""
+
+
+OLDEST_TRITON = (3, 3)
+"""The first with launches whose programs are all resident, without which a barrier might wait for ever."""
+OLDEST_GPU = (8, 0)
+"""The first compute capability with TF32, of which the kernels make float32 products."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,9 +102,20 @@ def why_not_fused(device_type: str, dtype: torch.dtype) -> str | None:
         return "Triton is not installed (pip install triton)"
     if dtype not in FUSED_TYPES:
         return f"it computes in float32 or bfloat16, not in {str(dtype).removeprefix('torch.')}"
-    if device_type == "cuda" or _is_interpreted():
-        return None
-    return f"it needs a CUDA device, and this is {device_type}"
+    if device_type == "cuda":
+        return _why_not_on_this_gpu()
+    return None if _is_interpreted() else f"it needs a CUDA device, and this is {device_type}"
+
+
+@functools.cache
+def _why_not_on_this_gpu() -> str | None:
+    version = importlib.metadata.version("triton")
+    if tuple(int(part) for part in version.split(".")[:2]) < OLDEST_TRITON:
+        oldest = ".".join(map(str, OLDEST_TRITON))
+        return f"Triton {version} cannot keep all programs of a kernel running; {oldest} can"
+    if torch.cuda.is_available() and torch.cuda.get_device_capability() < OLDEST_GPU:
+        return f"{torch.cuda.get_device_name()} has no matrix units for float32"
+    return None
 
 
 def _is_interpreted() -> bool:

@@ -13,6 +13,8 @@ from torch import Tensor
 from lexitree.batch import TreeBatch
 from lexitree.ops.fused.device import (
     add_product,
+    cut_tile,
+    load_children,
     load_rows,
     squash,
     squash_signed,
@@ -61,6 +63,7 @@ class _BottomUp(torch.autograd.Function):
         )
         launch(
             _forward, batch, inputs.contiguous(), leaf_gates, gates, h, c, tanh_c, weight_h,
+            # A kernel without peepholes never reads these two, but it must be given something.
             weight_h if weight_c is None else weight_c, weight_h if peephole is None else peephole, bias,
             batch.children_index, batch.level_offset, batch.counts,
             HIDDEN=hidden, IS_LEXICAL=is_lexical, HAS_PEEPHOLES=peephole is not None,
@@ -129,14 +132,11 @@ def _forward(
         # One gate of one block of columns a program.
         for item in range(tl.program_id(0), tiles * 5 * blocks, tl.num_programs(0)):
             gate = item % 5
-            node = start + (item // 5 // blocks) * ROWS + tl.arange(0, ROWS)
-            column = (item // 5 % blocks) * COLUMNS + tl.arange(0, COLUMNS)
-            node_mask = node < end
-            column_mask = column < HIDDEN
-            mask = node_mask[:, None] & column_mask[None, :]
+            node, column, node_mask, column_mask, mask = cut_tile(
+                item // 5 // blocks, item // 5 % blocks, start, end, HIDDEN, ROWS, COLUMNS
+            )
             inner = node - num_leaves
-            left = tl.load(children + 2 * inner, mask=node_mask, other=0)
-            right = tl.load(children + 2 * inner + 1, mask=node_mask, other=0)
+            left, right = load_children(children, inner, node_mask)
             total = tl.zeros((ROWS, COLUMNS), tl.float32)
             total += tl.load(bias + gate * HIDDEN + column, mask=column_mask, other=0.0).to(tl.float32)[
                 None, :
@@ -172,13 +172,11 @@ def _forward(
             store_rows(gates, inner, gate * HIDDEN + column, total, mask, 5 * HIDDEN)
         rounds = wait_for_all(arrivals, rounds)
         for item in range(tl.program_id(0), tiles * blocks, tl.num_programs(0)):
-            node = start + (item // blocks) * ROWS + tl.arange(0, ROWS)
-            column = (item % blocks) * COLUMNS + tl.arange(0, COLUMNS)
-            node_mask = node < end
-            mask = node_mask[:, None] & (column < HIDDEN)[None, :]
+            node, column, node_mask, _column_mask, mask = cut_tile(
+                item // blocks, item % blocks, start, end, HIDDEN, ROWS, COLUMNS
+            )
             inner = node - num_leaves
-            left = tl.load(children + 2 * inner, mask=node_mask, other=0)
-            right = tl.load(children + 2 * inner + 1, mask=node_mask, other=0)
+            left, right = load_children(children, inner, node_mask)
             cell = _new_cell(gates, c, inner, left, right, column, mask, HIDDEN)
             squashed = squash_signed(cell)
             store_rows(c, node, column, cell, mask, HIDDEN)
@@ -191,11 +189,9 @@ def _forward(
         if HAS_PEEPHOLES:
             # The output gate sees the whole of the new cell, so it has to wait for it.
             for item in range(tl.program_id(0), tiles * blocks, tl.num_programs(0)):
-                node = start + (item // blocks) * ROWS + tl.arange(0, ROWS)
-                column = (item % blocks) * COLUMNS + tl.arange(0, COLUMNS)
-                node_mask = node < end
-                column_mask = column < HIDDEN
-                mask = node_mask[:, None] & column_mask[None, :]
+                node, column, node_mask, column_mask, mask = cut_tile(
+                    item // blocks, item % blocks, start, end, HIDDEN, ROWS, COLUMNS
+                )
                 inner = node - num_leaves
                 output = load_rows(gates, inner, 4 * HIDDEN + column, mask, 5 * HIDDEN)
                 squashed = load_rows(tanh_c, node, column, mask, HIDDEN)
@@ -230,10 +226,9 @@ def _leaves_forward(
     width: tl.constexpr = 4 * HIDDEN if IS_LEXICAL else 3 * HIDDEN
     first: tl.constexpr = width - 3 * HIDDEN
     for item in range(tl.program_id(0), tl.cdiv(num_leaves, ROWS) * blocks, tl.num_programs(0)):
-        leaf = (item // blocks) * ROWS + tl.arange(0, ROWS)
-        column = (item % blocks) * COLUMNS + tl.arange(0, COLUMNS)
-        column_mask = column < HIDDEN
-        mask = (leaf < num_leaves)[:, None] & column_mask[None, :]
+        leaf, column, _row_mask, column_mask, mask = cut_tile(
+            item // blocks, item % blocks, 0, num_leaves, HIDDEN, ROWS, COLUMNS
+        )
         leaf = leaf.to(tl.int64)
         bias_i = tl.load(bias + 2 * HIDDEN + column, mask=column_mask, other=0.0).to(tl.float32)
         bias_g = tl.load(bias + 3 * HIDDEN + column, mask=column_mask, other=0.0).to(tl.float32)
@@ -267,9 +262,9 @@ def _backward(
     # The output gates' gradients from above alone, final at the roots; each level mends those below.
     num_nodes = tl.load(level_offset + num_levels)
     for item in range(tl.program_id(0), tl.cdiv(num_nodes - num_leaves, ROWS) * blocks, tl.num_programs(0)):
-        node = num_leaves + (item // blocks) * ROWS + tl.arange(0, ROWS)
-        column = (item % blocks) * COLUMNS + tl.arange(0, COLUMNS)
-        mask = (node < num_nodes)[:, None] & (column < HIDDEN)[None, :]
+        node, column, node_mask, _column_mask, mask = cut_tile(
+            item // blocks, item % blocks, num_leaves, num_nodes, HIDDEN, ROWS, COLUMNS
+        )
         dstate = load_rows(dh, node, column, mask, HIDDEN)
         _output_gradient(dstate, dgates, gates, tanh_c, node, num_leaves, column, mask, HIDDEN)
     rounds = wait_for_all(arrivals, rounds)
@@ -279,14 +274,11 @@ def _backward(
         end = tl.load(level_offset + level + 1)
         tiles = tl.cdiv(end - start, ROWS)
         for item in range(tl.program_id(0), tiles * blocks, tl.num_programs(0)):
-            node = start + (item // blocks) * ROWS + tl.arange(0, ROWS)
-            column = (item % blocks) * COLUMNS + tl.arange(0, COLUMNS)
-            node_mask = node < end
-            column_mask = column < HIDDEN
-            mask = node_mask[:, None] & column_mask[None, :]
+            node, column, node_mask, column_mask, mask = cut_tile(
+                item // blocks, item % blocks, start, end, HIDDEN, ROWS, COLUMNS
+            )
             inner = node - num_leaves
-            left = tl.load(children + 2 * inner, mask=node_mask, other=0)
-            right = tl.load(children + 2 * inner + 1, mask=node_mask, other=0)
+            left, right = load_children(children, inner, node_mask)
             dcell = load_rows(dc, node, column, mask, HIDDEN)
             if HAS_PEEPHOLES:
                 dcell = add_product(
@@ -320,11 +312,9 @@ def _backward(
         # What the children get: the state or the cell of one side a program.
         for item in range(tl.program_id(0), tiles * blocks * kinds, tl.num_programs(0)):
             side = item % 2
-            node = start + (item // kinds // blocks) * ROWS + tl.arange(0, ROWS)
-            column = (item // kinds % blocks) * COLUMNS + tl.arange(0, COLUMNS)
-            node_mask = node < end
-            column_mask = column < HIDDEN
-            mask = node_mask[:, None] & column_mask[None, :]
+            node, column, node_mask, column_mask, mask = cut_tile(
+                item // kinds // blocks, item // kinds % blocks, start, end, HIDDEN, ROWS, COLUMNS
+            )
             inner = node - num_leaves
             child = tl.load(children + 2 * inner + side, mask=node_mask, other=0)
             if item % kinds < 2:
@@ -368,9 +358,9 @@ def _leaves_backward(
     width: tl.constexpr = 4 * HIDDEN if IS_LEXICAL else 3 * HIDDEN
     first: tl.constexpr = width - 3 * HIDDEN
     for item in range(tl.program_id(0), tl.cdiv(num_leaves, ROWS) * blocks, tl.num_programs(0)):
-        leaf = (item // blocks) * ROWS + tl.arange(0, ROWS)
-        column = (item % blocks) * COLUMNS + tl.arange(0, COLUMNS)
-        mask = (leaf < num_leaves)[:, None] & (column < HIDDEN)[None, :]
+        leaf, column, _row_mask, _column_mask, mask = cut_tile(
+            item // blocks, item % blocks, 0, num_leaves, HIDDEN, ROWS, COLUMNS
+        )
         leaf = leaf.to(tl.int64)
         i = load_rows(leaf_gates, leaf, column, mask, 3 * HIDDEN)
         g = load_rows(leaf_gates, leaf, HIDDEN + column, mask, 3 * HIDDEN)

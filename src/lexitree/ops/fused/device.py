@@ -64,6 +64,24 @@ def squash_signed(x):
 
 
 @triton.jit
+def cut_tile(tile, block, start, end, SIZE: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
+    """The rows from `start` to `end` and the columns of one tile, with their masks, each alone and together."""
+    row = start + tile * ROWS + tl.arange(0, ROWS)
+    column = block * COLUMNS + tl.arange(0, COLUMNS)
+    row_mask = row < end
+    column_mask = column < SIZE
+    return row, column, row_mask, column_mask, row_mask[:, None] & column_mask[None, :]
+
+
+@triton.jit
+def load_children(children, inner, mask):
+    """The left and the right child of each inner node."""
+    left = tl.load(children + 2 * inner, mask=mask, other=0)
+    right = tl.load(children + 2 * inner + 1, mask=mask, other=0)
+    return left, right
+
+
+@triton.jit
 def load_rows(source, rows, columns, mask, STRIDE: tl.constexpr):
     """source[rows, columns] as float32, zero where masked, past the first-level cache."""
     at = source + rows[:, None] * STRIDE + columns[None, :]

@@ -11,7 +11,15 @@ from jaxtyping import Float
 from torch import Tensor
 
 from lexitree.batch import TreeBatch
-from lexitree.ops.fused.device import add_product, load_rows, squash, store_rows, wait_for_all
+from lexitree.ops.fused.device import (
+    add_product,
+    cut_tile,
+    load_children,
+    load_rows,
+    squash,
+    store_rows,
+    wait_for_all,
+)
 from lexitree.ops.fused.launch import launch, zeros
 from lexitree.ops.levelwise.gates import apply
 from lexitree.ops.levelwise.heads import levelwise_compose_heads
@@ -76,14 +84,11 @@ def _heads_forward(
         start = tl.load(level_offset + level)
         end = tl.load(level_offset + level + 1)
         for item in range(tl.program_id(0), tl.cdiv(end - start, ROWS) * blocks, tl.num_programs(0)):
-            node = start + (item // blocks) * ROWS + tl.arange(0, ROWS)
-            column = (item % blocks) * COLUMNS + tl.arange(0, COLUMNS)
-            node_mask = node < end
-            column_mask = column < SIZE
-            mask = node_mask[:, None] & column_mask[None, :]
+            node, column, node_mask, column_mask, mask = cut_tile(
+                item // blocks, item % blocks, start, end, SIZE, ROWS, COLUMNS
+            )
             inner = node - num_leaves
-            left = tl.load(children + 2 * inner, mask=node_mask, other=0)
-            right = tl.load(children + 2 * inner + 1, mask=node_mask, other=0)
+            left, right = load_children(children, inner, node_mask)
             total = tl.zeros((ROWS, COLUMNS), tl.float32)
             total = add_product(
                 total, x, left, node_mask, gate, column, column_mask,
@@ -114,10 +119,9 @@ def _heads_backward(
     blocks: tl.constexpr = (SIZE + COLUMNS - 1) // COLUMNS
     rounds = 1
     for item in range(tl.program_id(0), tl.cdiv(num_nodes - num_leaves, ROWS) * blocks, tl.num_programs(0)):
-        node = num_leaves + (item // blocks) * ROWS + tl.arange(0, ROWS)
-        column = (item % blocks) * COLUMNS + tl.arange(0, COLUMNS)
-        node_mask = node < num_nodes
-        mask = node_mask[:, None] & (column < SIZE)[None, :]
+        node, column, node_mask, _column_mask, mask = cut_tile(
+            item // blocks, item % blocks, num_leaves, num_nodes, SIZE, ROWS, COLUMNS
+        )
         gradient = load_rows(dx, node, column, mask, SIZE)
         _gate_gradient(gradient, dz, x, z, children, node, num_leaves, column, node_mask, mask, SIZE)
     rounds = wait_for_all(arrivals, rounds)
@@ -127,11 +131,9 @@ def _heads_backward(
         end = tl.load(level_offset + level + 1)
         for item in range(tl.program_id(0), tl.cdiv(end - start, ROWS) * blocks * 2, tl.num_programs(0)):
             side = item % 2
-            node = start + (item // 2 // blocks) * ROWS + tl.arange(0, ROWS)
-            column = (item // 2 % blocks) * COLUMNS + tl.arange(0, COLUMNS)
-            node_mask = node < end
-            column_mask = column < SIZE
-            mask = node_mask[:, None] & column_mask[None, :]
+            node, column, node_mask, column_mask, mask = cut_tile(
+                item // 2 // blocks, item // 2 % blocks, start, end, SIZE, ROWS, COLUMNS
+            )
             inner = node - num_leaves
             child = tl.load(children + 2 * inner + side, mask=node_mask, other=0)
             share = load_rows(z, inner, column, mask, SIZE)
@@ -153,8 +155,7 @@ def _heads_backward(
 def _gate_gradient(dx, dz, x, z, children, node, num_leaves, column, node_mask, mask, SIZE: tl.constexpr):
     """dx * (x_L - x_R) * z * (1 - z)"""
     inner = node - num_leaves
-    left = tl.load(children + 2 * inner, mask=node_mask, other=0)
-    right = tl.load(children + 2 * inner + 1, mask=node_mask, other=0)
+    left, right = load_children(children, inner, node_mask)
     share = load_rows(z, inner, column, mask, SIZE)
     apart = load_rows(x, left, column, mask, SIZE) - load_rows(x, right, column, mask, SIZE)
     store_rows(dz, inner, column, dx * apart * share * (1.0 - share), mask, SIZE)

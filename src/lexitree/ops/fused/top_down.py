@@ -13,6 +13,7 @@ from torch import Tensor
 from lexitree.batch import TreeBatch
 from lexitree.ops.fused.device import (
     add_product,
+    cut_tile,
     load_rows,
     squash,
     squash_signed,
@@ -99,14 +100,11 @@ def _forward(
         for item in range(tl.program_id(0), tiles * 8 * blocks, tl.num_programs(0)):
             gate = item % 4
             side = item // 4 % 2
-            place = start + 2 * ((item // 8 // blocks) * ROWS + tl.arange(0, ROWS)) + side
-            column = (item // 8 % blocks) * COLUMNS + tl.arange(0, COLUMNS)
-            node_mask = place < end
-            column_mask = column < HIDDEN
-            mask = node_mask[:, None] & column_mask[None, :]
+            place, column, node_mask, column_mask, mask = _cut_side(
+                item // 8 // blocks, item // 8 % blocks, side, start, end, HIDDEN, ROWS, COLUMNS
+            )
             node = tl.load(down_order + place, mask=node_mask, other=0)
-            above = tl.load(down_parent + place - num_roots, mask=node_mask, other=0)
-            parent = tl.load(down_order + above, mask=node_mask, other=0)
+            parent = _load_parent(down_order, down_parent, place, num_roots, node_mask)
             total = load_rows(inputs, node, gate * HIDDEN + column, mask, 4 * HIDDEN)
             total = add_product(
                 total, h, parent, node_mask, weight_h + (4 * side + gate) * HIDDEN * HIDDEN, column, column_mask,
@@ -123,13 +121,11 @@ def _forward(
             store_rows(gates, node, gate * HIDDEN + column, total, mask, 4 * HIDDEN)
         rounds = wait_for_all(arrivals, rounds)
         for item in range(tl.program_id(0), tl.cdiv(end - start, ROWS) * blocks, tl.num_programs(0)):
-            place = start + (item // blocks) * ROWS + tl.arange(0, ROWS)
-            column = (item % blocks) * COLUMNS + tl.arange(0, COLUMNS)
-            node_mask = place < end
-            mask = node_mask[:, None] & (column < HIDDEN)[None, :]
+            place, column, node_mask, _column_mask, mask = cut_tile(
+                item // blocks, item % blocks, start, end, HIDDEN, ROWS, COLUMNS
+            )
             node = tl.load(down_order + place, mask=node_mask, other=0)
-            above = tl.load(down_parent + place - num_roots, mask=node_mask, other=0)
-            parent = tl.load(down_order + above, mask=node_mask, other=0)
+            parent = _load_parent(down_order, down_parent, place, num_roots, node_mask)
             cell = _new_cell(gates, c, node, parent, column, mask, HIDDEN)
             store_rows(c, node, column, cell, mask, HIDDEN)
             store_rows(tanh_c, node, column, squash_signed(cell), mask, HIDDEN)
@@ -137,11 +133,9 @@ def _forward(
         # The output gate sees the whole of the new cell, so it has to wait for it.
         for item in range(tl.program_id(0), tiles * 2 * blocks, tl.num_programs(0)):
             side = item % 2
-            place = start + 2 * ((item // 2 // blocks) * ROWS + tl.arange(0, ROWS)) + side
-            column = (item // 2 % blocks) * COLUMNS + tl.arange(0, COLUMNS)
-            node_mask = place < end
-            column_mask = column < HIDDEN
-            mask = node_mask[:, None] & column_mask[None, :]
+            place, column, node_mask, column_mask, mask = _cut_side(
+                item // 2 // blocks, item // 2 % blocks, side, start, end, HIDDEN, ROWS, COLUMNS
+            )
             node = tl.load(down_order + place, mask=node_mask, other=0)
             output = load_rows(gates, node, 3 * HIDDEN + column, mask, 4 * HIDDEN)
             squashed = load_rows(tanh_c, node, column, mask, HIDDEN)
@@ -153,6 +147,22 @@ def _forward(
             store_rows(gates, node, 3 * HIDDEN + column, output, mask, 4 * HIDDEN)
             store_rows(h, node, column, output * squashed, mask, HIDDEN)
         rounds = wait_for_all(arrivals, rounds)
+
+
+@triton.jit
+def _cut_side(tile, block, side, start, end, HIDDEN: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
+    """A tile of which the rows are the children of one side: below the roots, left and right ones alternate."""
+    pair, column, _row_mask, column_mask, _mask = cut_tile(tile, block, 0, end, HIDDEN, ROWS, COLUMNS)
+    place = start + 2 * pair + side
+    row_mask = place < end
+    return place, column, row_mask, column_mask, row_mask[:, None] & column_mask[None, :]
+
+
+@triton.jit
+def _load_parent(down_order, down_parent, place, num_roots, mask):
+    """The parent of the node at each place of the down order."""
+    above = tl.load(down_parent + place - num_roots, mask=mask, other=0)
+    return tl.load(down_order + above, mask=mask, other=0)
 
 
 @triton.jit
@@ -172,10 +182,10 @@ def _roots_forward(
     """A root has no parent: no forget gate and no peephole."""
     blocks: tl.constexpr = (HIDDEN + COLUMNS - 1) // COLUMNS
     for item in range(tl.program_id(0), tl.cdiv(num_roots, ROWS) * blocks, tl.num_programs(0)):
-        place = (item // blocks) * ROWS + tl.arange(0, ROWS)
-        column = (item % blocks) * COLUMNS + tl.arange(0, COLUMNS)
-        mask = (place < num_roots)[:, None] & (column < HIDDEN)[None, :]
-        node = tl.load(down_order + place, mask=place < num_roots, other=0)
+        place, column, node_mask, _column_mask, mask = cut_tile(
+            item // blocks, item % blocks, 0, num_roots, HIDDEN, ROWS, COLUMNS
+        )
+        node = tl.load(down_order + place, mask=node_mask, other=0)
         i = squash(load_rows(inputs, node, HIDDEN + column, mask, 4 * HIDDEN))
         g = squash_signed(load_rows(inputs, node, 2 * HIDDEN + column, mask, 4 * HIDDEN))
         o = squash(load_rows(inputs, node, 3 * HIDDEN + column, mask, 4 * HIDDEN))
@@ -203,10 +213,10 @@ def _backward(
     # The output gates' gradients from above alone, final at the leaves; each level mends those of the parents.
     num_nodes = tl.load(depth_offset + num_levels)
     for item in range(tl.program_id(0), tl.cdiv(num_nodes, ROWS) * blocks, tl.num_programs(0)):
-        place = (item // blocks) * ROWS + tl.arange(0, ROWS)
-        column = (item % blocks) * COLUMNS + tl.arange(0, COLUMNS)
-        mask = (place < num_nodes)[:, None] & (column < HIDDEN)[None, :]
-        node = tl.load(down_order + place, mask=place < num_nodes, other=0)
+        place, column, node_mask, _column_mask, mask = cut_tile(
+            item // blocks, item % blocks, 0, num_nodes, HIDDEN, ROWS, COLUMNS
+        )
+        node = tl.load(down_order + place, mask=node_mask, other=0)
         dstate = load_rows(dh, node, column, mask, HIDDEN)
         _output_gradient(dstate, dgates, gates, tanh_c, node, column, mask, HIDDEN)
     rounds = wait_for_all(arrivals, rounds)
@@ -217,14 +227,11 @@ def _backward(
         tiles = tl.cdiv((end - start) // 2, ROWS)
         for item in range(tl.program_id(0), tiles * 2 * blocks, tl.num_programs(0)):
             side = item % 2
-            place = start + 2 * ((item // 2 // blocks) * ROWS + tl.arange(0, ROWS)) + side
-            column = (item // 2 % blocks) * COLUMNS + tl.arange(0, COLUMNS)
-            node_mask = place < end
-            column_mask = column < HIDDEN
-            mask = node_mask[:, None] & column_mask[None, :]
+            place, column, node_mask, column_mask, mask = _cut_side(
+                item // 2 // blocks, item // 2 % blocks, side, start, end, HIDDEN, ROWS, COLUMNS
+            )
             node = tl.load(down_order + place, mask=node_mask, other=0)
-            above = tl.load(down_parent + place - num_roots, mask=node_mask, other=0)
-            parent = tl.load(down_order + above, mask=node_mask, other=0)
+            parent = _load_parent(down_order, down_parent, place, num_roots, node_mask)
             dcell = load_rows(dc, node, column, mask, HIDDEN)
             dcell = add_product(
                 dcell, dgates + 3 * HIDDEN, node, node_mask, peephole + side * HIDDEN * HIDDEN, column, column_mask,
@@ -245,13 +252,10 @@ def _backward(
         rounds = wait_for_all(arrivals, rounds)
         # What the parents get, state or cell, from both of their children.
         for item in range(tl.program_id(0), tiles * 2 * blocks, tl.num_programs(0)):
-            place = start + 2 * ((item // 2 // blocks) * ROWS + tl.arange(0, ROWS))
-            column = (item // 2 % blocks) * COLUMNS + tl.arange(0, COLUMNS)
-            node_mask = place < end
-            column_mask = column < HIDDEN
-            mask = node_mask[:, None] & column_mask[None, :]
-            above = tl.load(down_parent + place - num_roots, mask=node_mask, other=0)
-            parent = tl.load(down_order + above, mask=node_mask, other=0)
+            place, column, node_mask, column_mask, mask = _cut_side(
+                item // 2 // blocks, item // 2 % blocks, 0, start, end, HIDDEN, ROWS, COLUMNS
+            )
+            parent = _load_parent(down_order, down_parent, place, num_roots, node_mask)
             left = tl.load(down_order + place, mask=node_mask, other=0)
             right = tl.load(down_order + place + 1, mask=node_mask, other=0)
             if item % 2 == 0:
@@ -299,10 +303,10 @@ def _roots_backward(
 ):  # fmt: skip
     blocks: tl.constexpr = (HIDDEN + COLUMNS - 1) // COLUMNS
     for item in range(tl.program_id(0), tl.cdiv(num_roots, ROWS) * blocks, tl.num_programs(0)):
-        place = (item // blocks) * ROWS + tl.arange(0, ROWS)
-        column = (item % blocks) * COLUMNS + tl.arange(0, COLUMNS)
-        mask = (place < num_roots)[:, None] & (column < HIDDEN)[None, :]
-        node = tl.load(down_order + place, mask=place < num_roots, other=0)
+        place, column, node_mask, _column_mask, mask = cut_tile(
+            item // blocks, item % blocks, 0, num_roots, HIDDEN, ROWS, COLUMNS
+        )
+        node = tl.load(down_order + place, mask=node_mask, other=0)
         i = load_rows(gates, node, HIDDEN + column, mask, 4 * HIDDEN)
         g = load_rows(gates, node, 2 * HIDDEN + column, mask, 4 * HIDDEN)
         o = load_rows(gates, node, 3 * HIDDEN + column, mask, 4 * HIDDEN)

@@ -1,0 +1,137 @@
+"""Runs in, records out: a figure with the command, the commit, the data, the seeds and the machine behind it."""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+import json
+import os
+import platform
+import subprocess
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from lexitree.files import atomic_write
+from lexitree.version import __version__
+
+DATA_VARIABLE = "LEXITREE_DATA"
+COMMIT_VARIABLE = "LEXITREE_COMMIT"
+KEPT = ("best_epoch", "dev_root", "dev_phrase", "test_root", "test_phrase", "seconds", "epochs")
+"""What a record keeps of each seed: scores and their history, not the settings, which are the same for all."""
+
+
+def record_seeds(
+    command: str, results: Mapping[int, Mapping[str, Any]], files: Iterable[Path], wall_seconds: float | None
+) -> dict[str, Any]:
+    """The record of one recipe trained with several seeds."""
+    seeds = sorted(results)
+    first = results[seeds[0]]
+    return {
+        "command": command,
+        "commit": commit(),
+        "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
+        "data": checksums(files) or {first["recipe"]["corpus"]: "embedded"},
+        "machine": machine(),
+        "seeds": seeds,
+        "recipe": public_recipe(first["recipe"]),
+        "num_parameters": first["num_parameters"],
+        "corpus": first["corpus"],
+        "environment": first["environment"],
+        "wall_seconds": wall_seconds,
+        "runs": {str(seed): {key: results[seed][key] for key in KEPT} for seed in seeds},
+    }
+
+
+def public_recipe(recipe: Mapping[str, Any]) -> dict[str, Any]:
+    """The recipe without the folders of the machine it ran on."""
+    public = {**recipe, "data": None}
+    for name in ("vectors", "corpus"):
+        if recipe[name] and Path(recipe[name]).is_absolute():
+            public[name] = f"${DATA_VARIABLE}/{public_name(recipe[name])}"
+    return public
+
+
+def read_record(path: Path) -> dict[str, Any] | None:
+    """A record, None where nothing was measured yet."""
+    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
+
+
+def save_record(path: Path, record: Mapping[str, Any]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with atomic_write(path) as stream:
+        json.dump(record, stream, indent=1, ensure_ascii=False)
+        stream.write("\n")
+
+
+def commit() -> str:
+    """The commit that runs, marked when files were changed since; the version where there is no history.
+
+    A machine that was given the files without their history is told by LEXITREE_COMMIT.
+    """
+    if told := os.environ.get(COMMIT_VARIABLE):
+        return told
+    root = Path(__file__).parents[2]
+    run = ["git", "-C", str(root)]
+    try:
+        head = subprocess.run(
+            [*run, "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True, check=False
+        )
+        status = subprocess.run(
+            [*run, "status", "--porcelain", "--", "."], capture_output=True, text=True, check=False
+        )
+    except OSError:
+        return f"lexitree {__version__}"
+    changes = "+changes" if status.stdout.strip() else ""
+    return head.stdout.strip() + changes if head.stdout.strip() else f"lexitree {__version__}"
+
+
+def checksums(paths: Iterable[Path]) -> dict[str, str]:
+    """The SHA-256 of data files, named below $LEXITREE_DATA or by their bare names."""
+    return {public_name(path): checksum(path) for path in paths}
+
+
+def checksum(path: Path) -> str:
+    """The SHA-256 of a file."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def public_name(path: str | Path) -> str:
+    """A path as anybody may read it: below the data folder, else the file's name alone."""
+    folder = os.environ.get(DATA_VARIABLE)
+    resolved = Path(path).resolve()
+    if folder and resolved.is_relative_to(Path(folder).resolve()):
+        return str(resolved.relative_to(Path(folder).resolve()))
+    return resolved.name
+
+
+def machine() -> dict[str, Any]:
+    """The processor, its cores and memory, the GPU if there is one, and the versions."""
+    return {
+        "cpu": _cpu_name(),
+        "cores": os.cpu_count(),
+        "memory_gib": _memory_gib(),
+        "gpu": torch.cuda.get_device_name() if torch.cuda.is_available() else None,
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+    }
+
+
+def _memory_gib() -> int | None:
+    try:
+        return round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30)
+    except (AttributeError, ValueError, OSError):
+        # Not every system tells.
+        return None
+
+
+def _cpu_name() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return platform.processor() or platform.machine()
+    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.machine()

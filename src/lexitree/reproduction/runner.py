@@ -1,0 +1,169 @@
+"""An experiment in, its runs trained and recorded out; what is recorded already is not run again."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lexitree.corpora.registry import EMBEDDED, find_corpus, find_entry
+from lexitree.errors import ConfigError
+from lexitree.reproduction.experiments import Experiment, PlannedRun
+from lexitree.reproduction.records import read_record, record_seeds, save_record
+from lexitree.training.recipe import Recipe
+from lexitree.training.seeds import OnEvent, train_seeds
+
+SMOKE_CORPORA = {"sst-fine": "mini-reviews", "sst-binary": "mini-reviews", "trec": "mini-questions"}
+SMOKE_MODEL = {"hidden": 8, "word_size": 16, "output": 8}
+SMOKE_EPOCHS = 1
+CORPUS_FILES = (".txt", ".label", ".parses")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """How experiments are run: where, with which vectors, how many seeds and epochs."""
+
+    folder: Path
+    """Where the runs go: checkpoints, models, all that is large."""
+    results: Path
+    """Where the records go: one small JSON file a run."""
+    vectors: str | None = None
+    data: str | None = None
+    seeds: Sequence[int] | None = None
+    """None: as many as the experiment asks for."""
+    epochs: int | None = None
+    jobs: int | None = None
+    device: str = "cpu"
+    precision: str = "float32"
+    smoke: bool = False
+    """A trial of seconds: embedded corpora, tiny models, one epoch."""
+    again: bool = False
+    """Run what is recorded already as well."""
+
+
+Watch = Callable[[PlannedRun, Recipe], AbstractContextManager[OnEvent | None]]
+"""Opened around every run that is trained; what it gives is told of the run's progress."""
+
+
+def _watch_nothing(_run: PlannedRun, _recipe: Recipe) -> AbstractContextManager[OnEvent | None]:
+    return nullcontext()
+
+
+def run_experiment(
+    experiment: Experiment, settings: Settings, *, watch: Watch = _watch_nothing
+) -> dict[str, dict[str, Any]]:
+    """Train every run of an experiment that has no record yet; the records by the names of the runs."""
+    seeds = list(settings.seeds or range(1, experiment.num_seeds + 1))
+    if settings.smoke:
+        seeds = seeds[:1]
+    records: dict[str, dict[str, Any]] = {}
+    for run in experiment.runs:
+        path = record_path(run, settings)
+        record = None if settings.again else read_record(path)
+        recipe = plan(run, settings)
+        if record is None or not covers(record, recipe, seeds):
+            with watch(run, recipe) as on_event:
+                record = _train(run, recipe, seeds, experiment, settings, on_event)
+            save_record(path, record)
+        records[run.name] = record
+    return records
+
+
+def record_path(run: PlannedRun, settings: Settings) -> Path:
+    folder = settings.results / "smoke" if settings.smoke else settings.results
+    return folder / f"{run.name}.json"
+
+
+def plan(run: PlannedRun, settings: Settings) -> Recipe:
+    """The recipe as it will be trained."""
+    recipe = run.read()
+    if settings.smoke:
+        return _make_small(recipe)
+    training = recipe.training
+    if settings.epochs is not None:
+        training = dataclasses.replace(training, epochs=settings.epochs)
+    return dataclasses.replace(
+        recipe, data=settings.data, vectors=settings.vectors or recipe.vectors, training=training
+    )
+
+
+def _make_small(recipe: Recipe) -> Recipe:
+    entry = find_entry(recipe.corpus)
+    corpus = SMOKE_CORPORA.get(entry.name if entry else recipe.corpus)
+    if corpus is None:
+        raise ConfigError(f"no embedded corpus stands in for {recipe.corpus}")
+    return dataclasses.replace(
+        recipe,
+        corpus=corpus,
+        vectors=None,
+        model={**recipe.model, **SMOKE_MODEL},
+        training=dataclasses.replace(recipe.training, epochs=SMOKE_EPOCHS),
+    )
+
+
+def covers(record: Mapping[str, Any], recipe: Recipe, seeds: Sequence[int]) -> bool:
+    """Whether a record is of the same recipe, as far as it can be compared, and has all of the seeds."""
+    done = record["recipe"]
+    same_training = all(
+        done["training"].get(name) == value
+        for name, value in recipe.training.as_dict().items()
+        if name != "seed"
+    )
+    same = done["corpus"] == recipe.corpus and dict(done["model"]) == dict(recipe.model) and same_training
+    return same and set(seeds) <= set(record["seeds"])
+
+
+def _train(
+    run: PlannedRun,
+    recipe: Recipe,
+    seeds: Sequence[int],
+    experiment: Experiment,
+    settings: Settings,
+    on_event: OnEvent | None,
+) -> dict[str, Any]:
+    folder = settings.folder / ("smoke" if settings.smoke else "") / run.name
+    summary = train_seeds(
+        recipe,
+        seeds,
+        folder,
+        jobs=settings.jobs,
+        device=experiment.device or settings.device,
+        precision=settings.precision,
+        # A run that was cut goes on; the checkpoint refuses what was begun with other settings.
+        resume=folder.exists(),
+        on_event=on_event,
+    )
+    return record_seeds(
+        command_of(run, experiment, settings), summary.results, data_files(recipe), summary.wall_seconds
+    )
+
+
+def command_of(run: PlannedRun, experiment: Experiment, settings: Settings) -> str:
+    """The command that makes this record again."""
+    words = ["lexitree", "reproduce", experiment.name, "--only", run.name]
+    if settings.smoke:
+        words.append("--smoke")
+    if settings.vectors:
+        words += ["--vectors", Path(settings.vectors).name]
+    if settings.epochs is not None:
+        words += ["--epochs", str(settings.epochs)]
+    if settings.seeds:
+        words += ["--seeds", ",".join(map(str, settings.seeds))]
+    if settings.device != "cpu" and experiment.device is None:
+        words += ["--device", settings.device]
+    if settings.precision != "float32":
+        words += ["--precision", settings.precision]
+    return " ".join(words)
+
+
+def data_files(recipe: Recipe) -> list[Path]:
+    """What a run read, as far as it is files: none for an embedded corpus without vectors."""
+    files = [Path(recipe.vectors)] if recipe.vectors else []
+    entry = find_entry(recipe.corpus)
+    if entry is None or entry.package == EMBEDDED:
+        return files
+    folder = find_corpus(recipe.corpus, recipe.data)
+    return [*sorted(path for path in folder.iterdir() if path.suffix in CORPUS_FILES), *files]

@@ -1,0 +1,57 @@
+"""The experiments name recipes that exist, models that can be built and figures that the paper prints."""
+
+from __future__ import annotations
+
+import pytest
+
+from lexitree.errors import ConfigError
+from lexitree.models.config import ModelConfig
+from lexitree.models.registry import count_parameters
+from lexitree.reproduction.experiments import (
+    Experiment,
+    PlannedRun,
+    find_experiment,
+    list_experiments,
+    recipes_folder,
+)
+
+EXPERIMENTS = list_experiments()
+RUNS = {run.name: run for experiment in EXPERIMENTS for run in experiment.runs}
+
+
+@pytest.mark.parametrize("run", RUNS.values(), ids=lambda run: run.name)
+def test_every_run_has_a_recipe(run: PlannedRun) -> None:
+    assert (recipes_folder() / f"{run.recipe}.toml").exists()
+    recipe = run.read()
+    for name, value in run.changes.items():
+        assert recipe.model[name] == value
+    ModelConfig.from_dict({**recipe.model, "labels": ("0", "1")})
+
+
+def test_runs_of_one_name_are_one_run() -> None:
+    for experiment in EXPERIMENTS:
+        for run in experiment.runs:
+            other = RUNS[run.name]
+            assert (run.recipe, dict(run.changes)) == (other.recipe, dict(other.changes))
+
+
+def test_the_sizes_of_the_paper_are_those_of_the_modules() -> None:
+    sizes = [run for run in find_experiment("model-size").runs if "num_parameters" in run.paper]
+    assert len(sizes) == 7
+    for run in sizes:
+        config = ModelConfig.from_dict({**run.read().model, "labels": tuple("01234")})
+        assert count_parameters(config) == run.paper["num_parameters"], run.name
+
+
+@pytest.mark.parametrize("experiment", EXPERIMENTS, ids=lambda experiment: experiment.name)
+def test_every_experiment_says_what_it_is(experiment: Experiment) -> None:
+    assert experiment.title
+    assert experiment.about
+    assert experiment.num_seeds >= 1
+    assert all(run.paper for run in experiment.runs)
+
+
+def test_an_unknown_experiment_names_the_nearest() -> None:
+    with pytest.raises(ConfigError, match="main-tabel") as error:
+        find_experiment("main-tabel")
+    assert "Did you mean main-table" in str(error.value)

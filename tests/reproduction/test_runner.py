@@ -1,0 +1,68 @@
+"""Experiments run at their smoke size, leave records, and do not run again what is recorded."""
+
+from __future__ import annotations
+
+import dataclasses
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lexitree.reproduction.experiments import Experiment, PlannedRun, find_experiment
+from lexitree.reproduction.records import read_record
+from lexitree.reproduction.runner import Settings, covers, plan, run_experiment
+from lexitree.training.recipe import Recipe
+
+
+def first_run(name: str) -> Experiment:
+    """An experiment with its first row only: the others differ in settings, not in kind."""
+    experiment = find_experiment(name)
+    rows = dict(list(experiment.rows.items())[:1])
+    return dataclasses.replace(experiment, rows=rows)
+
+
+def settings(folder: Path, **changes: Any) -> Settings:
+    return Settings(folder=folder / "runs", results=folder / "results", smoke=True, jobs=1, **changes)
+
+
+def test_a_smoke_run_is_recorded_and_not_run_again(tmp_path: Path) -> None:
+    experiment = first_run("questions")
+    trained: list[str] = []
+
+    def watch(run: PlannedRun, recipe: Recipe) -> Any:
+        assert recipe.corpus == "mini-questions"
+        trained.append(run.name)
+        return nullcontext()
+
+    records = run_experiment(experiment, settings(tmp_path), watch=watch)
+    assert trained == ["trec-bilstm"]
+    record = read_record(tmp_path / "results" / "smoke" / "trec-bilstm.json")
+    assert record == records["trec-bilstm"]
+    assert {"command", "commit", "date", "data", "machine", "seeds", "recipe"} <= set(record)
+    assert record["command"] == "lexitree reproduce questions --only trec-bilstm --smoke"
+    assert len(record["runs"]["1"]["epochs"]) == 1
+    run_experiment(experiment, settings(tmp_path), watch=watch)
+    assert trained == ["trec-bilstm"]
+
+
+def test_a_record_of_other_settings_does_not_count(tmp_path: Path) -> None:
+    (run,) = first_run("head-methods").runs
+    recipe = plan(run, settings(tmp_path))
+    done = {"recipe": recipe.as_dict(), "seeds": [1, 2]}
+    assert covers(done, recipe, [1])
+    assert covers(done, recipe.with_seed(2), [1, 2])
+    assert not covers(done, recipe, [1, 2, 3])
+    longer = dataclasses.replace(recipe, training=dataclasses.replace(recipe.training, epochs=2))
+    assert not covers(done, longer, [1])
+    assert not covers(done, dataclasses.replace(recipe, model={**recipe.model, "hidden": 9}), [1])
+
+
+@pytest.mark.parametrize("name", ["main-table", "model-size", "training-time"])
+def test_full_size_takes_the_recipe_as_it_is(name: str, tmp_path: Path) -> None:
+    for run in find_experiment(name).runs:
+        full = dataclasses.replace(settings(tmp_path, vectors="glove.txt", epochs=3), smoke=False)
+        recipe = plan(run, full)
+        assert recipe.vectors == "glove.txt"
+        assert recipe.training.epochs == 3
+        assert recipe.corpus == run.read().corpus
