@@ -91,6 +91,26 @@ STEPS = (
         width=400,
     ),
     Step("predict-file", "lexitree predict runs/reviews/model my-trees/train.txt -o labelled.jsonl"),
+    Step("predict-svg", "lexitree predict runs/reviews/model my-trees/train.txt -o heads.svg"),
+    Step(
+        "analyze-train",
+        "lexitree train mini-reviews -o runs/contree --model contree --epochs 10 --batch-size 10 --quiet",
+    ),
+    Step(
+        "analyze-compare",
+        "lexitree analyze compare ConTree=runs/contree BiConTree=runs/reviews mini-reviews --examples 2",
+        first=60,
+    ),
+    Step(
+        "analyze-length",
+        "lexitree analyze length ConTree=runs/contree BiConTree=runs/reviews mini-reviews -o length.svg",
+    ),
+    Step("analyze-heads", "lexitree analyze heads runs/reviews/model penn.txt", width=110),
+    Step(
+        "analyze-curves",
+        "lexitree analyze curves ConTree=runs/contree BiConTree=runs/reviews -o curves.svg",
+        first=9,
+    ),
     Step("own-check", "lexitree trees check my-trees/train.txt"),
     Step("own-show", "lexitree data show my-trees", width=160),
     Step("own-train", "lexitree train my-trees -o runs/mine --epochs 5 --quiet"),

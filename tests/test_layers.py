@@ -22,6 +22,7 @@ LAYERS = (
     "evaluation",
     "baselines",
     "training",
+    "reports",
     "predict",
     "reproduction",
     "cli",
@@ -71,6 +72,15 @@ def test_the_front_door_offers_what_it_lists() -> None:
 def test_the_front_door_offers_what_the_command_line_does() -> None:
     """Each command is a few calls of public names."""
     commands = {
+        "analyze": {
+            "accuracy_by_length",
+            "collect_answers",
+            "compare_systems",
+            "head_overlap",
+            "plot_curves",
+            "plot_lengths",
+            "read_curve",
+        },
         "data": {"fetch", "load_corpus", "load_sentences", "load_treebank"},
         "models": {"count_parameters", "list_models"},
         "trees": {

@@ -28,6 +28,10 @@ if TYPE_CHECKING:
     from lexitree.corpora.treebank import load_treebank
     from lexitree.errors import LexitreeError
     from lexitree.evaluation.accuracy import Evaluation, evaluate
+    from lexitree.evaluation.answers import SystemAnswers, collect_answers
+    from lexitree.evaluation.by_length import accuracy_by_length
+    from lexitree.evaluation.heads import head_overlap
+    from lexitree.evaluation.significance import paired_bootstrap
     from lexitree.examples import Example, batch_examples, make_examples
     from lexitree.lexicon.coverage import coverage
     from lexitree.lexicon.table import WordTable
@@ -39,7 +43,10 @@ if TYPE_CHECKING:
     from lexitree.models.pretrained import from_pretrained, push_to_hub, save_pretrained
     from lexitree.models.registry import count_parameters, list_models
     from lexitree.predict import Prediction, Predictor, load
+    from lexitree.reports.comparison import compare_systems
+    from lexitree.reports.plots import plot_curves, plot_lengths
     from lexitree.training.config import TrainingConfig
+    from lexitree.training.curves import read_curve
     from lexitree.training.recipe import Recipe, read_recipe
     from lexitree.training.run import train
     from lexitree.training.seeds import train_seeds
@@ -51,6 +58,7 @@ if TYPE_CHECKING:
     from lexitree.trees.head_rules import head_words
     from lexitree.trees.jsonl import read_json_lines, tree_from_json, tree_to_json, write_json_lines
     from lexitree.trees.penn import strip_function_tags, strip_traces
+    from lexitree.trees.picture import draw_svg
     from lexitree.trees.statistics import tree_statistics
     from lexitree.trees.tree import Tree
 
@@ -66,6 +74,11 @@ _HOMES = {
     "LexitreeError": "errors",
     "Evaluation": "evaluation.accuracy",
     "evaluate": "evaluation.accuracy",
+    "SystemAnswers": "evaluation.answers",
+    "collect_answers": "evaluation.answers",
+    "accuracy_by_length": "evaluation.by_length",
+    "head_overlap": "evaluation.heads",
+    "paired_bootstrap": "evaluation.significance",
     "Example": "examples",
     "batch_examples": "examples",
     "make_examples": "examples",
@@ -84,7 +97,11 @@ _HOMES = {
     "Prediction": "predict",
     "Predictor": "predict",
     "load": "predict",
+    "compare_systems": "reports.comparison",
+    "plot_curves": "reports.plots",
+    "plot_lengths": "reports.plots",
     "TrainingConfig": "training.config",
+    "read_curve": "training.curves",
     "Recipe": "training.recipe",
     "read_recipe": "training.recipe",
     "train": "training.run",
@@ -111,6 +128,7 @@ _HOMES = {
     "write_json_lines": "trees.jsonl",
     "strip_function_tags": "trees.penn",
     "strip_traces": "trees.penn",
+    "draw_svg": "trees.picture",
     "tree_statistics": "trees.statistics",
     "Tree": "trees.tree",
 }
@@ -126,6 +144,7 @@ __all__ = [
     "Predictor",
     "Recipe",
     "SvmClassifier",
+    "SystemAnswers",
     "TrainingConfig",
     "Tree",
     "TreeBatch",
@@ -133,16 +152,21 @@ __all__ = [
     "Vocabulary",
     "WordTable",
     "__version__",
+    "accuracy_by_length",
     "batch_examples",
     "binarize",
     "collapse_unary",
+    "collect_answers",
+    "compare_systems",
     "count_parameters",
     "coverage",
+    "draw_svg",
     "draw_tree",
     "evaluate",
     "expand_unary",
     "fetch",
     "from_pretrained",
+    "head_overlap",
     "head_words",
     "label_by_spans",
     "list_models",
@@ -151,7 +175,11 @@ __all__ = [
     "load_sentences",
     "load_treebank",
     "make_examples",
+    "paired_bootstrap",
+    "plot_curves",
+    "plot_lengths",
     "push_to_hub",
+    "read_curve",
     "read_dependencies",
     "read_json_lines",
     "read_recipe",

@@ -14,6 +14,7 @@ import torch
 
 from lexitree.corpora.corpus import Supervision
 from lexitree.evaluation.accuracy import Evaluation, evaluate
+from lexitree.evaluation.answers import SystemAnswers, collect_answers
 from lexitree.examples import Example, make_example
 from lexitree.models.classifier import TreeClassifier
 from lexitree.models.inference import AskedNodes, NodeOutputs, run_examples
@@ -21,6 +22,7 @@ from lexitree.models.pretrained import from_pretrained
 from lexitree.ops.precision import Precision, check_precision, set_precision
 from lexitree.trees.draw import draw_tree, head_notes
 from lexitree.trees.jsonl import tree_to_json
+from lexitree.trees.picture import PictureTree, draw_svg
 from lexitree.trees.tree import NO_LABEL, Tree
 
 FloatArray = npt.NDArray[np.float32]
@@ -94,6 +96,15 @@ class Prediction:
         """The tree as lines of text, with labels, probabilities and head words."""
         return draw_tree(self.named_tree(names or {}), notes=self.notes())
 
+    def picture(self) -> PictureTree:
+        """What `trees.picture.draw_svg` shows of the prediction, for pictures of several sentences."""
+        heads: list[int] | None = None if self.head_index is None else self.head_index.tolist()
+        return PictureTree(self.tree, heads, self.probabilities.max(1).tolist())
+
+    def svg(self, names: Mapping[str, str] | None = None) -> str:
+        """The tree as an SVG picture: colours for labels, head words, probabilities on hovering."""
+        return draw_svg([self.picture()], self.label_set, names)
+
 
 class Predictor:
     """A model ready for use on trees of any shape."""
@@ -135,6 +146,10 @@ class Predictor:
         supervision = supervision or config.supervision
         prepare = partial(self._prepare, labels=config.labels, supervision=supervision)
         return evaluate(self.model, map(prepare, trees), supervision=supervision)
+
+    def answers(self, trees: Iterable[Tree], *, name: str = "model") -> SystemAnswers:
+        """What the model says of each sentence beside its gold label, to be compared with other systems'."""
+        return collect_answers(name, [self.model], trees)
 
     def _prepare(
         self, tree: Tree, *, labels: tuple[str, ...] | None = None, supervision: Supervision = "all"

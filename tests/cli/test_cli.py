@@ -29,6 +29,8 @@ COMMANDS = [
     ["models"],
     ["info"],
     ["demo"],
+    ["analyze"],
+    *(["analyze", name] for name in ("compare", "length", "heads", "curves")),
     ["trees"],
     *(["trees", name] for name in ("check", "convert", "binarize", "statistics", "draw")),
     ["vectors"],

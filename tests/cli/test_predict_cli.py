@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from xml.etree import ElementTree
 
 from lexitree.trees.brackets import read_trees
 from lexitree.trees.jsonl import read_json_lines
@@ -59,3 +60,16 @@ def test_predict_skips_and_says_so(call: Call, saved_model: Path) -> None:
 
 def test_predict_of_nothing(call: Call, saved_model: Path) -> None:
     assert call("predict", saved_model) == (0, "", "")
+
+
+def test_predict_svg(call: Call, saved_model: Path, tmp_path: Path) -> None:
+    picture = tmp_path / "two.svg"
+    assert call("predict", saved_model, "-o", picture, stdin=SENTENCE * 2) == (0, "", "")
+    text = picture.read_text()
+    assert ElementTree.fromstring(text).tag.endswith("svg")
+    assert text.count("<title>") == 14
+    assert "head: " in text
+    printed = call("predict", saved_model, "-f", "svg", stdin=SENTENCE * 2).out
+    assert printed == text
+    root = call("predict", saved_model, "-f", "svg", "--nodes", "root", stdin=SENTENCE).out
+    assert root.count("no label") == 6

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -29,8 +27,6 @@ if TYPE_CHECKING:
 
     from lexitree.evaluation.accuracy import Confusion
     from lexitree.models.config import ModelConfig
-    from lexitree.trees.brackets import ReadReport
-    from lexitree.trees.tree import Tree
 
 
 def evaluate_command(
@@ -60,10 +56,8 @@ def evaluate_command(
     the model was trained.
     """
     from lexitree.cli.console import choose_device, output, percent, show_skipped
-    from lexitree.corpora import load_corpus
-    from lexitree.corpora.registry import find_entry, find_path
+    from lexitree.cli.splits import read_split
     from lexitree.corpora.treebank import chosen_strips
-    from lexitree.errors import CorpusNotFoundError
     from lexitree.predict import load
     from lexitree.trees.brackets import ReadReport
 
@@ -71,15 +65,15 @@ def evaluate_command(
     report = ReadReport()
     strip = chosen_strips(traces=strip_traces, function_tags=strip_function_tags)
     options: dict[str, Any] = {"encoding": encoding, "on_error": on_error, "strip": strip}
-    if find_entry(corpus):
-        loaded = load_corpus(corpus, data=data, **options)
-        trees = loaded.splits.get(split, ())
-        supervision = supervision or loaded.supervision
-    else:
-        supervision = supervision or predictor.model.config.supervision
-        trees = _read_split(find_path(corpus), split, supervision, options, report)
-    if not trees:
-        raise CorpusNotFoundError(f"{corpus} has no {split} trees to score the model on")
+    trees, supervision = read_split(
+        corpus,
+        split,
+        supervision,
+        default=predictor.model.config.supervision,
+        data=data,
+        options=options,
+        report=report,
+    )
     scores = predictor.evaluate(trees, supervision=supervision)
     if as_json:
         typer.echo(json.dumps(scores.as_dict(), indent=2))
@@ -92,28 +86,6 @@ def evaluate_command(
         if scores.phrase:
             output.print(_class_table(scores.phrase, predictor.model.config, "all phrases"))
     show_skipped(report.num_errors, report.errors)
-
-
-def _read_split(
-    path: Path, split: SplitName, supervision: Supervision, options: dict[str, Any], report: ReadReport
-) -> Sequence[Tree]:
-    """The trees of a file, or of one split of a folder; what was skipped goes into the report."""
-    from lexitree.corpora.corpus import SPLITS
-    from lexitree.corpora.treebank import find_split_file, load_treebank, read_any, strip_trees
-
-    if path.is_dir():
-        files = {name: find_split_file(path, name) for name in SPLITS}
-        if split != "test" and files["train"] and not files["dev"]:
-            # Training has held out a part of the one file: score on the same part.
-            loaded = load_treebank(files["train"], supervision=supervision, **options)
-            report.num_errors, report.errors = loaded.num_skipped, list(loaded.skipped)
-            return loaded.splits.get(split, ())
-        found = files[split]
-        if found is None:
-            return ()
-        path = found
-    trees = read_any(path, encoding=options["encoding"], on_error=options["on_error"], report=report)
-    return list(strip_trees(trees, options["strip"]))
 
 
 def _class_table(confusion: Confusion, config: ModelConfig, title: str) -> Table:

@@ -14,7 +14,7 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 import typer
 
-from lexitree.cli import data, demo, evaluate, models, predict, reproduce, train, trees, vectors
+from lexitree.cli import analyze, data, demo, evaluate, models, predict, reproduce, train, trees, vectors
 from lexitree.cli.console import messages, show_error
 from lexitree.errors import LexitreeError
 from lexitree.version import __version__
@@ -38,6 +38,7 @@ app.command("evaluate")(evaluate.evaluate_command)
 app.command("predict")(predict.predict_command)
 app.command("models")(models.models_command)
 app.command("info")(models.info_command)
+app.add_typer(analyze.app, name="analyze")
 app.add_typer(trees.app, name="trees")
 app.add_typer(vectors.app, name="vectors")
 app.add_typer(data.app, name="data")
@@ -57,7 +58,7 @@ def _unwrap(text: str) -> str:
     return re.sub(r"(?<!\n)\n(?!\n)", " ", inspect.cleandoc(text))
 
 
-for commands in (app, trees.app, vectors.app, data.app):
+for commands in (app, analyze.app, trees.app, vectors.app, data.app):
     _unwrap_help(commands)
 
 

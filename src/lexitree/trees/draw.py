@@ -31,7 +31,7 @@ _PALETTE = (
     "bright_magenta",
     "bright_blue",
 )
-_ORDERED_NAMES = ("very negative", "negative", "neutral", "positive", "very positive")
+ORDERED_NAMES = ("very negative", "negative", "neutral", "positive", "very positive")
 
 
 @overload
@@ -88,17 +88,17 @@ def label_styles(labels: Iterable[str]) -> dict[str, str]:
         # Labels 0 to 4 keep their colours in a tree that has only some of them.
         highest = max(len(_RAMP) - 1, *map(int, distinct))
         return {label: _RAMP[int(label) * (len(_RAMP) - 1) // highest] for label in distinct}
-    if distinct and distinct <= set(_ORDERED_NAMES):
-        return {label: _RAMP[_ORDERED_NAMES.index(label)] for label in distinct}
+    if distinct and distinct <= set(ORDERED_NAMES):
+        return {label: _RAMP[ORDERED_NAMES.index(label)] for label in distinct}
     return {label: _PALETTE[place % len(_PALETTE)] for place, label in enumerate(sorted(distinct))}
 
 
 def shown_word(word: str) -> str:
     """A word as a reader sees it, with control characters spelled out."""
-    return _printable(surface_form(word))
+    return printable(surface_form(word))
 
 
-def _printable(text: str) -> str:
+def printable(text: str) -> str:
     """No input may steer the terminal: an escape character shows as `\\x1b`."""
     if text.isprintable():
         return text
@@ -132,7 +132,7 @@ def _outline(tree: Tree, notes: Sequence[str] | None) -> Iterator[_Line]:
     missing: list[int] = []
     for node, num_children in enumerate(tree.arity.tolist()):
         label = tree.labels[node]
-        shown = _printable(label) or (SHOWN_NO_LABEL if num_children else "")
+        shown = printable(label) or (SHOWN_NO_LABEL if num_children else "")
         word = shown_word(words[node])
         yield _Line(_indent(guides, missing), shown, notes[node] if notes is not None else "", word, label)
         if num_children:

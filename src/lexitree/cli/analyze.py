@@ -1,0 +1,396 @@
+"""`lexitree analyze`: saved models and runs in; comparisons, plots and overlaps of heads out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from lexitree.cli.options import (
+    BackendOption,
+    DataOption,
+    DeviceOption,
+    EncodingOption,
+    JsonOption,
+    ModelArgument,
+    OnErrorOption,
+    SplitName,
+    StripTracesOption,
+)
+
+if TYPE_CHECKING:
+    from lexitree.errors import OnError
+    from lexitree.evaluation.answers import SystemAnswers
+    from lexitree.evaluation.by_length import LengthBin
+    from lexitree.evaluation.errors import Slice
+    from lexitree.evaluation.heads import HeadOverlap
+    from lexitree.models.classifier import TreeClassifier
+    from lexitree.reports.comparison import Comparison, PairComparison
+    from lexitree.training.curves import LearningCurve
+    from lexitree.training.seeds import Spread
+    from lexitree.trees.tree import Tree
+
+app = typer.Typer(
+    no_args_is_help=True,
+    help="""Analyses: compare models, plot accuracy by length and learning curves, judge learned heads.
+
+    A system is a saved model, the folder of a run, or the folder of runs with several seeds; write NAME=PATH to
+    choose what it is called. Plots need the extra plots: pip install 'lexitree\\[plots]'.
+    """,
+)
+
+SystemsArgument = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="SYSTEM", help="Saved models, runs, or folders of several seeds; NAME=PATH gives a name."
+    ),
+]
+CorpusArgument = Annotated[
+    str, typer.Argument(help="A corpus by name, or a folder or file of labelled trees.")
+]
+SplitOption = Annotated[SplitName, typer.Option(help="Which split of a corpus.")]
+PlotOption = Annotated[
+    Path | None, typer.Option("--output", "-o", help="Draw the plot into this file, as SVG.")
+]
+
+
+@app.command()
+def compare(
+    systems: SystemsArgument,
+    corpus: CorpusArgument,
+    split: SplitOption = "test",
+    examples: Annotated[int, typer.Option(help="How many sentences to show of each kind.", min=0)] = 5,
+    resamples: Annotated[int, typer.Option(help="Resamples of the bootstrap.", min=1)] = 10_000,
+    seed: Annotated[int, typer.Option(help="The seed of the resamples.", min=0)] = 0,
+    data: DataOption = None,
+    encoding: EncodingOption = "utf-8",
+    on_error: OnErrorOption = "raise",
+    device: DeviceOption = "auto",
+    backend: BackendOption = "auto",
+    as_json: JsonOption = False,
+) -> None:
+    """Compare systems on the same sentences; the first is the baseline.
+
+    [bold]Two models:[/bold]  lexitree analyze compare runs/contree runs/bicontree sst
+
+    [bold]With names:[/bold]  lexitree analyze compare ConTree=runs/a BiConTree=runs/b sst --split dev
+
+    Shows root accuracies; how sure the difference to the baseline is, by paired bootstrap over sentences (p is
+    two-sided; where both always agree it is 1); accuracy by gold label, with negation (not, no, n't, none), above 30
+    words and by length; who is right where; and the sentences that one gets right and the other wrong, surest first.
+    With several seeds a sentence counts with the share of the seeds that are right.
+    """
+    from lexitree.cli.console import output
+    from lexitree.reports.comparison import compare_systems
+
+    found, names = _collect(systems, corpus, split, data, encoding, on_error, device, backend)
+    comparison = compare_systems(
+        found, names=names, num_examples=examples, num_resamples=resamples, seed=seed
+    )
+    if as_json:
+        typer.echo(json.dumps(comparison.as_dict(), indent=2, ensure_ascii=False))
+        return
+    output.print(f"{comparison.num_sentences:,} sentences")
+    _show_scores(comparison)
+    _show_slices("by gold label", comparison.classes)
+    _show_slices("by kind of sentence", comparison.hard_sentences)
+    _show_lengths(comparison.lengths)
+    for pair in comparison.pairs:
+        _show_pair(pair, names)
+
+
+@app.command()
+def length(
+    systems: SystemsArgument,
+    corpus: CorpusArgument,
+    output: PlotOption = None,
+    split: SplitOption = "test",
+    words: Annotated[int, typer.Option(help="How many lengths share a bin.", min=1)] = 5,
+    data: DataOption = None,
+    encoding: EncodingOption = "utf-8",
+    on_error: OnErrorOption = "raise",
+    device: DeviceOption = "auto",
+    backend: BackendOption = "auto",
+    as_json: JsonOption = False,
+) -> None:
+    """Root accuracy by sentence length: a table, and a plot with --output.
+
+    Example: lexitree analyze length ConTree=runs/a BiConTree=runs/b sst -o length.svg
+
+    Bins of five words, with the number of sentences beside; one without sentences is left out.
+    """
+    from lexitree.evaluation.by_length import accuracy_by_length
+
+    if output is not None:
+        # Said at once, not after all models have answered.
+        _require_plots()
+    found, _ = _collect(systems, corpus, split, data, encoding, on_error, device, backend)
+    bins = accuracy_by_length(found, words_per_bin=words)
+    if output is not None:
+        from lexitree.reports.plots import plot_lengths
+
+        plot_lengths(bins, output)
+    if as_json:
+        typer.echo(json.dumps([part.as_dict() for part in bins], indent=2, ensure_ascii=False))
+    else:
+        _show_lengths(bins)
+
+
+@app.command()
+def heads(
+    model: ModelArgument,
+    trees: Annotated[Path, typer.Argument(help="A file of trees with Penn labels.")],
+    same_as: Annotated[
+        Path | None,
+        typer.Option(
+            help="Trees of the same sentences, line by line: leave out those with other brackets.",
+            show_default=False,
+        ),
+    ] = None,
+    strip_traces: StripTracesOption = False,
+    encoding: EncodingOption = "utf-8",
+    device: DeviceOption = "auto",
+    backend: BackendOption = "auto",
+    as_json: JsonOption = False,
+) -> None:
+    """How often the learned head of a phrase is its head by Collins' rules.
+
+    [bold]On SST:[/bold]  lexitree analyze heads runs/sst/model dev.tags --same-as dev.txt
+
+    [bold]On a treebank:[/bold]  lexitree analyze heads runs/sst/model wsj.mrg --strip-traces
+
+    The learned head of a phrase is that of the child whose head vector is closer by cosine. Trees are made binary as
+    the model reads them (a node labelled @X is a part of an X); a phrase is an inner node, so it has two or more
+    words. Shares are given for all of them, for those that are phrases of the treebank, and for whole sentences.
+    Beside them stands what one would get by always taking the left child, the right one, or either by chance.
+    """
+    from lexitree.cli.console import choose_device
+    from lexitree.predict import load
+
+    predictor = load(model, device=choose_device(device), backend=backend)
+    kept, num_left_out = _read_penn_trees(trees, same_as, encoding, strip_traces)
+    overlap = _measure_overlap(predictor.model, kept)
+    if as_json:
+        values = {**overlap.as_dict(), "num_left_out": num_left_out}
+        typer.echo(json.dumps(values, indent=2, ensure_ascii=False))
+    else:
+        _show_overlap(overlap, num_left_out)
+
+
+@app.command()
+def curves(
+    runs: Annotated[
+        list[str],
+        typer.Argument(metavar="RUN", help="Folders of runs, or of several seeds; NAME=PATH gives a name."),
+    ],
+    output: PlotOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Learning curves of runs: loss and development accuracy by epoch, with the spread over seeds.
+
+    Example: lexitree analyze curves ConTree=runs/a BiConTree=runs/b -o curves.svg
+
+    Reads the metrics.jsonl of each run, also of one that is still going on. Of several seeds the mean is shown and,
+    as a band, one standard deviation to each side.
+    """
+    from lexitree.training.curves import read_curve
+    from lexitree.training.saved_runs import parse_named_folder
+
+    named = [parse_named_folder(run) for run in runs]
+    found = [read_curve(folder, name) for name, folder in named]
+    if output is not None:
+        from lexitree.reports.plots import plot_curves
+
+        plot_curves(found, output)
+    if as_json:
+        typer.echo(json.dumps([curve.as_dict() for curve in found], indent=2, ensure_ascii=False))
+    else:
+        _show_curves(found)
+
+
+def _require_plots() -> None:
+    from lexitree.reports.plots import require_plots
+
+    require_plots()
+
+
+def _collect(
+    systems: Sequence[str],
+    corpus: str,
+    split: SplitName,
+    data: Path | None,
+    encoding: str,
+    on_error: OnError,
+    device: str,
+    backend: str,
+) -> tuple[list[SystemAnswers], dict[str, str]]:
+    """The answers of all systems to a split, and the names of the labels."""
+    from lexitree.cli.console import choose_device, show_skipped
+    from lexitree.cli.splits import read_split
+    from lexitree.evaluation.answers import collect_answers
+    from lexitree.training.saved_runs import parse_named_folder
+    from lexitree.trees.brackets import ReadReport
+
+    report = ReadReport()
+    options: dict[str, Any] = {"encoding": encoding, "on_error": on_error, "strip": []}
+    trees, _ = read_split(corpus, split, None, default="root", data=data, options=options, report=report)
+    names: dict[str, str] = {}
+    chosen = choose_device(device)
+    found = [
+        collect_answers(name, _load_models(folder, chosen, backend, names), trees)
+        for name, folder in map(parse_named_folder, systems)
+    ]
+    show_skipped(report.num_errors, report.errors)
+    return found, names
+
+
+def _load_models(folder: str, device: str, backend: str, names: dict[str, str]) -> Iterator[TreeClassifier]:
+    """The models of a system one after the other; what they call their labels is noted."""
+    from lexitree.models.pretrained import from_pretrained
+    from lexitree.training.saved_runs import model_folders
+
+    for path in model_folders(folder):
+        model = from_pretrained(path, device=device, backend=backend)
+        names.update({label: model.config.label_name(label) for label in model.config.labels})
+        yield model
+
+
+def _read_penn_trees(
+    path: Path, same_as: Path | None, encoding: str, without_traces: bool
+) -> tuple[list[Tree], int]:
+    """The trees to look at, and how many were left out because they are bracketed differently."""
+    from lexitree.corpora.treebank import chosen_strips, read_any, strip_trees
+    from lexitree.evaluation.heads import same_brackets
+
+    strip = chosen_strips(traces=without_traces, function_tags=False)
+    trees = strip_trees(read_any(path, encoding=encoding), strip)
+    if same_as is None:
+        return list(trees), 0
+    compared = list(same_brackets(trees, read_any(same_as, encoding=encoding)))
+    kept = [tree for tree in compared if tree is not None]
+    return kept, len(compared) - len(kept)
+
+
+def _measure_overlap(model: TreeClassifier, trees: Iterable[Tree]) -> HeadOverlap:
+    from lexitree.errors import ConfigError
+    from lexitree.evaluation.heads import binary_penn_tree, head_overlap
+    from lexitree.predict import Predictor
+
+    binary = [binary_penn_tree(tree, model.config.binarization) for tree in trees]
+    learned = [prediction.head_index for prediction in Predictor(model).predict_all(binary)]
+    found = [heads for heads in learned if heads is not None]
+    if len(found) < len(binary):
+        raise ConfigError(
+            f"the model {model.config.model} has no head words",
+            remedy="Take one of contree-lex, topdown and bicontree.",
+        )
+    return head_overlap(binary, found)
+
+
+def _show_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """A table whose first column is text and whose others are numbers."""
+    from rich.table import Table
+
+    from lexitree.cli.console import output
+
+    table = Table(title=title)
+    for place, column in enumerate(columns):
+        table.add_column(column, justify="right" if place else "left")
+    for row in rows:
+        table.add_row(*row)
+    output.print(table)
+
+
+def _show_scores(comparison: Comparison) -> None:
+    from lexitree.cli.console import percent
+
+    columns = ("system", "seeds", "root accuracy", "difference", "95 % between", "p")
+    rows: list[list[str]] = []
+    pairs = {pair.system: pair.significance for pair in comparison.pairs}
+    for system in comparison.systems:
+        spread = f" ± {percent(system.deviation)}" if len(system.seed_accuracies) > 1 else ""
+        row = [system.name, str(len(system.seed_accuracies)), percent(system.accuracy) + spread]
+        result = pairs.get(system.name)
+        if result is None:
+            rows.append([*row, "baseline", "", ""])
+        else:
+            between = f"{100 * result.low:+.1f} and {100 * result.high:+.1f}"
+            rows.append([*row, f"{100 * result.difference:+.1f}", between, result.shown_p()])
+    _show_table("root accuracy", columns, rows)
+
+
+def _show_slices(title: str, slices: Sequence[Slice]) -> None:
+    from lexitree.cli.console import percent
+
+    columns = ["sentences", "count", *slices[0].accuracies]
+    rows = [[part.title, str(part.num_sentences), *map(percent, part.accuracies.values())] for part in slices]
+    _show_table(f"root accuracy {title}", columns, rows)
+
+
+def _show_lengths(bins: Sequence[LengthBin]) -> None:
+    from lexitree.cli.console import percent
+
+    rows = [[part.title, str(part.num_sentences), *map(percent, part.accuracies.values())] for part in bins]
+    _show_table("root accuracy by length", ["words", "count", *bins[0].accuracies], rows)
+
+
+def _show_pair(pair: PairComparison, names: dict[str, str]) -> None:
+    from lexitree.cli.console import output
+
+    found = pair.agreement
+    output.out(
+        f"\n{pair.system} and {pair.baseline}: both right {found.both:g}, only {pair.system} "
+        f"{found.only_first:g}, only {pair.baseline} {found.only_second:g}, neither {found.neither:g}"
+    )
+    for winner, loser, examples in (
+        (pair.system, pair.baseline, pair.won),
+        (pair.baseline, pair.system, pair.lost),
+    ):
+        if examples:
+            output.out(f"\n{winner} is right and {loser} wrong, surest first:")
+        for example in examples:
+            output.out(example.text(names))
+
+
+def _show_overlap(overlap: HeadOverlap, num_left_out: int) -> None:
+    from lexitree.cli.console import output, percent
+
+    left_out = f"; {num_left_out:,} left out, whose brackets differ" if num_left_out else ""
+    output.print(f"{overlap.num_trees:,} trees{left_out}")
+    rows = [
+        [
+            row.phrases,
+            f"{row.num_phrases:,}",
+            *map(percent, (row.learned, row.always_left, row.always_right, row.random_child)),
+        ]
+        for row in overlap.rows()
+    ]
+    columns = ("phrases", "count", "learned", "always left", "always right", "random child")
+    _show_table("heads that are Collins' heads (%)", columns, rows)
+
+
+def _show_curves(curves: Sequence[LearningCurve]) -> None:
+    for curve in curves:
+        rows = [
+            [
+                str(epoch.epoch),
+                str(epoch.num_seeds),
+                _spread(epoch.loss, 1, epoch.num_seeds),
+                _spread(epoch.dev_root, 100, epoch.num_seeds),
+                _spread(epoch.dev_phrase, 100, epoch.num_seeds),
+            ]
+            for epoch in curve.epochs()
+        ]
+        _show_table(curve.name, ("epoch", "seeds", "loss", "dev root", "dev phrase"), rows)
+
+
+def _spread(spread: Spread | None, scale: int, num_seeds: int) -> str:
+    """The mean, and the deviation where there is more than one seed."""
+    if spread is None:
+        return "–"
+    digits = 1 if scale == 100 else 2
+    deviation = f" ± {scale * spread.deviation:.{digits}f}" if num_seeds > 1 else ""
+    return f"{scale * spread.mean:.{digits}f}{deviation}"

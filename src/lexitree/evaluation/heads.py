@@ -1,0 +1,125 @@
+"""Trees with Penn labels and their learned heads in, how often Collins' rules choose the same word out.
+
+A phrase is an inner node of the binary tree, so it has two or more words; single words, whose head no one can
+miss, do not count. A phrase agrees when the learned head is the very word that is its head by Collins' rules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from lexitree.errors import TreeError
+from lexitree.trees.binarize import Direction, binarize, collapse_unary, unbinarize
+from lexitree.trees.head_rules import head_words
+from lexitree.trees.tree import Tree, intermediate_nodes
+
+FloatArray = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
+
+CHOICES = ("learned", "always_left", "always_right", "random_child")
+"""The model's heads, and what taking one child everywhere, or any of the two, would give."""
+
+
+@dataclass(frozen=True, slots=True)
+class Overlap:
+    """The share of phrases whose head agrees with Collins', for each way to choose it."""
+
+    phrases: str
+    """Which phrases these are."""
+    num_phrases: int
+    learned: float
+    always_left: float
+    always_right: float
+    random_child: float
+    """The expected share, exactly: a head that is three steps down is met once in eight."""
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class HeadOverlap:
+    """The overlap on a treebank, by what counts as a phrase."""
+
+    num_trees: int
+    all_phrases: Overlap
+    """All inner nodes, those that binarization put in (@NP) included."""
+    whole_phrases: Overlap
+    """Inner nodes that are phrases of the treebank itself."""
+    sentences: Overlap
+    """The roots."""
+
+    def rows(self) -> tuple[Overlap, ...]:
+        return self.all_phrases, self.whole_phrases, self.sentences
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def binary_penn_tree(tree: Tree, direction: Direction) -> Tree:
+    """A Penn tree as a model reads it, with labels from which Collins' rules still find the same heads."""
+    return tree if tree.is_binary else binarize(collapse_unary(unbinarize(tree)), direction)
+
+
+def same_brackets(penn: Iterable[Tree], others: Iterable[Tree]) -> Iterator[Tree | None]:
+    """The trees of the first file that have the words and brackets of their like in the second, None for others."""
+    pairs = zip(penn, others, strict=True)
+    try:
+        for tree, other in pairs:
+            is_same = tree.words == other.words and np.array_equal(tree.arity, other.arity)
+            yield tree if is_same else None
+    except ValueError as error:
+        raise TreeError(
+            "the two files do not have the same number of trees, so lines cannot be paired"
+        ) from error
+
+
+def head_overlap(trees: Iterable[Tree], learned: Iterable[npt.NDArray[np.int64]]) -> HeadOverlap:
+    """Compare learned heads with Collins'.
+
+    The trees are binary and have Penn labels (see `binary_penn_tree`); the learned heads are the word of each
+    node, as `Prediction.head_index` has them.
+    """
+    tables: list[FloatArray] = [np.zeros((0, len(CHOICES)))]
+    is_whole: list[BoolArray] = [np.zeros(0, dtype=np.bool_)]
+    is_root: list[BoolArray] = [np.zeros(0, dtype=np.bool_)]
+    num_trees = 0
+    for tree, heads in zip(trees, learned, strict=True):
+        phrases = np.flatnonzero(tree.arity)
+        tables.append(agreements(tree, heads))
+        is_whole.append(~intermediate_nodes(tree)[phrases])
+        is_root.append(phrases == 0)
+        num_trees += 1
+    table = np.concatenate(tables)
+    return HeadOverlap(
+        num_trees=num_trees,
+        all_phrases=_overlap("all inner nodes", table),
+        whole_phrases=_overlap("phrases of the treebank", table[np.concatenate(is_whole)]),
+        sentences=_overlap("whole sentences", table[np.concatenate(is_root)]),
+    )
+
+
+def agreements(tree: Tree, learned: npt.NDArray[np.int64]) -> FloatArray:
+    """[phrases, choices]: how likely each way to choose a head takes the word that Collins' rules take."""
+    if not tree.is_binary:
+        raise TreeError("heads are compared on binary trees", remedy="Use binary_penn_tree.")
+    phrases = np.flatnonzero(tree.arity)
+    collins = head_words(tree)[phrases]
+    num_steps = tree.depths[tree.leaves[collins]] - tree.depths[phrases]
+    columns = (
+        learned[phrases] == collins,
+        tree.starts[phrases] == collins,
+        tree.ends[phrases] - 1 == collins,
+        0.5**num_steps,
+    )
+    return np.stack(columns, axis=1).astype(np.float64)
+
+
+def _overlap(phrases: str, table: FloatArray) -> Overlap:
+    means = table.mean(0).tolist() if len(table) else [0.0] * len(CHOICES)
+    return Overlap(phrases, len(table), **dict(zip(CHOICES, means, strict=True)))

@@ -1,0 +1,118 @@
+"""Which sentences two systems get right in, how sure their difference is out: the paired bootstrap.
+
+As in Koehn, Statistical Significance Tests for Machine Translation Evaluation (2004): sentences are drawn
+with replacement, the same ones for both systems, and it is counted how often one of them comes out ahead.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from lexitree.errors import ConfigError
+
+FloatArray = npt.NDArray[np.float64]
+
+NUM_RESAMPLES = 10_000
+CONFIDENCE = 0.95
+DRAWS_AT_A_TIME = 4_000_000
+"""Bounds the memory whatever the number of sentences."""
+TIE_DECIMALS = 9
+"""Means over seeds are no whole numbers: what differs by less than this is rounding."""
+
+
+@dataclass(frozen=True, slots=True)
+class BootstrapResult:
+    """How much better the first system is, and whether that could be the choice of sentences.
+
+    A resample in which both are equally good counts half for each of them, so two systems that never differ
+    have a one-sided p of 0.5 and a two-sided p of 1, and swapping the systems turns p into 1 - p.
+    """
+
+    difference: float
+    """The first system's accuracy less the second's."""
+    low: float
+    """The difference lies between `low` and `high` with the confidence asked for (percentiles) ..."""
+    high: float
+    confidence: float
+    p_one_sided: float
+    """The share of resamples in which the first is not better than the second; ties count half."""
+    p_two_sided: float
+    """Twice the share of the rarer outcome, at most 1."""
+    num_sentences: int
+    num_resamples: int
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+    def shown_p(self) -> str:
+        """The two-sided p as text; resamples can tell no p that is smaller than one of them."""
+        smallest = 1 / self.num_resamples
+        return f"< {smallest:g}" if self.p_two_sided < smallest else f"{self.p_two_sided:.4f}"
+
+
+def paired_bootstrap(
+    first: npt.ArrayLike,
+    second: npt.ArrayLike,
+    *,
+    num_resamples: int = NUM_RESAMPLES,
+    confidence: float = CONFIDENCE,
+    seed: int = 0,
+) -> BootstrapResult:
+    """Compare two systems on the same sentences.
+
+    Each has [sentences] of right (1) or wrong (0), or [seeds, sentences] when it was trained several times:
+    then a sentence counts with the share of the seeds that are right. The systems may have different numbers
+    of seeds. Sentences are resampled, seeds are not: the result speaks about these trained models.
+    """
+    if num_resamples < 1 or not 0 < confidence < 1:
+        raise ConfigError("there must be at least one resample, and a confidence between 0 and 1")
+    differences = _sentence_scores(first) - _paired(_sentence_scores(second), first)
+    means = resample_means(differences, num_resamples, seed)
+    behind = (np.count_nonzero(means < 0) + np.count_nonzero(means == 0) / 2) / num_resamples
+    tail = (1 - confidence) / 2
+    low, high = np.quantile(means, [tail, 1 - tail]).tolist()
+    return BootstrapResult(
+        difference=round(float(differences.mean()), TIE_DECIMALS),
+        low=low,
+        high=high,
+        confidence=confidence,
+        p_one_sided=behind,
+        p_two_sided=min(1.0, 2 * min(behind, 1 - behind)),
+        num_sentences=len(differences),
+        num_resamples=num_resamples,
+    )
+
+
+def resample_means(values: FloatArray, num_resamples: int, seed: int) -> FloatArray:
+    """[resamples]: the mean of as many values as there are, drawn with replacement.
+
+    What is drawn depends on the seed and the numbers alone, never on the values.
+    """
+    rng = np.random.default_rng(seed)
+    num_values = len(values)
+    step = max(1, DRAWS_AT_A_TIME // num_values)
+    sizes = [min(step, num_resamples - done) for done in range(0, num_resamples, step)]
+    means = [values[rng.integers(num_values, size=(size, num_values))].mean(1) for size in sizes]
+    return np.concatenate(means).round(TIE_DECIMALS)
+
+
+def _sentence_scores(correct: npt.ArrayLike) -> FloatArray:
+    scores = np.asarray(correct, dtype=np.float64)
+    if scores.ndim == 2:
+        scores = scores.mean(0)
+    if scores.ndim != 1 or not scores.size:
+        raise ConfigError(
+            "right and wrong answers are needed as [sentences] or [seeds, sentences], and some of them"
+        )
+    return scores
+
+
+def _paired(scores: FloatArray, other: npt.ArrayLike) -> FloatArray:
+    num_others = np.asarray(other).shape[-1]
+    if len(scores) != num_others:
+        raise ConfigError(f"a paired test needs the same sentences: {num_others:,} and {len(scores):,}")
+    return scores

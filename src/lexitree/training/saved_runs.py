@@ -1,0 +1,41 @@
+"""What a user calls a system in, the folders of its saved models out: one model, a run, or runs of several seeds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+from lexitree.models.pretrained import CONFIG_FILE
+from lexitree.training.curves import SEED_FOLDERS
+from lexitree.training.run import MODEL_FOLDER
+
+
+class NamedFolder(NamedTuple):
+    """A folder and what to call it."""
+
+    name: str
+    folder: str
+
+
+def parse_named_folder(text: str) -> NamedFolder:
+    """`BiConTree=runs/bi` has its name in front; a path alone is its own name, without the `model` at its end."""
+    name, sign, folder = text.partition("=")
+    if sign and name and folder and "/" not in name and not Path(text).exists():
+        return NamedFolder(name, folder)
+    path = Path(text)
+    return NamedFolder(str(path.parent if path.name == MODEL_FOLDER and path.parent.name else path), text)
+
+
+def model_folders(name: str | Path) -> list[str]:
+    """The saved models of a system: of each seed in its order, of a run, or the one that was named.
+
+    What is neither a run nor a folder of runs is given back as it is: the folder of a model, or a name on the hub.
+    """
+    folder = Path(name)
+    if (folder / CONFIG_FILE).is_file():
+        return [str(name)]
+    if (folder / MODEL_FOLDER / CONFIG_FILE).is_file():
+        return [str(folder / MODEL_FOLDER)]
+    seeds = [path.parent.parent for path in folder.glob(f"{SEED_FOLDERS}/{MODEL_FOLDER}/{CONFIG_FILE}")]
+    ordered = sorted(seeds, key=lambda path: (len(path.name), path.name))
+    return [str(seed / MODEL_FOLDER) for seed in ordered] or [str(name)]

@@ -1,0 +1,30 @@
+"""Made-up systems with given answers, for the tests of the analyses."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from lexitree.evaluation.answers import SystemAnswers
+
+
+def made_up_system(
+    name: str,
+    gold: Sequence[int],
+    predicted: Sequence[Sequence[int]],
+    *,
+    sentences: Sequence[str] | None = None,
+    confidence: Sequence[float] | None = None,
+    labels: tuple[str, ...] = ("a", "b", "c"),
+) -> SystemAnswers:
+    """A system that answers `predicted`, by seed and sentence, each with a confidence of the sentence."""
+    sure = np.array(confidence if confidence is not None else [0.9] * len(gold))
+    probabilities = np.zeros((len(predicted), len(gold), len(labels)))
+    probabilities += ((1 - sure) / (len(labels) - 1))[:, None]
+    for seed, answers in enumerate(predicted):
+        probabilities[seed, np.arange(len(gold)), list(answers)] = sure
+    texts = sentences or [f"word{place}" for place in range(len(gold))]
+    return SystemAnswers(
+        name, labels, tuple(tuple(text.split()) for text in texts), np.array(gold), probabilities
+    )
