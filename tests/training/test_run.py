@@ -209,6 +209,7 @@ def test_rntn_has_its_own_sizes_and_no_output_layer(treebank: Path, tmp_path: Pa
     recipe = dataclasses.replace(tiny_recipe(treebank), model={"model": "rntn"})
     config = build_model(recipe, corpus).config
     assert (config.hidden, config.word_size, config.output, config.dropout) == (25, 25, 0, 0.0)
+    assert config.bias_init == "zero"
     wider = dataclasses.replace(recipe, model={"model": "rntn", "hidden": 30, "output": 6})
     config = build_model(wider, corpus).config
     assert (config.hidden, config.word_size, config.output) == (30, 30, 6)

@@ -158,7 +158,7 @@ class RNTN(Encoder):
     num_states = 1
     waits_for_host = True
     words_are_states = True
-    defaults = MappingProxyType({"hidden": 25, "output": 0, "dropout": 0.0})
+    defaults = MappingProxyType({"hidden": 25, "output": 0, "dropout": 0.0, "bias_init": "zero"})
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__(config)
