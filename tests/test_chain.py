@@ -12,7 +12,6 @@ import pytest
 
 from lexitree.batch import TreeBatch
 from lexitree.examples import make_examples
-from lexitree.models.registry import ENCODERS
 from lexitree.predict import Predictor
 from lexitree.training.config import TrainingConfig
 from lexitree.training.loop import Trainer
@@ -20,7 +19,7 @@ from lexitree.trees.brackets import read_trees, tree_from_brackets, tree_to_brac
 from lexitree.trees.jsonl import read_json_lines
 from lexitree.trees.tree import Tree
 from tests.command import COMMAND, environment
-from tests.tiny import LABELS, chain, tiny_model, tiny_trees
+from tests.tiny import CONSTITUENCY_MODELS, LABELS, chain, tiny_model, tiny_trees
 
 DEEP, HALF, TINY = 50_000, 25_000, 10
 MAX_BYTES = 3 << 30
@@ -112,7 +111,7 @@ def test_reading_writing_and_batching(side: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("side", ["left", "right"])
-@pytest.mark.parametrize("name", [name for name in ENCODERS if not name.startswith("bilstm")])
+@pytest.mark.parametrize("name", [name for name in CONSTITUENCY_MODELS if not name.startswith("bilstm")])
 def test_every_tree_model_on_both_chains(name: str, side: str) -> None:
     """Deeper than Python's own stack allows."""
     check_model_on_chain(name, side, 2_000)

@@ -22,10 +22,10 @@ from lexitree.trees.brackets import tree_from_brackets
 from lexitree.trees.jsonl import tree_from_json
 from lexitree.trees.tree import NO_LABEL, Tree
 from tests.strategies import trees as any_trees
-from tests.tiny import LABELS, chain, tiny_model, tiny_trees
+from tests.tiny import CONSTITUENCY_MODELS, LABELS, chain, tiny_model, tiny_trees
 
-MODELS = tuple(ENCODERS)
-WITHOUT_HEADS = tuple(name for name, encoder in ENCODERS.items() if not encoder.has_heads)
+MODELS = CONSTITUENCY_MODELS
+WITHOUT_HEADS = tuple(name for name in MODELS if not ENCODERS[name].has_heads)
 
 ODD = [
     "(_ word)",

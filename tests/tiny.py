@@ -12,12 +12,16 @@ from lexitree.lexicon.table import WordTable
 from lexitree.lexicon.vocabulary import Vocabulary
 from lexitree.models.classifier import TreeClassifier
 from lexitree.models.config import ModelConfig
+from lexitree.models.registry import ENCODERS
 from lexitree.training.config import TrainingConfig
 from lexitree.training.recipe import Recipe
 from lexitree.trees.brackets import tree_from_brackets, tree_to_brackets
 from lexitree.trees.dependencies import DependencyTree, label_by_spans
 from lexitree.trees.jsonl import write_json_lines
 from lexitree.trees.tree import NO_PARENT, Tree
+
+CONSTITUENCY_MODELS = tuple(name for name, encoder in ENCODERS.items() if encoder.tree_kind == "constituency")
+"""The models that read the trees made here; the others have tests of their own."""
 
 LABELS = ("0", "1")
 SIZES: dict[str, Any] = {"hidden": 8, "word_size": 8, "output": 8}

@@ -20,10 +20,9 @@ from safetensors.torch import load_file, save_file
 from lexitree.errors import BackendError, FileError, MissingExtraError, ModelFileError
 from lexitree.models import pretrained
 from lexitree.models.pretrained import FILES, from_pretrained, push_to_hub, save_pretrained
-from lexitree.models.registry import ENCODERS
 from lexitree.predict import Predictor
 from tests.command import files_of, leftovers
-from tests.tiny import tiny_model, tiny_trees
+from tests.tiny import CONSTITUENCY_MODELS, tiny_model, tiny_trees
 
 
 @pytest.fixture
@@ -46,7 +45,7 @@ def edit_weights(folder: Path, change: Callable[[dict[str, torch.Tensor]], objec
     (folder / "new").replace(folder / "model.safetensors")
 
 
-@pytest.mark.parametrize("name", ENCODERS)
+@pytest.mark.parametrize("name", CONSTITUENCY_MODELS)
 @pytest.mark.parametrize("output", [8, 0])
 def test_round_trip_is_exact(tmp_path: Path, name: str, output: int) -> None:
     settings = {

@@ -19,7 +19,6 @@ from lexitree.batch import TreeBatch
 from lexitree.models.classifier import TreeClassifier
 from lexitree.models.config import ModelConfig
 from lexitree.models.encoders import BiConTree
-from lexitree.models.registry import ENCODERS
 from lexitree.ops.backends import get_backend
 from lexitree.ops.precision import products_in
 from lexitree.trees.brackets import tree_from_brackets
@@ -27,6 +26,7 @@ from lexitree.trees.tree import Tree
 from tests.ops.comparison import make_batch, make_model, run
 from tests.ops.test_levelwise import chain, config_of, variants
 from tests.strategies import trees
+from tests.tiny import CONSTITUENCY_MODELS
 
 pytest.importorskip("triton", reason="needs Triton")
 
@@ -127,7 +127,7 @@ def test_every_model_is_as_exact_as_pytorch(name: str, method: str, share: bool,
 
 
 @on_gpu
-@pytest.mark.parametrize("name", [name for name in ENCODERS if not name.startswith("bilstm")])
+@pytest.mark.parametrize("name", [name for name in CONSTITUENCY_MODELS if not name.startswith("bilstm")])
 @given(
     forest=st.lists(trees(max_words=30, binary=True), min_size=1, max_size=40),
     hidden=st.sampled_from([1, 17, 64]),

@@ -32,7 +32,7 @@ TOLERANCE = 1e-10
 
 with_heads = [name for name, encoder in ENCODERS.items() if encoder.has_heads]
 variants = [
-    *((name, "G", True) for name in ENCODERS),
+    *((name, "G", True) for name in CONSTITUENCY_MODELS),
     *((name, method, True) for name in with_heads for method in "LRA"),
     ("topdown", "G", False),
     ("bicontree", "G", False),
@@ -40,7 +40,7 @@ variants = [
 
 
 def test_every_model_is_compared() -> None:
-    assert {name for name, _, _ in variants} == set(ENCODERS)
+    assert {name for name, _, _ in variants} == set(CONSTITUENCY_MODELS)
 
 
 def config_of(name: str, method: str, share: bool, hidden: int = 5, word_size: int = 7) -> ModelConfig:
@@ -138,7 +138,7 @@ def fill_fresh_buffers_with_nan(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch, "empty_like", nan_like)
 
 
-@pytest.mark.parametrize("name", ENCODERS)
+@pytest.mark.parametrize("name", CONSTITUENCY_MODELS)
 def test_a_tree_scores_the_same_alone_and_in_any_company(name: str) -> None:
     forest = [chain(6, left=True), tree_from_brackets("(X (X a b) c)"), Tree.leaf("a"), chain(3, left=False)]
     model = make_model(config_of(name, "G", True), sum(tree.num_words for tree in forest))
@@ -151,7 +151,7 @@ def test_a_tree_scores_the_same_alone_and_in_any_company(name: str) -> None:
             assert torch.allclose(scores, single.split(alone[k])[0], rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize("name", ENCODERS)
+@pytest.mark.parametrize("name", CONSTITUENCY_MODELS)
 def test_an_empty_batch_gives_no_scores(name: str) -> None:
     batch = TreeBatch.from_trees([])
     model = make_model(config_of(name, "G", True), 1)

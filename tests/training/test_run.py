@@ -16,13 +16,12 @@ from lexitree.corpora.registry import load_corpus
 from lexitree.errors import CheckpointError, ConfigError, FileError, LexitreeError, VectorsError
 from lexitree.evaluation.accuracy import evaluate
 from lexitree.models.pretrained import from_pretrained
-from lexitree.models.registry import ENCODERS
 from lexitree.training import checkpoint, run
 from lexitree.training.checkpoint import CHECKPOINT_FILE
 from lexitree.training.observers import EpochRecord, SilentObserver
 from lexitree.training.run import RESULT_FILE, build_model, train
 from tests.command import files_of, leftovers
-from tests.tiny import tiny_recipe, tiny_trees, write_treebank
+from tests.tiny import CONSTITUENCY_MODELS, tiny_recipe, tiny_trees, write_treebank
 
 
 def test_what_a_run_leaves(trained_run: Path, treebank: Path) -> None:
@@ -197,7 +196,7 @@ def test_root_supervision_is_inferred_and_can_be_asked_for(treebank: Path, tmp_p
     assert from_pretrained(tmp_path / "b" / "model").config.supervision == "root"
 
 
-@pytest.mark.parametrize("model", ENCODERS)
+@pytest.mark.parametrize("model", CONSTITUENCY_MODELS)
 def test_every_model_trains(treebank: Path, tmp_path: Path, model: str) -> None:
     result = train(tiny_recipe(treebank, model={"model": model}, epochs=3), tmp_path)
     losses = [record.loss for record in result.training.history]
