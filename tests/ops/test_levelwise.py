@@ -27,6 +27,7 @@ from lexitree.trees.brackets import tree_from_brackets
 from lexitree.trees.tree import Tree
 from tests.ops.comparison import NUM_LABELS, assert_agree, make_batch, make_model, run
 from tests.strategies import trees
+from tests.tiny import CONSTITUENCY_MODELS
 
 TOLERANCE = 1e-10
 
