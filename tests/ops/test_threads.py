@@ -7,12 +7,12 @@ from collections.abc import Iterator
 import pytest
 import torch
 
-from lexitree.models.registry import ENCODERS
 from lexitree.ops.threads import num_cores, use_cores
 from lexitree.trees.brackets import tree_from_brackets
 from lexitree.trees.tree import Tree
 from tests.ops.comparison import assert_agree, make_batch, make_model, run
 from tests.ops.test_levelwise import chain, config_of
+from tests.tiny import CONSTITUENCY_MODELS
 
 FOREST = [
     Tree.leaf("a"),
@@ -33,7 +33,7 @@ def two_cores() -> Iterator[None]:
         yield
 
 
-@pytest.mark.parametrize("name", ENCODERS)
+@pytest.mark.parametrize("name", CONSTITUENCY_MODELS)
 def test_the_same_bits_on_one_core_and_on_two(name: str) -> None:
     batch = make_batch(FOREST)
     model = make_model(config_of(name, "G", True), batch.num_leaves)
