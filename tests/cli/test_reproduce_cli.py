@@ -1,0 +1,53 @@
+"""`lexitree reproduce`: experiments are listed, tried at their smoke size, and shown beside the paper's figures."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from lexitree.cli.main import app
+from lexitree.errors import ConfigError
+
+runner = CliRunner()
+
+
+def test_without_a_name_all_experiments_are_listed(tmp_path: Path) -> None:
+    result = runner.invoke(app, ["reproduce", "--results", str(tmp_path), "--json"])
+    assert result.exit_code == 0
+    listed = json.loads(result.stdout)
+    assert {"main-table", "questions", "head-methods", "model-size", "training-time"} <= {
+        experiment["name"] for experiment in listed
+    }
+    assert all(experiment["recorded"] == [] for experiment in listed)
+    assert "main-table" in runner.invoke(app, ["reproduce", "--results", str(tmp_path)]).stdout
+
+
+def test_a_run_at_its_smoke_size(tmp_path: Path) -> None:
+    where = ["--smoke", "-o", str(tmp_path / "runs"), "--results", str(tmp_path / "results"), "--json"]
+    command = ["reproduce", "head-methods", "--only", "sst-bicontree-L", *where, "--device", "cpu"]
+    result = runner.invoke(app, command)
+    assert result.exit_code == 0, result.output
+    (row,) = json.loads(result.stdout)["rows"]
+    assert row["5-class root, the paper"] == "51.1"
+    assert row["5-class root"].endswith("(one seed)")
+    # The table alone runs nothing, and knows the same.
+    again = runner.invoke(app, [*command, "--table"])
+    assert json.loads(again.stdout)["rows"] == [row]
+
+
+def test_an_unknown_run_names_those_there_are(tmp_path: Path) -> None:
+    result = runner.invoke(
+        app, ["reproduce", "head-methods", "--only", "sst-svm", "--results", str(tmp_path)]
+    )
+    assert isinstance(result.exception, ConfigError)
+    assert "sst-bicontree-L" in str(result.exception)
+
+
+@pytest.mark.parametrize("name", ["heads", "table"])
+def test_an_unknown_experiment_is_told(name: str) -> None:
+    result = runner.invoke(app, ["reproduce", name])
+    assert isinstance(result.exception, ConfigError)
+    assert "main-table" in str(result.exception)
