@@ -66,3 +66,9 @@ def test_full_size_takes_the_recipe_as_it_is(name: str, tmp_path: Path) -> None:
         assert recipe.vectors == "glove.txt"
         assert recipe.training.epochs == 3
         assert recipe.corpus == run.read().corpus
+
+
+def test_rntn_learns_its_own_vectors(tmp_path: Path) -> None:
+    full = dataclasses.replace(settings(tmp_path, vectors="glove.txt"), smoke=False)
+    (run,) = [run for run in find_experiment("quoted-systems").runs if run.name == "sst-rntn"]
+    assert plan(run, full).vectors is None

@@ -28,6 +28,7 @@ from lexitree.trees import (
     tree_to_brackets,
     tree_to_json,
 )
+from lexitree.trees.dependencies import head_final
 from tests.strategies import dependency_trees, trees
 
 FILM = DependencyTree.from_parents(["the", "film", "works"], [1, 2, -1], ["a", "b", "c"])
@@ -255,3 +256,19 @@ def test_files_of_unequal_length_and_missing_files(tmp_path: Path) -> None:
     (tmp_path / "dev.dparents").unlink()
     with pytest.raises(FileError, match=r"dev\.dparents: cannot be read"):
         list(read_dependencies(tmp_path / "dev.toks"))
+
+
+@given(tree=trees(max_words=12))
+def test_head_final_trees_hang_every_phrase_on_its_last_word(tree: Tree) -> None:
+    dependencies = head_final(tree)
+    assert dependencies.words == tree.words
+    parents = dependencies.word_parents
+    assert parents[-1] == -1
+    assert all(parent > word for word, parent in enumerate(parents[:-1]))
+    # The words below a word are those of the largest phrase that it ends.
+    largest: dict[int, int] = {}
+    for start, end in tree.spans:
+        largest[end - 1] = min(start, largest.get(end - 1, start))
+    for node, (start, end) in enumerate(dependencies.spans):
+        assert dependencies.word_of[node] == end - 1
+        assert largest[end - 1] == start

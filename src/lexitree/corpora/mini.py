@@ -13,6 +13,7 @@ from lexitree.corpora.trec import choose_type, question_type_names
 from lexitree.errors import ConfigError
 from lexitree.files import decode_lines
 from lexitree.trees.brackets import read_bracket_lines, tree_from_brackets
+from lexitree.trees.dependencies import head_final, label_by_spans
 from lexitree.trees.tree import Tree
 
 MiniName = Literal["reviews", "questions"]
@@ -41,6 +42,15 @@ def load_mini(name: MiniName, task: MiniTask | None = None) -> Corpus:
         f"no embedded corpus {name!r} with the task {task!r}",
         remedy="There are reviews (fine, binary) and questions (coarse, fine).",
     )
+
+
+def load_mini_dependencies() -> Corpus:
+    """The embedded reviews as dependency trees, the last word of each phrase being its head."""
+    splits: dict[str, tuple[Tree, ...]] = {
+        split: tuple(label_by_spans(head_final(tree), tree) for tree in _read_reviews(split))
+        for split in SPLITS
+    }
+    return fine_sentiment("mini-dependencies", splits, REVIEWS_ABOUT)
 
 
 def _load_questions(task: Literal["coarse", "fine"]) -> Corpus:

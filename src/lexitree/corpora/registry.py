@@ -10,7 +10,7 @@ from pathlib import Path
 
 from lexitree.corpora.corpus import Corpus, SplitName, Supervision
 from lexitree.corpora.folders import DATA_VARIABLE, data_folders
-from lexitree.corpora.mini import load_mini
+from lexitree.corpora.mini import load_mini, load_mini_dependencies
 from lexitree.corpora.sst import find_sst, load_sst
 from lexitree.corpora.sst_dependencies import HOW_TO_GET, find_sst_dependencies, load_sst_dependencies
 from lexitree.corpora.trec import find_trec, load_trec
@@ -70,6 +70,13 @@ _ENTRIES = (
         _OURS,
         EMBEDDED,
         lambda _: load_mini("reviews", "fine"),
+    ),
+    CorpusEntry(
+        "mini-dependencies",
+        "the short reviews as dependency trees, the last word of a phrase its head",
+        _OURS,
+        EMBEDDED,
+        lambda _: load_mini_dependencies(),
     ),
     CorpusEntry(
         "mini-reviews-binary",

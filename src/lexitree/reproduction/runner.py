@@ -11,6 +11,8 @@ from typing import Any
 
 from lexitree.corpora.registry import EMBEDDED, find_corpus, find_entry
 from lexitree.errors import ConfigError
+from lexitree.models.config import DEFAULT_MODEL
+from lexitree.models.registry import encoder_class
 from lexitree.reproduction.experiments import Experiment, PlannedRun
 from lexitree.reproduction.records import read_record, record_seeds, save_record
 from lexitree.training.recipe import Recipe
@@ -18,12 +20,13 @@ from lexitree.training.seeds import OnEvent, train_seeds
 
 SMOKE_CORPORA = {
     "sst-fine": "mini-reviews",
-    "sst-binary": "mini-reviews",
-    "sst-dependencies": "mini-reviews",
-    "sst-dependencies-binary": "mini-reviews",
+    "sst-binary": "mini-reviews-binary",
+    "sst-dependencies": "mini-dependencies",
+    "sst-dependencies-binary": "mini-dependencies",
     "trec": "mini-questions",
 }
-SMOKE_MODEL = {"hidden": 8, "word_size": 16, "output": 8}
+SMOKE_MODEL = {"hidden": 12, "word_size": 12}
+"""The same for both: RNTN takes its word vectors for states."""
 SMOKE_EPOCHS = 1
 CORPUS_FILES = (".txt", ".label", ".parses")
 
@@ -91,9 +94,10 @@ def plan(run: PlannedRun, settings: Settings) -> Recipe:
     training = recipe.training
     if settings.epochs is not None:
         training = dataclasses.replace(training, epochs=settings.epochs)
-    return dataclasses.replace(
-        recipe, data=settings.data, vectors=settings.vectors or recipe.vectors, training=training
-    )
+    # A model whose word vectors are its states learns its own.
+    learns_its_own = encoder_class(recipe.model.get("model", DEFAULT_MODEL)).words_are_states
+    vectors = None if learns_its_own else settings.vectors or recipe.vectors
+    return dataclasses.replace(recipe, data=settings.data, vectors=vectors, training=training)
 
 
 def _make_small(recipe: Recipe) -> Recipe:

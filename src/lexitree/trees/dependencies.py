@@ -179,6 +179,16 @@ def _named(words: Sequence[str], word: int) -> str:
     return f"word {word + 1} ({words[word]})"
 
 
+def head_final(phrases: Tree) -> DependencyTree:
+    """The dependency tree in which the last word of every phrase is its head: a plain stand-in for a parse."""
+    parents = [NO_PARENT] * phrases.num_words
+    ends = phrases.ends.tolist()
+    for node, above in enumerate(phrases.parents.tolist()):
+        if above >= 0 and ends[node] != ends[above]:
+            parents[ends[node] - 1] = ends[above] - 1
+    return DependencyTree.from_parents(phrases.words, parents)
+
+
 def label_by_spans(tree: DependencyTree, phrases: Tree) -> DependencyTree:
     """Give each node the label of the phrase that covers exactly the words below it, where there is one.
 
