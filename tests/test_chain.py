@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -25,6 +27,7 @@ DEEP, HALF, TINY = 50_000, 25_000, 10
 MAX_BYTES = 3 << 30
 MAX_GROWTH = 2.6
 """What twice the words may cost at most, in time and in memory, beyond what starting costs: four would be quadratic."""
+MOST_ATTEMPTS = 3
 
 
 class Cost(NamedTuple):
@@ -71,23 +74,47 @@ def test_the_chain_of_50_000_words_in_both_directions(tmp_path: Path) -> None:
     check_commands_on_chain(tmp_path, "bicontree")
 
 
-def assert_linear(costs: list[Cost]) -> None:
-    """Of ten words (which is starting up), of half the words and of all of them."""
-    start, half, whole = costs
-    assert whole.peak_bytes < MAX_BYTES
-    assert whole.seconds - start.seconds < MAX_GROWTH * (half.seconds - start.seconds)
-    assert whole.peak_bytes - start.peak_bytes < MAX_GROWTH * max(
+def assert_linear(measure: Callable[[int], Cost]) -> None:
+    """Cost beyond starting up (ten words) of half the words and of all of them.
+
+    What else runs on the machine can only add to a cost, so the least of a few measurements counts.
+    """
+    least: dict[int, Cost] = {}
+    for _ in range(MOST_ATTEMPTS):
+        for size in (TINY, HALF, DEEP):
+            least[size] = _less(measure(size), least.get(size))
+        if _is_linear(*least.values()):
+            return
+    start, half, whole = least.values()
+    raise AssertionError(f"not linear: {start} for {TINY} words, {half} for {HALF}, {whole} for {DEEP}")
+
+
+def _less(cost: Cost, other: Cost | None) -> Cost:
+    if other is None:
+        return cost
+    return Cost(min(cost.seconds, other.seconds), min(cost.peak_bytes, other.peak_bytes))
+
+
+def _is_linear(start: Cost, half: Cost, whole: Cost) -> bool:
+    time_grows = whole.seconds - start.seconds < MAX_GROWTH * (half.seconds - start.seconds)
+    memory_grows = whole.peak_bytes - start.peak_bytes < MAX_GROWTH * max(
         half.peak_bytes - start.peak_bytes, 64 << 20
     )
+    return time_grows and memory_grows and whole.peak_bytes < MAX_BYTES
 
 
 def check_commands_on_chain(tmp_path: Path, name: str) -> None:
-    sizes = (TINY, HALF, DEEP)
-    assert_linear([train_on_chain(tmp_path / str(size), size, "-m", name) for size in sizes])
-    model, labelled = tmp_path / str(DEEP) / "run" / "model", tmp_path / "labelled.jsonl"
-    chains = [tmp_path / str(size) / "train.txt" for size in sizes]
-    assert_linear([run_measured("predict", model, path, "-o", labelled) for path in chains])
-    assert run_measured("trees", "check", chains[-1]).peak_bytes < MAX_BYTES
+    attempts = itertools.count()
+    folders: dict[int, Path] = {}
+
+    def train(size: int) -> Cost:
+        folders[size] = tmp_path / f"{size}-{next(attempts)}"
+        return train_on_chain(folders[size], size, "-m", name)
+
+    assert_linear(train)
+    model, labelled = folders[DEEP] / "run" / "model", tmp_path / "labelled.jsonl"
+    assert_linear(lambda size: run_measured("predict", model, folders[size] / "train.txt", "-o", labelled))
+    assert run_measured("trees", "check", folders[DEEP] / "train.txt").peak_bytes < MAX_BYTES
     (predicted,) = read_json_lines(labelled)
     assert predicted.with_labels(chain(DEEP).labels) == chain(DEEP)
     assert set(predicted.labels) <= set(LABELS)
