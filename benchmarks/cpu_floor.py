@@ -15,7 +15,6 @@ from __future__ import annotations
 import argparse
 import json
 import multiprocessing
-import os
 import statistics
 import time
 from collections.abc import Callable
@@ -24,7 +23,7 @@ from typing import Any, NamedTuple
 
 import torch
 
-from environment import describe_run
+from environment import corpus_files, describe_run
 from levelwise_vs_reference import GATE_TOLERANCE, run_gate
 from lexitree.batch import TreeBatch
 from lexitree.corpora.corpus import Corpus
@@ -73,10 +72,8 @@ def main() -> None:
         f" ({processes['two']:.0f} against {processes['one']:.0f}, {processes['model']})"
     )
     if options.output:
-        folder = os.environ.get("LEXITREE_DATA")
-        file = Path(folder) / "sst" / "train.txt" if folder and options.corpus.startswith("sst") else None
         record = {
-            **describe_run({f"{options.corpus} train": file}),
+            **describe_run(corpus_files(options.corpus)),
             "what": "milliseconds of a training step, and of its matrix products alone, one thread",
             "seeds": [options.seed],
             "rows": rows,

@@ -10,7 +10,7 @@ from typing import Any
 
 from lexitree.reproduction.records import checksum, commit, machine
 
-__all__ = ["checksum", "commit", "describe_run", "machine", "shorten"]
+__all__ = ["checksum", "commit", "corpus_files", "describe_run", "machine", "shorten"]
 
 
 def describe_run(data: dict[str, Path | None]) -> dict[str, Any]:
@@ -22,6 +22,13 @@ def describe_run(data: dict[str, Path | None]) -> dict[str, Any]:
         "data": {name: checksum(path) if path else "embedded" for name, path in data.items()},
         "machine": machine(),
     }
+
+
+def corpus_files(name: str) -> dict[str, Path | None]:
+    """The file of the training trees, for a record; None for an embedded corpus."""
+    folder = os.environ.get("LEXITREE_DATA")
+    file = Path(folder) / "sst" / "train.txt" if folder and name.startswith("sst") else None
+    return {f"{name} train": file}
 
 
 def shorten(argument: str) -> str:

@@ -14,8 +14,8 @@ from typing import Any
 import torch
 from torch.profiler import ProfilerActivity, profile
 
-from environment import describe_run
-from gpu_speed import PRODUCTS, build, corpus_files, shuffled
+from environment import corpus_files, describe_run
+from gpu_models import PRODUCTS, build, shuffled
 from lexitree.corpora.registry import load_corpus
 from lexitree.training.config import TrainingConfig
 from lexitree.training.optimizer import LazyAdam

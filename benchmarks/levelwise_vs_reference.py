@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import statistics
 import time
 from pathlib import Path
@@ -19,7 +18,7 @@ from typing import Any
 
 import torch
 
-from environment import describe_run
+from environment import corpus_files, describe_run
 from lexitree.corpora.registry import load_corpus
 from lexitree.examples import Example, batch_examples, make_examples
 from lexitree.lexicon.table import WordTable
@@ -49,10 +48,8 @@ def main() -> None:
             f"   gate: {row['gate_error']:.1e}"
         )
     if options.output:
-        folder = os.environ.get("LEXITREE_DATA")
-        file = Path(folder) / "sst" / "train.txt" if folder and options.corpus.startswith("sst") else None
         record = {
-            **describe_run({f"{options.corpus} train": file}),
+            **describe_run(corpus_files(options.corpus)),
             "what": "milliseconds of a training step, reference against level-wise, one thread",
             "seeds": [options.seed],
             "batch_size": options.batch_size,

@@ -22,7 +22,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import statistics
 import sys
 import tempfile
@@ -32,7 +31,7 @@ from typing import Any
 import numpy as np
 
 import lexitree
-from environment import describe_run
+from environment import corpus_files, describe_run
 from lexitree.corpora.registry import load_corpus
 from lexitree.examples import make_examples
 from lexitree.lexicon.table import WordTable
@@ -231,10 +230,8 @@ def write_record(
     versions: dict[str, dict[str, str]],
     options: argparse.Namespace,
 ) -> None:
-    folder = os.environ.get("LEXITREE_DATA")
-    file = Path(folder) / "sst" / "train.txt" if folder and options.corpus.startswith("sst") else None
     record = {
-        **describe_run({f"{options.corpus} train": file}),
+        **describe_run(corpus_files(options.corpus)),
         "what": "forward and backward of tree LSTMs; ratio: seconds of the system over seconds of lexitree",
         "seeds": [options.seed],
         "threads": options.threads,

@@ -19,7 +19,7 @@ from typing import Any
 
 import torch
 
-from environment import describe_run
+from environment import corpus_files, describe_run
 from lexitree.corpora.registry import load_corpus
 from lexitree.lexicon.table import WordTable
 from lexitree.lexicon.vocabulary import Vocabulary
@@ -45,10 +45,8 @@ def main() -> None:
     predictor = build(options, trees)
     rows = list(label(predictor, endless(trees), options.trees))
     if options.output:
-        folder = os.environ.get("LEXITREE_DATA")
-        file = Path(folder) / "sst" / "train.txt" if folder and options.corpus.startswith("sst") else None
         record = {
-            **describe_run({f"{options.corpus} train": file}),
+            **describe_run(corpus_files(options.corpus)),
             "what": f"a stream of trees labelled by {options.model} on {options.device}, one thread",
             "seeds": [1],
             "rows": rows,

@@ -124,7 +124,7 @@ def draw_step(path: Path) -> Path | None:
 def kind_of(kernel: str) -> str:
     if kernel.startswith("_heads"):
         return "head words"
-    if kernel in ("_forward", "_backward"):
+    if kernel.startswith(("bottom_up_", "top_down_")):
         return "bottom-up and top-down"
     if re.search("gemm|cutlass|splitK", kernel):
         return "matrix products"

@@ -8,7 +8,7 @@ import triton
 from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
 
-from lexitree.ops.fused import bottom_up, heads, rows, top_down
+from lexitree.ops.fused import bottom_up_kernels, heads, rows, top_down_kernels
 
 INDICES = ("children", "level_offset", "counts", "down_order", "down_parent", "depth_offset", "rows", "order")
 NUMBERS = ("learning_rate", "epsilon", "shrink", "l2")
@@ -24,10 +24,10 @@ def main() -> None:
     for kernel in (
         heads._heads_forward,
         heads._heads_backward,
-        bottom_up._forward,
-        bottom_up._backward,
-        top_down._forward,
-        top_down._backward,
+        bottom_up_kernels.bottom_up_forward,
+        bottom_up_kernels.bottom_up_backward,
+        top_down_kernels.top_down_forward,
+        top_down_kernels.top_down_backward,
         rows._update_rows,
     ):
         constants = {**TILES, **SIZES, **FLAGS, "PRECISION": precision}

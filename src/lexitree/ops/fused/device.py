@@ -24,7 +24,7 @@ def wait_for_all(arrivals, rounds):
 
 @triton.jit
 def exponential(x):
-    """e^x to float32's last digit but one; the hardware's own loses two digits, which gradients would show."""
+    """e^x to about one rounding of float32; what the hardware offers is an approximation."""
     x = tl.clamp(x, -87.0, 88.0)
     whole = tl.floor(x * 1.4426950408889634 + 0.5)
     # x - whole * ln 2, with ln 2 in two parts so that nothing is lost.

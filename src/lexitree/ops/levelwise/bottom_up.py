@@ -17,7 +17,8 @@ from lexitree.ops.levelwise.gates import (
     run_leaves,
     sigmoid_gradient,
 )
-from lexitree.ops.levelwise.levels import EdgeOrder, blocks, cut, level_by_level
+from lexitree.ops.levelwise.levels import EdgeOrder, cut, level_by_level
+from lexitree.ops.levelwise.pairs import run_pairs_backward
 from lexitree.ops.threads import one_thread
 from lexitree.ops.weights import BottomUpWeights
 
@@ -78,7 +79,7 @@ class _BottomUp(torch.autograd.Function):
         dc_edges[num_edges:] = 0
         dgates, slope_c = _slopes(gates, children_c, tanh_c[num_leaves:])
         forget, weights = gates[:, : 2 * hidden], (weight_h, weight_c, peephole)
-        _run_levels_backward(dgates, slope_c, forget, (dh_edges, dc_edges), *weights, edges, batch)
+        run_pairs_backward(dgates, slope_c, forget, (dh_edges, dc_edges), *weights, edges, batch)
         leaf_place = edges.place[:num_leaves]
         dleaf_gates = _run_leaves_backward(
             dh_edges.index_select(0, leaf_place),
@@ -130,44 +131,6 @@ def _run_levels(
             o.addmm_(new_c, times_new_c)
         torch.tanh(new_c, out=new_tanh_c)
         torch.mul(o.sigmoid_(), new_tanh_c, out=new_h)
-
-
-def _run_levels_backward(
-    dgates: Tensor,
-    slope_c: Tensor,
-    forget: Tensor,
-    edge_gradients: tuple[Tensor, Tensor],
-    weight_h: Tensor,
-    weight_c: Tensor | None,
-    peephole: Tensor | None,
-    edges: EdgeOrder,
-    batch: TreeBatch,
-) -> None:
-    """Turn the slopes into the gates' gradients, and add to those of h and c in the order of the edges."""
-    hidden, num_leaves, widths = slope_c.shape[1], batch.num_leaves, batch.level_sizes[1:]
-    dh_edges, dc_edges = edge_gradients
-    dh_pairs, dc_pairs = (rows[: len(batch.children_index)].view(-1, 2 * hidden) for rows in edge_gradients)
-    dh, dc = torch.empty_like(slope_c), torch.empty_like(slope_c)
-    dcell, do = blocks(dgates[:, :-hidden], hidden), dgates[:, -hidden:]
-    for node, gate, pair in level_by_level(
-        cut(widths, edges.place[num_leaves:], dh, dc, dc.unsqueeze(1)),
-        cut(widths, dgates, dgates[:, : 3 * hidden], dcell, do, slope_c, blocks(forget, hidden)),
-        cut(widths, dh_pairs, dc_pairs, blocks(dc_pairs, hidden)),
-        backwards=True,
-    ):
-        (place, dh_t, dc_t, dc_block), (dh_pair, dc_pair, dc_kept) = node, pair
-        dall_gates, df_i, dcell_t, do_t, slope, f = gate
-        torch.index_select(dh_edges, 0, place, out=dh_t)
-        torch.index_select(dc_edges, 0, place, out=dc_t)
-        do_t.mul_(dh_t)
-        dc_t.addcmul_(dh_t, slope)
-        if peephole is not None:
-            dc_t.addmm_(do_t, peephole)
-        dcell_t.mul_(dc_block)
-        dh_pair.addmm_(dall_gates, weight_h)
-        torch.mul(dc_block, f, out=dc_kept)
-        if weight_c is not None:
-            dc_pair.addmm_(df_i, weight_c)
 
 
 def _inner_inputs(x: Tensor, weight_x: Tensor, bias: Tensor, num_inner: int) -> Tensor:

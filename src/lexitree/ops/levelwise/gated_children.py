@@ -10,7 +10,8 @@ from torch import Tensor
 
 from lexitree.batch import TreeBatch
 from lexitree.ops.levelwise.gates import apply, for_products, sigmoid_gradient, tanh_gradient
-from lexitree.ops.levelwise.levels import EdgeOrder, blocks, cut, level_by_level
+from lexitree.ops.levelwise.levels import EdgeOrder, cut, level_by_level
+from lexitree.ops.levelwise.pairs import run_pairs_backward
 from lexitree.ops.threads import one_thread
 from lexitree.ops.weights import GatedChildrenWeights
 
@@ -82,7 +83,7 @@ class _GatedChildren(torch.autograd.Function):
         dc_edges[num_edges:] = 0
         dgates, slope_c, slope_g = _slopes(gates, children_c, tanh_c, g)
         forget, weights = gates[:, : 2 * hidden], (weight_h, weight_c, peephole)
-        dc = _run_levels_backward(dgates, slope_c, forget, (dh_edges, dc_edges), weights, edges, batch)
+        dc = run_pairs_backward(dgates, slope_c, forget, (dh_edges, dc_edges), *weights, edges, batch)
         return (
             dh_edges.index_select(0, edges.place[:num_leaves]),
             dgates.t() @ children_h,
@@ -125,40 +126,6 @@ def _run_levels(
         torch.addcmul(g, f_1, c_1, out=new_c).addcmul_(f_2, c_2)
         torch.tanh(new_c, out=new_tanh_c)
         torch.mul(o.addmm_(new_c, times_new_c).sigmoid_(), new_tanh_c, out=new_h)
-
-
-def _run_levels_backward(
-    dgates: Tensor,
-    slope_c: Tensor,
-    forget: Tensor,
-    edge_gradients: tuple[Tensor, Tensor],
-    weights: tuple[Tensor, Tensor, Tensor],
-    edges: EdgeOrder,
-    batch: TreeBatch,
-) -> Tensor:
-    """Turn the slopes into gradients, add to those of h and c in the order of the edges, and return those of c."""
-    hidden, num_leaves, widths = slope_c.shape[1], batch.num_leaves, batch.level_sizes[1:]
-    weight_h, weight_c, peephole = weights
-    dh_edges, dc_edges = edge_gradients
-    dh_pairs, dc_pairs = (rows[: len(batch.children_index)].view(-1, 2 * hidden) for rows in edge_gradients)
-    dh, dc = torch.empty_like(slope_c), torch.empty_like(slope_c)
-    dcell, do = blocks(dgates[:, :-hidden], hidden), dgates[:, -hidden:]
-    for node, gate, pair in level_by_level(
-        cut(widths, edges.place[num_leaves:], dh, dc, dc.unsqueeze(1)),
-        cut(widths, dgates, dgates[:, : 4 * hidden], dcell, do, slope_c, blocks(forget, hidden)),
-        cut(widths, dh_pairs, dc_pairs, blocks(dc_pairs, hidden)),
-        backwards=True,
-    ):
-        (place, dh_t, dc_t, dc_block), (dh_pair, dc_pair, dc_kept) = node, pair
-        deverything, df_i, dcell_t, do_t, slope, f = gate
-        torch.index_select(dh_edges, 0, place, out=dh_t)
-        torch.index_select(dc_edges, 0, place, out=dc_t)
-        dc_t.addcmul_(dh_t, slope).addmm_(do_t.mul_(dh_t), peephole)
-        dcell_t.mul_(dc_block)
-        dh_pair.addmm_(deverything, weight_h)
-        torch.mul(dc_block, f, out=dc_kept)
-        dc_pair.addmm_(df_i, weight_c)
-    return dc
 
 
 def _slopes(gates: Tensor, children_c: Tensor, tanh_c: Tensor, g: Tensor) -> tuple[Tensor, Tensor, Tensor]:

@@ -1,0 +1,47 @@
+"""The corpus in, models on the GPU and shuffled batches for the GPU benchmarks out."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+
+import numpy as np
+import torch
+
+from lexitree.corpora.corpus import Corpus
+from lexitree.corpora.registry import load_corpus
+from lexitree.examples import Example, make_examples
+from lexitree.lexicon.table import WordTable
+from lexitree.lexicon.vocabulary import Vocabulary
+from lexitree.models.classifier import TreeClassifier
+from lexitree.models.config import ModelConfig
+
+PRODUCTS = {"float32": "highest", "tf32": "high"}
+"""PyTorch's name for each precision of float32 products."""
+
+
+def build(
+    corpus: Corpus, name: str, backend: str, *, dropout: float = 0.5
+) -> tuple[TreeClassifier, list[Example]]:
+    vocabulary, examples = prepare(corpus.name)
+    torch.manual_seed(1)
+    config = ModelConfig(model=name, labels=corpus.labels, dropout=dropout)
+    lexicon = WordTable.random(vocabulary, config.word_size)
+    with torch.no_grad():
+        # About as large as pretrained vectors.
+        lexicon.vectors.mul_(10)
+    return TreeClassifier(config, lexicon, backend=backend).cuda(), list(examples)
+
+
+@functools.cache
+def prepare(corpus_name: str) -> tuple[Vocabulary, list[Example]]:
+    corpus = load_corpus(corpus_name)
+    vocabulary = Vocabulary.from_trees(corpus.train)
+    lexicon = WordTable.random(vocabulary, 1)
+    return vocabulary, make_examples(corpus.train, lexicon, labels=corpus.labels, direction="right")
+
+
+def shuffled(examples: list[Example], batch_size: int, seed: int) -> Iterator[list[Example]]:
+    order = np.random.default_rng(seed).permutation(len(examples)).tolist()
+    for first in range(0, len(order), batch_size):
+        yield [examples[index] for index in order[first : first + batch_size]]
