@@ -36,7 +36,7 @@ def run_pairs_backward(
         cut(
             widths,
             dgates,
-            dgates[:, : 0 if weight_c is None else len(weight_c)],
+            see_cells,
             dcell,
             do,
             slope_c,
