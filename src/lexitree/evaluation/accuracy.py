@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from lexitree.batch import NO_INDEX
 from lexitree.corpora.corpus import Supervision
+from lexitree.evaluation.answer_text import answers_to_text
 from lexitree.examples import Example
 from lexitree.models.classifier import TreeClassifier
 from lexitree.models.inference import AskedNodes, NodeOutputs, run_examples
@@ -86,6 +87,19 @@ class Evaluation:
     root: Confusion
     phrase: Confusion | None
     """None where only the sentences carry labels."""
+    root_answers: IndexArray | None = None
+    """[sentences]: the number of the label that each was given; for tests that pair systems by sentence."""
+    root_gold: IndexArray | None = None
+    """[sentences]: the number of the right one, -1 where there is none."""
+
+    @property
+    def root_answers_text(self) -> str | None:
+        """The answers for a record: a character a sentence, None where that cannot be."""
+        return None if self.root_answers is None else answers_to_text(self.root_answers)
+
+    @property
+    def root_gold_text(self) -> str | None:
+        return None if self.root_gold is None else answers_to_text(self.root_gold)
 
     def as_dict(self) -> dict[str, Any]:
         return {"root": self.root.as_dict(), "phrase": self.phrase.as_dict() if self.phrase else None}
@@ -98,11 +112,15 @@ def evaluate(
     nodes: AskedNodes = "root" if (supervision or model.config.supervision) == "root" else "all"
     labels = model.config.labels
     root_counts, phrase_counts = (np.zeros((len(labels), len(labels)), dtype=np.int64) for _ in range(2))
+    root_gold, root_answers = ([np.zeros(0, dtype=np.int64)] for _ in range(2))
     for gold, predicted, is_root in _answers(run_examples(model, examples, nodes=nodes)):
+        root_gold.append(gold[is_root])
+        root_answers.append(predicted[is_root])
         root_counts += confusion(gold[is_root], predicted[is_root], labels).counts
         phrase_counts += confusion(gold, predicted, labels).counts
     phrase = Confusion(labels, phrase_counts) if nodes == "all" else None
-    return Evaluation(Confusion(labels, root_counts), phrase)
+    root = Confusion(labels, root_counts)
+    return Evaluation(root, phrase, np.concatenate(root_answers), np.concatenate(root_gold))
 
 
 def _answers(outputs: Iterable[NodeOutputs]) -> Iterator[tuple[IndexArray, IndexArray, BoolArray]]:

@@ -62,6 +62,8 @@ class RunResult:
             "dev_phrase": self.dev.phrase.accuracy if self.dev.phrase else None,
             "test_root": self.test.root.accuracy if self.test else None,
             "test_phrase": self.test.phrase.accuracy if self.test and self.test.phrase else None,
+            "test_root_answers": self.test.root_answers_text if self.test else None,
+            "test_root_gold": self.test.root_gold_text if self.test else None,
             "seconds": self.training.seconds,
             "epochs": [record.as_dict() for record in self.training.history],
         }
