@@ -5,6 +5,7 @@ from importlib.resources import files
 import pytest
 
 from lexitree.corpora import Corpus, load_mini
+from lexitree.corpora.mini import load_mini_parses
 from lexitree.errors import ConfigError
 
 EMBEDDED = files("lexitree.corpora").joinpath("embedded")
@@ -56,6 +57,13 @@ def test_fine_questions_refine_the_coarse_ones() -> None:
     assert [tree.label.split(":")[0] for tree in fine.train] == [tree.label for tree in coarse.train]
     trained = {tree.label for tree in fine.train}
     assert {tree.label for trees in (fine.dev, fine.test) for tree in trees} <= trained
+
+
+def test_the_parses_of_the_questions_keep_their_roots() -> None:
+    parses, questions = load_mini_parses(), load_mini("questions")
+    assert {tree.label for trees in parses.values() for tree in trees} == {"ROOT"}
+    for split, trees in questions.splits.items():
+        assert [tree.words for tree in parses[split]] == [tree.words for tree in trees]
 
 
 def test_unknown_names_and_tasks_are_refused() -> None:

@@ -27,6 +27,9 @@ def test_bins_of_five_words() -> None:
     assert [part.accuracies["good"] for part in bins] == [1, 1, 1]
     assert [part.accuracies["bad"] for part in bins] == pytest.approx([0.75, 0.25, 0])
     assert bins[0].as_dict()["accuracies"] == {"good": 1.0, "bad": 0.75}
+    # Of the first bin the seeds have one and two right, of the second one and none, of the last none.
+    assert [part.deviations["bad"] for part in bins] == pytest.approx([0.5 / 2**0.5, 0.5 / 2**0.5, 0])
+    assert [part.deviations["good"] for part in bins] == [0, 0, 0]
 
 
 @given(st.lists(st.tuples(st.integers(1, 60), st.booleans()), min_size=1, max_size=40), st.integers(1, 12))

@@ -26,6 +26,10 @@ def test_by_gold_class() -> None:
     assert rows[0].accuracies == {"first": 1.0, "second": 0.5}
     assert rows[1].accuracies == {"first": 0.75, "second": 0.25}
     assert rows[2].as_dict()["accuracies"] == {"first": None, "second": None}
+    assert rows[0].deviations == {"first": 0.0, "second": 0.0}
+    assert rows[2].deviations == {"first": None, "second": None}
+    seeds = made_up_system("seeds", GOLD, [[0, 0, 1, 1, 1, 0], [2] * 6], sentences=SENTENCES)
+    assert accuracy_by_class([seeds])[0].deviations == {"seeds": pytest.approx(1 / 2**0.5)}
 
 
 def test_negation_and_length() -> None:

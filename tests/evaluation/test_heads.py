@@ -9,9 +9,14 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from lexitree.errors import TreeError
-from lexitree.evaluation.heads import agreements, binary_penn_tree, head_overlap, same_brackets
-from lexitree.predict import Predictor
+from lexitree.errors import ConfigError, TreeError
+from lexitree.evaluation.heads import (
+    agreements,
+    binary_penn_tree,
+    head_overlap,
+    model_overlap,
+    same_brackets,
+)
 from lexitree.trees.brackets import read_trees, tree_from_brackets
 from lexitree.trees.head_rules import head_words
 from lexitree.trees.tree import Tree
@@ -97,11 +102,17 @@ def test_nothing_to_count() -> None:
 
 def test_the_heads_of_a_model() -> None:
     """A model with heads from the left overlaps exactly as often as always taking the left."""
+    wide = tree_from_brackets("(S (NP (PRP We)) (VP (VBP love) (NP (DT this) (JJ old) (NN place))) (. .))")
     for method, column in (("L", "always_left"), ("R", "always_right")):
-        predictor = Predictor(tiny_model(head_method=method))
-        heads = [found.head_index for found in predictor.predict_all([FILM])]
-        found = head_overlap([FILM], [head for head in heads if head is not None]).all_phrases
-        assert found.learned == getattr(found, column)
+        found = model_overlap(tiny_model(head_method=method), [FILM, wide])
+        assert found.num_trees == 2
+        for row in found.rows():
+            assert row.learned == getattr(row, column)
+
+
+def test_a_model_without_heads() -> None:
+    with pytest.raises(ConfigError, match="contree has no head words"):
+        model_overlap(tiny_model("contree"), [FILM])
 
 
 @pytest.mark.skipif(not (DATA / "sst").is_dir(), reason="LEXITREE_DATA does not lead to the corpora")

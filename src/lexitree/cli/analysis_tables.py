@@ -47,18 +47,24 @@ def show_scores(comparison: Comparison) -> None:
 
 
 def show_slices(title: str, slices: Sequence[Slice]) -> None:
-    from lexitree.cli.console import percent
-
     columns = ["sentences", "count", *slices[0].accuracies]
-    rows = [[part.title, str(part.num_sentences), *map(percent, part.accuracies.values())] for part in slices]
+    rows = [[part.title, str(part.num_sentences), *_shares(part)] for part in slices]
     show_table(f"root accuracy {title}", columns, rows)
 
 
 def show_lengths(bins: Sequence[LengthBin]) -> None:
+    rows = [[part.title, str(part.num_sentences), *_shares(part)] for part in bins]
+    show_table("root accuracy by length", ["words", "count", *bins[0].accuracies], rows)
+
+
+def _shares(part: Slice | LengthBin) -> list[str]:
+    """The accuracies, with their deviations where there are several seeds that differ."""
     from lexitree.cli.console import percent
 
-    rows = [[part.title, str(part.num_sentences), *map(percent, part.accuracies.values())] for part in bins]
-    show_table("root accuracy by length", ["words", "count", *bins[0].accuracies], rows)
+    return [
+        percent(share) + (f" ± {percent(deviation)}" if (deviation := part.deviations.get(name)) else "")
+        for name, share in part.accuracies.items()
+    ]
 
 
 def show_pair(pair: PairComparison, names: dict[str, str]) -> None:

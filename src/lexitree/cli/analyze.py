@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -32,9 +32,7 @@ from lexitree.cli.options import (
 if TYPE_CHECKING:
     from lexitree.errors import OnError
     from lexitree.evaluation.answers import SystemAnswers
-    from lexitree.evaluation.heads import HeadOverlap
     from lexitree.models.classifier import TreeClassifier
-    from lexitree.trees.tree import Tree
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -171,11 +169,14 @@ def heads(
     Beside them stands what one would get by always taking the left child, the right one, or either by chance.
     """
     from lexitree.cli.console import choose_device
-    from lexitree.predict import load
+    from lexitree.corpora.treebank import chosen_strips
+    from lexitree.evaluation.heads import model_overlap, read_penn_trees
+    from lexitree.models.pretrained import from_pretrained
 
-    predictor = load(model, device=choose_device(device), backend=backend)
-    kept, num_left_out = _read_penn_trees(trees, same_as, encoding, strip_traces)
-    overlap = _measure_overlap(predictor.model, kept)
+    loaded = from_pretrained(model, device=choose_device(device), backend=backend)
+    strip = chosen_strips(traces=strip_traces, function_tags=False)
+    kept, num_left_out = read_penn_trees(trees, same_as=same_as, encoding=encoding, strip=strip)
+    overlap = model_overlap(loaded, kept)
     if as_json:
         values = {**overlap.as_dict(), "num_left_out": num_left_out}
         typer.echo(json.dumps(values, indent=2, ensure_ascii=False))
@@ -259,35 +260,3 @@ def _load_models(folder: str, device: str, backend: str, names: dict[str, str]) 
         model = from_pretrained(path, device=device, backend=backend)
         names.update({label: model.config.label_name(label) for label in model.config.labels})
         yield model
-
-
-def _read_penn_trees(
-    path: Path, same_as: Path | None, encoding: str, without_traces: bool
-) -> tuple[list[Tree], int]:
-    """The trees to look at, and how many were left out because they are bracketed differently."""
-    from lexitree.corpora.treebank import chosen_strips, read_any, strip_trees
-    from lexitree.evaluation.heads import same_brackets
-
-    strip = chosen_strips(traces=without_traces, function_tags=False)
-    trees = strip_trees(read_any(path, encoding=encoding), strip)
-    if same_as is None:
-        return list(trees), 0
-    compared = list(same_brackets(trees, read_any(same_as, encoding=encoding)))
-    kept = [tree for tree in compared if tree is not None]
-    return kept, len(compared) - len(kept)
-
-
-def _measure_overlap(model: TreeClassifier, trees: Iterable[Tree]) -> HeadOverlap:
-    from lexitree.errors import ConfigError
-    from lexitree.evaluation.heads import binary_penn_tree, head_overlap
-    from lexitree.predict import Predictor
-
-    binary = [binary_penn_tree(tree, model.config.binarization) for tree in trees]
-    learned = [prediction.head_index for prediction in Predictor(model).predict_all(binary)]
-    found = [heads for heads in learned if heads is not None]
-    if len(found) < len(binary):
-        raise ConfigError(
-            f"the model {model.config.model} has no head words",
-            remedy="Take one of contree-lex, topdown and bicontree.",
-        )
-    return head_overlap(binary, found)

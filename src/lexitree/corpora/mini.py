@@ -53,6 +53,11 @@ def load_mini_dependencies() -> Corpus:
     return fine_sentiment("mini-dependencies", splits, REVIEWS_ABOUT)
 
 
+def load_mini_parses() -> dict[str, tuple[Tree, ...]]:
+    """The embedded questions by split as Penn trees, labelled as a parser would."""
+    return {split: tuple(tree for _, tree in _read_parses(f"questions.{split}.txt")) for split in SPLITS}
+
+
 def _load_questions(task: Literal["coarse", "fine"]) -> Corpus:
     splits = {split: tuple(_read_questions(split, task)) for split in SPLITS}
     labels = order_labels(tree.label for trees in splits.values() for tree in trees)
@@ -74,12 +79,16 @@ def _read_reviews(split: str) -> Iterator[Tree]:
 
 def _read_questions(split: str, task: Literal["coarse", "fine"]) -> Iterator[Tree]:
     """Yield the trees of lines `HUM:ind<TAB>(SBARQ ...)`, with the type at the root."""
-    name = f"questions.{split}.txt"
+    for full_type, tree in _read_parses(f"questions.{split}.txt"):
+        yield with_root_label(tree, choose_type(full_type, task))
+
+
+def _read_parses(name: str) -> Iterator[tuple[str, Tree]]:
+    """Yield the question type and the Penn tree of every line."""
     for number, line in _read_embedded(name):
         full_type, _, brackets = line.partition("\t")
         if brackets:
-            tree = tree_from_brackets(brackets, f"{name}:{number}")
-            yield with_root_label(tree, choose_type(full_type, task))
+            yield full_type, tree_from_brackets(brackets, f"{name}:{number}")
 
 
 def _read_embedded(name: str) -> Iterator[tuple[int, str]]:

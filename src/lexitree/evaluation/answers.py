@@ -58,6 +58,11 @@ class SystemAnswers:
     def seed_accuracies(self) -> list[float]:
         return self.correct.mean(1).tolist()
 
+    def spread_on(self, chosen: BoolArray) -> tuple[float, float]:
+        """The accuracy on some of the sentences: the mean over the seeds, and the sample deviation, 0 for one."""
+        shares = self.correct[:, chosen].mean(1)
+        return float(shares.mean()), float(shares.std(ddof=1)) if self.num_seeds > 1 else 0.0
+
     @cached_property
     def lengths(self) -> IndexArray:
         """[sentences]: how many words each has."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
 
 from lexitree.errors import ConfigError
-from lexitree.evaluation.answers import SystemAnswers, check_comparable
+from lexitree.evaluation.answers import BoolArray, SystemAnswers, check_comparable
 
 WORDS_PER_BIN = 5
 
@@ -23,6 +23,8 @@ class LengthBin:
     num_sentences: int
     accuracies: dict[str, float]
     """The root accuracy of each system by its name."""
+    deviations: dict[str, float] = field(default_factory=dict[str, float])
+    """Its sample standard deviation over the seeds; 0 for one."""
 
     @property
     def title(self) -> str:
@@ -40,15 +42,18 @@ def accuracy_by_length(
     if words_per_bin < 1:
         raise ConfigError("a bin holds at least one length")
     bin_index = (systems[0].lengths - 1) // words_per_bin
-    num_bins = int(bin_index.max()) + 1
-    counts = np.bincount(bin_index, minlength=num_bins)
-    sums = {system.name: np.bincount(bin_index, system.scores, num_bins) for system in systems}
     return [
-        LengthBin(
-            first=k * words_per_bin + 1,
-            last=(k + 1) * words_per_bin,
-            num_sentences=int(counts[k]),
-            accuracies={name: float(by_bin[k] / counts[k]) for name, by_bin in sums.items()},
-        )
-        for k in np.flatnonzero(counts).tolist()
+        _make_bin(systems, k * words_per_bin + 1, (k + 1) * words_per_bin, bin_index == k)
+        for k in np.unique(bin_index).tolist()
     ]
+
+
+def _make_bin(systems: Sequence[SystemAnswers], first: int, last: int, chosen: BoolArray) -> LengthBin:
+    spreads = {system.name: system.spread_on(chosen) for system in systems}
+    return LengthBin(
+        first=first,
+        last=last,
+        num_sentences=int(chosen.sum()),
+        accuracies={name: mean for name, (mean, _) in spreads.items()},
+        deviations={name: deviation for name, (_, deviation) in spreads.items()},
+    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,8 @@ class Slice:
     num_sentences: int
     accuracies: dict[str, float | None]
     """The root accuracy of each system by its name; None where there is no such sentence."""
+    deviations: dict[str, float | None] = field(default_factory=dict[str, float | None])
+    """Its sample standard deviation over the seeds; 0 for one."""
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -37,34 +39,42 @@ def accuracy_by_class(
 ) -> list[Slice]:
     """Root accuracy on the sentences of each gold label; `names` are the labels as people read them."""
     check_comparable(systems)
-    labels = systems[0].labels
-    return [
-        take_slice((names or {}).get(label, label), systems, systems[0].gold == number)
-        for number, label in enumerate(labels)
-    ]
+    return [take_slice(title, systems, chosen) for title, chosen in class_masks(systems[0], names).items()]
 
 
 def accuracy_on_hard_sentences(systems: Sequence[SystemAnswers]) -> list[Slice]:
     """Root accuracy on sentences with and without a negation word, and on long and shorter ones."""
     check_comparable(systems)
-    negated, long = has_negation(systems[0]), systems[0].lengths > LONG_SENTENCE
-    return [
-        take_slice("with negation", systems, negated),
-        take_slice("without negation", systems, ~negated),
-        take_slice(f"over {LONG_SENTENCE} words", systems, long),
-        take_slice(f"up to {LONG_SENTENCE} words", systems, ~long),
-    ]
+    return [take_slice(title, systems, chosen) for title, chosen in kind_masks(systems[0]).items()]
+
+
+def class_masks(system: SystemAnswers, names: Mapping[str, str] | None = None) -> dict[str, BoolArray]:
+    """For each gold label, by its name, which sentences have it."""
+    return {
+        (names or {}).get(label, label): system.gold == number for number, label in enumerate(system.labels)
+    }
+
+
+def kind_masks(system: SystemAnswers) -> dict[str, BoolArray]:
+    """Which sentences have a negation word and which are long, and the rest of each."""
+    negated, long = has_negation(system), system.lengths > LONG_SENTENCE
+    return {
+        "with negation": negated,
+        "without negation": ~negated,
+        f"over {LONG_SENTENCE} words": long,
+        f"up to {LONG_SENTENCE} words": ~long,
+    }
 
 
 def take_slice(title: str, systems: Sequence[SystemAnswers], chosen: BoolArray) -> Slice:
     """How well systems do on the chosen sentences."""
     found = bool(chosen.any())
+    spreads = {system.name: system.spread_on(chosen) if found else (None, None) for system in systems}
     return Slice(
         title=title,
         num_sentences=int(chosen.sum()),
-        accuracies={
-            system.name: float(system.scores[chosen].mean()) if found else None for system in systems
-        },
+        accuracies={name: mean for name, (mean, _) in spreads.items()},
+        deviations={name: deviation for name, (_, deviation) in spreads.items()},
     )
 
 

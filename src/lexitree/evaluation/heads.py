@@ -6,14 +6,19 @@ miss, do not count. A phrase agrees when the learned head is the very word that 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from lexitree.errors import TreeError
+from lexitree.corpora.treebank import Strip, read_any, strip_trees
+from lexitree.errors import ConfigError, TreeError
+from lexitree.examples import make_examples
+from lexitree.models.classifier import TreeClassifier
+from lexitree.models.inference import run_examples
 from lexitree.trees.binarize import Direction, binarize, collapse_unary, unbinarize
 from lexitree.trees.head_rules import head_words
 from lexitree.trees.tree import Tree, intermediate_nodes
@@ -77,6 +82,33 @@ def same_brackets(penn: Iterable[Tree], others: Iterable[Tree]) -> Iterator[Tree
         raise TreeError(
             "the two files do not have the same number of trees, so lines cannot be paired"
         ) from error
+
+
+def read_penn_trees(
+    path: Path, *, same_as: Path | None = None, encoding: str = "utf-8", strip: Collection[Strip] = ()
+) -> tuple[list[Tree], int]:
+    """The trees of a file, and how many were left out because `same_as` brackets them differently."""
+    trees = strip_trees(read_any(path, encoding=encoding), strip)
+    if same_as is None:
+        return list(trees), 0
+    compared = list(same_brackets(trees, read_any(same_as, encoding=encoding)))
+    kept = [tree for tree in compared if tree is not None]
+    return kept, len(compared) - len(kept)
+
+
+def model_overlap(model: TreeClassifier, trees: Iterable[Tree]) -> HeadOverlap:
+    """Compare the heads that a model has learned with Collins', on trees with Penn labels of any arity."""
+    config = model.config
+    binary = [binary_penn_tree(tree, config.binarization) for tree in trees]
+    examples = make_examples(binary, model.lexicon, labels=None, direction=config.binarization)
+    learned = [output.head_index for output in run_examples(model, examples, heads=True)]
+    found = [heads for heads in learned if heads is not None]
+    if len(found) < len(binary):
+        raise ConfigError(
+            f"the model {config.model} has no head words",
+            remedy="Take one of contree-lex, topdown and bicontree.",
+        )
+    return head_overlap(binary, found)
 
 
 def head_overlap(trees: Iterable[Tree], learned: Iterable[npt.NDArray[np.int64]]) -> HeadOverlap:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 # Colours that people with colour blindness tell apart (Okabe and Ito), and marks for print without colours.
 COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
+BAR_SHIFT = 0.12
 MARKS = ("o", "s", "^", "D", "v", "P", "X")
 
 # Text stays text and the same data give the same file, byte by byte.
@@ -26,7 +27,10 @@ _SETTINGS = {"svg.fonttype": "none", "svg.hashsalt": "lexitree", "font.size": 10
 
 
 def plot_lengths(bins: Sequence[LengthBin], path: str | Path) -> None:
-    """Root accuracy by sentence length, one line a system, over the numbers of sentences as grey columns."""
+    """Root accuracy by sentence length, one line a system, over the numbers of sentences as grey columns.
+
+    Bars are one deviation over the seeds to each side.
+    """
     places = list(range(len(bins)))
     with _figure(path, width=max(6.0, 0.7 * len(bins)), height=4.2) as figure:
         axes = figure.subplots()
@@ -36,9 +40,16 @@ def plot_lengths(bins: Sequence[LengthBin], path: str | Path) -> None:
         # The lines belong in front of the columns, so their axes do, with nothing behind them.
         axes.set_zorder(counts.get_zorder() + 1)
         axes.patch.set_visible(False)
-        for number, name in enumerate(bins[0].accuracies if bins else ()):
+        names = list(bins[0].accuracies) if bins else []
+        num_systems = len(names) if any(any(part.deviations.values()) for part in bins) else 1
+        for number, name in enumerate(names):
             shares = [100 * part.accuracies[name] for part in bins]
-            axes.plot(places, shares, label=name, **_look(number))
+            sides = [100 * part.deviations.get(name, 0) for part in bins]
+            # Side by side, so that the bars of two systems do not cover each other.
+            shifted = [place + BAR_SHIFT * (number - (num_systems - 1) / 2) for place in places]
+            axes.plot(shifted, shares, label=name, **_look(number))
+            if any(sides):
+                axes.errorbar(shifted, shares, sides, fmt="none", ecolor=_look(number)["color"], alpha=0.6)
         axes.set_xticks(places, [part.title for part in bins])
         axes.set_xlabel("words in the sentence")
         axes.set_ylabel("root accuracy (%)")
