@@ -183,9 +183,11 @@ class TreeBatch:
         """The same batch on another device, moved in one copy."""
         if torch.device(device) == self.device:
             return self
-        # A copy from pinned memory does not wait for the device.
-        buffer = self.buffer.pin_memory() if torch.device(device).type == "cuda" else self.buffer
-        return self.on(buffer.to(device, non_blocking=True))
+        if torch.device(device).type == "cuda":
+            # A copy from pinned memory does not wait for the device.
+            return self.on(self.buffer.pin_memory().to(device, non_blocking=True))
+        # The host must wait: it would read numbers that are not there yet.
+        return self.on(self.buffer.to(device))
 
     def on(self, buffer: Tensor) -> TreeBatch:
         """The same batch with its tensors in another buffer, which has the same numbers or will be given them."""

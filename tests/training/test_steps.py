@@ -58,14 +58,15 @@ def test_a_loss_that_is_no_number_changes_nothing() -> None:
 def test_recorded_steps_equal_plain_ones() -> None:
     """Batches of several sizes, the first of each recorded, then replayed; without dropout, which is random.
 
-    With a large epsilon Adam's first steps do not blow up the rounding of gradients that are all but zero.
+    With a large epsilon Adam's steps are as large as the gradients, and so is the rounding in them: a small one
+    would blow up that of gradients that are all but zero.
     """
     weights: list[dict[str, torch.Tensor]] = []
     losses: list[float] = []
     for kind in (PlainStep, RecordedStep):
         model = tiny_model(dropout=0.0).cuda()
         examples = prepared(model, 60)
-        step = kind(model, LazyAdam(model, TrainingConfig(learning_rate=0.01, epsilon=0.01)))
+        step = kind(model, LazyAdam(model, TrainingConfig(learning_rate=0.1, epsilon=1.0)))
         for first, size in ((0, 5), (5, 5), (10, 25), (35, 1), (36, 1), (0, 25), (40, 19)):
             step(examples[first : first + size])
         weights.append({name: weight.cpu() for name, weight in model.state_dict().items()})
@@ -92,5 +93,5 @@ def test_dropout_of_recorded_steps_follows_the_seed() -> None:
             step(examples)
             losses[-1].append(step.losses.item())
     assert losses[0] == pytest.approx(losses[1], rel=1e-5)
-    assert losses[0] != pytest.approx(losses[2], rel=1e-3)
+    assert losses[0] != pytest.approx(losses[2], rel=1e-5)
     assert len({round(loss, 3) for loss in losses[0]}) == 4
