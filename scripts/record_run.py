@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from lexitree.corpora.registry import EMBEDDED, find_entry
-from lexitree.reproduction.records import public_recipe
+from lexitree.reproduction.records import GOLD, keep_scores, public_recipe
 from lexitree.training.recipe import Recipe
 from result_records import DATA_VARIABLE, checksums, commit, machine, public_name, write_record
 
@@ -45,8 +45,6 @@ TRAINING_OPTIONS = {
     "train_words": "--freeze-words",
 }
 """The options of `lexitree train` by the settings they change."""
-
-KEPT = ("best_epoch", "dev_root", "dev_phrase", "test_root", "test_phrase", "seconds", "epochs")
 
 
 class RecordError(Exception):
@@ -142,7 +140,8 @@ def record_run(folder: Path, name: str, files: list[Path], command: str | None, 
         "corpus": first["corpus"],
         "environment": environment,
         "wall_seconds": wall_seconds(folder),
-        "runs": {str(seed): {key: results[seed][key] for key in KEPT} for seed in seeds},
+        GOLD: first.get(GOLD),
+        "runs": {str(seed): keep_scores(results[seed]) for seed in seeds},
     }
     return write_record(name, {key: value for key, value in record.items() if value is not None})
 

@@ -116,10 +116,12 @@ def render_example(name: str) -> str:
 def render_experiment(name: str) -> str:
     """An experiment of the paper: what is recorded of it, beside the paper's figures."""
     from lexitree.reproduction.experiments import find_experiment
-    from lexitree.reproduction.tables import make_table, read_records, to_markdown
+    from lexitree.reproduction.kinds import make_report
+    from lexitree.reproduction.report import to_markdown
+    from lexitree.reproduction.tables import read_records
 
     experiment = find_experiment(name)
-    return to_markdown(make_table(experiment, read_records(experiment, RESULTS)))
+    return to_markdown(make_report(experiment, read_records(experiment, RESULTS)))
 
 
 def render_models() -> str:

@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from lexitree.cli.main import app
-from lexitree.errors import ConfigError
+from lexitree.errors import ConfigError, LexitreeError
 
 runner = CliRunner()
 
@@ -18,7 +18,7 @@ def test_without_a_name_all_experiments_are_listed(tmp_path: Path) -> None:
     result = runner.invoke(app, ["reproduce", "--results", str(tmp_path), "--json"])
     assert result.exit_code == 0
     listed = json.loads(result.stdout)
-    assert {"main-table", "questions", "head-methods", "model-size", "training-time"} <= {
+    assert {"main-table", "questions", "training-time", "collins-overlap", "accuracy-by-length"} <= {
         experiment["name"] for experiment in listed
     }
     assert all(experiment["recorded"] == [] for experiment in listed)
@@ -30,12 +30,13 @@ def test_a_run_at_its_smoke_size(tmp_path: Path) -> None:
     command = ["reproduce", "head-methods", "--only", "sst-bicontree-L", *where, "--device", "cpu"]
     result = runner.invoke(app, command)
     assert result.exit_code == 0, result.output
-    (row,) = json.loads(result.stdout)["rows"]
+    (table,) = json.loads(result.stdout)["tables"]
+    (row,) = table["rows"]
     assert row["5-class root, the paper"] == "51.1"
     assert row["5-class root"].endswith("(one seed)")
     # The table alone runs nothing, and knows the same.
     again = runner.invoke(app, [*command, "--table"])
-    assert json.loads(again.stdout)["rows"] == [row]
+    assert json.loads(again.stdout)["tables"] == [table]
 
 
 def test_an_unknown_run_names_those_there_are(tmp_path: Path) -> None:
@@ -44,6 +45,24 @@ def test_an_unknown_run_names_those_there_are(tmp_path: Path) -> None:
     )
     assert isinstance(result.exception, ConfigError)
     assert "sst-bicontree-L" in str(result.exception)
+
+
+def test_what_an_experiment_cannot_do_is_told(tmp_path: Path) -> None:
+    analysis = ["reproduce", "collins-overlap", "--results", str(tmp_path)]
+    result = runner.invoke(app, [*analysis, "--only", "sst-bicontree"])
+    assert "one analysis of all its runs" in str(result.exception)
+    result = runner.invoke(app, [*analysis, "--sentence", "(_ good)"])
+    assert "head-pictures" in str(result.exception)
+    result = runner.invoke(app, [*analysis, "--table"])
+    assert "nothing is recorded yet" in result.stdout
+
+
+def test_a_malformed_sentence_is_told_before_anything_is_trained(tmp_path: Path) -> None:
+    where = ["-o", str(tmp_path / "runs"), "--results", str(tmp_path / "results")]
+    for given in (["--sentence", "(_ (_ not) (_ bad"], ["--sentences", str(tmp_path / "none.txt")]):
+        result = runner.invoke(app, ["reproduce", "head-pictures", "--smoke", *where, *given])
+        assert isinstance(result.exception, LexitreeError)
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("name", ["heads", "table"])

@@ -8,12 +8,15 @@ from lexitree.errors import ConfigError
 from lexitree.models.config import ModelConfig
 from lexitree.models.registry import count_parameters
 from lexitree.reproduction.experiments import (
+    SCORE_TABLE,
     Experiment,
     PlannedRun,
     find_experiment,
     list_experiments,
     recipes_folder,
 )
+from lexitree.reproduction.kinds import ANALYSES, KINDS
+from lexitree.trees.brackets import tree_from_brackets
 
 EXPERIMENTS = list_experiments()
 RUNS = {run.name: run for experiment in EXPERIMENTS for run in experiment.runs}
@@ -48,7 +51,32 @@ def test_every_experiment_says_what_it_is(experiment: Experiment) -> None:
     assert experiment.title
     assert experiment.about
     assert experiment.num_seeds >= 1
-    assert all(run.paper for run in experiment.runs)
+    assert experiment.kind in KINDS
+    # An analysis compares models, and the paper's figures stand with it rather than with its runs.
+    assert experiment.kind != SCORE_TABLE or all(run.paper for run in experiment.runs)
+    assert all(system in experiment.rows for pair in experiment.pairs for system in pair)
+
+
+def test_every_analysis_is_an_experiment_that_shares_its_runs() -> None:
+    scored = {
+        run.name for experiment in EXPERIMENTS if experiment.kind == SCORE_TABLE for run in experiment.runs
+    }
+    analyses = [experiment for experiment in EXPERIMENTS if experiment.kind != SCORE_TABLE]
+    assert {experiment.kind for experiment in analyses} == set(ANALYSES)
+    for experiment in analyses:
+        assert {run.name for run in experiment.runs} <= scored
+        assert experiment.record_names == (experiment.name,)
+        assert all(len(tasks) == 1 for tasks in experiment.rows.values())
+
+
+@pytest.mark.parametrize("name", ["head-pictures", "error-analysis"])
+def test_the_sentences_of_the_paper_are_binary_trees(name: str) -> None:
+    sentences = find_experiment(name).details["sentences"]
+    assert len(sentences) == 3
+    for entry in sentences:
+        tree = tree_from_brackets(entry["tree"])
+        assert tree.is_binary
+        assert entry.get("head", tree.words[0]) in tree.words
 
 
 def test_an_unknown_experiment_names_the_nearest() -> None:

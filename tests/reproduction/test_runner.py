@@ -12,6 +12,7 @@ import pytest
 from lexitree.reproduction.experiments import Experiment, PlannedRun, find_experiment
 from lexitree.reproduction.records import read_record
 from lexitree.reproduction.runner import Settings, covers, plan, run_experiment
+from lexitree.reproduction.significance import right_answers
 from lexitree.training.recipe import Recipe
 
 
@@ -42,6 +43,9 @@ def test_a_smoke_run_is_recorded_and_not_run_again(tmp_path: Path) -> None:
     assert {"command", "commit", "date", "data", "machine", "seeds", "recipe"} <= set(record)
     assert record["command"] == "lexitree reproduce questions --only trec-bilstm --smoke"
     assert len(record["runs"]["1"]["epochs"]) == 1
+    right = right_answers(record)
+    assert right is not None
+    assert right.mean() == pytest.approx(record["runs"]["1"]["test_root"])
     run_experiment(experiment, settings(tmp_path), watch=watch)
     assert trained == ["trec-bilstm"]
 
@@ -56,6 +60,17 @@ def test_a_record_of_other_settings_does_not_count(tmp_path: Path) -> None:
     longer = dataclasses.replace(recipe, training=dataclasses.replace(recipe.training, epochs=2))
     assert not covers(done, longer, [1])
     assert not covers(done, dataclasses.replace(recipe, model={**recipe.model, "hidden": 9}), [1])
+
+
+def test_a_setting_that_a_record_is_too_old_for_counts_as_its_default(tmp_path: Path) -> None:
+    (run,) = first_run("head-methods").runs
+    recipe = plan(run, settings(tmp_path))
+    old = recipe.as_dict()
+    del old["training"]["decay_kind"]
+    done = {"recipe": old, "seeds": [1]}
+    assert covers(done, recipe, [1])
+    other = dataclasses.replace(recipe, training=dataclasses.replace(recipe.training, decay_kind="l2"))
+    assert not covers(done, other, [1])
 
 
 @pytest.mark.parametrize("name", ["main-table", "model-size", "training-time"])

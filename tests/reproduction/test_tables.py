@@ -7,7 +7,8 @@ from typing import Any
 
 from lexitree.reproduction.experiments import find_experiment
 from lexitree.reproduction.records import save_record
-from lexitree.reproduction.tables import make_table, read_records, to_markdown
+from lexitree.reproduction.report import Picture, Report, Table, table_to_markdown, to_markdown
+from lexitree.reproduction.tables import make_table, read_records, report_scores
 
 
 def record(roots: list[float], devs: list[float], vectors: str | None = None) -> dict[str, Any]:
@@ -54,9 +55,22 @@ def test_parameters_and_seconds_have_columns_of_their_own() -> None:
 
 def test_markdown_has_a_line_a_row_and_the_notes() -> None:
     table = make_table(find_experiment("questions"), {})
-    lines = to_markdown(table).splitlines()
+    lines = table_to_markdown(table).splitlines()
     assert len([line for line in lines if line.startswith("|")]) == 2 + len(table.rows)
     assert lines[-1].startswith("not run yet")
+
+
+def test_markdown_of_pictures_titles_and_bars() -> None:
+    table = Table(("a|b", "n"), (("x | y", "1"),), title="who is right")
+    page = to_markdown(Report((table,), (Picture("plot.svg", "A plot"),)))
+    assert page.startswith("![A plot](images/plot.svg)\n\nWho is right:\n\n| a\\|b | n |\n| --- | ---: |")
+    assert page.endswith("| x \\| y | 1 |")
+    assert to_markdown(Report()) == "*Not measured yet.*"
+
+
+def test_records_from_before_answers_were_kept_still_make_a_table() -> None:
+    records = {name: record([0.5, 0.6], [0.5, 0.6]) for name in ("sst-contree", "sst-bicontree")}
+    assert len(report_scores(find_experiment("main-table"), records).tables) == 1
 
 
 def test_records_are_read_by_the_names_of_the_runs(tmp_path: Path) -> None:

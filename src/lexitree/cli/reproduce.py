@@ -1,4 +1,4 @@
-"""`lexitree reproduce`: the paper's experiments, each by its name, as a table beside the paper's figures."""
+"""`lexitree reproduce`: the paper's experiments, each by its name, beside the paper's figures."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from lexitree.cli.options import DataOption, DeviceOption, JsonOption, flag
 
 if TYPE_CHECKING:
     from lexitree.reproduction.experiments import Experiment, PlannedRun
-    from lexitree.reproduction.tables import ScoreTable
+    from lexitree.reproduction.report import Report, Table
     from lexitree.training.recipe import Recipe
     from lexitree.training.seeds import OnEvent
 
@@ -46,10 +46,24 @@ def reproduce_command(
     folder: Annotated[
         Path, typer.Option("--output", "-o", help="Where runs go: checkpoints and models.")
     ] = Path("runs/reproduce"),
-    results: Annotated[Path, typer.Option(help="Where records go: a small file a run.")] = Path("results"),
+    results: Annotated[Path, typer.Option(help="Where records go: small files.")] = Path("results"),
+    sentence: Annotated[
+        list[str] | None,
+        typer.Option(help="head-pictures: draw this tree in brackets as well; may be given several times."),
+    ] = None,
+    sentences: Annotated[
+        Path | None, typer.Option(help="head-pictures: draw the trees of this file as well.")
+    ] = None,
+    pictures: Annotated[
+        Path | None,
+        typer.Option(
+            help="Where pictures go. Default: docs/images; with --smoke, beside the records.",
+            show_default=False,
+        ),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Run one of the paper's experiments and print its table beside the paper's figures.
+    """Run one of the paper's experiments and print what came out beside the paper's figures.
 
     [bold]See what there is:[/bold]  lexitree reproduce
 
@@ -57,13 +71,18 @@ def reproduce_command(
 
     [bold]Run it:[/bold]  lexitree reproduce main-table --vectors glove.840B.300d.zip --device cuda
 
+    [bold]Draw your own:[/bold]  lexitree reproduce head-pictures --sentence "(_ (_ not) (_ bad))"
+
     Each run (a system with all its seeds) leaves a record; what is recorded is not run again, and a run that was cut
-    goes on where it was. So the same command can be given until all is done.
+    goes on where it was. So the same command can be given until all is done. An analysis (collins-overlap,
+    head-pictures, error-analysis, accuracy-by-length) takes the models of such runs, trains those that are missing,
+    and leaves a record of its own; with --again it is made anew, of the same models.
     """
     from lexitree.cli.console import choose_device, output, parse_seeds
     from lexitree.reproduction.experiments import find_experiment
-    from lexitree.reproduction.runner import Settings, run_experiment
-    from lexitree.reproduction.tables import make_table, read_records
+    from lexitree.reproduction.kinds import make_report, perform
+    from lexitree.reproduction.runner import Settings
+    from lexitree.reproduction.tables import read_records
 
     if name is None:
         _list_experiments(results, as_json)
@@ -81,16 +100,24 @@ def reproduce_command(
         precision=precision,
         smoke=smoke,
         again=again,
+        sentences=[*(sentence or ()), *_read_sentences(sentences)],
+        pictures=pictures,
     )
-    if table:
-        records = read_records(experiment, results / "smoke" if smoke else results)
-    else:
-        records = run_experiment(experiment, settings, watch=_watch)
-    made = make_table(experiment, records)
+    if not table:
+        perform(experiment, settings, watch=_watch)
+    report = make_report(experiment, read_records(experiment, settings.records_folder))
     if as_json:
-        output.print_json(data=_as_dict(experiment, made))
+        output.print_json(data=_as_dict(experiment, report))
     else:
-        _show(experiment, made)
+        _show(experiment, report, settings.pictures_folder)
+
+
+def _read_sentences(path: Path | None) -> list[str]:
+    """The trees of a file, in brackets."""
+    from lexitree.corpora.treebank import read_any
+    from lexitree.trees.brackets import tree_to_brackets
+
+    return [] if path is None else [tree_to_brackets(tree) for tree in read_any(path)]
 
 
 def _keep_only(experiment: Experiment, only: list[str] | None) -> Experiment:
@@ -98,9 +125,15 @@ def _keep_only(experiment: Experiment, only: list[str] | None) -> Experiment:
     import dataclasses
 
     from lexitree.errors import ConfigError
+    from lexitree.reproduction.experiments import SCORE_TABLE
 
     if not only:
         return experiment
+    if experiment.kind != SCORE_TABLE:
+        raise ConfigError(
+            f"{experiment.name} is one analysis of all its runs",
+            remedy="Leave out --only; it is for tables of scores.",
+        )
     known = [run.name for run in experiment.runs]
     unknown = [name for name in only if name not in known]
     if unknown:
@@ -141,6 +174,7 @@ def _list_experiments(results: Path, as_json: bool) -> None:
                     "name": experiment.name,
                     "title": experiment.title,
                     "about": experiment.about,
+                    "kind": experiment.kind,
                     "runs": list(dict.fromkeys(run.name for run in experiment.runs)),
                     "recorded": sorted(read_records(experiment, results)),
                 }
@@ -150,29 +184,49 @@ def _list_experiments(results: Path, as_json: bool) -> None:
         return
     listing = Table("experiment", "what", "recorded", title="the paper's experiments")
     for experiment in experiments:
-        names = {run.name for run in experiment.runs}
-        done = len(read_records(experiment, results))
-        listing.add_row(experiment.name, f"{experiment.title}: {experiment.about}", f"{done} of {len(names)}")
+        done = f"{len(read_records(experiment, results))} of {len(experiment.record_names)}"
+        listing.add_row(experiment.name, f"{experiment.title}: {experiment.about}", done)
     output.print(listing)
 
 
-def _show(experiment: Experiment, made: ScoreTable) -> None:
-    from rich.table import Table
+def _show(experiment: Experiment, report: Report, pictures: Path) -> None:
+    from lexitree.cli.console import output
+
+    if not report.tables:
+        output.print(f"{experiment.title}: nothing is recorded yet")
+    for table in report.tables:
+        _show_table(table, table.title or experiment.title)
+    for picture in report.pictures:
+        output.print(f"picture: {pictures / picture.file}", soft_wrap=True, markup=False)
+
+
+def _show_table(table: Table, title: str) -> None:
+    from rich import table as rich_table
+    from rich.text import Text
 
     from lexitree.cli.console import output
 
-    listing = Table(title=experiment.title, caption="; ".join(made.notes))
-    for number, column in enumerate(made.columns):
-        listing.add_column(column, justify="left" if number == 0 else "right")
-    for row in made.rows:
-        listing.add_row(*row)
+    listing = rich_table.Table(title=title, caption="; ".join(table.notes))
+    for number, column in enumerate(table.columns):
+        side = "left" if number < table.num_text_columns else "right"
+        listing.add_column(column, justify=side, overflow="fold")
+    for row in table.rows:
+        # Sentences may hold what rich would take for markup.
+        listing.add_row(*map(Text, row))
     output.print(listing)
 
 
-def _as_dict(experiment: Experiment, made: ScoreTable) -> dict[str, Any]:
+def _as_dict(experiment: Experiment, report: Report) -> dict[str, Any]:
     return {
         "experiment": experiment.name,
         "title": experiment.title,
-        "rows": [dict(zip(made.columns, row, strict=True)) for row in made.rows],
-        "notes": list(made.notes),
+        "tables": [
+            {
+                "title": table.title or experiment.title,
+                "rows": [dict(zip(table.columns, row, strict=True)) for row in table.rows],
+                "notes": list(table.notes),
+            }
+            for table in report.tables
+        ],
+        "pictures": [picture.file for picture in report.pictures],
     }

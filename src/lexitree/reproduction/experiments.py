@@ -6,7 +6,7 @@ import dataclasses
 import difflib
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,8 @@ TABLE = "experiments.toml"
 RECIPES = "recipes"
 SCORES = ("root", "phrase")
 OTHER_FIGURES = ("num_parameters", "seconds")
+SCORE_TABLE = "scores"
+"""The kind of an experiment that is a table of scores; the other kinds are analyses of trained models."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +43,7 @@ class PlannedRun:
 
 @dataclass(frozen=True, slots=True)
 class Experiment:
-    """One table of the paper."""
+    """One table, figure or passage of the paper."""
 
     name: str
     title: str
@@ -55,10 +57,22 @@ class Experiment:
     """Figures beside the scores."""
     device: str | None = None
     """Where it must run, if that is what it measures."""
+    kind: str = SCORE_TABLE
+    """What is made of the runs; see `kinds.KINDS`."""
+    pairs: tuple[tuple[str, str], ...] = ()
+    """Systems whose answers are compared, sentence by sentence."""
+    details: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """What an analysis needs besides: sentences, and the paper's figures."""
 
     @property
     def runs(self) -> tuple[PlannedRun, ...]:
         return tuple(run for tasks in self.rows.values() for run in tasks.values())
+
+    @property
+    def record_names(self) -> tuple[str, ...]:
+        """The records it leaves: one a run, or one of the analysis."""
+        names = [run.name for run in self.runs] if self.kind == SCORE_TABLE else [self.name]
+        return tuple(dict.fromkeys(names))
 
 
 def list_experiments() -> list[Experiment]:
@@ -93,7 +107,13 @@ def _parse(name: str, values: Mapping[str, Any]) -> Experiment:
         },
         shows=tuple(values.get("shows", ())),
         device=values.get("device"),
+        kind=values.get("kind", SCORE_TABLE),
+        pairs=tuple((first, second) for first, second in values.get("pairs", ())),
+        details={name: value for name, value in values.items() if name not in _FIELDS},
     )
+
+
+_FIELDS = ("title", "about", "seeds", "tasks", "rows", "shows", "device", "kind", "pairs")
 
 
 def _parse_run(values: Mapping[str, Any]) -> PlannedRun:

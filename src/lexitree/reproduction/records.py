@@ -21,6 +21,8 @@ DATA_VARIABLE = "LEXITREE_DATA"
 COMMIT_VARIABLE = "LEXITREE_COMMIT"
 KEPT = ("best_epoch", "dev_root", "dev_phrase", "test_root", "test_phrase", "seconds", "epochs")
 """What a record keeps of each seed: scores and their history, not the settings, which are the same for all."""
+ANSWERS, GOLD = "test_root_answers", "test_root_gold"
+"""A character a test sentence, for paired tests: of each seed what it said, and once what is right."""
 
 
 def record_seeds(
@@ -30,19 +32,33 @@ def record_seeds(
     seeds = sorted(results)
     first = results[seeds[0]]
     return {
-        "command": command,
-        "commit": commit(),
-        "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
-        "data": checksums(files) or {first["recipe"]["corpus"]: "embedded"},
-        "machine": machine(),
-        "seeds": seeds,
+        **describe(command, files, seeds, embedded=first["recipe"]["corpus"]),
         "recipe": public_recipe(first["recipe"]),
         "num_parameters": first["num_parameters"],
         "corpus": first["corpus"],
         "environment": first["environment"],
         "wall_seconds": wall_seconds,
-        "runs": {str(seed): {key: results[seed][key] for key in KEPT} for seed in seeds},
+        **({GOLD: first[GOLD]} if first.get(GOLD) else {}),
+        "runs": {str(seed): keep_scores(results[seed]) for seed in seeds},
     }
+
+
+def describe(command: str, files: Iterable[Path], seeds: list[int], *, embedded: str) -> dict[str, Any]:
+    """What every record says first: how its figures were made, from what, and where."""
+    return {
+        "command": command,
+        "commit": commit(),
+        "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
+        "data": checksums(files) or {embedded: "embedded"},
+        "machine": machine(),
+        "seeds": seeds,
+    }
+
+
+def keep_scores(result: Mapping[str, Any]) -> dict[str, Any]:
+    """What a record keeps of one seed; runs from before answers were kept have none."""
+    answers = {ANSWERS: result[ANSWERS]} if result.get(ANSWERS) else {}
+    return {**{key: result[key] for key in KEPT}, **answers}
 
 
 def public_recipe(recipe: Mapping[str, Any]) -> dict[str, Any]:

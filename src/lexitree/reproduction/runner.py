@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
@@ -15,8 +16,9 @@ from lexitree.models.config import DEFAULT_MODEL
 from lexitree.models.registry import encoder_class
 from lexitree.reproduction.experiments import Experiment, PlannedRun
 from lexitree.reproduction.records import read_record, record_seeds, save_record
+from lexitree.training.config import TrainingConfig
 from lexitree.training.recipe import Recipe
-from lexitree.training.seeds import OnEvent, train_seeds
+from lexitree.training.seeds import OnEvent, SeedSummary, train_seeds
 
 SMOKE_CORPORA = {
     "sst-fine": "mini-reviews",
@@ -28,6 +30,8 @@ SMOKE_CORPORA = {
 SMOKE_MODEL = {"hidden": 12, "word_size": 12}
 """The same for both: RNTN takes its word vectors for states."""
 SMOKE_EPOCHS = 1
+SMOKE_FOLDER = "smoke"
+PICTURES_FOLDER = Path("docs/images")
 CORPUS_FILES = (".txt", ".label", ".parses")
 
 
@@ -51,39 +55,60 @@ class Settings:
     """A trial of seconds: embedded corpora, tiny models, one epoch."""
     again: bool = False
     """Run what is recorded already as well."""
+    sentences: Sequence[str] = ()
+    """Trees in brackets that are to be drawn besides the paper's."""
+    pictures: Path | None = None
+    """Where pictures go; None: docs/images, and at the smoke size beside the records."""
+
+    @property
+    def records_folder(self) -> Path:
+        return self.results / SMOKE_FOLDER if self.smoke else self.results
+
+    @property
+    def runs_folder(self) -> Path:
+        return self.folder / SMOKE_FOLDER if self.smoke else self.folder
+
+    @property
+    def pictures_folder(self) -> Path:
+        return self.pictures or (self.records_folder if self.smoke else PICTURES_FOLDER)
 
 
 Watch = Callable[[PlannedRun, Recipe], AbstractContextManager[OnEvent | None]]
 """Opened around every run that is trained; what it gives is told of the run's progress."""
 
 
-def _watch_nothing(_run: PlannedRun, _recipe: Recipe) -> AbstractContextManager[OnEvent | None]:
+def watch_nothing(_run: PlannedRun, _recipe: Recipe) -> AbstractContextManager[OnEvent | None]:
     return nullcontext()
 
 
 def run_experiment(
-    experiment: Experiment, settings: Settings, *, watch: Watch = _watch_nothing
+    experiment: Experiment, settings: Settings, *, watch: Watch = watch_nothing
 ) -> dict[str, dict[str, Any]]:
     """Train every run of an experiment that has no record yet; the records by the names of the runs."""
-    seeds = list(settings.seeds or range(1, experiment.num_seeds + 1))
-    if settings.smoke:
-        seeds = seeds[:1]
+    seeds = chosen_seeds(experiment, settings)
     records: dict[str, dict[str, Any]] = {}
     for run in experiment.runs:
-        path = record_path(run, settings)
+        path = record_path(run.name, settings)
         record = None if settings.again else read_record(path)
         recipe = plan(run, settings)
         if record is None or not covers(record, recipe, seeds):
             with watch(run, recipe) as on_event:
-                record = _train(run, recipe, seeds, experiment, settings, on_event)
+                summary = train_run(run, recipe, seeds, experiment, settings, on_event)
+            command = command_of(experiment, settings, only=run)
+            record = record_seeds(command, summary.results, data_files(recipe), summary.wall_seconds)
             save_record(path, record)
         records[run.name] = record
     return records
 
 
-def record_path(run: PlannedRun, settings: Settings) -> Path:
-    folder = settings.results / "smoke" if settings.smoke else settings.results
-    return folder / f"{run.name}.json"
+def chosen_seeds(experiment: Experiment, settings: Settings) -> list[int]:
+    """The seeds asked for, else as many as the experiment has; one at the smoke size."""
+    seeds = list(settings.seeds or range(1, experiment.num_seeds + 1))
+    return seeds[:1] if settings.smoke else seeds
+
+
+def record_path(name: str, settings: Settings) -> Path:
+    return settings.records_folder / f"{name}.json"
 
 
 def plan(run: PlannedRun, settings: Settings) -> Recipe:
@@ -116,44 +141,52 @@ def _make_small(recipe: Recipe) -> Recipe:
 
 def covers(record: Mapping[str, Any], recipe: Recipe, seeds: Sequence[int]) -> bool:
     """Whether a record is of the same recipe, as far as it can be compared, and has all of the seeds."""
-    done = record["recipe"]
+    return is_same_recipe(record["recipe"], recipe) and set(seeds) <= set(record["seeds"])
+
+
+def is_same_recipe(done: Mapping[str, Any], recipe: Recipe) -> bool:
+    """Whether something was trained as the recipe says, whatever the seed and the folders of its machine."""
+    # A setting that is younger than the record had, in effect, the value that is now its default.
+    trained = {**TrainingConfig().as_dict(), **done["training"]}
     same_training = all(
-        done["training"].get(name) == value
-        for name, value in recipe.training.as_dict().items()
-        if name != "seed"
+        trained[name] == value for name, value in recipe.training.as_dict().items() if name != "seed"
     )
-    same = done["corpus"] == recipe.corpus and dict(done["model"]) == dict(recipe.model) and same_training
-    return same and set(seeds) <= set(record["seeds"])
+    return done["corpus"] == recipe.corpus and dict(done["model"]) == dict(recipe.model) and same_training
 
 
-def _train(
+def train_run(
     run: PlannedRun,
     recipe: Recipe,
     seeds: Sequence[int],
     experiment: Experiment,
     settings: Settings,
     on_event: OnEvent | None,
-) -> dict[str, Any]:
-    folder = settings.folder / ("smoke" if settings.smoke else "") / run.name
-    summary = train_seeds(
+) -> SeedSummary:
+    """Train a run into its folder; one that was cut goes on."""
+    folder = run_folder(run, settings)
+    return train_seeds(
         recipe,
         seeds,
         folder,
         jobs=settings.jobs,
         device=experiment.device or settings.device,
         precision=settings.precision,
-        # A run that was cut goes on; the checkpoint refuses what was begun with other settings.
+        # The checkpoint refuses what was begun with other settings.
         resume=folder.exists(),
         on_event=on_event,
     )
-    return record_seeds(
-        command_of(run, experiment, settings), summary.results, data_files(recipe), summary.wall_seconds
-    )
 
 
-def command_of(run: PlannedRun, experiment: Experiment, settings: Settings) -> str:
-    """The command that makes this record again."""
-    words = ["lexitree", "reproduce", experiment.name, "--only", run.name]
+def run_folder(run: PlannedRun, settings: Settings) -> Path:
+    """Where a run's seeds lie, each in a folder of its own."""
+    return settings.runs_folder / run.name
+
+
+def command_of(experiment: Experiment, settings: Settings, *, only: PlannedRun | None = None) -> str:
+    """The command that makes a record again."""
+    words = ["lexitree", "reproduce", experiment.name]
+    if only is not None:
+        words += ["--only", only.name]
     if settings.smoke:
         words.append("--smoke")
     if settings.vectors:
@@ -166,7 +199,9 @@ def command_of(run: PlannedRun, experiment: Experiment, settings: Settings) -> s
         words += ["--device", settings.device]
     if settings.precision != "float32":
         words += ["--precision", settings.precision]
-    return " ".join(words)
+    for sentence in settings.sentences:
+        words += ["--sentence", sentence]
+    return shlex.join(words)
 
 
 def data_files(recipe: Recipe) -> list[Path]:

@@ -3,35 +3,29 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from lexitree.reproduction.experiments import SCORES, Experiment, PlannedRun
 from lexitree.reproduction.records import read_record
-
-NOT_RUN = "–"
-APPROXIMATED = "approx"
-"""In the name of a file of vectors: they stand in for the real ones, and every table must say so."""
-
-
-@dataclass(frozen=True, slots=True)
-class ScoreTable:
-    """A table of text cells, ready for a terminal or a page."""
-
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    notes: tuple[str, ...]
+from lexitree.reproduction.report import NOT_RUN, Report, Table, percent, spread, training_notes
+from lexitree.reproduction.significance import significance_table
 
 
 def read_records(experiment: Experiment, results: Path) -> dict[str, dict[str, Any]]:
-    """The records that there are, by the names of the runs."""
-    found = {run.name: read_record(results / f"{run.name}.json") for run in experiment.runs}
+    """The records that there are, by their names."""
+    found = {name: read_record(results / f"{name}.json") for name in experiment.record_names}
     return {name: record for name, record in found.items() if record is not None}
 
 
-def make_table(experiment: Experiment, records: Mapping[str, Mapping[str, Any]]) -> ScoreTable:
+def report_scores(experiment: Experiment, records: Mapping[str, Mapping[str, Any]]) -> Report:
+    """The table of scores and, where answers were recorded, how sure the differences are."""
+    tables = (make_table(experiment, records), significance_table(experiment, records))
+    return Report(tuple(table for table in tables if table is not None))
+
+
+def make_table(experiment: Experiment, records: Mapping[str, Mapping[str, Any]]) -> Table:
     """One row a system; for each task the figures that the paper or a run has."""
     figures = [
         (task, figure)
@@ -47,7 +41,7 @@ def make_table(experiment: Experiment, records: Mapping[str, Mapping[str, Any]])
         (system, *(cell for task, figure in figures for cell in _cells(tasks.get(task), records, figure)))
         for system, tasks in experiment.rows.items()
     ]
-    return ScoreTable(tuple(columns), tuple(rows), _notes(experiment, records))
+    return Table(tuple(columns), tuple(rows), _notes(experiment, records))
 
 
 FIGURE_NAMES = {
@@ -86,10 +80,9 @@ def _ours(record: Mapping[str, Any], figure: str) -> str:
     scores = _scores(record, figure)
     if not scores:
         return NOT_RUN
-    mean = f"{100 * statistics.fmean(scores):.1f}"
     if len(scores) == 1:
-        return f"{mean} (one seed)"
-    return f"{mean} ± {100 * statistics.stdev(scores):.1f} (best by dev: {100 * _chosen(record, figure):.1f})"
+        return f"{spread(scores)} (one seed)"
+    return f"{spread(scores)} (best by dev: {percent(_chosen(record, figure))})"
 
 
 def _scores(record: Mapping[str, Any], figure: str) -> list[float]:
@@ -109,35 +102,8 @@ def _plain(value: float, figure: str) -> str:
 
 def _notes(experiment: Experiment, records: Mapping[str, Mapping[str, Any]]) -> tuple[str, ...]:
     """What a reader must know: seeds and epochs, vectors that stand in for others, what has not been run."""
-    notes: list[str] = []
-    used = list(records.values())
-    for epochs, seeds in sorted({(r["recipe"]["training"]["epochs"], len(r["seeds"])) for r in used}):
-        notes.append(f"{_count(seeds, 'seed')}, {_count(epochs, 'epoch')}")
-    vectors = {r["recipe"]["vectors"] for r in used}
-    if any(name and APPROXIMATED in name for name in vectors):
-        notes.append("the word vectors are an approximation of GloVe 840B")
-    if None in vectors:
-        notes.append("without pretrained word vectors")
-    missing = [run.name for run in experiment.runs if run.name not in records]
+    notes = training_notes(records.values())
+    missing = [name for name in experiment.record_names if name not in records]
     if missing:
-        notes.append(f"not run yet: {', '.join(dict.fromkeys(missing))}")
+        notes.append(f"not run yet: {', '.join(missing)}")
     return tuple(notes)
-
-
-def _count(number: int, thing: str) -> str:
-    return f"{number} {thing}" + ("" if number == 1 else "s")
-
-
-def to_markdown(table: ScoreTable) -> str:
-    """The table as a page shows it."""
-    lines = [
-        _line(table.columns),
-        _line(["---"] + ["---:"] * (len(table.columns) - 1)),
-        *map(_line, table.rows),
-    ]
-    notes = f"\n\n{'; '.join(table.notes)}." if table.notes else ""
-    return "\n".join(lines) + notes
-
-
-def _line(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cells)} |"

@@ -1,0 +1,58 @@
+"""An experiment of any kind in; its records and, made of them, its report out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from lexitree.errors import ConfigError
+from lexitree.reproduction.analyses.accuracy_by_length import analyse_lengths, report_lengths
+from lexitree.reproduction.analyses.collins_overlap import analyse_overlap, report_overlap
+from lexitree.reproduction.analyses.error_analysis import analyse_errors
+from lexitree.reproduction.analyses.error_tables import report_errors
+from lexitree.reproduction.analyses.head_pictures import analyse_pictures, report_pictures
+from lexitree.reproduction.analyses.job import Analyse, Job, perform_analysis
+from lexitree.reproduction.experiments import SCORE_TABLE, Experiment
+from lexitree.reproduction.report import Report
+from lexitree.reproduction.runner import Settings, Watch, run_experiment, watch_nothing
+from lexitree.reproduction.tables import report_scores
+
+PICTURES = "head-pictures"
+
+
+@dataclass(frozen=True, slots=True)
+class Analysis:
+    """How one kind of analysis is made, and shown from its record."""
+
+    analyse: Analyse
+    report: Callable[[Experiment, Mapping[str, Any]], Report]
+
+
+ANALYSES: dict[str, Analysis] = {
+    "collins-overlap": Analysis(analyse_overlap, report_overlap),
+    PICTURES: Analysis(analyse_pictures, report_pictures),
+    "error-analysis": Analysis(analyse_errors, report_errors),
+    "accuracy-by-length": Analysis(analyse_lengths, report_lengths),
+}
+KINDS = (SCORE_TABLE, *ANALYSES)
+
+
+def perform(experiment: Experiment, settings: Settings, *, watch: Watch = watch_nothing) -> None:
+    """Train what is missing and leave the records of an experiment; what is recorded is not done again."""
+    if settings.sentences and experiment.kind != PICTURES:
+        raise ConfigError(
+            f"{experiment.name} draws no sentences", remedy=f"Give them to `lexitree reproduce {PICTURES}`."
+        )
+    if experiment.kind == SCORE_TABLE:
+        run_experiment(experiment, settings, watch=watch)
+    else:
+        perform_analysis(ANALYSES[experiment.kind].analyse, Job(experiment, settings, watch))
+
+
+def make_report(experiment: Experiment, records: Mapping[str, Mapping[str, Any]]) -> Report:
+    """What the records say; an analysis without one has nothing to show."""
+    if experiment.kind == SCORE_TABLE:
+        return report_scores(experiment, records)
+    record = records.get(experiment.name)
+    return Report() if record is None else ANALYSES[experiment.kind].report(experiment, record)
