@@ -49,6 +49,9 @@ def test_the_defaults_are_the_papers_protocol() -> None:
         "decay": 1e-6,
         "decay_kind": "decoupled",
         "train_words": True,
+        "word_rate": 1.0,
+        "root_weight": 1.0,
+        "averaging": 0.0,
         "seed": 1,
     }
 

@@ -108,6 +108,10 @@ def train_command(
     dropout: Annotated[
         float | None, typer.Option(help="Dropout on the word vectors. Default: 0.5.", rich_help_panel=MODEL)
     ] = None,
+    state_dropout: Annotated[
+        float | None,
+        typer.Option(help="Dropout on the states before the labels. Default: 0.", rich_help_panel=MODEL),
+    ] = None,
     supervision: Annotated[
         Supervision | None,
         typer.Option(
@@ -150,6 +154,27 @@ def train_command(
         typer.Option(
             help="Shrink the weights as the authors' code does (decoupled), or by a term of the loss (l2)."
             " Default: decoupled.",
+            rich_help_panel=TRAINING,
+        ),
+    ] = None,
+    word_rate: Annotated[
+        float | None,
+        typer.Option(
+            help="The word vectors' step size, as a share of the learning rate. Default: 1.",
+            rich_help_panel=TRAINING,
+        ),
+    ] = None,
+    root_weight: Annotated[
+        float | None,
+        typer.Option(
+            help="How much a whole sentence counts beside its phrases. Default: 1.", rich_help_panel=TRAINING
+        ),
+    ] = None,
+    averaging: Annotated[
+        float | None,
+        typer.Option(
+            help="Keep a moving average of the weights instead of the last ones: 0.999 remembers about 1,000"
+            " updates. Default: 0.",
             rich_help_panel=TRAINING,
         ),
     ] = None,
@@ -211,6 +236,7 @@ def train_command(
         "word_size": word_size,
         "output": output_size,
         "dropout": dropout,
+        "state_dropout": state_dropout,
         "supervision": supervision,
         "binarization": binarization,
         "share_topdown_inputs": False if separate_topdown_inputs else None,
@@ -222,6 +248,9 @@ def train_command(
         "learning_rate": learning_rate,
         "decay": decay,
         "decay_kind": decay_kind,
+        "word_rate": word_rate,
+        "root_weight": root_weight,
+        "averaging": averaging,
         "train_words": False if freeze_words else None,
     }
     planned = _plan(recipe, changes, model_changes, training_changes)

@@ -79,7 +79,8 @@ class TreeClassifier(nn.Module):
         return words if heads is None else heads(words, batch, self.backend)
 
     def _score(self, x: Tensor, batch: TreeBatch, nodes: Tensor | None) -> Tensor:
-        return self.scorer(self.encoder(x, batch, nodes, self.backend))
+        states = self.encoder(x, batch, nodes, self.backend)
+        return self.scorer(nn.functional.dropout(states, self.config.state_dropout, self.training))
 
     def score_with_heads(self, batch: TreeBatch) -> tuple[Float[Tensor, "nodes labels"], HeadWords | None]:
         """The label scores and the head word of every node; None for a model that has no heads."""
@@ -100,10 +101,12 @@ class TreeClassifier(nn.Module):
             kind=self.encoder.tree_kind,
         )
 
-    def loss(self, batch: TreeBatch, supervision: Supervision | None = None) -> Float[Tensor, ""]:
+    def loss(
+        self, batch: TreeBatch, supervision: Supervision | None = None, *, root_weight: float = 1.0
+    ) -> Float[Tensor, ""]:
         """The negative log-likelihood of the gold labels, summed over the nodes that have one.
 
-        `supervision="root"` counts the sentences' labels only.
+        `supervision="root"` counts the sentences' labels only; otherwise these count `root_weight` times.
         """
         supervision = supervision or self.config.supervision
         gold, nodes = batch.label_index, None
@@ -115,7 +118,12 @@ class TreeClassifier(nn.Module):
             nodes = None if len(labelled) == batch.num_nodes else labelled
         scores = self(batch, nodes)
         gold = gold if nodes is None else gold.index_select(0, nodes)
-        return nn.functional.cross_entropy(scores, gold, ignore_index=NO_INDEX, reduction="sum")
+        if root_weight == 1 or supervision == "root":
+            return nn.functional.cross_entropy(scores, gold, ignore_index=NO_INDEX, reduction="sum")
+        weights = scores.new_ones(batch.num_nodes).index_fill_(0, batch.root_index, root_weight)
+        weights = weights if nodes is None else weights.index_select(0, nodes)
+        losses = nn.functional.cross_entropy(scores, gold, ignore_index=NO_INDEX, reduction="none")
+        return losses @ weights
 
     def num_parameters(self) -> int:
         """The number of parameters without those of the lexicon, as the paper counts them."""

@@ -39,6 +39,8 @@ class ModelConfig:
     """Whether left and right children share W_x and b top-down (the paper's counts) or not (its equations)."""
     dropout: float = 0.5
     """The share of each leaf vector that is dropped in training."""
+    state_dropout: float = 0.0
+    """The share of each node's states that is dropped in training on their way to the label scores."""
     bias_init: BiasInit = "uniform"
     """Biases start random as in the authors' code, or at zero."""
     binarization: Direction = "right"
@@ -50,8 +52,9 @@ class ModelConfig:
         for name, least in (("word_size", 1), ("hidden", 1), ("output", 0)):
             if getattr(self, name) < least:
                 raise ConfigError(f"{name} must be at least {least}, not {getattr(self, name)}")
-        if not 0 <= self.dropout < 1:
-            raise ConfigError(f"dropout must be at least 0 and below 1, not {self.dropout}")
+        for name in ("dropout", "state_dropout"):
+            if not 0 <= getattr(self, name) < 1:
+                raise ConfigError(f"{name} must be at least 0 and below 1, not {getattr(self, name)}")
         if len(set(self.labels)) != len(self.labels) or not self.labels:
             raise ConfigError("a model needs at least one label, and no label twice")
         _check_choice("head_method", self.head_method, get_args(HeadMethod))
@@ -101,6 +104,7 @@ def _check_type(name: str, value: object) -> None:
         "hidden": type(value) is int,
         "output": type(value) is int,
         "dropout": type(value) in (int, float),
+        "state_dropout": type(value) in (int, float),
         "share_topdown_inputs": isinstance(value, bool),
     }.get(name, isinstance(value, str))
     if not good:

@@ -37,6 +37,13 @@ class TrainingConfig:
     """`decoupled`: theta -= decay * theta as the authors' code does; `l2`: the term of the printed objective."""
     train_words: bool = True
     """Whether the word vectors are fine-tuned."""
+    word_rate: float = 1.0
+    """The step size of the word vectors, as a share of the learning rate."""
+    root_weight: float = 1.0
+    """How much the label of a whole sentence counts, where that of any other phrase counts 1."""
+    averaging: float = 0.0
+    """How much of the average of all weights so far stays at an update; that average is what is scored and kept.
+    0: the weights themselves are."""
     seed: int = 1
     """Decides the initial weights, the order of the trees and the dropout."""
 
@@ -46,12 +53,12 @@ class TrainingConfig:
         for name in ("epochs", "batch_size"):
             if getattr(self, name) < 1:
                 raise ConfigError(f"{name} must be at least 1, not {getattr(self, name)}")
-        for name in ("learning_rate", "epsilon"):
+        for name in ("learning_rate", "epsilon", "word_rate", "root_weight"):
             if not 0 < getattr(self, name) <= MAX_STEP:
                 raise ConfigError(
                     f"{name} must be above 0 and at most {MAX_STEP:g}, not {getattr(self, name)}"
                 )
-        for name in ("beta1", "beta2", "decay"):
+        for name in ("beta1", "beta2", "decay", "averaging"):
             if not 0 <= getattr(self, name) < 1:
                 raise ConfigError(f"{name} must be at least 0 and below 1, not {getattr(self, name)}")
         if self.decay_kind not in ("decoupled", "l2"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -84,13 +85,20 @@ class Trainer:
             record = self._run_epoch(epoch)
             self.history.append(record)
             if record.is_best:
-                self.best_weights = _copy_weights(self.model)
+                with self._weights_to_keep():
+                    self.best_weights = _copy_weights(self.model)
             if self.folder:
                 save_checkpoint(self.folder / CHECKPOINT_FILE, self._checkpoint())
                 _write_metrics(self.folder / METRICS_FILE, self.history)
-            self.observer.on_epoch(record)
+            with self._weights_to_keep():
+                self.observer.on_epoch(record)
         self.model.load_state_dict(self.best_weights)
         return TrainingResult(tuple(self.history))
+
+    def _weights_to_keep(self) -> AbstractContextManager[None]:
+        """Inside, the model is the one that is scored and saved: the average, where one is made."""
+        average = self.optimizer.average
+        return nullcontext() if average is None else average.in_place()
 
     def _run_epoch(self, epoch: int) -> EpochRecord:
         start = time.perf_counter()
@@ -111,7 +119,8 @@ class Trainer:
 
     def _score_dev(self, epoch: int) -> Evaluation:
         try:
-            return evaluate(self.model, self.dev)
+            with self._weights_to_keep():
+                return evaluate(self.model, self.dev)
         except NotFiniteError as error:
             # The last update of the epoch was the one too many: no loss has shown it yet.
             raise self._diverged(f"epoch {epoch}, after its last update", epoch) from error

@@ -11,6 +11,7 @@ from lexitree.batch import TreeBatch
 from lexitree.models.classifier import TreeClassifier
 from lexitree.ops.backends import why_not_fused
 from lexitree.ops.threads import one_thread
+from lexitree.training.averaging import WeightAverage
 from lexitree.training.config import TrainingConfig
 
 StateTensors = dict[str, Tensor]
@@ -39,6 +40,8 @@ class LazyAdam:
         self.moments = {name: torch.zeros_like(weight) for name, weight in self.dense.items()}
         self.squares = {name: torch.zeros_like(weight) for name, weight in self.dense.items()}
         self.steps = {name: weight.new_zeros(()) for name, weight in self.dense.items()}
+        trained = {name: weight for name, weight in model.named_parameters() if weight.requires_grad}
+        self.average = WeightAverage(trained, 1 - config.averaging) if config.averaging else None
 
     def zero_grad(self) -> None:
         for weight in self.dense.values():
@@ -61,6 +64,8 @@ class LazyAdam:
                 self._step_rows_fused(self.table, self.table.grad, batch, decay)
             else:
                 self._step_rows(self.table, self.table.grad, decay)
+        if self.average is not None:
+            self.average.update(self.num_steps)
 
     def _step_dense(self, decay: float) -> None:
         """PyTorch's own function; its optimizer class would first import a compiler, for over a second."""
@@ -100,7 +105,7 @@ class LazyAdam:
             batch,
             self.betas,
             self.num_steps,
-            learning_rate=self.config.learning_rate,
+            learning_rate=self.config.learning_rate * self.config.word_rate,
             epsilon=self.config.epsilon,
             shrink=decay if decoupled else 0.0,
             l2=0.0 if decoupled else decay,
@@ -125,7 +130,7 @@ class LazyAdam:
         moments.index_copy_(0, rows, moment)
         squares.index_copy_(0, rows, square)
         num_steps = int(self.num_steps)
-        step_size = config.learning_rate / (1 - config.beta1**num_steps)
+        step_size = config.learning_rate * config.word_rate / (1 - config.beta1**num_steps)
         scale = (square / (1 - config.beta2**num_steps)).sqrt_().add_(config.epsilon)
         table.data.index_copy_(0, rows, vectors.addcdiv_(moment, scale, value=-step_size))
 
@@ -149,4 +154,5 @@ class LazyAdam:
             self.row_square.copy_(tensors["row_square"])
 
     def _groups(self) -> dict[str, StateTensors]:
-        return {"moment": self.moments, "square": self.squares, "step": self.steps}
+        groups = {"moment": self.moments, "square": self.squares, "step": self.steps}
+        return {**groups, "average": self.average.averages} if self.average else groups

@@ -61,7 +61,7 @@ class PlainStep:
 
     def compute_gradients(self, batch: TreeBatch) -> Tensor:
         self.optimizer.zero_grad()
-        loss = self.model.loss(batch)
+        loss = self.model.loss(batch, root_weight=self.optimizer.config.root_weight)
         (loss / batch.num_trees).backward()
         return loss.detach()
 

@@ -1,0 +1,217 @@
+"""A recipe and variants of it in, their development scores over seeds out; the test split is never looked at.
+
+python scripts/tune.py --grid recipes/tuning/sst.toml --vectors glove.npz --seeds 1-3 --epochs 12 \
+    --workers cuda:6,cpu:8 --minutes 8 --name tuning-sst
+
+Variants are tables of a TOML file with the settings they change. Runs that the record has already are not repeated,
+and those that are under way when the time is over are left out: the same command can be given until all is done.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import functools
+import multiprocessing
+import queue
+import statistics
+import time
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from lexitree.cli.console import parse_seeds
+from lexitree.corpora.corpus import Corpus
+from lexitree.ops.precision import products_in
+from lexitree.reproduction.experiments import recipes_folder
+from lexitree.reproduction.records import read_record
+from lexitree.reproduction.runner import data_files
+from lexitree.training.loop import Trainer
+from lexitree.training.recipe import Recipe, read_recipe
+from lexitree.training.run import build_model, load_recipe_corpus
+from result_records import RESULTS, describe_run, public_name, write_record
+
+Task = tuple[str, str, int]
+"""The recipe's name, the variant's, and the seed."""
+
+
+def main() -> None:
+    options = read_options()
+    grid = tomllib.loads(options.grid.read_text(encoding="utf-8"))
+    recipes = plan(grid, options)
+    runs: list[dict[str, Any]] = (read_record(RESULTS / f"{options.name}.json") or {}).get("runs", [])
+    done = {(run["recipe"], run["variant"], run["seed"]) for run in runs}
+    seeds = parse_seeds(options.seeds)
+    # Seed by seed: when time is short every variant has been tried as often as the others.
+    tasks = [
+        (name, variant, seed)
+        for seed in seeds
+        for name, variant in recipes
+        if (name, variant, seed) not in done
+    ]
+    files = {path for recipe in recipes.values() for path in data_files(recipe)}
+    about: dict[str, Any] = {
+        **describe_run({public_name(path): path for path in sorted(files)}),
+        "what": "development scores of variants of recipes",
+        "epochs": options.epochs,
+        "grid": grid,
+        "seeds": seeds,
+    }
+    for run in train_all(tasks, recipes, options):
+        runs.append(run)
+        write_record(options.name, {**about, "runs": runs})
+    show(runs)
+
+
+def read_options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--grid", type=Path, required=True, help="the variants, a TOML file")
+    parser.add_argument("--name", required=True, help="the record's name")
+    parser.add_argument("--vectors", required=True, help="a file of word vectors")
+    parser.add_argument("--only", nargs="*", default=[], help="only these variants")
+    parser.add_argument("--seeds", default="1-3")
+    parser.add_argument("--epochs", type=int, default=12)
+    parser.add_argument("--workers", default="cpu:2", help="how many at once, and where: cuda:6,cpu:8")
+    parser.add_argument("--precision", default="tf32", help="of the products on a GPU")
+    parser.add_argument("--minutes", type=float, default=600.0, help="stop after so long")
+    return parser.parse_args()
+
+
+def plan(grid: dict[str, Any], options: argparse.Namespace) -> dict[tuple[str, str], Recipe]:
+    """Every variant of every recipe of the grid, by their names."""
+    recipes: dict[tuple[str, str], Recipe] = {}
+    for name, variants in grid.items():
+        base = read_recipe(recipes_folder() / f"{name}.toml")
+        for variant, changes in variants.items():
+            if options.only and variant not in options.only:
+                continue
+            training = {**changes.get("training", {}), "epochs": options.epochs}
+            recipes[name, variant] = dataclasses.replace(
+                base,
+                vectors=options.vectors,
+                model={**base.model, **changes.get("model", {})},
+                training=dataclasses.replace(base.training, **training),
+            )
+    return recipes
+
+
+def train_all(
+    tasks: list[Task], recipes: dict[tuple[str, str], Recipe], options: argparse.Namespace
+) -> Iterator[dict[str, Any]]:
+    """The runs as they end, from as many processes as asked for."""
+    context = multiprocessing.get_context("spawn")
+    waiting: Any = context.Queue()
+    ended: Any = context.Queue()
+    for name, variant, seed in tasks:
+        waiting.put((name, variant, recipes[name, variant].with_seed(seed)))
+    workers = [
+        context.Process(target=work, args=(device, options.precision, waiting, ended), daemon=True)
+        for device in devices(options.workers)
+    ]
+    for worker in workers:
+        worker.start()
+    deadline = time.monotonic() + 60 * options.minutes
+    for _ in tasks:
+        try:
+            run = ended.get(timeout=max(deadline - time.monotonic(), 0))
+        except queue.Empty:
+            break
+        print(describe(run), flush=True)
+        yield run
+    for worker in workers:
+        worker.terminate()
+
+
+def devices(workers: str) -> list[str]:
+    pairs = [part.split(":") for part in workers.split(",")]
+    return [device for device, count in pairs for _ in range(int(count))]
+
+
+def work(device: str, precision: str, waiting: Any, ended: Any) -> None:
+    """One process: takes runs from the queue until there are none."""
+    torch.set_num_threads(1)
+    while True:
+        try:
+            name, variant, recipe = waiting.get(timeout=5)
+        except queue.Empty:
+            return
+        ended.put({"recipe": name, "variant": variant, **train_one(recipe, device, precision)})
+
+
+def train_one(recipe: Recipe, device: str, precision: str) -> dict[str, Any]:
+    corpus = read_corpus(recipe.corpus, recipe.data)
+    with products_in(precision if device == "cuda" else "float32"):
+        torch.manual_seed(recipe.training.seed)
+        model = build_model(recipe, corpus).to(device)
+        trainer = Trainer(model, model.prepare(corpus.train), model.prepare(corpus.dev), recipe.training)
+        history = trainer.run().history
+    return {
+        "seed": recipe.training.seed,
+        "device": device,
+        "dev_root": [round(record.dev_root, 5) for record in history],
+        "dev_phrase": [record.dev_phrase and round(record.dev_phrase, 5) for record in history],
+        "loss": [round(record.loss, 4) for record in history],
+        "seconds": round(sum(record.seconds for record in history), 1),
+    }
+
+
+@functools.cache
+def read_corpus(name: str, data: str | None) -> Corpus:
+    return load_recipe_corpus(Recipe(corpus=name, data=data))
+
+
+def describe(run: dict[str, Any]) -> str:
+    best = max(range(len(run["dev_root"])), key=lambda epoch: run["dev_root"][epoch])
+    phrase = run["dev_phrase"][best]
+    return (
+        f"{run['recipe']:24} {run['variant']:28} seed {run['seed']}  epoch {best + 1:2}"
+        f"  dev root {100 * run['dev_root'][best]:.2f}  phrase {100 * (phrase or 0):.2f}"
+        f"  {run['seconds']:.0f} s on {run['device']}"
+    )
+
+
+def show(runs: list[dict[str, Any]]) -> None:
+    """Every variant with its means over seeds, the best last: best epoch, and the mean of the best five in a row."""
+    grouped: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for run in runs:
+        grouped.setdefault((run["recipe"], run["variant"]), []).append(run)
+    rows = [(name, variant, *summary(group), len(group)) for (name, variant), group in grouped.items()]
+    for name, variant, root, plateau, phrase, epoch, count in sorted(rows, key=lambda row: (row[0], row[3])):
+        print(
+            f"{name:24} {variant:28} root {root:.2f}  plateau {plateau:.2f}  phrase {phrase:.2f}"
+            f"  epoch {epoch:.1f}  ({count} seeds)"
+        )
+
+
+def summary(group: list[dict[str, Any]]) -> tuple[float, float, float, float]:
+    """Of the best epoch: root, phrase and number; and root over the five epochs in a row that are best together.
+
+    The best of many epochs is half luck: a plateau is less so.
+    """
+    roots: list[float] = []
+    plateaus: list[float] = []
+    phrases: list[float] = []
+    epochs: list[int] = []
+    for run in group:
+        scores = run["dev_root"]
+        best = max(range(len(scores)), key=lambda epoch: (scores[epoch], epoch))
+        width = min(5, len(scores))
+        plateaus.append(max(statistics.fmean(scores[i : i + width]) for i in range(len(scores) - width + 1)))
+        roots.append(scores[best])
+        phrases.append(run["dev_phrase"][best] or 0.0)
+        epochs.append(best + 1)
+    return (
+        100 * statistics.fmean(roots),
+        100 * statistics.fmean(plateaus),
+        100 * statistics.fmean(phrases),
+        statistics.fmean(epochs),
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,103 @@
+"""The average of weights: a plain mean at first, a moving one later; the model lends its place to it and gets it back."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+import torch
+from torch import nn
+
+from lexitree.examples import batch_examples
+from lexitree.models.pretrained import from_pretrained
+from lexitree.training.averaging import WeightAverage
+from lexitree.training.config import TrainingConfig
+from lexitree.training.optimizer import LazyAdam
+from lexitree.training.recipe import Recipe
+from lexitree.training.run import train
+from lexitree.training.steps import PlainStep
+from tests.tiny import tiny_model, tiny_trees
+
+
+def average_of(values: list[float], share: float) -> float:
+    weight = nn.Parameter(torch.zeros(1, dtype=torch.float64))
+    average = WeightAverage({"weight": weight}, share)
+    for number, value in enumerate(values, 1):
+        weight.data.fill_(value)
+        average.update(torch.tensor(number))
+    return average.averages["weight"].item()
+
+
+def test_first_updates_count_alike() -> None:
+    assert average_of([1.0, 2.0, 6.0], share=0.1) == pytest.approx(3.0)
+
+
+def test_later_updates_count_for_their_share() -> None:
+    assert average_of([1.0, 3.0, 6.0], share=0.5) == pytest.approx(0.5 * 2.0 + 0.5 * 6.0)
+
+
+def test_the_weights_come_back_even_after_an_error() -> None:
+    weight = nn.Parameter(torch.zeros(2))
+    average = WeightAverage({"weight": weight}, 0.5)
+    average.averages["weight"].fill_(7.0)
+
+    def fail() -> None:
+        with average.in_place():
+            assert weight.tolist() == [7.0, 7.0]
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        fail()
+    assert weight.tolist() == [0.0, 0.0]
+
+
+def test_the_average_follows_the_steps_of_training() -> None:
+    model = tiny_model(dropout=0.0)
+    optimizer = LazyAdam(model, TrainingConfig(averaging=0.9, learning_rate=0.01))
+    step = PlainStep(model, optimizer)
+    examples = model.prepare(tiny_trees(6))
+    seen: list[torch.Tensor] = []
+    for _ in range(5):
+        step(examples)
+        seen.append(model.state_dict()["lexicon.vectors"].clone())
+    assert optimizer.average is not None
+    found = optimizer.average.averages["lexicon.vectors"]
+    torch.testing.assert_close(found, torch.stack(seen).mean(0), rtol=1e-5, atol=1e-7)
+
+
+def test_what_is_scored_and_saved_is_the_average(tmp_path: Path) -> None:
+    """A resumed run ends with the same average; the saved model has the scores that the run reports."""
+    recipe = Recipe(
+        corpus="mini-reviews",
+        model={"hidden": 6, "word_size": 6, "model": "contree"},
+        training=TrainingConfig(epochs=2, averaging=0.9, learning_rate=0.01),
+    )
+    whole = train(recipe, tmp_path / "whole")
+    cut = dataclasses.replace(recipe, training=dataclasses.replace(recipe.training, epochs=1))
+    train(cut, tmp_path / "cut")
+    resumed = train(recipe, tmp_path / "cut", resume=True)
+    assert resumed.as_dict()["dev_root"] == whole.as_dict()["dev_root"]
+    first = from_pretrained(tmp_path / "whole" / "model").state_dict()
+    second = from_pretrained(tmp_path / "cut" / "model").state_dict()
+    assert all(torch.equal(tensor, second[name]) for name, tensor in first.items())
+
+
+def test_the_root_weighs_more() -> None:
+    model = tiny_model(dropout=0.0)
+    batch = batch_examples(model.prepare(tiny_trees(6)))
+    plain, root = model.loss(batch), model.loss(batch, "root")
+    torch.testing.assert_close(model.loss(batch, root_weight=4.0), plain + 3 * root)
+
+
+def test_word_vectors_step_by_their_share() -> None:
+    moved: list[torch.Tensor] = []
+    for share in (1.0, 0.25):
+        model = tiny_model(dropout=0.0)
+        before = model.state_dict()["lexicon.vectors"].clone()
+        PlainStep(model, LazyAdam(model, TrainingConfig(word_rate=share, decay=0.0)))(
+            model.prepare(tiny_trees(6))
+        )
+        moved.append(model.state_dict()["lexicon.vectors"] - before)
+    assert moved[0].abs().max() > 1e-4
+    torch.testing.assert_close(moved[1], 0.25 * moved[0], rtol=1e-3, atol=1e-7)
