@@ -39,6 +39,11 @@ def test_the_bins_add_up(sentences: list[tuple[int, bool]], words_per_bin: int) 
         "it", [1] * len(sentences), [[int(right) for _, right in sentences]], sentences=texts
     )
     bins = accuracy_by_length([system], words_per_bin=words_per_bin)
+    joined = accuracy_by_length([system], words_per_bin=words_per_bin, fewest=4)
+    assert [part.as_dict() for part in joined[:-1]] == [part.as_dict() for part in bins[: len(joined) - 1]]
+    assert sum(part.num_sentences for part in joined) == len(sentences)
+    assert joined[-1].last == bins[-1].last
+    assert len(joined) == 1 or joined[-1].num_sentences >= 4
     counts = [part.num_sentences for part in bins]
     assert sum(counts) == len(sentences)
     assert np.average([part.accuracies["it"] for part in bins], weights=counts) == pytest.approx(
@@ -50,3 +55,14 @@ def test_the_bins_add_up(sentences: list[tuple[int, bool]], words_per_bin: int) 
 def test_a_bin_holds_something() -> None:
     with pytest.raises(ConfigError):
         accuracy_by_length([made_up_system("it", [0], [[0]])], words_per_bin=0)
+    with pytest.raises(ConfigError):
+        accuracy_by_length([made_up_system("it", [0], [[0]])], fewest=0)
+
+
+def test_the_longest_sentences_share_a_bin() -> None:
+    lengths = [3] * 5 + [8] * 2 + [12] + [33]
+    sentences = [" ".join(["w"] * length) for length in lengths]
+    system = made_up_system("it", [0] * 9, [[0] * 7 + [0, 1]], sentences=sentences)
+    bins = accuracy_by_length([system], fewest=4)
+    assert [(part.title, part.num_sentences) for part in bins] == [("1–5", 5), ("6–35", 4)]
+    assert bins[-1].accuracies == {"it": 0.75}

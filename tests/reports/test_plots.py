@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -47,6 +48,17 @@ def test_plots_show_their_names_and_can_be_repeated(
     texts = {element.text for element in ElementTree.parse(tmp_path / "one.svg").iter() if element.text}
     assert set(shown) <= {text.strip() for text in texts}
     assert sorted(path.name for path in tmp_path.iterdir()) == ["one.svg", "two.svg"]
+
+
+def test_bars_stay_between_nothing_and_everything(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    bins = [LengthBin(1, 5, 2, {"a": 0.95, "b": 0.02}, {"a": 0.5, "b": 0.5})]
+    plot_lengths(bins, tmp_path / "plot.svg")
+    texts = [element.text or "" for element in ElementTree.parse(tmp_path / "plot.svg").iter()]
+    ticks = [float(text.replace("−", "-")) for text in texts if re.fullmatch(r"[−\d.]+", text)]
+    assert ticks
+    assert min(ticks) >= 0
+    assert max(tick for tick in ticks) <= 100
 
 
 def test_without_phrases_there_is_no_panel_for_them(tmp_path: Path) -> None:

@@ -35,16 +35,32 @@ class LengthBin:
 
 
 def accuracy_by_length(
-    systems: Sequence[SystemAnswers], *, words_per_bin: int = WORDS_PER_BIN
+    systems: Sequence[SystemAnswers], *, words_per_bin: int = WORDS_PER_BIN, fewest: int = 1
 ) -> list[LengthBin]:
-    """Root accuracy in bins of 1 to 5 words, 6 to 10 and so on; a bin without sentences is left out."""
+    """Root accuracy in bins of 1 to 5 words, 6 to 10 and so on; a bin without sentences is left out.
+
+    Where the last bin has fewer than `fewest` sentences, it is joined with the one before it.
+    """
     check_comparable(systems)
-    if words_per_bin < 1:
-        raise ConfigError("a bin holds at least one length")
+    if words_per_bin < 1 or fewest < 1:
+        raise ConfigError("a bin holds at least one length and one sentence")
     bin_index = (systems[0].lengths - 1) // words_per_bin
+    numbers, counts = np.unique(bin_index, return_counts=True)
+    firsts: list[int] = numbers.tolist()
+    num_last = int(counts[-1])
+    while num_last < fewest and len(firsts) > 1:
+        firsts.pop()
+        num_last += int(counts[len(firsts) - 1])
+    # Each goes up to its own end, and the last takes in all that is longer.
+    lasts = [*firsts[:-1], int(numbers[-1])]
     return [
-        _make_bin(systems, k * words_per_bin + 1, (k + 1) * words_per_bin, bin_index == k)
-        for k in np.unique(bin_index).tolist()
+        _make_bin(
+            systems,
+            first * words_per_bin + 1,
+            (last + 1) * words_per_bin,
+            (bin_index >= first) & (bin_index <= last),
+        )
+        for first, last in zip(firsts, lasts, strict=True)
     ]
 
 

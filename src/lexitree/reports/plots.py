@@ -49,11 +49,20 @@ def plot_lengths(bins: Sequence[LengthBin], path: str | Path) -> None:
             shifted = [place + BAR_SHIFT * (number - (num_systems - 1) / 2) for place in places]
             axes.plot(shifted, shares, label=name, **_look(number))
             if any(sides):
-                axes.errorbar(shifted, shares, sides, fmt="none", ecolor=_look(number)["color"], alpha=0.6)
+                bars = _bars_within_bounds(shares, sides)
+                axes.errorbar(shifted, shares, bars, fmt="none", ecolor=_look(number)["color"], alpha=0.6)
         axes.set_xticks(places, [part.title for part in bins])
         axes.set_xlabel("words in the sentence")
         axes.set_ylabel("root accuracy (%)")
-        axes.legend(frameon=False)
+        # Above the lines, which may be anywhere.
+        axes.legend(frameon=False, ncols=max(1, len(names)), loc="lower center", bbox_to_anchor=(0.5, 1))
+
+
+def _bars_within_bounds(shares: Sequence[float], sides: Sequence[float]) -> tuple[list[float], list[float]]:
+    """How far a bar goes down and up: not below 0 % nor above 100 %."""
+    down = [min(side, share) for share, side in zip(shares, sides, strict=True)]
+    up = [min(side, 100 - share) for share, side in zip(shares, sides, strict=True)]
+    return down, up
 
 
 def plot_curves(curves: Sequence[LearningCurve], path: str | Path) -> None:

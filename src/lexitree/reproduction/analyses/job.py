@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -83,12 +84,16 @@ def perform_analysis(analyse: Analyse, job: Job) -> None:
 
 
 def record_findings(job: Job, found: Findings) -> dict[str, Any]:
-    command = command_of(job.experiment, job.settings)
+    systems = {system.name: system.describe() for system in found.systems}
+    vectors = next(iter(systems.values()))["recipe"]["vectors"]
+    # Whoever has no models yet needs the vectors of these.
+    settings = dataclasses.replace(job.settings, vectors=job.settings.vectors or vectors)
+    command = command_of(job.experiment, settings)
     seeds = chosen_seeds(job.experiment, job.settings)
     return {
         **describe(command, found.files, seeds, embedded=found.embedded),
         "kind": job.experiment.kind,
-        "systems": {system.name: system.describe() for system in found.systems},
+        "systems": systems,
         "sentences_asked": list(job.settings.sentences),
         "pictures": list(found.pictures),
         "figures": dict(found.figures),
