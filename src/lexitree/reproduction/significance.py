@@ -21,7 +21,7 @@ TITLE = "differences in root accuracy, in points"
 NOTES = (
     "paired bootstrap over test sentences, 10,000 resamples",
     "a sentence counts with the share of the seeds that are right",
-    "p is two-sided",
+    "p is two-sided and speaks about these trained models: seeds are not resampled",
 )
 
 

@@ -9,7 +9,7 @@ from lexitree.evaluation.significance import BootstrapResult
 from lexitree.reproduction.analyses.accuracy_by_length import share_with_deviation
 from lexitree.reproduction.experiments import Experiment
 from lexitree.reproduction.report import NOT_RUN, Report, Table, training_notes
-from lexitree.reproduction.significance import result_cells
+from lexitree.reproduction.significance import NOTES, result_cells
 from lexitree.trees.draw import shown_word
 
 
@@ -55,7 +55,7 @@ def _slices(experiment: Experiment, record: Mapping[str, Any], baseline: str, sy
         f"{record['figures']['split']}, root accuracy",
         *training_notes(record["systems"].values()),
         "negation is one of not, no, n't and none",
-        "paired bootstrap over sentences, 10,000 resamples, p is two-sided",
+        *NOTES,
     )
     return Table(columns, tuple(rows), notes)
 
