@@ -235,9 +235,8 @@ class TestGradcheck:
     @pytest.mark.parametrize("backwards", [True, False])
     def test_sequences(self, backwards: bool) -> None:
         D, H = self.D, self.H
-        schedule = SequenceSchedule.from_spans(
-            self.batch.span_start, self.batch.span_end, backwards=backwards
-        )
+        spans = self.batch.span_start.numpy(), self.batch.span_end.numpy()
+        schedule = SequenceSchedule.from_spans(*spans, backwards=backwards)
         x, *weights = random_weights(
             (self.batch.num_leaves, D), (4 * H, D), (4 * H, H), (2 * H, H), (H, H), (4 * H,)
         )
@@ -245,7 +244,8 @@ class TestGradcheck:
 
     def test_sequences_without_peepholes(self) -> None:
         D, H = self.D, self.H
-        schedule = SequenceSchedule.from_spans(self.batch.span_start, self.batch.span_end)
+        spans = self.batch.span_start.numpy(), self.batch.span_end.numpy()
+        schedule = SequenceSchedule.from_spans(*spans)
         x, *weights = random_weights((self.batch.num_leaves, D), (4 * H, D), (4 * H, H), (4 * H,))
         self.check(
             lambda x, w, h, b: LEVELWISE.run_sequences(x, SequenceWeights(w, h, None, None, b), schedule),

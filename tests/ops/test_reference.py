@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import torch
 from torch import sigmoid, tanh
 
@@ -163,10 +164,10 @@ def test_a_top_down_path_to_the_right_is_a_sequence_lstm() -> None:
     path = [batch.root_index[0].item()]
     while path[-1] >= batch.num_leaves:
         path.append(batch.children_index.view(-1, 2)[path[-1] - batch.num_leaves, 1].item())
-    schedule = SequenceSchedule.from_spans(torch.tensor([0]), torch.tensor([len(path)]))
+    schedule = SequenceSchedule.from_spans(np.array([0]), np.array([len(path)]))
     without_peephole = sequence._replace(peephole=torch.zeros_like(sequence.peephole))
     first_only = reference.reference_run_sequences(
-        x[path[:1]], without_peephole, SequenceSchedule.from_spans(torch.tensor([0]), torch.tensor([1]))
+        x[path[:1]], without_peephole, SequenceSchedule.from_spans(np.array([0]), np.array([1]))
     )
     assert torch.allclose(h[path[0]], first_only[0], rtol=0, atol=1e-14)
     last = reference.reference_run_sequences(x[path], sequence, schedule)
@@ -229,7 +230,7 @@ def test_tensor_network_of_a_pair() -> None:
 def test_a_sequence_lstm_without_peepholes_does_not_see_its_cells() -> None:
     torch.manual_seed(0)
     hidden, size = 3, 4
-    schedule = SequenceSchedule.from_spans(torch.tensor([0, 1]), torch.tensor([5, 3]))
+    schedule = SequenceSchedule.from_spans(np.array([0, 1]), np.array([5, 3]))
     x = torch.randn(5, size, dtype=torch.float64)
     plain = SequenceWeights(
         torch.randn(4 * hidden, size, dtype=torch.float64),

@@ -51,6 +51,7 @@ def test_the_defaults_are_the_papers_protocol() -> None:
         "train_words": True,
         "word_rate": 1.0,
         "root_weight": 1.0,
+        "distinct_phrases": False,
         "averaging": 0.0,
         "seed": 1,
     }

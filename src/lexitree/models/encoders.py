@@ -24,15 +24,16 @@ from lexitree.models.cells import (
 )
 from lexitree.models.config import ModelConfig
 from lexitree.ops.backends import Backend
+from lexitree.ops.phrases import IndexArray, distinct_phrases
 from lexitree.ops.sequences import SequenceSchedule
 from lexitree.ops.spans import span_means
 from lexitree.ops.threads import run_side_by_side
 
 MAX_SEQUENCE_BYTES = 4 << 30
-"""Spans whose states would need more than this are refused: a deep tree has quadratically many words in them."""
+"""Spans whose states would need more than this are refused: those of a deep tree have quadratically many words."""
 
-STATES_KEPT = 22
-"""Vectors of size `hidden` kept for each word of each span: gates twice, h, c and tanh c, in both directions."""
+STATES_KEPT = 11
+"""Vectors of size `hidden` kept for each word that is read: gates and their gradients, h, c and tanh c."""
 
 
 class Encoder(nn.Module):
@@ -48,6 +49,8 @@ class Encoder(nn.Module):
     """Whether a step needs the host in between, so that a GPU cannot record and replay it."""
     has_heads: ClassVar[bool] = False
     """Whether phrases have head words."""
+    trains_on_phrases: ClassVar[bool] = False
+    """Whether each phrase is read for itself, so that trees go into batches by their length and not by chance."""
     words_are_states: ClassVar[bool] = False
     """Whether the vector of a word is its state, so that the two have one size."""
     defaults: ClassVar[Mapping[str, Any]] = MappingProxyType({})
@@ -242,6 +245,7 @@ class BiLSTM(Encoder):
     about = "sequence LSTM in both directions over the words of each phrase; the tree is not used"
     num_states = 2
     waits_for_host = True
+    trains_on_phrases = True
     has_peepholes: ClassVar[bool] = True
 
     def __init__(self, config: ModelConfig) -> None:
@@ -255,21 +259,38 @@ class BiLSTM(Encoder):
         )
 
     def forward(self, x: Tensor, batch: TreeBatch, nodes: Tensor | None, backend: Backend) -> Tensor:
-        start, end = _pick(batch.span_start, nodes), _pick(batch.span_end, nodes)
-        num_words = int((end - start).sum())
-        if num_words * STATES_KEPT * self.hidden * x.element_size() > MAX_SEQUENCE_BYTES:
-            raise ConfigError(
-                "the phrases of these trees are too long to be read as one sequence each",
-                remedy="Ask for whole sentences only (--nodes root), or use a tree model.",
-            )
+        spans, phrase_index = self._distinct_spans(batch, nodes)
+        forwards, backwards = (SequenceSchedule.from_spans(*spans, backwards=back) for back in (False, True))
+        self._check_memory(forwards.num_places + backwards.num_places, x)
         last = run_side_by_side(
-            lambda x: self.forwards(x, SequenceSchedule.from_spans(start, end), backend),
-            lambda x: self.backwards(x, SequenceSchedule.from_spans(start, end, backwards=True), backend),
+            lambda x: self.forwards(x, forwards.to(x.device), backend),
+            lambda x: self.backwards(x, backwards.to(x.device), backend),
             x,
             list(self.forwards.parameters()),
             list(self.backwards.parameters()),
         )
-        return torch.cat(last, 1)
+        return torch.cat(last, 1).index_select(0, phrase_index.to(x.device))
+
+    @staticmethod
+    def _distinct_spans(
+        batch: TreeBatch, nodes: Tensor | None
+    ) -> tuple[tuple[IndexArray, IndexArray], Tensor]:
+        """(starts, ends) of a span for each phrase of the nodes, and the place among them of each node's.
+
+        A phrase that several nodes have is read once. Schedules are made on the host: all goes there in one copy.
+        """
+        parts = batch.word_index, _pick(batch.span_start, nodes), _pick(batch.span_end, nodes)
+        on_host = torch.split(torch.cat(parts).cpu(), [len(part) for part in parts])
+        words, start, end = (part.numpy() for part in on_host)
+        first, place = distinct_phrases(words, start, end)
+        return (start[first], end[first]), torch.from_numpy(place)
+
+    def _check_memory(self, num_places: int, x: Tensor) -> None:
+        if num_places * STATES_KEPT * self.hidden * x.element_size() > MAX_SEQUENCE_BYTES:
+            raise ConfigError(
+                "the phrases of these trees are too long to be read as one sequence each",
+                remedy="Ask for whole sentences only (--nodes root), or use a tree model.",
+            )
 
 
 class PlainBiLSTM(BiLSTM):

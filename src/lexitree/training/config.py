@@ -41,6 +41,8 @@ class TrainingConfig:
     """The step size of the word vectors, as a share of the learning rate."""
     root_weight: float = 1.0
     """How much the label of a whole sentence counts, where that of any other phrase counts 1."""
+    distinct_phrases: bool = False
+    """Whether a model of sequences is trained on each distinct phrase once an epoch, or wherever it occurs."""
     averaging: float = 0.0
     """How much of the average of all weights so far stays at an update; that average is what is scored and kept.
     0: the weights themselves are."""

@@ -23,6 +23,7 @@ from lexitree.training.checkpoint import CHECKPOINT_FILE, Checkpoint, load_check
 from lexitree.training.config import TrainingConfig
 from lexitree.training.observers import BatchProgress, EpochRecord, Observer, SilentObserver
 from lexitree.training.optimizer import LazyAdam
+from lexitree.training.phrases import PhraseEpochs
 from lexitree.training.steps import make_step
 
 METRICS_FILE = "metrics.jsonl"
@@ -73,6 +74,9 @@ class Trainer:
         self.observer: Observer = observer or SilentObserver()
         self.optimizer = LazyAdam(model, config)
         self.step = make_step(model, self.optimizer)
+        self.phrases = None
+        if model.encoder.trains_on_phrases and model.config.supervision == "all":
+            self.phrases = PhraseEpochs(train, distinct=config.distinct_phrases)
         self.history: list[EpochRecord] = []
         self.best_weights = _copy_weights(model)
 
@@ -149,6 +153,9 @@ class Trainer:
         return losses.item() / max(num_done, 1)
 
     def _shuffled_batches(self, rng: np.random.Generator) -> Iterator[list[Example]]:
+        if self.phrases is not None:
+            yield from self.phrases.shuffled_batches(rng, self.config.batch_size)
+            return
         order = rng.permutation(len(self.train)).tolist()
         for first in range(0, len(order), self.config.batch_size):
             yield [self.train[index] for index in order[first : first + self.config.batch_size]]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from typing import Any
 
 import torch
@@ -10,7 +9,9 @@ from jaxtyping import Float
 from torch import Tensor
 
 from lexitree.ops.levelwise.gates import apply, for_products, sigmoid_gradient, tanh_gradient
+from lexitree.ops.levelwise.levels import blocks, cut, level_by_level
 from lexitree.ops.sequences import SequenceSchedule
+from lexitree.ops.threads import one_thread
 from lexitree.ops.weights import SequenceWeights
 
 
@@ -18,106 +19,130 @@ def levelwise_run_sequences(
     x: Float[Tensor, "leaves word"], weights: SequenceWeights, schedule: SequenceSchedule
 ) -> Float[Tensor, "spans hidden"]:
     """The last state of an LSTM over each span."""
-    # Spans overlap: project every word once, then deal the rows out.
-    inputs = torch.addmm(weights.bias, x, weights.x.t()).index_select(0, schedule.leaf_index)
-    h = apply(_Sequences, inputs, weights.h, weights.c, weights.peephole, schedule.step_sizes)
+    # Spans overlap: every word is projected once, and the rows are dealt out.
+    projected = torch.addmm(weights.bias, x, weights.x.t())
+    h = apply(_Sequences, projected, weights.h, weights.c, weights.peephole, schedule)
     return h.index_select(0, schedule.last_index)
-
-
-def _steps(step_sizes: tuple[int, ...]) -> list[tuple[int, int, int]]:
-    """(first place, place after the last, first place of the step before) of every step after the first."""
-    ends = list(itertools.accumulate(step_sizes))
-    starts = [0, *ends]
-    return [(starts[step], ends[step], starts[step - 1]) for step in range(1, len(step_sizes))]
 
 
 class _Sequences(torch.autograd.Function):
     """The recurrence; gates are columns f, i, g, o. The rows that go on are a prefix of the step before."""
 
     @staticmethod
+    @one_thread()
     def forward(
         ctx: Any,
-        inputs: Tensor,
+        projected: Tensor,
         weight_h: Tensor,
         weight_c: Tensor | None,
         peephole: Tensor | None,
-        step_sizes: tuple[int, ...],
+        schedule: SequenceSchedule,
     ) -> Tensor:
-        hidden, num_places = weight_h.shape[1], inputs.shape[0]
-        h, c, tanh_c = (inputs.new_empty(num_places, hidden) for _ in range(3))
-        gates = inputs.clone()
-        times_h = for_products(weight_h)
-        times_c, times_new_c = (None if w is None else for_products(w) for w in (weight_c, peephole))
-        first = slice(0, step_sizes[0] if step_sizes else 0)
-        _finish_step(gates[first], None, times_new_c, h[first], c[first], tanh_c[first])
-        for start, end, before in _steps(step_sizes):
-            previous = slice(before, before + end - start)
-            pre = gates[start:end].addmm_(h[previous], times_h)
-            if times_c is not None:
-                pre[:, : 2 * hidden].addmm_(c[previous], times_c)
-            _finish_step(pre, c[previous], times_new_c, h[start:end], c[start:end], tanh_c[start:end])
+        gates = projected.index_select(0, schedule.leaf_index)
+        h, c, tanh_c = (gates.new_empty(len(gates), weight_h.shape[1]) for _ in range(3))
+        times = tuple(None if w is None else for_products(w) for w in (weight_h, weight_c, peephole))
+        _run_steps(gates, (h, c, tanh_c), times, schedule.step_sizes)
         ctx.save_for_backward(weight_h, weight_c, peephole, gates, h, c, tanh_c)
-        ctx.step_sizes = step_sizes
+        ctx.schedule, ctx.num_leaves = schedule, len(projected)
         return h
 
     @staticmethod
+    @one_thread()
     def backward(ctx: Any, *gradients: Tensor) -> Any:
         weight_h, weight_c, peephole, gates, h, c, tanh_c = ctx.saved_tensors
-        step_sizes: tuple[int, ...] = ctx.step_sizes
-        hidden = weight_h.shape[1]
-        dh, dc_later = gradients[0].clone(), torch.zeros_like(c)
-        dgates = torch.empty_like(gates)
-        parent_rows: list[Tensor] = []
-        for start, end, before in reversed(_steps(step_sizes)):
-            previous, rows = slice(before, before + end - start), slice(start, end)
-            dc = _step_backward(dh[rows], dc_later[rows], gates[rows], tanh_c[rows], peephole, dgates[rows])
-            sigmoid_gradient(dc * c[previous], gates[rows, :hidden], out=dgates[rows, :hidden])
-            dh[previous].addmm_(dgates[rows], weight_h)
-            torch.mul(dc, gates[rows, :hidden], out=dc_later[previous])
-            if weight_c is not None:
-                dc_later[previous].addmm_(dgates[rows, : 2 * hidden], weight_c)
-            parent_rows.append(torch.arange(before, before + end - start, device=h.device))
-        first = slice(0, step_sizes[0] if step_sizes else 0)
-        _step_backward(dh[first], dc_later[first], gates[first], tanh_c[first], peephole, dgates[first])
-        dgates[first, :hidden] = 0
-        later = dgates[first.stop :]
-        parents = (
-            torch.cat(parent_rows[::-1]) if parent_rows else torch.zeros(0, dtype=torch.long, device=h.device)
-        )
+        schedule: SequenceSchedule = ctx.schedule
+        hidden, num_rows = h.shape[1], len(h) - len(schedule.previous_index)
+        h_before, c_before = (state.index_select(0, schedule.previous_index) for state in (h, c))
+        dgates, slope_c = _slopes(gates, c_before, tanh_c)
+        dstates = gradients[0].clone(memory_format=torch.contiguous_format), torch.zeros_like(c)
+        weights = weight_h, weight_c, peephole
+        _run_steps_backward(dgates, slope_c, gates[:, :hidden], dstates, weights, schedule.step_sizes)
+        later = dgates[num_rows:]
+        dprojected = dgates.new_zeros(ctx.num_leaves, 4 * hidden)
         return (
-            dgates,
-            later.t() @ h.index_select(0, parents),
-            None if weight_c is None else later[:, : 2 * hidden].t() @ c.index_select(0, parents),
+            dprojected.index_add_(0, schedule.leaf_index, dgates),
+            later.t() @ h_before,
+            None if weight_c is None else later[:, : 2 * hidden].t() @ c_before,
             None if peephole is None else dgates[:, 3 * hidden :].t() @ c,
             None,
         )
 
 
-def _finish_step(
-    gates: Tensor, c_before: Tensor | None, times_new_c: Tensor | None, h: Tensor, c: Tensor, tanh_c: Tensor
+def _run_steps(
+    gates: Tensor,
+    states: tuple[Tensor, Tensor, Tensor],
+    times: tuple[Tensor | None, ...],
+    step_sizes: tuple[int, ...],
 ) -> None:
-    """Squash the gates in place and fill h and c; before the first step the cell is zero."""
+    """Squash the gates in place and fill h, c and tanh c; before the first step h and c are zero."""
+    times_h, times_c, times_new_c = times
+    assert times_h is not None
+    hidden = states[0].shape[1]
+    views = cut(step_sizes, gates, gates[:, : 2 * hidden], *torch.split(gates, hidden, 1), *states)
+    before: tuple[Tensor, Tensor] | None = None
+    for ((everything, f_i, f, i, g, o, h, c, tanh_c),) in level_by_level(views):
+        c_before = None
+        if before is not None:
+            h_before, c_before = (state[: len(h)] for state in before)
+            everything.addmm_(h_before, times_h)
+            if times_c is not None:
+                f_i.addmm_(c_before, times_c)
+        f_i.sigmoid_()
+        torch.mul(i, g.tanh_(), out=c)
+        if c_before is not None:
+            c.addcmul_(f, c_before)
+        if times_new_c is not None:
+            o.addmm_(c, times_new_c)
+        torch.tanh(c, out=tanh_c)
+        torch.mul(o.sigmoid_(), tanh_c, out=h)
+        before = h, c
+
+
+def _slopes(gates: Tensor, c_before: Tensor, tanh_c: Tensor) -> tuple[Tensor, Tensor]:
+    """What dc (dh for o) is multiplied with to give each gate's gradient; and dh, to add to dc."""
     f, i, g, o = gates.chunk(4, 1)
-    torch.mul(i.sigmoid_(), g.tanh_(), out=c)
-    f.sigmoid_()
-    if c_before is not None:
-        c.addcmul_(f, c_before)
-    if times_new_c is not None:
-        o.addmm_(c, times_new_c)
-    torch.tanh(c, out=tanh_c)
-    torch.mul(o.sigmoid_(), tanh_c, out=h)
+    slopes = torch.empty_like(gates)
+    slope_f, slope_i, slope_g, slope_o = slopes.chunk(4, 1)
+    num_rows = len(gates) - len(c_before)
+    # At the first step there is nothing to forget.
+    slope_f[:num_rows] = 0
+    sigmoid_gradient(c_before, f[num_rows:], out=slope_f[num_rows:])
+    sigmoid_gradient(g, i, out=slope_i)
+    tanh_gradient(i, g, out=slope_g)
+    sigmoid_gradient(tanh_c, o, out=slope_o)
+    return slopes, tanh_gradient(o, tanh_c)
 
 
-def _step_backward(
-    dh: Tensor, dc_later: Tensor, gates: Tensor, tanh_c: Tensor, peephole: Tensor | None, dgates: Tensor
-) -> Tensor:
-    """Fill the gradients of i, g, o; the gradient of the cell is returned."""
-    _, i, g, o = gates.chunk(4, 1)
-    _, di, dg, do = dgates.chunk(4, 1)
-    sigmoid_gradient(dh * tanh_c, o, out=do)
-    dc = tanh_gradient(dh * o, tanh_c).add_(dc_later)
-    if peephole is not None:
-        dc.addmm_(do, peephole)
-    sigmoid_gradient(dc * g, i, out=di)
-    tanh_gradient(dc * i, g, out=dg)
-    return dc
+def _run_steps_backward(
+    dgates: Tensor,
+    slope_c: Tensor,
+    forget: Tensor,
+    dstates: tuple[Tensor, Tensor],
+    weights: tuple[Tensor, Tensor | None, Tensor | None],
+    step_sizes: tuple[int, ...],
+) -> None:
+    """Turn the slopes in `dgates` into gradients; `dstates` gathers those of h and c from the steps after."""
+    weight_h, weight_c, peephole = weights
+    hidden = weight_h.shape[1]
+    columns = (
+        dgates,
+        dgates[:, : 2 * hidden],
+        dgates[:, 3 * hidden :],
+        blocks(dgates[:, : 3 * hidden], hidden),
+    )
+    views = cut(step_sizes, *columns, slope_c, forget, *dstates)
+    after: tuple[Tensor, ...] | None = None
+    for ((everything, f_i, o, f_i_g, slope, f, dh, dc),) in level_by_level(views, backwards=True):
+        if after is not None:
+            everything_after, f_i_after, f_after, dc_after = after
+            num_going_on = len(dc_after)
+            dh[:num_going_on].addmm_(everything_after, weight_h)
+            torch.mul(dc_after, f_after, out=dc[:num_going_on])
+            if weight_c is not None:
+                dc[:num_going_on].addmm_(f_i_after, weight_c)
+        o.mul_(dh)
+        dc.addcmul_(dh, slope)
+        if peephole is not None:
+            dc.addmm_(o, peephole)
+        f_i_g.mul_(dc.unsqueeze(1))
+        after = everything, f_i, f, dc
