@@ -53,7 +53,8 @@ def config_of(name: str, method: str, share: bool, hidden: int = 5, word_size: i
             "share_topdown_inputs": share,
             "hidden": hidden,
             "word_size": hidden if ENCODERS[name].words_are_states else word_size,
-            "output": 4,
+            # Wide enough that some unit is not cut off by the ReLU: otherwise no gradient would come through.
+            "output": 16,
             "dropout": 0.0,
         }
     )
@@ -255,9 +256,10 @@ class TestGradcheck:
 
     def test_gated_children(self) -> None:
         D, H = self.D, self.H
-        gates = [(2 * H, H)] * 4
+        of_words, of_phrases = [(2 * H, D), (2 * H, D), (2, H, D), (2, H, D)], [(2 * H, H)] * 4
         x, *weights = random_weights(
-            (self.batch.num_leaves, D), (H, D), (H,), *gates, (2, H, H), (H, 2 * H), (H, H), (4 * H,)
+            *((self.batch.num_leaves, D), (H, D), (H,), *of_words, *of_phrases),
+            *((2, H, H), (H, 2 * H), (H, H), (4 * H,)),
         )
         self.check(
             lambda x, *w: LEVELWISE.run_gated_children(x, GatedChildrenWeights(*w), self.batch), x, *weights

@@ -184,6 +184,10 @@ def test_gated_children_of_a_tree_of_three_words() -> None:
     weights = GatedChildrenWeights(
         x=torch.tensor([[0.6]], dtype=torch.float64),
         x_bias=torch.tensor([0.05], dtype=torch.float64),
+        own_x=torch.tensor([[-0.15], [0.35]], dtype=torch.float64),
+        sister_x=torch.tensor([[0.55], [-0.65]], dtype=torch.float64),
+        candidate_x=torch.tensor([[[0.75]], [[-0.85]]], dtype=torch.float64),
+        output_x=torch.tensor([[[0.95]], [[-1.05]]], dtype=torch.float64),
         own_h=torch.tensor([[0.1], [0.2]], dtype=torch.float64),
         sister_h=torch.tensor([[0.3], [-0.4]], dtype=torch.float64),
         own_c=torch.tensor([[-0.5], [0.6]], dtype=torch.float64),
@@ -199,17 +203,18 @@ def test_gated_children_of_a_tree_of_three_words() -> None:
         torch.tensor(words, dtype=torch.float64)[:, None], weights, batch
     )
 
-    h_a, h_b, h_c = (tanh(scalar(0.6 * x + 0.05)) for x in words)
-    i_1 = sigmoid(0.2 * h_a - 0.4 * h_b + 0.02)
-    i_2 = sigmoid(0.2 * h_b - 0.4 * h_a + 0.02)
-    c_1 = tanh(0.9 * h_a * i_1 - 1.1 * h_b * i_2 + 0.03)
-    h_1 = sigmoid(0.25 * h_a - 0.35 * h_b + 0.45 * c_1 + 0.04) * tanh(c_1)
-    f_1 = sigmoid(0.1 * h_1 + 0.3 * h_c - 0.5 * c_1 + 0.01)
-    i_1 = sigmoid(0.2 * h_1 - 0.4 * h_c + 0.6 * c_1 + 0.02)
-    i_2 = sigmoid(0.2 * h_c - 0.4 * h_1 + 0.8 * c_1 + 0.02)
-    c = f_1 * c_1 + tanh(0.9 * h_1 * i_1 - 1.1 * h_c * i_2 + 0.03)
-    root = sigmoid(0.25 * h_1 - 0.35 * h_c + 0.45 * c + 0.04) * tanh(c)
-    assert torch.allclose(h.flatten(), torch.stack([h_a, h_b, h_c, h_1, root]), rtol=0, atol=1e-14)
+    a, b, c = (scalar(x) for x in words)
+    i_1 = sigmoid(0.35 * a - 0.65 * b + 0.02)
+    i_2 = sigmoid(0.35 * b - 0.65 * a + 0.02)
+    c_1 = tanh(0.75 * a * i_1 - 0.85 * b * i_2 + 0.03)
+    h_1 = sigmoid(0.95 * a - 1.05 * b + 0.45 * c_1 + 0.04) * tanh(c_1)
+    f_1 = sigmoid(0.1 * h_1 + 0.55 * c - 0.5 * c_1 + 0.01)
+    i_1 = sigmoid(0.2 * h_1 - 0.65 * c + 0.6 * c_1 + 0.02)
+    i_2 = sigmoid(0.35 * c - 0.4 * h_1 + 0.8 * c_1 + 0.02)
+    c_2 = f_1 * c_1 + tanh(0.9 * h_1 * i_1 - 0.85 * c * i_2 + 0.03)
+    root = sigmoid(0.25 * h_1 - 1.05 * c + 0.45 * c_2 + 0.04) * tanh(c_2)
+    expected = torch.stack([0.6 * a + 0.05, 0.6 * b + 0.05, 0.6 * c + 0.05, h_1, root])
+    assert torch.allclose(h.flatten(), expected, rtol=0, atol=1e-14)
 
 
 def test_tensor_network_of_a_pair() -> None:

@@ -128,11 +128,16 @@ class GatedChildrenLSTM(nn.Module):
     def __init__(self, word_size: int, hidden: int, *, bias_init: BiasInit) -> None:
         super().__init__()
 
+        def for_words(*shape: int) -> nn.Parameter:
+            return glorot_matrix(*shape, word_size, rows=hidden, columns=word_size)
+
         def square(*shape: int) -> nn.Parameter:
             return glorot_matrix(*shape, rows=hidden, columns=hidden)
 
-        self.weight_x = glorot_matrix(hidden, word_size, rows=hidden, columns=word_size)
+        self.weight_x = for_words(hidden)
         self.x_bias = glorot_bias(hidden, rows=hidden, init=bias_init)
+        self.own_x, self.sister_x = for_words(2 * hidden), for_words(2 * hidden)
+        self.candidate_x, self.output_x = for_words(2, hidden), for_words(2, hidden)
         self.own_h, self.sister_h = square(2 * hidden, hidden), square(2 * hidden, hidden)
         self.own_c, self.sister_c = square(2 * hidden, hidden), square(2 * hidden, hidden)
         self.candidate = square(2, hidden, hidden)
@@ -145,6 +150,10 @@ class GatedChildrenLSTM(nn.Module):
         return GatedChildrenWeights(
             self.weight_x,
             self.x_bias,
+            self.own_x,
+            self.sister_x,
+            self.candidate_x,
+            self.output_x,
             self.own_h,
             self.sister_h,
             self.own_c,

@@ -7,7 +7,7 @@ symbols keep their names: superscripts L and R are the left and the right child,
 from __future__ import annotations
 
 import itertools
-from typing import cast
+from typing import NamedTuple, cast
 
 import torch
 from jaxtyping import Float
@@ -113,39 +113,55 @@ def reference_run_gated_children(
         o   = s(W_o1 h_1 + W_o2 h_2 + W_co c + b_o)
         h   = o * tanh(c)
 
-    At a word, h = tanh(W_x x + b_x) and, since nothing is remembered yet, c = 0: this is our reading.
+    A child that is a word has no cell; its vector x stands for h, with other weights. What stands for the state of
+    a word where labels are scored is W_x x + b_x.
     """
-    no_memory = weights.bias.new_zeros(weights.hidden)
-    states = [(tanh(weights.x @ x_t + weights.x_bias), no_memory) for x_t in x.unbind(0)]
+    words = [_WordChild(x_t) for x_t in x.unbind(0)]
+    nodes: list[_WordChild | State] = [*words]
     for left, right in _children(batch):
-        states.append(_gated_children_state(states[left], states[right], weights))
-    return _stack([h for h, _ in states], like=weights.bias, width=weights.hidden)
+        nodes.append(_gated_children_state(nodes[left], nodes[right], weights))
+    h = [weights.x @ node.x + weights.x_bias if isinstance(node, _WordChild) else node[0] for node in nodes]
+    return _stack(h, like=weights.bias, width=weights.hidden)
 
 
-def _gated_children_state(left: State, right: State, weights: GatedChildrenWeights) -> State:
-    (h_1, c_1), (h_2, c_2) = left, right
-    W_c1, W_c2 = weights.candidate
-    _, _, b_c, b_o = weights.bias.chunk(4)
+class _WordChild(NamedTuple):
+    x: Tensor
 
-    f_1, i_1 = _child_gates(left, right, weights)
-    f_2, i_2 = _child_gates(right, left, weights)
-    c = f_1 * c_1 + f_2 * c_2 + tanh(W_c1 @ h_1 * i_1 + W_c2 @ h_2 * i_2 + b_c)
-    o = s(weights.output @ torch.cat([h_1, h_2]) + weights.peephole @ c + b_o)
+
+class _ChildTerms(NamedTuple):
+    """What a child adds to its own two gates, to its sister's, to the candidate and to the output gate; its cell."""
+
+    own: Tensor
+    sister: Tensor
+    candidate: Tensor
+    output: Tensor
+    c: Tensor | float
+
+
+def _child_terms(child: _WordChild | State, side: int, weights: GatedChildrenWeights) -> _ChildTerms:
+    if isinstance(child, _WordChild):
+        x = child.x
+        candidate, output = weights.candidate_x[side] @ x, weights.output_x[side] @ x
+        return _ChildTerms(weights.own_x @ x, weights.sister_x @ x, candidate, output, 0.0)
+    h, c = child
+    own = weights.own_h @ h + weights.own_c @ c
+    sister = weights.sister_h @ h + weights.sister_c @ c
+    W_o = weights.output.chunk(2, dim=1)[side]
+    return _ChildTerms(own, sister, weights.candidate[side] @ h, W_o @ h, c)
+
+
+def _gated_children_state(
+    left: _WordChild | State, right: _WordChild | State, weights: GatedChildrenWeights
+) -> State:
+    first, second = _child_terms(left, 0, weights), _child_terms(right, 1, weights)
+    b_f, b_i, b_c, b_o = weights.bias.chunk(4)
+    b_fi = torch.cat([b_f, b_i])
+
+    f_1, i_1 = s(first.own + second.sister + b_fi).chunk(2)
+    f_2, i_2 = s(second.own + first.sister + b_fi).chunk(2)
+    c = f_1 * first.c + f_2 * second.c + tanh(first.candidate * i_1 + second.candidate * i_2 + b_c)
+    o = s(first.output + second.output + weights.peephole @ c + b_o)
     return o * tanh(c), c
-
-
-def _child_gates(own: State, sister: State, weights: GatedChildrenWeights) -> tuple[Tensor, Tensor]:
-    """The forget gate and the input gate of one child."""
-    (h_1, c_1), (h_2, c_2) = own, sister
-    W_f1, W_i1 = weights.own_h.chunk(2)
-    W_f2, W_i2 = weights.sister_h.chunk(2)
-    W_cf1, W_ci1 = weights.own_c.chunk(2)
-    W_cf2, W_ci2 = weights.sister_c.chunk(2)
-    b_f, b_i, _, _ = weights.bias.chunk(4)
-
-    f = s(W_f1 @ h_1 + W_f2 @ h_2 + W_cf1 @ c_1 + W_cf2 @ c_2 + b_f)
-    i = s(W_i1 @ h_1 + W_i2 @ h_2 + W_ci1 @ c_1 + W_ci2 @ c_2 + b_i)
-    return f, i
 
 
 def reference_run_tensor_network(

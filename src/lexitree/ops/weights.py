@@ -90,12 +90,21 @@ class GatedChildrenWeights(NamedTuple):
     """The tree LSTM of Le and Zuidema (2015), in which each child has an input gate and a forget gate of its own.
 
     Both children's gates share their weights: "own" meets the child that the gate is for, "sister" the other one.
+    Words enter by weights of their own (x), phrases by those of their states (h) and cells (c).
     """
 
     x: Float[Tensor, "hidden word"]
-    """W_x, which makes a state of a word"""
+    """W_x, which makes of a word what its label is scored by"""
     x_bias: Float[Tensor, " hidden"]
     """b_x"""
+    own_x: Float[Tensor, "2*hidden word"]
+    """W_f1 W_i1 of a word"""
+    sister_x: Float[Tensor, "2*hidden word"]
+    """W_f2 W_i2 of a word"""
+    candidate_x: Float[Tensor, "2 hidden word"]
+    """W_c1 W_c2 of a word: by side, since here the order of the children counts"""
+    output_x: Float[Tensor, "2 hidden word"]
+    """W_o1 W_o2 of a word, by side"""
     own_h: Float[Tensor, "2*hidden hidden"]
     """W_f1 W_i1"""
     sister_h: Float[Tensor, "2*hidden hidden"]
@@ -105,7 +114,7 @@ class GatedChildrenWeights(NamedTuple):
     sister_c: Float[Tensor, "2*hidden hidden"]
     """W_cf2 W_ci2"""
     candidate: Float[Tensor, "2 hidden hidden"]
-    """W_c1 W_c2: by side, since here the order of the children counts"""
+    """W_c1 W_c2"""
     output: Float[Tensor, "hidden 2*hidden"]
     """W_o1 beside W_o2"""
     peephole: Float[Tensor, "hidden hidden"]

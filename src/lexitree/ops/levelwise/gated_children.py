@@ -20,25 +20,41 @@ def levelwise_run_gated_children(
     x: Float[Tensor, "leaves word"], weights: GatedChildrenWeights, batch: TreeBatch
 ) -> Float[Tensor, "nodes hidden"]:
     """The state h of every node, computed from its children, of which each has gates of its own."""
-    leaves = torch.addmm(weights.x_bias, x, weights.x.t()).tanh()
-    b_f, b_i, b_c, b_o = weights.bias.chunk(4)
-    W_c1, W_c2 = weights.candidate
     # Both children's gates and what they let in as rows of one matrix: f_1, f_2, i_1, i_2, u_1, u_2, o with
     # u_k = W_ck h_k. What is shared stands there twice, and its gradients are added where the rows were joined.
-    weight_h = torch.cat(
-        [_both_sides(weights.own_h, weights.sister_h), torch.block_diag(W_c1, W_c2), weights.output]
-    )
-    weight_c = _both_sides(weights.own_c, weights.sister_c)
-    bias = torch.cat([b_f, b_f, b_i, b_i, torch.zeros_like(b_f), torch.zeros_like(b_f), b_o])
-    return apply(_GatedChildren, leaves, weight_h, weight_c, weights.peephole, bias, b_c, batch)
+    output = torch.stack(weights.output.chunk(2, 1))
+    weight_h = torch.cat(_both_sides(weights.own_h, weights.sister_h, weights.candidate, output), 1)
+    weight_c = torch.cat(_both_sides(weights.own_c, weights.sister_c), 1)
+    inputs, b_c = _word_inputs(x, weights, batch), weights.bias.chunk(4)[2]
+    phrases = apply(_GatedChildren, inputs, weight_h, weight_c, weights.peephole, b_c, batch)
+    return torch.cat([torch.addmm(weights.x_bias, x, weights.x.t()), phrases])
 
 
-def _both_sides(own: Tensor, sister: Tensor) -> Tensor:
-    """The weights of f_1, f_2, i_1, i_2 for the first child beside those for the second."""
+def _both_sides(
+    own: Tensor, sister: Tensor, candidate: Tensor | None = None, output: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    """The weights of f_1, f_2, i_1, i_2 and, where there are, u_1, u_2, o for the first child and for the second."""
     (f_own, i_own), (f_sister, i_sister) = own.chunk(2), sister.chunk(2)
-    first = torch.cat([f_own, f_sister, i_own, i_sister])
-    second = torch.cat([f_sister, f_own, i_sister, i_own])
-    return torch.cat([first, second], 1)
+    first, second = [f_own, f_sister, i_own, i_sister], [f_sister, f_own, i_sister, i_own]
+    if candidate is not None and output is not None:
+        nothing = torch.zeros_like(candidate[0])
+        first += [candidate[0], nothing, output[0]]
+        second += [nothing, candidate[1], output[1]]
+    return torch.cat(first), torch.cat(second)
+
+
+def _word_inputs(x: Tensor, weights: GatedChildrenWeights, batch: TreeBatch) -> Float[Tensor, "inner gates"]:
+    """What the gates of each phrase have before its children's states: biases, and children that are words."""
+    b_f, b_i, _, b_o = weights.bias.chunk(4)
+    nothing = torch.zeros_like(b_f)
+    bias = torch.cat([b_f, b_f, b_i, b_i, nothing, nothing, b_o])
+    inputs = bias.repeat(batch.num_nodes - batch.num_leaves, 1)
+    sides = _both_sides(weights.own_x, weights.sister_x, weights.candidate_x, weights.output_x)
+    for weight, child in zip(sides, batch.children_index.view(-1, 2).unbind(1), strict=True):
+        parent = (child < batch.num_leaves).nonzero().squeeze(1)
+        words = x.index_select(0, child.index_select(0, parent))
+        inputs = inputs.index_add(0, parent, words @ weight.t())
+    return inputs
 
 
 class _GatedChildren(torch.autograd.Function):
@@ -48,48 +64,47 @@ class _GatedChildren(torch.autograd.Function):
     @one_thread()
     def forward(
         ctx: Any,
-        leaves: Tensor,
+        inputs: Tensor,
         weight_h: Tensor,
         weight_c: Tensor,
         peephole: Tensor,
-        bias: Tensor,
         bias_g: Tensor,
         batch: TreeBatch,
     ) -> Tensor:
-        num_leaves, hidden = leaves.shape
-        num_inner = batch.num_nodes - num_leaves
-        h, c = (leaves.new_empty(batch.num_nodes, hidden) for _ in range(2))
-        h[:num_leaves], c[:num_leaves] = leaves, 0
-        tanh_c, g = (leaves.new_empty(num_inner, hidden) for _ in range(2))
-        children_h, children_c = (leaves.new_empty(num_inner, 2 * hidden) for _ in range(2))
-        gates = bias.repeat(num_inner, 1)
+        num_leaves, hidden, num_inner = batch.num_leaves, peephole.shape[0], len(inputs)
+        h, c = (inputs.new_empty(batch.num_nodes, hidden) for _ in range(2))
+        # Words are in the inputs already and add nothing here.
+        h[:num_leaves], c[:num_leaves] = 0, 0
+        tanh_c, g = (inputs.new_empty(num_inner, hidden) for _ in range(2))
+        children_h, children_c = (inputs.new_empty(num_inner, 2 * hidden) for _ in range(2))
+        gates = inputs.clone()
         times = tuple(for_products(weight) for weight in (weight_h, weight_c, peephole))
         _run_levels(gates, (children_h, children_c), (h, c), (tanh_c, g), times, bias_g, batch)
         ctx.save_for_backward(
             weight_h, weight_c, peephole, gates, children_h, children_c, c[num_leaves:], tanh_c, g
         )
         ctx.batch = batch
-        return h
+        return h[num_leaves:]
 
     @staticmethod
     @one_thread()
     def backward(ctx: Any, *gradients: Tensor) -> Any:
         weight_h, weight_c, peephole, gates, children_h, children_c, c, tanh_c, g = ctx.saved_tensors
         batch: TreeBatch = ctx.batch
-        hidden, num_leaves, num_edges = c.shape[1], batch.num_leaves, len(batch.children_index)
+        hidden, num_edges = c.shape[1], len(batch.children_index)
         edges = EdgeOrder.of(batch)
-        dh_edges = gradients[0].index_select(0, edges.node)
+        dh = torch.nn.functional.pad(gradients[0], (0, 0, batch.num_leaves, 0))
+        dh_edges = dh.index_select(0, edges.node)
         dc_edges = torch.empty_like(dh_edges)
         dc_edges[num_edges:] = 0
         dgates, slope_c, slope_g = _slopes(gates, children_c, tanh_c, g)
         forget, weights = gates[:, : 2 * hidden], (weight_h, weight_c, peephole)
         dc = run_pairs_backward(dgates, slope_c, forget, (dh_edges, dc_edges), *weights, edges, batch)
         return (
-            dh_edges.index_select(0, edges.place[:num_leaves]),
+            dgates,
             dgates.t() @ children_h,
             dgates[:, : 4 * hidden].t() @ children_c,
             dgates[:, 6 * hidden :].t() @ c,
-            dgates.sum(0),
             slope_g.mul_(dc).sum(0),
             None,
         )
