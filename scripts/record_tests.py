@@ -20,14 +20,17 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("tests", nargs="+", help="what pytest is given")
+    parser.add_argument("tests", nargs="+", help="what pytest is given, each in a process of its own")
     parser.add_argument("--name", required=True, help="the record's name")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        report = Path(folder) / "report.xml"
-        command = [sys.executable, "-m", "pytest", "-q", f"--junitxml={report}", *options.tests]
-        exit_code = subprocess.run(command, check=False).returncode
-        cases = list(ElementTree.parse(report).iter("testcase"))
+        reports = [Path(folder) / f"{number}.xml" for number in range(len(options.tests))]
+        running = [
+            subprocess.Popen([sys.executable, "-m", "pytest", "-q", f"--junitxml={report}", test])
+            for test, report in zip(options.tests, reports, strict=True)
+        ]
+        exit_code = max(process.wait() for process in running)
+        cases = [case for report in reports for case in ElementTree.parse(report).iter("testcase")]
     outcomes: dict[str, Counter[str]] = {}
     for case in cases:
         outcomes.setdefault(case.get("classname", ""), Counter())[outcome(case)] += 1

@@ -224,7 +224,8 @@ class TreeBatch:
             new[name] = filled
         for name, size, empty in (
             ("word_index", num_leaves, 0),
-            ("children_index", 2 * num_inner, 0),
+            # A node that is in no level: what is summed over all children must not meet a real one again.
+            ("children_index", 2 * num_inner, num_nodes - 1),
             ("children_offset", num_inner + 1, int(new["children_offset"][-1])),
             ("down_order", num_nodes, 0),
             ("down_parent_index", 2 * num_inner, 0),

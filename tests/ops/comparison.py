@@ -50,6 +50,8 @@ def run(model: TreeClassifier, batch: TreeBatch, backend: str) -> dict[str, Tens
         gradient = torch.zeros_like(parameter) if parameter.grad is None else parameter.grad
         # A copy: moving the model to another device would move its gradients along.
         results[f"gradient of {name}"] = gradient.to_dense().to("cpu", copy=True)
+    reached = results["gradient of lexicon.vectors"].any() or not batch.num_nodes
+    assert reached, "nothing is compared: no gradient reaches the words"
     return results
 
 

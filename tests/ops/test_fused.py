@@ -112,8 +112,10 @@ def test_trees_of_one_word_have_no_levels(name: str) -> None:
 
 
 def test_filled_up_batch_gives_the_same() -> None:
-    """What is filled up is in no level and gets no gradient."""
-    batch = make_batch(ODD_SHAPES)
+    """What is filled up is in no level and gets no gradient; the first leaf, which is node 0, has a parent here."""
+    batch = make_batch(ODD_SHAPES[::-1])
+    # Every node has a label, so that none is without gradient.
+    batch.label_index.clamp_(min=0)
     filled = batch.padded(batch.num_leaves + 5, batch.num_nodes - batch.num_leaves + 3, 40)
     model = (
         make_model(config_of("bicontree", "G", True, hidden=3, word_size=4), batch.num_leaves)
@@ -127,6 +129,7 @@ def test_filled_up_batch_gives_the_same() -> None:
         loss = model.loss(shape.to(DEVICE), "all")
         loss.backward()
         results.append({"loss": loss.detach(), **gradients_of(model)})
+    assert all(gradient.any() for gradient in results[0].values())
     for name, error in relative_errors(results[1], results[0]).items():
         assert error < 1e-6, f"{name} differs by {error:.1e}"
 
