@@ -31,7 +31,9 @@ class Cut(NamedTuple):
         for first in reversed(runs) if backwards else runs:
             sizes = list(self.sizes[first : first + LEVELS_AT_ONCE])
             rows = slice(ends[first], ends[first + len(sizes)])
-            views = list(zip(*(torch.split(buffer[rows], sizes) for buffer in self.buffers), strict=True))
+            # "Unsafe" leaves out the bookkeeping of views: autograd sees a recurrence as one piece, not its levels.
+            parts = (torch.unsafe_split_with_sizes(buffer[rows], sizes) for buffer in self.buffers)
+            views = list(zip(*parts, strict=True))
             yield from reversed(views) if backwards else views
 
 
