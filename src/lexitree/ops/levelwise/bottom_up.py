@@ -11,7 +11,6 @@ from torch import Tensor
 from lexitree.batch import TreeBatch
 from lexitree.ops.levelwise.gates import (
     apply,
-    apply_slopes,
     cell_slopes,
     for_products,
     run_leaves,
@@ -31,10 +30,11 @@ def levelwise_run_bottom_up(
 
 
 class _BottomUp(torch.autograd.Function):
-    """The recurrence; gates are columns f_L, f_R, i, g, o at inner nodes and i, g, o at leaves.
+    """The recurrence; gates are columns f_L, f_R, i, g, o at inner nodes, and i, g, o one after the other at leaves.
 
     A narrow level costs small operations, not arithmetic. So whatever can be is done for all levels at once: the
-    gates start as what x gives them, and the backward loop starts from the slopes of all gates.
+    gates start as what x gives them, and the backward loop starts from the slopes of all gates. The leaves, half of
+    all nodes, are one wide level: there it is arithmetic, which is faster on gates that lie in one piece each.
     """
 
     @staticmethod
@@ -51,8 +51,8 @@ class _BottomUp(torch.autograd.Function):
     ) -> Tensor:
         hidden, num_leaves, num_inner = len(bias) // 5, batch.num_leaves, batch.num_nodes - batch.num_leaves
         h, c, tanh_c = (bias.new_empty(batch.num_nodes, hidden) for _ in range(3))
-        leaf_gates = torch.addmm(bias[2 * hidden :], x[:num_leaves], weight_x[-3 * hidden :].t())
-        run_leaves(leaf_gates, h[:num_leaves], c[:num_leaves], tanh_c[:num_leaves])
+        leaf_gates = _leaf_inputs(x[:num_leaves], weight_x, bias)
+        run_leaves(leaf_gates.unbind(), h[:num_leaves], c[:num_leaves], tanh_c[:num_leaves])
 
         gates = _inner_inputs(x[num_leaves:], weight_x, bias, num_inner)
         children_h, children_c = (bias.new_empty(num_inner, 2 * hidden) for _ in range(2))
@@ -91,7 +91,7 @@ class _BottomUp(torch.autograd.Function):
         dweight_c = None if weight_c is None else dgates[:, : 3 * hidden].t() @ children_c
         dpeephole = None if peephole is None else dgates[:, 4 * hidden :].t() @ c[num_leaves:]
         dbias = dgates.sum(0)
-        dbias[2 * hidden :] += dleaf_gates.sum(0)
+        dbias[2 * hidden :] += dleaf_gates.sum(1).view(-1)
         dx, dweight_x = _inputs_backward(x, weight_x, dleaf_gates, dgates)
         return dx, dweight_x, dweight_h, dweight_c, dpeephole, dbias, None
 
@@ -133,6 +133,17 @@ def _run_levels(
         torch.mul(o.sigmoid_(), new_tanh_c, out=new_h)
 
 
+def _leaf_inputs(x: Tensor, weight_x: Tensor, bias: Tensor) -> Tensor:
+    """What the biases and x give to the gates of the leaves, `[3, leaves, hidden]`."""
+    leaf_bias, leaf_weight = bias.view(5, 1, -1)[2:], _leaf_weight(weight_x, len(bias) // 5)
+    return torch.baddbmm(leaf_bias, x.expand(3, -1, -1), leaf_weight.mT)
+
+
+def _leaf_weight(weight_x: Tensor, hidden: int) -> Tensor:
+    """W_xi, W_xg, W_xo, `[3, hidden, word]`."""
+    return weight_x[-3 * hidden :].reshape(3, hidden, -1)
+
+
 def _inner_inputs(x: Tensor, weight_x: Tensor, bias: Tensor, num_inner: int) -> Tensor:
     """What the biases and, where words reach the inner nodes, x give to their gates."""
     hidden = len(bias) // 5
@@ -148,11 +159,11 @@ def _inputs_backward(
     x: Tensor, weight_x: Tensor, dleaf_gates: Tensor, dgates: Tensor
 ) -> tuple[Tensor, Tensor]:
     """The gradients of x and of its weights; those of the gates are used up."""
-    num_leaves, hidden = len(dleaf_gates), dgates.shape[1] // 5
-    leaf_weight, dx = weight_x[-3 * hidden :], torch.empty_like(x)
-    torch.mm(dleaf_gates, leaf_weight, out=dx[:num_leaves])
-    dleaf_weight = dleaf_gates.t() @ x[:num_leaves]
-    if len(weight_x) == len(leaf_weight):
+    _, num_leaves, hidden = dleaf_gates.shape
+    dx = torch.empty_like(x)
+    dx[:num_leaves].addbmm_(dleaf_gates, _leaf_weight(weight_x, hidden), beta=0)
+    dleaf_weight = torch.bmm(dleaf_gates.mT, x[:num_leaves].expand(3, -1, -1)).view(3 * hidden, -1)
+    if len(weight_x) == len(dleaf_weight):
         return dx, dleaf_weight
     # One W_xf serves both forget gates.
     dgates[:, hidden : 2 * hidden] += dgates[:, :hidden]
@@ -167,12 +178,15 @@ def _slopes(gates: Tensor, children_c: Tensor, tanh_c: Tensor) -> tuple[Tensor, 
     hidden = tanh_c.shape[1]
     slopes = torch.empty_like(gates)
     sigmoid_gradient(children_c, gates[:, : 2 * hidden], out=slopes[:, : 2 * hidden])
-    return slopes, cell_slopes(gates[:, 2 * hidden :], tanh_c, slopes[:, 2 * hidden :])
+    i_g_o, slopes_i_g_o = (torch.split(columns[:, 2 * hidden :], hidden, 1) for columns in (gates, slopes))
+    return slopes, cell_slopes(i_g_o, tanh_c, slopes_i_g_o)
 
 
 def _run_leaves_backward(dh: Tensor, dc: Tensor, gates: Tensor, tanh_c: Tensor) -> Tensor:
     """The gradients of the leaves' gates; that of the cells is used up."""
     dgates = torch.empty_like(gates)
-    dc.addcmul_(dh, cell_slopes(gates, tanh_c, dgates))
-    apply_slopes(dgates, dh, dc)
+    dc.addcmul_(dh, cell_slopes(gates.unbind(), tanh_c, dgates.unbind()))
+    di_dg, do = dgates[:2], dgates[2]
+    di_dg.mul_(dc)
+    do.mul_(dh)
     return dgates

@@ -12,13 +12,12 @@ from torch import Tensor
 from lexitree.batch import TreeBatch
 from lexitree.ops.levelwise.gates import (
     apply,
-    apply_slopes,
     cell_slopes,
     for_products,
     run_leaves,
     sigmoid_gradient,
 )
-from lexitree.ops.levelwise.levels import EdgeOrder, cut, level_by_level
+from lexitree.ops.levelwise.levels import EdgeOrder, blocks, cut, level_by_level
 from lexitree.ops.threads import one_thread
 from lexitree.ops.weights import ChildSumWeights
 
@@ -65,7 +64,7 @@ class _ChildSum(torch.autograd.Function):
         edges = _Edges.of(batch)
         h, c, tanh_c = (inputs.new_empty(batch.num_nodes, hidden) for _ in range(3))
         gates = inputs[:, hidden:].clone()
-        run_leaves(*(rows[:num_leaves] for rows in (gates, h, c, tanh_c)))
+        run_leaves(gates[:num_leaves].chunk(3, 1), *(rows[:num_leaves] for rows in (h, c, tanh_c)))
 
         forget = inputs[num_leaves:, :hidden].index_select(0, edges.parent)
         children_h, children_c = (inputs.new_empty(num_edges, hidden) for _ in range(2))
@@ -90,7 +89,7 @@ class _ChildSum(torch.autograd.Function):
         dc_edges[num_edges:] = 0
         dinputs = gates.new_empty(batch.num_nodes, 4 * hidden)
         dgates, dforget = dinputs[:, hidden:], torch.empty_like(forget)
-        slope_c = cell_slopes(gates, tanh_c, dgates)
+        slope_c = cell_slopes(gates.chunk(3, 1), tanh_c, dgates.chunk(3, 1))
         sigmoid_gradient(children_c, forget, out=dforget)
         _run_levels_backward(
             dgates[num_leaves:],
@@ -105,7 +104,7 @@ class _ChildSum(torch.autograd.Function):
         )
         leaf_place = order.place[:num_leaves]
         dh, dc = dh_edges.index_select(0, leaf_place), dc_edges.index_select(0, leaf_place)
-        apply_slopes(dgates[:num_leaves], dh, dc.addcmul_(dh, slope_c[:num_leaves]))
+        _apply_slopes(dgates[:num_leaves], dh, dc.addcmul_(dh, slope_c[:num_leaves]))
         dinputs[:, :hidden] = 0
         dinputs[num_leaves:, :hidden].index_add_(0, edges.parent, dforget)
         dweight_h = torch.cat([dforget.t() @ children_h, dgates[num_leaves:].t() @ sum_h])
@@ -169,9 +168,16 @@ def _run_levels_backward(
         parent, df, f, dchild_h, dchild_c = edge
         torch.index_select(dh_edges, 0, place, out=dh_t)
         torch.index_select(dc_edges, 0, place, out=dc_t)
-        apply_slopes(dgates_t, dh_t, dc_t.addcmul_(dh_t, slope))
+        _apply_slopes(dgates_t, dh_t, dc_t.addcmul_(dh_t, slope))
         torch.index_select(dc_t, 0, parent, out=dchild_c)
         df.mul_(dchild_c)
         dchild_c.mul_(f)
         torch.mm(dgates_t, U_igo, out=dsum_t)
         dchild_h.add_(dsum_t.index_select(0, parent)).addmm_(df, U_f)
+
+
+def _apply_slopes(slopes: Tensor, dh: Tensor, dc: Tensor) -> None:
+    """The gradients of i, g, o from their slopes, in place."""
+    hidden = dh.shape[1]
+    blocks(slopes[:, : 2 * hidden], hidden).mul_(dc.unsqueeze(1))
+    slopes[:, 2 * hidden :].mul_(dh)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import cast
 
 import torch
@@ -34,29 +35,21 @@ def tanh_gradient(gradient: Tensor, output: Tensor, out: Tensor | None = None) -
     return cast(Tensor, torch.ops.aten.tanh_backward.grad_input(gradient, output, grad_input=out))
 
 
-def run_leaves(gates: Tensor, h: Tensor, c: Tensor, tanh_c: Tensor) -> None:
+def run_leaves(gates: Sequence[Tensor], h: Tensor, c: Tensor, tanh_c: Tensor) -> None:
     """Squash the gates i, g, o in place and fill the states of nodes that have nobody to forget."""
-    i, g, o = gates.chunk(3, 1)
+    i, g, o = gates
     torch.mul(i.sigmoid_(), g.tanh_(), out=c)
     torch.tanh(c, out=tanh_c)
     torch.mul(o.sigmoid_(), tanh_c, out=h)
 
 
-def cell_slopes(gates: Tensor, tanh_c: Tensor, slopes: Tensor) -> Tensor:
+def cell_slopes(gates: Sequence[Tensor], tanh_c: Tensor, slopes: Sequence[Tensor]) -> Tensor:
     """Fill what turns the gradient of the cell into those of i and g, and that of h into o's; return c's by h."""
-    i, g, o = gates.chunk(3, 1)
-    slope_i, slope_g, slope_o = slopes.chunk(3, 1)
+    (i, g, o), (slope_i, slope_g, slope_o) = gates, slopes
     sigmoid_gradient(g, i, out=slope_i)
     tanh_gradient(i, g, out=slope_g)
     sigmoid_gradient(tanh_c, o, out=slope_o)
     return tanh_gradient(o, tanh_c)
-
-
-def apply_slopes(slopes: Tensor, dh: Tensor, dc: Tensor) -> None:
-    """The gradients of i, g, o from their slopes, in place."""
-    hidden = dh.shape[1]
-    cast(Tensor, slopes[:, : 2 * hidden].unflatten(1, (-1, hidden))).mul_(dc.unsqueeze(1))
-    slopes[:, 2 * hidden :].mul_(dh)
 
 
 def apply(function: type[torch.autograd.Function], *arguments: object) -> Tensor:
