@@ -61,7 +61,10 @@ def _draw_device(axes: Axes, record: Mapping[str, Any], name: str, colour: str) 
     peak = ceilings["gflops"]
     line = [0.3, *(10 ** (k / 10) for k in range(-5, 25))]
     for kind, style in (("cache", "-"), ("memory", ":")):
-        bandwidth = ceilings[f"{kind}_gbytes"]
+        bandwidth = ceilings.get(f"{kind}_gbytes", 0.0)
+        if bandwidth < ceilings["memory_gbytes"]:
+            # What fits a GPU's cache is read in less than the time of a launch, so its rate cannot be told.
+            continue
         label = f"{name} at best, weights in {kind}: {peak:,.0f} GFLOP/s, {bandwidth:,.0f} GB/s"
         axes.plot(
             line,
