@@ -93,6 +93,7 @@ def plan(grid: dict[str, Any], options: argparse.Namespace) -> dict[tuple[str, s
             training = {**changes.get("training", {}), "epochs": options.epochs}
             recipes[name, variant] = dataclasses.replace(
                 base,
+                **changes.get("recipe", {}),
                 vectors=options.vectors,
                 model={**base.model, **changes.get("model", {})},
                 training=dataclasses.replace(base.training, **training),

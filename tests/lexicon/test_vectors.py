@@ -24,6 +24,7 @@ from lexitree.lexicon import (
     wanted_forms,
     write_vectors_npz,
 )
+from lexitree.lexicon.vectors import with_length
 from tests.lexicon.vector_files import (
     GLOVE,
     FloatArray,
@@ -351,3 +352,12 @@ def test_real_small_glove() -> None:
     assert vectors.num_read == 33_872
     assert sorted(vectors.words) == ["film", "the"]
     assert vectors.dim == 100
+
+
+def test_vectors_are_scaled_to_one_length(tmp_path: Path) -> None:
+    """Directions stay; a vector of zeros has none."""
+    vectors = read_vectors(write(tmp_path, "g.txt", b"a 3 4\nb 0 0.5\nc 0 0\n"))
+    scaled = with_length(vectors, 10.0)
+    np.testing.assert_allclose(scaled.vectors, [[6, 8], [0, 10], [0, 0]], rtol=1e-6)
+    assert scaled.words == vectors.words
+    np.testing.assert_allclose(vectors.vectors[0], [3, 4])

@@ -67,6 +67,12 @@ def train_command(
     all_vectors: Annotated[
         bool, flag("--all-vectors", text="Keep the vectors of words not in the corpus.", panel=WORDS)
     ] = False,
+    vector_length: Annotated[
+        float | None,
+        typer.Option(
+            help="Scale the vectors to this length. Default: 0, as they are.", rich_help_panel=WORDS
+        ),
+    ] = None,
     min_count: Annotated[
         int | None,
         typer.Option(
@@ -227,6 +233,7 @@ def train_command(
         "strip_function_tags": strip_function_tags or None,
         "vectors": vectors,
         "all_vectors": all_vectors or None,
+        "vector_length": vector_length,
         "min_count": min_count,
     }
     model_changes = {

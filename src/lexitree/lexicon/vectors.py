@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Collection, Iterable
 from pathlib import Path
 
@@ -70,6 +71,14 @@ def unknown_vector(vectors: WordVectors) -> FloatArray:  # [dim]
         problem = "not one of the words asked for has a vector here"
         raise VectorsError(Place(vectors.source), problem, remedy="Are these vectors of the text's language?")
     return vectors.vectors.mean(axis=0, dtype=np.float64).astype(np.float32)
+
+
+def with_length(vectors: WordVectors, length: float) -> WordVectors:
+    """The same directions, all of one length: how long a vector is says more of its source than of its word."""
+    norms = np.linalg.norm(vectors.vectors, axis=1, keepdims=True)
+    # A vector of zeros has no direction and stays.
+    scaled = vectors.vectors * (length / np.where(norms > 0, norms, 1)).astype(np.float32)
+    return dataclasses.replace(vectors, vectors=scaled)
 
 
 def build_table(vectors: WordVectors) -> tuple[Vocabulary, FloatArray]:  # [1 + words, dim]

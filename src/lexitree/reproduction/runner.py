@@ -151,7 +151,9 @@ def is_same_recipe(done: Mapping[str, Any], recipe: Recipe) -> bool:
     same_training = all(
         trained[name] == value for name, value in recipe.training.as_dict().items() if name != "seed"
     )
-    return done["corpus"] == recipe.corpus and dict(done["model"]) == dict(recipe.model) and same_training
+    same_words = done.get("vector_length", 0.0) == recipe.vector_length
+    same_model = dict(done["model"]) == dict(recipe.model)
+    return done["corpus"] == recipe.corpus and same_model and same_words and same_training
 
 
 def train_run(

@@ -13,6 +13,9 @@ from typing import Any, cast
 from lexitree.errors import ConfigError, FileError
 from lexitree.training.config import TrainingConfig
 
+MAX_LENGTH = 1e3
+"""No vectors that anybody trains are as long as that: what is longer is a slip of the pen."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recipe:
@@ -34,6 +37,8 @@ class Recipe:
     """A file of word vectors; without it they start random."""
     all_vectors: bool = False
     """Keep every word of the vectors, not only those of the corpus: larger, better on other texts."""
+    vector_length: float = 0.0
+    """Scale all vectors of the file to this length; 0: leave them as they are."""
     min_count: int = 1
     """Without vectors: rarer training words are unknown."""
     model: Mapping[str, Any] = field(default_factory=dict[str, Any])
@@ -44,6 +49,10 @@ class Recipe:
         for name, kind in _KINDS.items():
             if not isinstance(getattr(self, name), kind):
                 raise ConfigError(f"{name} has a value of the wrong kind: {getattr(self, name)!r}")
+        if not 0 <= self.vector_length < MAX_LENGTH:
+            raise ConfigError(
+                f"vector_length must be at least 0 and below {MAX_LENGTH:g}, not {self.vector_length}"
+            )
         if self.min_count < 1:
             raise ConfigError(f"min_count must be at least 1, not {self.min_count}")
         if self.on_error not in ("raise", "skip"):
@@ -81,6 +90,7 @@ _KINDS: dict[str, type | UnionType] = {
     "strip_function_tags": bool,
     "vectors": str | None,
     "all_vectors": bool,
+    "vector_length": int | float,
     "min_count": int,
     "model": Mapping,
 }

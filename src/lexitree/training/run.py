@@ -22,7 +22,7 @@ from lexitree.evaluation.accuracy import Evaluation, evaluate
 from lexitree.examples import Example
 from lexitree.files import atomic_write
 from lexitree.lexicon.table import WordTable
-from lexitree.lexicon.vectors import build_table, read_vectors, wanted_forms
+from lexitree.lexicon.vectors import build_table, read_vectors, wanted_forms, with_length
 from lexitree.lexicon.vocabulary import Vocabulary
 from lexitree.models.classifier import TreeClassifier
 from lexitree.models.config import ModelConfig
@@ -184,6 +184,8 @@ def _build_lexicon(recipe: Recipe, corpus: Corpus, settings: Mapping[str, Any]) 
             else f"{vectors.num_skipped:,} malformed rows were"
         )
         warnings.warn(f"{recipe.vectors}: {rows} left out", stacklevel=2)
+    if recipe.vector_length:
+        vectors = with_length(vectors, recipe.vector_length)
     vocabulary, table = build_table(vectors)
     if word_size is not None and word_size != table.shape[1]:
         raise ConfigError(f"{recipe.vectors} has {table.shape[1]} dimensions, not the {word_size} asked for")
