@@ -42,7 +42,7 @@ def main() -> None:
     options = read_options()
     grid = tomllib.loads(options.grid.read_text(encoding="utf-8"))
     recipes = plan(grid, options)
-    runs: list[dict[str, Any]] = (read_record(RESULTS / f"{options.name}.json") or {}).get("runs", [])
+    runs: list[dict[str, Any]] = (read_record(RESULTS / f"{options.name}.json") or {}).get("histories", [])
     done = {(run["recipe"], run["variant"], run["seed"]) for run in runs}
     seeds = parse_seeds(options.seeds)
     # Seed by seed: when time is short every variant has been tried as often as the others.
@@ -62,8 +62,13 @@ def main() -> None:
     }
     for run in train_all(tasks, recipes, options):
         runs.append(run)
-        write_record(options.name, {**about, "runs": runs})
-    show(runs)
+        write_record(options.name, {**about, "rows": summarise(runs), "histories": runs})
+    for row in summarise(runs):
+        print(
+            f"{row['recipe']:24} {row['variant']:28} root {100 * row['dev_root']:.2f}  plateau"
+            f" {100 * row['plateau_root']:.2f}  phrase {100 * row['dev_phrase']:.2f}"
+            f"  epoch {row['best_epoch']:.1f}  ({row['seeds']} seeds)"
+        )
 
 
 def read_options() -> argparse.Namespace:
@@ -176,42 +181,47 @@ def describe(run: dict[str, Any]) -> str:
     )
 
 
-def show(runs: list[dict[str, Any]]) -> None:
-    """Every variant with its means over seeds, the best last: best epoch, and the mean of the best five in a row."""
+def summarise(runs: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Every variant with its means over seeds, the best plateau of each recipe first."""
     grouped: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for run in runs:
         grouped.setdefault((run["recipe"], run["variant"]), []).append(run)
-    rows = [(name, variant, *summary(group), len(group)) for (name, variant), group in grouped.items()]
-    for name, variant, root, plateau, phrase, epoch, count in sorted(rows, key=lambda row: (row[0], row[3])):
-        print(
-            f"{name:24} {variant:28} root {root:.2f}  plateau {plateau:.2f}  phrase {phrase:.2f}"
-            f"  epoch {epoch:.1f}  ({count} seeds)"
-        )
+    rows = [summarise_variant(*names, group) for names, group in grouped.items()]
+    return sorted(rows, key=lambda row: (row["recipe"], -row["plateau_root"]))
 
 
-def summary(group: list[dict[str, Any]]) -> tuple[float, float, float, float]:
-    """Of the best epoch: root, phrase and number; and root over the five epochs in a row that are best together.
+def summarise_variant(recipe: str, variant: str, runs: list[dict[str, Any]]) -> dict[str, Any]:
+    """The scores of the best epoch, and root over the five epochs in a row that are best together.
 
     The best of many epochs is half luck: a plateau is less so.
     """
-    roots: list[float] = []
-    plateaus: list[float] = []
-    phrases: list[float] = []
-    epochs: list[int] = []
-    for run in group:
-        scores = run["dev_root"]
-        best = max(range(len(scores)), key=lambda epoch: (scores[epoch], epoch))
-        width = min(5, len(scores))
-        plateaus.append(max(statistics.fmean(scores[i : i + width]) for i in range(len(scores) - width + 1)))
-        roots.append(scores[best])
-        phrases.append(run["dev_phrase"][best] or 0.0)
-        epochs.append(best + 1)
-    return (
-        100 * statistics.fmean(roots),
-        100 * statistics.fmean(plateaus),
-        100 * statistics.fmean(phrases),
-        statistics.fmean(epochs),
-    )
+    best = [
+        max(range(len(run["dev_root"])), key=lambda epoch: (run["dev_root"][epoch], epoch)) for run in runs
+    ]
+    roots = [run["dev_root"][epoch] for run, epoch in zip(runs, best, strict=True)]
+    plateaus = [plateau(run["dev_root"]) for run in runs]
+    return {
+        "recipe": recipe,
+        "variant": variant,
+        "seeds": len(runs),
+        "best_epoch": statistics.fmean(best) + 1,
+        "dev_root": statistics.fmean(roots),
+        "dev_root_deviation": deviation(roots),
+        "dev_phrase": statistics.fmean(
+            run["dev_phrase"][epoch] or 0.0 for run, epoch in zip(runs, best, strict=True)
+        ),
+        "plateau_root": statistics.fmean(plateaus),
+        "plateau_root_deviation": deviation(plateaus),
+    }
+
+
+def plateau(scores: list[float], width: int = 5) -> float:
+    width = min(width, len(scores))
+    return max(statistics.fmean(scores[first : first + width]) for first in range(len(scores) - width + 1))
+
+
+def deviation(values: list[float]) -> float:
+    return statistics.stdev(values) if len(values) > 1 else 0.0
 
 
 if __name__ == "__main__":
