@@ -111,14 +111,15 @@ def test_trees_of_one_word_have_no_levels(name: str) -> None:
     assert_as_exact_as_pytorch(config_of(name, "G", True, hidden=3, word_size=4), batch)
 
 
-def test_filled_up_batch_gives_the_same() -> None:
+@pytest.mark.parametrize("method", ["G", "L", "R", "A"])
+def test_filled_up_batch_gives_the_same(method: str) -> None:
     """What is filled up is in no level and gets no gradient; the first leaf, which is node 0, has a parent here."""
     batch = make_batch(ODD_SHAPES[::-1])
     # Every node has a label, so that none is without gradient.
     batch.label_index.clamp_(min=0)
     filled = batch.padded(batch.num_leaves + 5, batch.num_nodes - batch.num_leaves + 3, 40)
     model = (
-        make_model(config_of("bicontree", "G", True, hidden=3, word_size=4), batch.num_leaves)
+        make_model(config_of("bicontree", method, True, hidden=3, word_size=4), batch.num_leaves)
         .float()
         .to(DEVICE)
     )
