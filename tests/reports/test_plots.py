@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -59,6 +60,20 @@ def test_bars_stay_between_nothing_and_everything(tmp_path: Path) -> None:
     assert ticks
     assert min(ticks) >= 0
     assert max(tick for tick in ticks) <= 100
+
+
+def test_systems_stand_side_by_side_only_where_they_have_bars(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    path, in_legend = tmp_path / "plot.svg", len(BINS[0].accuracies)
+    plot_lengths(BINS, path)
+    assert len(_places_of_marks(path)) == len(BINS) + in_legend
+    plot_lengths([replace(part, deviations={"ConTree": 0.1, "A < B": 0.1}) for part in BINS], path)
+    assert len(_places_of_marks(path)) == 2 * len(BINS) + in_legend
+
+
+def _places_of_marks(path: Path) -> set[str]:
+    """Where, from left to right, the lines have their marks."""
+    return set(re.findall(r'<use xlink:href="[^"]*" x="([\d.]+)" y="[\d.]+" style="fill', path.read_text()))
 
 
 def test_without_phrases_there_is_no_panel_for_them(tmp_path: Path) -> None:

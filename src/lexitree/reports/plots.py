@@ -41,12 +41,12 @@ def plot_lengths(bins: Sequence[LengthBin], path: str | Path) -> None:
         axes.set_zorder(counts.get_zorder() + 1)
         axes.patch.set_visible(False)
         names = list(bins[0].accuracies) if bins else []
-        num_systems = len(names) if any(any(part.deviations.values()) for part in bins) else 1
+        # Side by side, so that the bars of two systems do not cover each other.
+        shift = BAR_SHIFT if any(any(part.deviations.values()) for part in bins) else 0.0
         for number, name in enumerate(names):
             shares = [100 * part.accuracies[name] for part in bins]
             sides = [100 * part.deviations.get(name, 0) for part in bins]
-            # Side by side, so that the bars of two systems do not cover each other.
-            shifted = [place + BAR_SHIFT * (number - (num_systems - 1) / 2) for place in places]
+            shifted = [place + shift * (number - (len(names) - 1) / 2) for place in places]
             axes.plot(shifted, shares, label=name, **_look(number))
             if any(sides):
                 bars = _bars_within_bounds(shares, sides)
