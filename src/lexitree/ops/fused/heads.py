@@ -36,8 +36,8 @@ def fused_compose_heads(
     if method in ("L", "R"):
         return levelwise_compose_heads(word_vectors, weights, batch, method)
     if method == "A" or weights is None:
-        # A gate that sees nothing is half open. Going by the sizes of levels, as without a kernel, would be wrong in a
-        # batch that is filled up, and a recorded step would replay the levels of another batch.
+        # A gate that sees nothing is half open. Without a kernel the host would cut the levels: wrongly in a batch
+        # that is filled up, and a recorded step would replay those of another batch.
         size = word_vectors.shape[1]
         weights = HeadWeights(word_vectors.new_zeros(size, 2 * size), word_vectors.new_zeros(size))
     return apply(_GatedHeads, word_vectors, weights.gate, weights.bias, batch)
