@@ -284,6 +284,21 @@ def test_a_bad_row_of_the_vectors_can_be_skipped(treebank: Path, tmp_path: Path)
         assert train(dataclasses.replace(recipe, on_error="skip"), tmp_path / "skipped").training.history
 
 
+def test_the_length_of_the_vectors_reaches_the_model_and_stays(treebank: Path, tmp_path: Path) -> None:
+    words = sorted({word for tree in tiny_trees(60) for word in tree.words})
+    np.savez(tmp_path / "v.npz", words=words, vectors=np.full((len(words), 8), 0.1, dtype=np.float32))
+    recipe = dataclasses.replace(
+        tiny_recipe(treebank, epochs=1), vectors=str(tmp_path / "v.npz"), vector_length=3.0
+    )
+    model = build_model(recipe, load_corpus(treebank))
+    norms = model.state_dict()["lexicon.vectors"].norm(dim=1)
+    torch.testing.assert_close(norms, torch.full_like(norms, 3.0))
+    train(recipe, tmp_path / "run")
+    # Its weights come from the checkpoint: another length would be on record, and in no vector.
+    with pytest.raises(CheckpointError, match=r"vector_length was 3\.0, is 5\.0"):
+        train(dataclasses.replace(recipe, vector_length=5.0), tmp_path / "run", resume=True)
+
+
 def test_a_finished_run_without_its_checkpoint_is_left_alone(treebank: Path, tmp_path: Path) -> None:
     recipe = tiny_recipe(treebank, epochs=1)
     train(recipe, tmp_path / "run")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import platform
 import shutil
 import warnings
 import zlib
@@ -29,8 +28,9 @@ from lexitree.models.config import ModelConfig
 from lexitree.models.pretrained import save_pretrained
 from lexitree.models.registry import default_word_size, with_model_defaults
 from lexitree.ops.precision import check_precision, products_in
-from lexitree.ops.threads import num_cores, use_cores
+from lexitree.ops.threads import use_cores
 from lexitree.training.checkpoint import CHECKPOINT_FILE
+from lexitree.training.environment import describe_environment
 from lexitree.training.loop import METRICS_FILE, Trainer, TrainingResult
 from lexitree.training.observers import (
     EpochRecord,
@@ -40,7 +40,6 @@ from lexitree.training.observers import (
     TensorBoardObserver,
 )
 from lexitree.training.recipe import Recipe
-from lexitree.version import __version__
 
 MODEL_FOLDER, RESULT_FILE = "model", "result.json"
 
@@ -241,6 +240,8 @@ def _fingerprint(recipe: Recipe, model: TreeClassifier, examples: Sequence[Examp
     return {
         **settings,
         **model.config.as_dict(),
+        # Only where it is set, so that a checkpoint from before there was such a setting can still be resumed.
+        **({"vector_length": recipe.vector_length} if recipe.vector_length else {}),
         "lexicon parameters": sum(weight.numel() for weight in model.lexicon.parameters()),
         "checksum of the trees": checksum,
     }
@@ -294,16 +295,3 @@ def _write_result(result: RunResult, recipe: Recipe, model: TreeClassifier, corp
     with atomic_write(result.folder / RESULT_FILE) as stream:
         json.dump(record, stream, indent=2)
         stream.write("\n")
-
-
-def describe_environment(model: TreeClassifier) -> dict[str, Any]:
-    """The machine and the versions a figure depends on."""
-    return {
-        "lexitree": __version__,
-        "python": platform.python_version(),
-        "torch": torch.__version__,
-        "device": torch.cuda.get_device_name() if model.device.type == "cuda" else platform.machine(),
-        "threads": num_cores(),
-        "backend": model.backend.name,
-        "precision": "float32" if torch.get_float32_matmul_precision() == "highest" else "tf32",
-    }
