@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 from torch import nn
 
+from lexitree.corpora.registry import load_corpus
+from lexitree.evaluation.accuracy import evaluate
 from lexitree.examples import batch_examples
 from lexitree.models.pretrained import from_pretrained
 from lexitree.training.averaging import WeightAverage
+from lexitree.training.checkpoint import CHECKPOINT_FILE, load_checkpoint
 from lexitree.training.config import TrainingConfig
 from lexitree.training.optimizer import LazyAdam
 from lexitree.training.recipe import Recipe
@@ -66,21 +70,47 @@ def test_the_average_follows_the_steps_of_training() -> None:
     torch.testing.assert_close(found, torch.stack(seen).mean(0), rtol=1e-5, atol=1e-7)
 
 
+RECIPE = Recipe(
+    corpus="mini-reviews",
+    model={"hidden": 6, "word_size": 6, "model": "contree"},
+    training=TrainingConfig(epochs=2, averaging=0.9, learning_rate=0.01),
+)
+
+
+def with_training(**changes: Any) -> Recipe:
+    return dataclasses.replace(RECIPE, training=dataclasses.replace(RECIPE.training, **changes))
+
+
+def saved_weights(folder: Path) -> dict[str, torch.Tensor]:
+    return from_pretrained(folder / "model").state_dict()
+
+
 def test_what_is_scored_and_saved_is_the_average(tmp_path: Path) -> None:
-    """A resumed run ends with the same average; the saved model has the scores that the run reports."""
-    recipe = Recipe(
-        corpus="mini-reviews",
-        model={"hidden": 6, "word_size": 6, "model": "contree"},
-        training=TrainingConfig(epochs=2, averaging=0.9, learning_rate=0.01),
-    )
-    whole = train(recipe, tmp_path / "whole")
-    cut = dataclasses.replace(recipe, training=dataclasses.replace(recipe.training, epochs=1))
-    train(cut, tmp_path / "cut")
-    resumed = train(recipe, tmp_path / "cut", resume=True)
+    """Not the last weights, which are the same as in a run without an average: that does not touch training."""
+    averaged = train(with_training(epochs=1), tmp_path / "averaged")
+    train(with_training(epochs=1, averaging=0.0), tmp_path / "plain")
+    checkpoint = load_checkpoint(tmp_path / "averaged" / CHECKPOINT_FILE)
+    saved, last = saved_weights(tmp_path / "averaged"), saved_weights(tmp_path / "plain")
+    for name, weight in saved.items():
+        assert torch.equal(weight, checkpoint.optimizer[f"average.{name}"]), name
+        assert torch.equal(last[name], checkpoint.weights[name]), name
+        assert not torch.equal(weight, last[name]), name
+    model = from_pretrained(tmp_path / "averaged" / "model")
+    scores = evaluate(model, model.prepare(load_corpus("mini-reviews").dev))
+    assert scores.root.accuracy == averaged.as_dict()["dev_root"]
+    assert scores.phrase is not None
+    assert scores.phrase.accuracy == averaged.training.best.dev_phrase
+
+
+def test_a_resumed_run_ends_with_the_same_average(tmp_path: Path) -> None:
+    whole = train(RECIPE, tmp_path / "whole")
+    train(with_training(epochs=1), tmp_path / "cut")
+    resumed = train(RECIPE, tmp_path / "cut", resume=True)
     assert resumed.as_dict()["dev_root"] == whole.as_dict()["dev_root"]
-    first = from_pretrained(tmp_path / "whole" / "model").state_dict()
-    second = from_pretrained(tmp_path / "cut" / "model").state_dict()
-    assert all(torch.equal(tensor, second[name]) for name, tensor in first.items())
+    second = saved_weights(tmp_path / "cut")
+    assert all(
+        torch.equal(tensor, second[name]) for name, tensor in saved_weights(tmp_path / "whole").items()
+    )
 
 
 def test_the_root_weighs_more() -> None:
@@ -101,3 +131,13 @@ def test_word_vectors_step_by_their_share() -> None:
         moved.append(model.state_dict()["lexicon.vectors"] - before)
     assert moved[0].abs().max() > 1e-4
     torch.testing.assert_close(moved[1], 0.25 * moved[0], rtol=1e-3, atol=1e-7)
+
+
+def test_states_are_dropped_in_training_only() -> None:
+    """Without anything else that is random, a step differs from the next by the states that are dropped."""
+    model = tiny_model(dropout=0.0, state_dropout=0.5)
+    batch = batch_examples(model.prepare(tiny_trees(6)))
+    model.train()
+    assert model.loss(batch).item() != model.loss(batch).item()
+    model.eval()
+    assert model.loss(batch).item() == model.loss(batch).item()

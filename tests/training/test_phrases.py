@@ -111,6 +111,17 @@ def test_phrases_are_learned_from(distinct: bool) -> None:
     assert history[-1].dev_root > 0.8
 
 
+def test_a_batch_of_nothing_new_is_no_obstacle() -> None:
+    model = tiny_model("bilstm", dropout=0.0)
+    examples = model.prepare([tree_from_brackets("(1 (1 good) (0 bad))")] * 3)
+    config = TrainingConfig(epochs=1, batch_size=1, distinct_phrases=True)
+    trainer = Trainer(model, examples, examples, config)
+    trainer.run()
+    # All three phrases came with the first tree; the other two trees were batches without a label.
+    assert trainer.optimizer.num_steps.item() == 3
+    assert all(weight.isfinite().all() for weight in model.state_dict().values())
+
+
 def test_with_root_supervision_every_sentence_counts() -> None:
     model = tiny_model("bilstm", supervision="root")
     assert Trainer(model, model.prepare(tiny_trees(4)), [], TrainingConfig()).phrases is None

@@ -55,21 +55,26 @@ def test_a_loss_that_is_no_number_changes_nothing() -> None:
 
 
 @on_gpu
-def test_recorded_steps_equal_plain_ones() -> None:
+@pytest.mark.parametrize("head_method", ["G", "L", "R", "A"])
+def test_recorded_steps_equal_plain_ones(head_method: str) -> None:
     """Batches of several sizes, the first of each recorded, then replayed; without dropout, which is random.
 
     With a large epsilon Adam's steps are as large as the gradients, and so is the rounding in them: a small one
-    would blow up that of gradients that are all but zero.
+    would blow up that of gradients that are all but zero. The average of the weights is recorded along.
     """
+    config = TrainingConfig(learning_rate=0.01, epsilon=0.01, word_rate=0.5, root_weight=3.0, averaging=0.8)
     weights: list[dict[str, torch.Tensor]] = []
     losses: list[float] = []
     for kind in (PlainStep, RecordedStep):
-        model = tiny_model(dropout=0.0).cuda()
+        model = tiny_model(dropout=0.0, head_method=head_method).cuda()
         examples = prepared(model, 60)
-        step = kind(model, LazyAdam(model, TrainingConfig(learning_rate=0.01, epsilon=0.01)))
+        optimizer = LazyAdam(model, config)
+        step = kind(model, optimizer)
         for first, size in ((0, 5), (5, 5), (10, 25), (35, 1), (36, 1), (0, 25), (40, 19)):
             step(examples[first : first + size])
-        weights.append({name: weight.cpu() for name, weight in model.state_dict().items()})
+        assert optimizer.average is not None
+        averages = {f"average of {name}": value for name, value in optimizer.average.averages.items()}
+        weights.append({name: weight.cpu() for name, weight in {**model.state_dict(), **averages}.items()})
         losses.append(step.losses.item())
     assert losses[1] == pytest.approx(losses[0], rel=1e-5)
     for name, weight in weights[0].items():
