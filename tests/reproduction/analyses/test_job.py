@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from lexitree.errors import FileError
-from lexitree.reproduction.analyses.job import Job, is_current
+from lexitree.reproduction.analyses.job import Findings, Job, is_current, record_findings
 from lexitree.reproduction.experiments import find_experiment
 from lexitree.reproduction.kinds import ANALYSES, make_report, perform
 from lexitree.reproduction.records import read_record
@@ -66,6 +66,16 @@ def pictures(smoke_runs: Path, tmp_path: Path) -> tuple[dict[str, Any], Job]:
     record = read_record(tmp_path / "results" / "smoke" / "head-pictures.json")
     assert record is not None
     return record, job
+
+
+def test_the_command_names_the_vectors_of_the_models(pictures: tuple[dict[str, Any], Job]) -> None:
+    """Others that were given came too late: the models were there."""
+    record, job = pictures
+    late = dataclasses.replace(job, settings=dataclasses.replace(job.settings, vectors="late.npz"))
+    systems = train_missing(job.experiment, job.settings, watch=refuse_training)
+    found = record_findings(late, Findings(systems, {}, [], "phrases"))
+    assert found["command"] == record["command"] == "lexitree reproduce head-pictures --smoke"
+    assert record["data"] == {"the paper's phrases": "embedded"}
 
 
 def test_when_a_record_is_old(pictures: tuple[dict[str, Any], Job]) -> None:

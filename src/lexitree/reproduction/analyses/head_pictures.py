@@ -18,6 +18,8 @@ from lexitree.trees.brackets import tree_from_brackets, tree_to_brackets
 from lexitree.trees.draw import shown_word
 from lexitree.trees.tree import Tree
 
+PHRASES = "the paper's phrases"
+"""What is drawn, beside the sentences that the command names: no corpus is read."""
 NUM_NAMING_WORDS = 5
 MAX_NAME_CHARACTERS = 48
 
@@ -41,7 +43,7 @@ def analyse_pictures(job: Job) -> Findings:
         for prediction, picture, by_seed in zip(predictions, pictures, heads, strict=True)
     ]
     figures = {"chosen_seed": system.chosen_seed, "sentences": sentences}
-    return Findings(systems, figures, [], job.recipe.corpus, pictures)
+    return Findings(systems, figures, [], PHRASES, pictures)
 
 
 def picture_names(trees: Sequence[Tree]) -> list[str]:

@@ -86,8 +86,8 @@ def perform_analysis(analyse: Analyse, job: Job) -> None:
 def record_findings(job: Job, found: Findings) -> dict[str, Any]:
     systems = {system.name: system.describe() for system in found.systems}
     vectors = next(iter(systems.values()))["recipe"]["vectors"]
-    # Whoever has no models yet needs the vectors of these.
-    settings = dataclasses.replace(job.settings, vectors=job.settings.vectors or vectors)
+    # Whoever has no models yet needs the vectors of these, whatever was given when they were there already.
+    settings = dataclasses.replace(job.settings, vectors=vectors)
     command = command_of(job.experiment, settings)
     seeds = chosen_seeds(job.experiment, job.settings)
     return {
