@@ -25,6 +25,7 @@ OPTIONS = {
     "on_error": "--on-error",
     "vectors": "--vectors",
     "all_vectors": "--all-vectors",
+    "vector_length": "--vector-length",
     "min_count": "--min-count",
 }
 MODEL_OPTIONS = {
@@ -34,14 +35,20 @@ MODEL_OPTIONS = {
     "word_size": "--word-size",
     "output": "--output-size",
     "dropout": "--dropout",
+    "state_dropout": "--state-dropout",
     "supervision": "--supervision",
     "binarization": "--binarization",
+    "bias_init": "--bias-init",
 }
 TRAINING_OPTIONS = {
     "epochs": "--epochs",
     "batch_size": "--batch-size",
     "learning_rate": "--learning-rate",
     "decay": "--decay",
+    "decay_kind": "--decay-kind",
+    "word_rate": "--word-rate",
+    "root_weight": "--root-weight",
+    "averaging": "--averaging",
     "train_words": "--freeze-words",
 }
 """The options of `lexitree train` by the settings they change."""

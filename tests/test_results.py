@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import shlex
 import sys
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+from typer.testing import CliRunner
+
+from lexitree.cli.main import app
+from lexitree.training.config import TrainingConfig
+from lexitree.training.recipe import Recipe
 
 ROOT = Path(__file__).parent.parent
 SCRIPTS = ROOT / "scripts"
@@ -89,8 +95,6 @@ def test_a_stale_page_fails_the_check(
 
 def finished_run(folder: Path, **recipe: object) -> Path:
     """What `lexitree train` leaves of a run with one seed."""
-    from lexitree.training.recipe import Recipe
-
     scores = {"best_epoch": 1, "dev_root": 0.5, "dev_phrase": None, "test_root": 0.25, "test_phrase": None}
     result = {
         "recipe": {**Recipe().as_dict(), **recipe},
@@ -125,6 +129,22 @@ def test_a_run_becomes_a_record_without_the_paths_of_its_machine(
     )
     assert set(record["data"]) == {"mini-reviews", "some.npz"}
     assert str(tmp_path) not in json.dumps(record)
+
+
+def test_the_command_of_a_run_gives_its_recipe_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    recipe = Recipe(
+        vector_length=5.0,
+        model={"model": "contree", "state_dropout": 0.3, "bias_init": "zero"},
+        training=TrainingConfig(
+            averaging=0.999, word_rate=0.3, root_weight=2.0, decay=1e-5, decay_kind="l2", train_words=False
+        ),
+    )
+    planned: list[Recipe] = []
+    monkeypatch.setattr("lexitree.cli.train.train_one", lambda found, *_: planned.append(found))
+    command = load_script("record_run").command_of(recipe.as_dict(), [1], "mine")
+    result = CliRunner().invoke(app, shlex.split(command)[1:], env={"LEXITREE_DATA": ""})
+    assert result.exit_code == 0, result.output
+    assert planned == [recipe]
 
 
 @pytest.mark.parametrize(
