@@ -27,12 +27,14 @@ from lexitree.cli.console import parse_seeds
 from lexitree.corpora.corpus import Corpus
 from lexitree.ops.precision import products_in
 from lexitree.reproduction.experiments import recipes_folder
-from lexitree.reproduction.records import read_record
+from lexitree.reproduction.records import public_recipe, read_record
 from lexitree.reproduction.runner import data_files
 from lexitree.training.loop import Trainer
 from lexitree.training.recipe import Recipe, read_recipe
 from lexitree.training.run import build_model, load_recipe_corpus
 from result_records import RESULTS, describe_run, public_name, write_record
+
+SECONDS_BETWEEN_LOOKS = 5.0
 
 Task = tuple[str, str, int]
 """The recipe's name, the variant's, and the seed."""
@@ -42,7 +44,15 @@ def main() -> None:
     options = read_options()
     grid = tomllib.loads(options.grid.read_text(encoding="utf-8"))
     recipes = plan(grid, options)
-    runs: list[dict[str, Any]] = (read_record(RESULTS / f"{options.name}.json") or {}).get("histories", [])
+    record = read_record(RESULTS / f"{options.name}.json") or {}
+    runs: list[dict[str, Any]] = record.get("histories", [])
+    about: dict[str, Any] = {
+        "what": "development scores of variants of recipes",
+        "epochs": options.epochs,
+        "recipes": {name: public_recipe(base_recipe(name).as_dict()) for name in grid},
+        "grid": grid,
+    }
+    check_same_settings(record, about)
     done = {(run["recipe"], run["variant"], run["seed"]) for run in runs}
     seeds = parse_seeds(options.seeds)
     # Seed by seed: when time is short every variant has been tried as often as the others.
@@ -53,21 +63,34 @@ def main() -> None:
         if (name, variant, seed) not in done
     ]
     files = {path for recipe in recipes.values() for path in data_files(recipe)}
-    about: dict[str, Any] = {
-        **describe_run({public_name(path): path for path in sorted(files)}),
-        "what": "development scores of variants of recipes",
-        "epochs": options.epochs,
-        "grid": grid,
-        "seeds": seeds,
-    }
+    about = {**describe_run({public_name(path): path for path in sorted(files)}), **about}
     for run in train_all(tasks, recipes, options):
-        runs.append(run)
-        write_record(options.name, {**about, "rows": summarise(runs), "histories": runs})
+        # A record may be filled by several calls, each of which says for itself what it ran.
+        runs.append({**run, "commit": about["commit"]})
+        tried = sorted({run["seed"] for run in runs})
+        write_record(options.name, {**about, "seeds": tried, "rows": summarise(runs), "histories": runs})
     for row in summarise(runs):
         print(
             f"{row['recipe']:24} {row['variant']:28} root {100 * row['dev_root']:.2f}  plateau"
-            f" {100 * row['plateau_root']:.2f}  phrase {100 * row['dev_phrase']:.2f}"
+            f" {100 * row['plateau_root']:.2f}  phrase {100 * (row['dev_phrase'] or 0):.2f}"
             f"  epoch {row['best_epoch']:.1f}  ({row['seeds']} seeds)"
+        )
+
+
+def check_same_settings(record: dict[str, Any], about: dict[str, Any]) -> None:
+    """Runs of other settings must not stand in one record, which has one grid and one number of epochs."""
+    tried = {(run["recipe"], run["variant"]) for run in record.get("histories", [])}
+    changed = [
+        f"{name}.{variant}"
+        for name, variant in sorted(tried)
+        if record["epochs"] != about["epochs"]
+        or record["grid"][name][variant] != about["grid"].get(name, {}).get(variant)
+        # Records from before recipes were kept cannot tell.
+        or record.get("recipes", about["recipes"]).get(name) != about["recipes"].get(name)
+    ]
+    if changed:
+        raise SystemExit(
+            f"the record has runs with other settings or epochs ({', '.join(changed)}): choose another --name"
         )
 
 
@@ -91,7 +114,7 @@ def plan(grid: dict[str, Any], options: argparse.Namespace) -> dict[tuple[str, s
     """Every variant of every recipe of the grid, by their names."""
     recipes: dict[tuple[str, str], Recipe] = {}
     for name, variants in grid.items():
-        base = read_recipe(recipes_folder() / f"{name}.toml")
+        base = base_recipe(name)
         for variant, changes in variants.items():
             if options.only and variant not in options.only:
                 continue
@@ -104,6 +127,10 @@ def plan(grid: dict[str, Any], options: argparse.Namespace) -> dict[tuple[str, s
                 training=dataclasses.replace(base.training, **training),
             )
     return recipes
+
+
+def base_recipe(name: str) -> Recipe:
+    return read_recipe(recipes_folder() / f"{name}.toml")
 
 
 def train_all(
@@ -122,11 +149,18 @@ def train_all(
     for worker in workers:
         worker.start()
     deadline = time.monotonic() + 60 * options.minutes
-    for _ in tasks:
+    num_ended = 0
+    while num_ended < len(tasks) and time.monotonic() < deadline:
+        # Asked for before the queue is: what the last worker had sent is then there.
+        is_working = any(worker.is_alive() for worker in workers)
         try:
-            run = ended.get(timeout=max(deadline - time.monotonic(), 0))
+            run = ended.get(timeout=min(SECONDS_BETWEEN_LOOKS, max(deadline - time.monotonic(), 0)))
         except queue.Empty:
-            break
+            if not is_working:
+                print(f"all workers have ended, {len(tasks) - num_ended} runs are missing", flush=True)
+                break
+            continue
+        num_ended += 1
         print(describe(run), flush=True)
         yield run
     for worker in workers:
@@ -172,7 +206,7 @@ def read_corpus(name: str, data: str | None) -> Corpus:
 
 
 def describe(run: dict[str, Any]) -> str:
-    best = max(range(len(run["dev_root"])), key=lambda epoch: run["dev_root"][epoch])
+    best = best_epoch(run["dev_root"])
     phrase = run["dev_phrase"][best]
     return (
         f"{run['recipe']:24} {run['variant']:28} seed {run['seed']}  epoch {best + 1:2}"
@@ -195,10 +229,9 @@ def summarise_variant(recipe: str, variant: str, runs: list[dict[str, Any]]) -> 
 
     The best of many epochs is half luck: a plateau is less so.
     """
-    best = [
-        max(range(len(run["dev_root"])), key=lambda epoch: (run["dev_root"][epoch], epoch)) for run in runs
-    ]
+    best = [best_epoch(run["dev_root"]) for run in runs]
     roots = [run["dev_root"][epoch] for run, epoch in zip(runs, best, strict=True)]
+    phrases = [run["dev_phrase"][epoch] for run, epoch in zip(runs, best, strict=True)]
     plateaus = [plateau(run["dev_root"]) for run in runs]
     return {
         "recipe": recipe,
@@ -207,12 +240,15 @@ def summarise_variant(recipe: str, variant: str, runs: list[dict[str, Any]]) -> 
         "best_epoch": statistics.fmean(best) + 1,
         "dev_root": statistics.fmean(roots),
         "dev_root_deviation": deviation(roots),
-        "dev_phrase": statistics.fmean(
-            run["dev_phrase"][epoch] or 0.0 for run, epoch in zip(runs, best, strict=True)
-        ),
+        "dev_phrase": None if None in phrases else statistics.fmean(phrases),
         "plateau_root": statistics.fmean(plateaus),
         "plateau_root_deviation": deviation(plateaus),
     }
+
+
+def best_epoch(scores: list[float]) -> int:
+    """From 0 on; of equal ones the later, as in training."""
+    return max(range(len(scores)), key=lambda epoch: (scores[epoch], epoch))
 
 
 def plateau(scores: list[float], width: int = 5) -> float:
