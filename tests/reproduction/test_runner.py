@@ -62,6 +62,19 @@ def test_a_record_of_other_settings_does_not_count(tmp_path: Path) -> None:
     assert not covers(done, dataclasses.replace(recipe, model={**recipe.model, "hidden": 9}), [1])
 
 
+def test_a_record_of_other_vectors_does_not_count(tmp_path: Path) -> None:
+    """A record of vectors that stand in for others must not keep the real ones from being used."""
+    (run,) = first_run("head-methods").runs
+    full = dataclasses.replace(settings(tmp_path, vectors="somewhere/real.zip"), smoke=False)
+    recipe = plan(run, full)
+    done = {"recipe": {**recipe.as_dict(), "vectors": "$LEXITREE_DATA/vectors/real.zip"}, "seeds": [1]}
+    assert covers(done, recipe, [1])
+    for other in ("real.approx.npz", None):
+        assert not covers({"recipe": {**recipe.as_dict(), "vectors": other}, "seeds": [1]}, recipe, [1])
+    # Who names no vectors asks for what there is.
+    assert covers(done, plan(run, dataclasses.replace(full, vectors=None)), [1])
+
+
 def test_a_setting_that_a_record_is_too_old_for_counts_as_its_default(tmp_path: Path) -> None:
     (run,) = first_run("head-methods").runs
     recipe = plan(run, settings(tmp_path))

@@ -151,9 +151,16 @@ def is_same_recipe(done: Mapping[str, Any], recipe: Recipe) -> bool:
     same_training = all(
         trained[name] == value for name, value in recipe.training.as_dict().items() if name != "seed"
     )
-    same_words = done.get("vector_length", 0.0) == recipe.vector_length
+    same_words = done.get("vector_length", 0.0) == recipe.vector_length and _has_vectors_of(done, recipe)
     same_model = dict(done["model"]) == dict(recipe.model)
     return done["corpus"] == recipe.corpus and same_model and same_words and same_training
+
+
+def _has_vectors_of(done: Mapping[str, Any], recipe: Recipe) -> bool:
+    """Whether the file of vectors has the same name; where none is asked for, any will do."""
+    if recipe.vectors is None:
+        return True
+    return bool(done["vectors"]) and Path(done["vectors"]).name == Path(recipe.vectors).name
 
 
 def train_run(
