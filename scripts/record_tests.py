@@ -29,7 +29,8 @@ def main() -> int:
             subprocess.Popen([sys.executable, "-m", "pytest", "-q", f"--junitxml={report}", test])
             for test, report in zip(options.tests, reports, strict=True)
         ]
-        exit_code = max(process.wait() for process in running)
+        # One that was ended by a signal has a negative code.
+        exit_code = max(abs(process.wait()) for process in running)
         cases = [case for report in reports for case in ElementTree.parse(report).iter("testcase")]
     outcomes: dict[str, Counter[str]] = {}
     for case in cases:
