@@ -1,4 +1,4 @@
-"""A recipe and variants of it in, their development scores over seeds out; the test split is never looked at.
+"""A recipe and variants of it in, their development scores over seeds out; nothing is scored on the test split.
 
 python scripts/tune.py --grid recipes/tuning/sst.toml --vectors glove.npz --seeds 1-3 --epochs 12 \
     --workers cuda:6,cpu:8 --minutes 8 --name tuning-sst
@@ -256,8 +256,9 @@ def plateau(scores: list[float], width: int = 5) -> float:
     return max(statistics.fmean(scores[first : first + width]) for first in range(len(scores) - width + 1))
 
 
-def deviation(values: list[float]) -> float:
-    return statistics.stdev(values) if len(values) > 1 else 0.0
+def deviation(values: list[float]) -> float | None:
+    """None for one seed, of which nothing is known of others."""
+    return statistics.stdev(values) if len(values) > 1 else None
 
 
 if __name__ == "__main__":
