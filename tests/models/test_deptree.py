@@ -12,7 +12,7 @@ from lexitree.errors import ConfigError, TreeError
 from lexitree.examples import batch_examples, make_example
 from lexitree.models.classifier import TreeClassifier
 from lexitree.models.config import ModelConfig
-from lexitree.models.encoders import DepTree
+from lexitree.models.quoted import DepTree
 from lexitree.models.registry import count_parameters
 from lexitree.trees.dependencies import DependencyTree
 from lexitree.trees.tree import Tree

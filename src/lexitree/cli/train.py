@@ -118,6 +118,10 @@ def train_command(
         float | None,
         typer.Option(help="Dropout on the states before the labels. Default: 0.", rich_help_panel=MODEL),
     ] = None,
+    weight_dropout: Annotated[
+        float | None,
+        typer.Option(help="Dropout on the weights between states. Default: 0.", rich_help_panel=MODEL),
+    ] = None,
     supervision: Annotated[
         Supervision | None,
         typer.Option(
@@ -244,6 +248,7 @@ def train_command(
         "output": output_size,
         "dropout": dropout,
         "state_dropout": state_dropout,
+        "weight_dropout": weight_dropout,
         "supervision": supervision,
         "binarization": binarization,
         "share_topdown_inputs": False if separate_topdown_inputs else None,

@@ -73,7 +73,17 @@ class HeadComposer(nn.Module):
         return backend.compose_heads(word_vectors, self.weights, batch, self.method)
 
 
-class BottomUpLSTM(nn.Module):
+class Recurrence(nn.Module):
+    """What computes states from states; in training, part of the weights between them may be left out."""
+
+    weight_dropout: float = 0.0
+    """The share that is left out, other weights at each update (Merity et al. 2018); the encoder's owner sets it."""
+
+    def _thinned(self, weight: Tensor) -> Tensor:
+        return nn.functional.dropout(weight, self.weight_dropout, self.training)
+
+
+class BottomUpLSTM(Recurrence):
     """The tree LSTM of Zhu et al. (2015); `lexical` lets a word vector into every node, not the leaves only.
 
     Without `peepholes` it is the binary N-ary tree LSTM of Tai et al. (2015), whose gates do not see the cells.
@@ -95,7 +105,9 @@ class BottomUpLSTM(nn.Module):
 
     @property
     def weights(self) -> BottomUpWeights:
-        return BottomUpWeights(self.weight_x, self.weight_h, self.weight_c, self.peephole, self.bias)
+        return BottomUpWeights(
+            self.weight_x, self._thinned(self.weight_h), self.weight_c, self.peephole, self.bias
+        )
 
     def forward(
         self, x: Float[Tensor, "inputs word"], batch: TreeBatch, backend: Backend
@@ -103,7 +115,7 @@ class BottomUpLSTM(nn.Module):
         return backend.run_bottom_up(x, self.weights, batch)
 
 
-class ChildSumLSTM(nn.Module):
+class ChildSumLSTM(Recurrence):
     """The child-sum tree LSTM of Tai et al. (2015): a word at every node, any number of children."""
 
     def __init__(self, word_size: int, hidden: int, *, bias_init: BiasInit) -> None:
@@ -114,7 +126,7 @@ class ChildSumLSTM(nn.Module):
 
     @property
     def weights(self) -> ChildSumWeights:
-        return ChildSumWeights(self.weight_x, self.weight_h, self.bias)
+        return ChildSumWeights(self.weight_x, self._thinned(self.weight_h), self.bias)
 
     def forward(
         self, x: Float[Tensor, "nodes word"], batch: TreeBatch, backend: Backend
@@ -122,7 +134,7 @@ class ChildSumLSTM(nn.Module):
         return backend.run_child_sum(x, self.weights, batch)
 
 
-class GatedChildrenLSTM(nn.Module):
+class GatedChildrenLSTM(Recurrence):
     """The tree LSTM of Le and Zuidema (2015): an input gate and a forget gate for each child."""
 
     def __init__(self, word_size: int, hidden: int, *, bias_init: BiasInit) -> None:
@@ -154,8 +166,8 @@ class GatedChildrenLSTM(nn.Module):
             self.sister_x,
             self.candidate_x,
             self.output_x,
-            self.own_h,
-            self.sister_h,
+            self._thinned(self.own_h),
+            self._thinned(self.sister_h),
             self.own_c,
             self.sister_c,
             self.candidate,
@@ -170,7 +182,7 @@ class GatedChildrenLSTM(nn.Module):
         return backend.run_gated_children(x, self.weights, batch)
 
 
-class TensorNetwork(nn.Module):
+class TensorNetwork(Recurrence):
     """The recursive neural tensor network of Socher et al. (2013); words and phrases have vectors of one size."""
 
     def __init__(self, hidden: int, *, bias_init: BiasInit) -> None:
@@ -182,7 +194,7 @@ class TensorNetwork(nn.Module):
 
     @property
     def weights(self) -> TensorWeights:
-        return TensorWeights(self.slices, self.matrix, self.bias)
+        return TensorWeights(self._thinned(self.slices), self._thinned(self.matrix), self.bias)
 
     def forward(
         self, x: Float[Tensor, "leaves hidden"], batch: TreeBatch, backend: Backend
@@ -190,7 +202,7 @@ class TensorNetwork(nn.Module):
         return backend.run_tensor_network(x, self.weights, batch)
 
 
-class TopDownLSTM(nn.Module):
+class TopDownLSTM(Recurrence):
     """The top-down tree LSTM: states flow from the root to the leaves, by other weights to each side."""
 
     def __init__(self, word_size: int, hidden: int, *, share_inputs: bool, bias_init: BiasInit) -> None:
@@ -204,7 +216,9 @@ class TopDownLSTM(nn.Module):
 
     @property
     def weights(self) -> TopDownWeights:
-        return TopDownWeights(self.weight_x, self.weight_h, self.weight_c, self.peephole, self.bias)
+        return TopDownWeights(
+            self.weight_x, self._thinned(self.weight_h), self.weight_c, self.peephole, self.bias
+        )
 
     def forward(
         self, x: Float[Tensor, "nodes word"], batch: TreeBatch, backend: Backend
@@ -212,7 +226,7 @@ class TopDownLSTM(nn.Module):
         return backend.run_top_down(x, self.weights, batch)
 
 
-class SequenceLSTM(nn.Module):
+class SequenceLSTM(Recurrence):
     """One direction of the sequence LSTM with a separate forget gate and, if asked for, full peephole matrices."""
 
     def __init__(self, word_size: int, hidden: int, *, peepholes: bool = True, bias_init: BiasInit) -> None:
@@ -227,7 +241,9 @@ class SequenceLSTM(nn.Module):
 
     @property
     def weights(self) -> SequenceWeights:
-        return SequenceWeights(self.weight_x, self.weight_h, self.weight_c, self.peephole, self.bias)
+        return SequenceWeights(
+            self.weight_x, self._thinned(self.weight_h), self.weight_c, self.peephole, self.bias
+        )
 
     def forward(
         self, x: Float[Tensor, "leaves word"], schedule: SequenceSchedule, backend: Backend

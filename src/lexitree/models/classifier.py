@@ -14,7 +14,7 @@ from lexitree.corpora.corpus import Supervision
 from lexitree.errors import ConfigError, TreeError
 from lexitree.examples import Example, make_examples
 from lexitree.lexicon.table import Lexicon
-from lexitree.models.cells import LabelScorer
+from lexitree.models.cells import LabelScorer, Recurrence
 from lexitree.models.config import ModelConfig
 from lexitree.models.head_words import HeadWords, find_head_words
 from lexitree.models.registry import encoder_class
@@ -39,6 +39,9 @@ class TreeClassifier(nn.Module):
         self.backend_name = backend
         self.lexicon = lexicon
         self.encoder = encoder_class(config.model)(config)
+        for part in self.encoder.modules():
+            if isinstance(part, Recurrence):
+                part.weight_dropout = config.weight_dropout
         self.scorer = LabelScorer(
             self.encoder.num_features, config.output, config.num_labels, bias_init=config.bias_init
         )

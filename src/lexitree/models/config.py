@@ -41,6 +41,8 @@ class ModelConfig:
     """The share of each leaf vector that is dropped in training."""
     state_dropout: float = 0.0
     """The share of each node's states that is dropped in training on their way to the label scores."""
+    weight_dropout: float = 0.0
+    """The share of the weights between states that is dropped in training, anew at each update."""
     bias_init: BiasInit = "uniform"
     """Biases start random as in the authors' code, or at zero."""
     binarization: Direction = "right"
@@ -52,7 +54,7 @@ class ModelConfig:
         for name, least in (("word_size", 1), ("hidden", 1), ("output", 0)):
             if getattr(self, name) < least:
                 raise ConfigError(f"{name} must be at least {least}, not {getattr(self, name)}")
-        for name in ("dropout", "state_dropout"):
+        for name in ("dropout", "state_dropout", "weight_dropout"):
             if not 0 <= getattr(self, name) < 1:
                 raise ConfigError(f"{name} must be at least 0 and below 1, not {getattr(self, name)}")
         if len(set(self.labels)) != len(self.labels) or not self.labels:
@@ -105,6 +107,7 @@ def _check_type(name: str, value: object) -> None:
         "output": type(value) is int,
         "dropout": type(value) in (int, float),
         "state_dropout": type(value) in (int, float),
+        "weight_dropout": type(value) in (int, float),
         "share_topdown_inputs": isinstance(value, bool),
     }.get(name, isinstance(value, str))
     if not good:

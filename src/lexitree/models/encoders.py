@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, ClassVar
 
@@ -15,11 +15,8 @@ from lexitree.errors import ConfigError
 from lexitree.examples import TreeKind
 from lexitree.models.cells import (
     BottomUpLSTM,
-    ChildSumLSTM,
-    GatedChildrenLSTM,
     HeadComposer,
     SequenceLSTM,
-    TensorNetwork,
     TopDownLSTM,
 )
 from lexitree.models.config import ModelConfig
@@ -88,7 +85,7 @@ def _heads(config: ModelConfig) -> HeadComposer:
     return HeadComposer(config.word_size, config.head_method, config.bias_init)
 
 
-def _bottom_up(config: ModelConfig, *, lexical: bool, peepholes: bool = True) -> BottomUpLSTM:
+def make_bottom_up(config: ModelConfig, *, lexical: bool, peepholes: bool = True) -> BottomUpLSTM:
     return BottomUpLSTM(
         config.word_size, config.hidden, lexical=lexical, peepholes=peepholes, bias_init=config.bias_init
     )
@@ -103,14 +100,18 @@ def _top_down(config: ModelConfig) -> TopDownLSTM:
     )
 
 
-def _pick(rows: Tensor, nodes: Tensor | None) -> Tensor:
+def _present(weights: Iterable[Tensor | None]) -> list[Tensor]:
+    return [weight for weight in weights if weight is not None]
+
+
+def pick(rows: Tensor, nodes: Tensor | None) -> Tensor:
     return rows if nodes is None else rows.index_select(0, nodes)
 
 
 def _top_down_features(h: Tensor, batch: TreeBatch, nodes: Tensor | None) -> list[Tensor]:
     """A node's own state and the mean state of the words below it."""
-    start, end = _pick(batch.span_start, nodes), _pick(batch.span_end, nodes)
-    return [_pick(h, nodes), span_means(h[: batch.num_leaves], start, end)]
+    start, end = pick(batch.span_start, nodes), pick(batch.span_end, nodes)
+    return [pick(h, nodes), span_means(h[: batch.num_leaves], start, end)]
 
 
 class ConTree(Encoder):
@@ -120,55 +121,10 @@ class ConTree(Encoder):
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__(config)
-        self.bottom_up = _bottom_up(config, lexical=False)
+        self.bottom_up = make_bottom_up(config, lexical=False)
 
     def forward(self, x: Tensor, batch: TreeBatch, nodes: Tensor | None, backend: Backend) -> Tensor:
-        return _pick(self.bottom_up(x, batch, backend), nodes)
-
-
-class NaryConTree(Encoder):
-    title = "ConTree (Tai 2015)"
-    about = "N-ary tree LSTM of Tai et al. (2015): ConTree without peepholes"
-    num_states = 1
-
-    def __init__(self, config: ModelConfig) -> None:
-        super().__init__(config)
-        self.bottom_up = _bottom_up(config, lexical=False, peepholes=False)
-
-    def forward(self, x: Tensor, batch: TreeBatch, nodes: Tensor | None, backend: Backend) -> Tensor:
-        return _pick(self.bottom_up(x, batch, backend), nodes)
-
-
-class GatedChildrenConTree(Encoder):
-    title = "ConTree (Le and Zuidema 2015)"
-    about = "tree LSTM of Le and Zuidema (2015): an input gate and a forget gate for each child"
-    num_states = 1
-    waits_for_host = True
-
-    def __init__(self, config: ModelConfig) -> None:
-        super().__init__(config)
-        self.bottom_up = GatedChildrenLSTM(config.word_size, config.hidden, bias_init=config.bias_init)
-
-    def forward(self, x: Tensor, batch: TreeBatch, nodes: Tensor | None, backend: Backend) -> Tensor:
-        return _pick(self.bottom_up(x, batch, backend), nodes)
-
-
-class RNTN(Encoder):
-    title = "RNTN (Socher 2013)"
-    about = (
-        "recursive neural tensor network of Socher et al. (2013): small word vectors, composed by a tensor"
-    )
-    num_states = 1
-    waits_for_host = True
-    words_are_states = True
-    defaults = MappingProxyType({"hidden": 25, "output": 0, "dropout": 0.0, "bias_init": "zero"})
-
-    def __init__(self, config: ModelConfig) -> None:
-        super().__init__(config)
-        self.composition = TensorNetwork(config.hidden, bias_init=config.bias_init)
-
-    def forward(self, x: Tensor, batch: TreeBatch, nodes: Tensor | None, backend: Backend) -> Tensor:
-        return _pick(self.composition(x, batch, backend), nodes)
+        return pick(self.bottom_up(x, batch, backend), nodes)
 
 
 class ConTreeLex(Encoder):
@@ -180,10 +136,10 @@ class ConTreeLex(Encoder):
     def __init__(self, config: ModelConfig) -> None:
         super().__init__(config)
         self.heads = _heads(config)
-        self.bottom_up = _bottom_up(config, lexical=True)
+        self.bottom_up = make_bottom_up(config, lexical=True)
 
     def forward(self, x: Tensor, batch: TreeBatch, nodes: Tensor | None, backend: Backend) -> Tensor:
-        return _pick(self.bottom_up(x, batch, backend), nodes)
+        return pick(self.bottom_up(x, batch, backend), nodes)
 
 
 class TopDownConTree(Encoder):
@@ -210,34 +166,20 @@ class BiConTree(Encoder):
     def __init__(self, config: ModelConfig) -> None:
         super().__init__(config)
         self.heads = _heads(config)
-        self.bottom_up = _bottom_up(config, lexical=True)
+        self.bottom_up = make_bottom_up(config, lexical=True)
         self.top_down = _top_down(config)
 
     def forward(self, x: Tensor, batch: TreeBatch, nodes: Tensor | None, backend: Backend) -> Tensor:
+        # Both here: what is left out in training must not depend on which of two threads is faster.
+        up_weights, down_weights = self.bottom_up.weights, self.top_down.weights
         up, down = run_side_by_side(
-            lambda x: self.bottom_up(x, batch, backend),
-            lambda x: self.top_down(x, batch, backend),
+            lambda x: backend.run_bottom_up(x, up_weights, batch),
+            lambda x: backend.run_top_down(x, down_weights, batch),
             x,
-            list(self.bottom_up.parameters()),
-            list(self.top_down.parameters()),
+            _present(up_weights),
+            _present(down_weights),
         )
-        return torch.cat([_pick(up, nodes), *_top_down_features(down, batch, nodes)], 1)
-
-
-class DepTree(Encoder):
-    title = "DepTree (Tai 2015)"
-    about = "child-sum tree LSTM of Tai et al. (2015) over dependency trees"
-    num_states = 1
-    # The sizes of the levels' edges are asked for on the host.
-    waits_for_host = True
-    tree_kind = "dependency"
-
-    def __init__(self, config: ModelConfig) -> None:
-        super().__init__(config)
-        self.child_sum = ChildSumLSTM(config.word_size, config.hidden, bias_init=config.bias_init)
-
-    def forward(self, x: Tensor, batch: TreeBatch, nodes: Tensor | None, backend: Backend) -> Tensor:
-        return _pick(self.child_sum(x, batch, backend), nodes)
+        return torch.cat([pick(up, nodes), *_top_down_features(down, batch, nodes)], 1)
 
 
 class BiLSTM(Encoder):
@@ -262,12 +204,13 @@ class BiLSTM(Encoder):
         spans, phrase_index = self._distinct_spans(batch, nodes)
         forwards, backwards = (SequenceSchedule.from_spans(*spans, backwards=back) for back in (False, True))
         self._check_memory(forwards.num_places + backwards.num_places, x)
+        weights, backward_weights = self.forwards.weights, self.backwards.weights
         last = run_side_by_side(
-            lambda x: self.forwards(x, forwards.to(x.device), backend),
-            lambda x: self.backwards(x, backwards.to(x.device), backend),
+            lambda x: backend.run_sequences(x, weights, forwards.to(x.device)),
+            lambda x: backend.run_sequences(x, backward_weights, backwards.to(x.device)),
             x,
-            list(self.forwards.parameters()),
-            list(self.backwards.parameters()),
+            _present(weights),
+            _present(backward_weights),
         )
         return torch.cat(last, 1).index_select(0, phrase_index.to(x.device))
 
@@ -279,7 +222,7 @@ class BiLSTM(Encoder):
 
         A phrase that several nodes have is read once. Schedules are made on the host: all goes there in one copy.
         """
-        parts = batch.word_index, _pick(batch.span_start, nodes), _pick(batch.span_end, nodes)
+        parts = batch.word_index, pick(batch.span_start, nodes), pick(batch.span_end, nodes)
         on_host = torch.split(torch.cat(parts).cpu(), [len(part) for part in parts])
         words, start, end = (part.numpy() for part in on_host)
         first, place = distinct_phrases(words, start, end)
@@ -291,9 +234,3 @@ class BiLSTM(Encoder):
                 "the phrases of these trees are too long to be read as one sequence each",
                 remedy="Ask for whole sentences only (--nodes root), or use a tree model.",
             )
-
-
-class PlainBiLSTM(BiLSTM):
-    title = "BiLSTM (Li 2015)"
-    about = "BiLSTM without peepholes, as Li et al. (2015) compare with trees"
-    has_peepholes = False

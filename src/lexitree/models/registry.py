@@ -12,19 +12,8 @@ import torch
 from lexitree.errors import ConfigError
 from lexitree.models.cells import LabelScorer
 from lexitree.models.config import DEFAULT_MODEL, DEFAULT_WORD_SIZE, ModelConfig
-from lexitree.models.encoders import (
-    RNTN,
-    BiConTree,
-    BiLSTM,
-    ConTree,
-    ConTreeLex,
-    DepTree,
-    Encoder,
-    GatedChildrenConTree,
-    NaryConTree,
-    PlainBiLSTM,
-    TopDownConTree,
-)
+from lexitree.models.encoders import BiConTree, BiLSTM, ConTree, ConTreeLex, Encoder, TopDownConTree
+from lexitree.models.quoted import RNTN, DepTree, GatedChildrenConTree, NaryConTree, PlainBiLSTM
 
 ENCODERS: dict[str, type[Encoder]] = {
     "rntn": RNTN,

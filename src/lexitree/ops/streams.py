@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor
 
 
 def run_on_two_streams(
-    first: Callable[[], Tensor], second: Callable[[], Tensor], device: torch.device
+    first: Callable[[], Tensor], second: Callable[[], Tensor], inputs: Sequence[Tensor], device: torch.device
 ) -> tuple[Tensor, Tensor]:
     """Both results; the second runs on a stream of its own, and so will its backward pass.
 
-    A tree has few nodes a level, so one recurrence leaves most of a GPU idle.
+    A tree has few nodes a level, so one recurrence leaves most of a GPU idle. `inputs` are what the second reads.
     """
     here, aside = torch.cuda.current_stream(device), _second_stream(device)
     aside.wait_stream(here)
+    for tensor in inputs:
+        # Its backward pass reads them too: when the host lets them go, their memory is not free yet.
+        tensor.record_stream(aside)
     with torch.cuda.stream(aside):
         other = second()
     result = first()

@@ -75,7 +75,7 @@ def run_side_by_side(
     On a GPU each has a stream of its own.
     """
     if x.is_cuda:
-        return run_on_two_streams(lambda: first(x), lambda: second(x), x.device)
+        return run_on_two_streams(lambda: first(x), lambda: second(x), [x, *second_weights], x.device)
     if _num_cores == 1 or len(x) < MIN_ROWS or x.device.type != "cpu":
         return first(x), second(x)
     if not torch.is_grad_enabled():
