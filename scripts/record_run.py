@@ -36,6 +36,7 @@ MODEL_OPTIONS = {
     "output": "--output-size",
     "dropout": "--dropout",
     "state_dropout": "--state-dropout",
+    "weight_dropout": "--weight-dropout",
     "supervision": "--supervision",
     "binarization": "--binarization",
     "bias_init": "--bias-init",

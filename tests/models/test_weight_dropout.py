@@ -48,6 +48,15 @@ def test_weights_that_are_left_out_get_no_gradient() -> None:
             assert share < 0.3, name
 
 
+def test_everything_that_meets_the_states_of_children_is_thinned() -> None:
+    model = make_model("contree-le").train()
+    model.loss(batch_examples(model.prepare(tiny_trees(12)))).backward()
+    for name in ("own_h", "sister_h", "candidate", "output"):
+        gradient = model.get_parameter(f"encoder.bottom_up.{name}").grad
+        assert gradient is not None
+        assert 0.3 < (gradient == 0).double().mean().item() < 0.7, name
+
+
 def test_two_cores_leave_out_the_same_weights() -> None:
     """Each loss and each gradient, bit by bit: the choice is made before the work is shared out."""
     results: list[dict[str, torch.Tensor]] = []

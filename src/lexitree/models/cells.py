@@ -170,8 +170,8 @@ class GatedChildrenLSTM(Recurrence):
             self._thinned(self.sister_h),
             self.own_c,
             self.sister_c,
-            self.candidate,
-            self.output,
+            self._thinned(self.candidate),
+            self._thinned(self.output),
             self.peephole,
             self.bias,
         )
