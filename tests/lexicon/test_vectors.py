@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lexitree.errors import FileError, VectorsError
+from lexitree.errors import ConfigError, FileError, VectorsError
 from lexitree.lexicon import (
     Vocabulary,
     WordVectors,
@@ -25,6 +25,8 @@ from lexitree.lexicon import (
     write_vectors_npz,
 )
 from lexitree.lexicon.vectors import with_length
+from lexitree.training.recipe import Recipe
+from lexitree.training.run import build_model, load_recipe_corpus
 from tests.lexicon.vector_files import (
     GLOVE,
     FloatArray,
@@ -361,3 +363,9 @@ def test_vectors_are_scaled_to_one_length(tmp_path: Path) -> None:
     np.testing.assert_allclose(scaled.vectors, [[6, 8], [0, 10], [0, 0]], rtol=1e-6)
     assert scaled.words == vectors.words
     np.testing.assert_allclose(vectors.vectors[0], [3, 4])
+
+
+def test_a_length_without_vectors_is_refused() -> None:
+    recipe = Recipe(vector_length=5.0)
+    with pytest.raises(ConfigError, match="no vectors to be scaled"):
+        build_model(recipe, load_recipe_corpus(recipe))

@@ -168,6 +168,8 @@ def build_model(recipe: Recipe, corpus: Corpus, *, backend: str = "auto") -> Tre
 def _build_lexicon(recipe: Recipe, corpus: Corpus, settings: Mapping[str, Any]) -> WordTable:
     word_size: int | None = settings.get("word_size")
     if recipe.vectors is None:
+        if recipe.vector_length:
+            raise ConfigError("there are no vectors to be scaled", remedy="Name a file of them: --vectors.")
         vocabulary = Vocabulary.from_trees(corpus.train, min_count=recipe.min_count)
         return WordTable.random(vocabulary, word_size or default_word_size(settings))
     every_word = (word for trees in corpus.splits.values() for tree in trees for word in tree.words)
