@@ -12,20 +12,17 @@ from __future__ import annotations
 
 import argparse
 import re
-import statistics
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from markdown_text import DEVIATION, fence, make_table, show_cell, show_percent, show_spread, show_title
 from result_records import RESULTS, ROOT, read_record
 
 BLOCK = re.compile(r"(<!-- results: (?P<name>\S+) -->\n).*?(<!-- /results -->)", re.DOTALL)
 NOT_MEASURED = "*Not measured yet.*"
 SCORES = ("dev_root", "dev_phrase", "test_root", "test_phrase")
-DEVIATION = "_deviation"
-SHARE = re.compile(r"(^|_)(root|phrase|accuracy)$")
-"""Names of values that are shares of 1 and are shown as percentages."""
 
 
 def pages() -> list[Path]:
@@ -62,11 +59,16 @@ def _runs_table(runs: Mapping[str, Mapping[str, Any]]) -> str:
     """One row a seed, and the mean with the standard deviation."""
     scores = [score for score in SCORES if all(run[score] is not None for run in runs.values())]
     rows = [
-        [seed, str(run["best_epoch"]), *(_percent(run[score]) for score in scores), f"{run['seconds']:.0f}"]
+        [
+            seed,
+            str(run["best_epoch"]),
+            *(show_percent(run[score]) for score in scores),
+            f"{run['seconds']:.0f}",
+        ]
         for seed, run in runs.items()
     ]
-    rows.append(["mean", "", *(_spread([run[score] for run in runs.values()]) for score in scores), ""])
-    return _table(["seed", "best epoch", *map(_title, scores), "seconds"], rows)
+    rows.append(["mean", "", *(show_spread([run[score] for run in runs.values()]) for score in scores), ""])
+    return make_table(["seed", "best epoch", *map(show_title, scores), "seconds"], rows)
 
 
 def _rows_table(rows: Sequence[Mapping[str, Any]]) -> str:
@@ -76,8 +78,8 @@ def _rows_table(rows: Sequence[Mapping[str, Any]]) -> str:
         for name in dict.fromkeys(name for row in rows for name in row)
         if not name.endswith(DEVIATION) and not any(isinstance(row.get(name), list) for row in rows)
     ]
-    return _table(
-        [_title(name) for name in columns], [[_cell(row, name) for name in columns] for row in rows]
+    return make_table(
+        [show_title(name) for name in columns], [[show_cell(row, name) for name in columns] for row in rows]
     )
 
 
@@ -99,18 +101,18 @@ def render_step(name: str) -> str:
     if name not in steps:
         return NOT_MEASURED
     output = steps[name]["output"]
-    return _fence("console", f"$ {steps[name]['command']}" + (f"\n{output}" if output else ""))
+    return fence("console", f"$ {steps[name]['command']}" + (f"\n{output}" if output else ""))
 
 
 def render_file(name: str) -> str:
     """A file that the tour works on."""
     files = (read_record("tour") or {}).get("files", {})
-    return _fence("toml" if name.endswith(".toml") else "text", files[name].rstrip("\n"))
+    return fence("toml" if name.endswith(".toml") else "text", files[name].rstrip("\n"))
 
 
 def render_example(name: str) -> str:
     """A program of examples/."""
-    return _fence("python", (ROOT / "examples" / name).read_text(encoding="utf-8").rstrip("\n"))
+    return fence("python", (ROOT / "examples" / name).read_text(encoding="utf-8").rstrip("\n"))
 
 
 def render_experiment(name: str) -> str:
@@ -132,7 +134,7 @@ def render_models() -> str:
         [f"`{model.name}`", model.title, str(model.hidden), f"{model.num_parameters:,}", model.about]
         for model in list_models()
     ]
-    return _table(["name", "in the paper", "state size", "parameters", "what it does"], rows)
+    return make_table(["name", "in the paper", "state size", "parameters", "what it does"], rows)
 
 
 def render_recipes() -> str:
@@ -153,7 +155,7 @@ def render_recipes() -> str:
                 _measured(path.stem),
             ]
         )
-    return _table(
+    return make_table(
         ["recipe", "model", "corpus", "the paper's figures", "measured here: test, mean of seeds"], rows
     )
 
@@ -164,7 +166,9 @@ def _measured(name: str) -> str:
         return "not measured yet"
     runs = record["runs"].values()
     scores = [score for score in ("test_root", "test_phrase") if all(run[score] is not None for run in runs)]
-    shown = "; ".join(f"{_title(score)[5:]} {_spread([run[score] for run in runs])}" for score in scores)
+    shown = "; ".join(
+        f"{show_title(score)[5:]} {show_spread([run[score] for run in runs])}" for score in scores
+    )
     return f"{shown} ({len(runs)} seeds, {record['recipe']['training']['epochs']} epochs)"
 
 
@@ -214,7 +218,7 @@ def render_speed() -> str:
             for row in peers["rows"]
             if row["batch_size"] == 25 and row["system"] != "lexitree"
         ]
-    return _table(["what", "measured"], rows) if rows else NOT_MEASURED
+    return make_table(["what", "measured"], rows) if rows else NOT_MEASURED
 
 
 def render_embedded_corpora() -> str:
@@ -239,7 +243,7 @@ def render_embedded_corpora() -> str:
                     labels,
                 ]
             )
-    return _table(
+    return make_table(
         ["corpus", "split", "sentences", "words", "labelled nodes", "labels of the sentences"], rows
     )
 
@@ -256,51 +260,6 @@ _COUNTED: dict[str, Callable[[], str]] = {
     "recipes": render_recipes,
     "embedded-corpora": render_embedded_corpora,
 }
-
-
-def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A Markdown table; columns of numbers stand to the right."""
-    numeric = [
-        all(re.fullmatch(r"[-–\d.,± e]*|mean", row[place]) for row in rows) for place in range(len(columns))
-    ]
-    lines = [columns, ["---:" if is_number else "---" for is_number in numeric], *rows]
-    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
-
-
-def _fence(language: str, text: str) -> str:
-    return f"```{language}\n{text}\n```"
-
-
-def _title(name: str) -> str:
-    return re.sub(r" ms$", " (ms)", name.replace("_", " "))
-
-
-def _cell(row: Mapping[str, Any], name: str) -> str:
-    value = row.get(name)
-    if value is None:
-        return "–"
-    if isinstance(value, float):
-        show = _percent if SHARE.search(name) else _number
-        deviation = row.get(name + DEVIATION)
-        return show(value) if deviation is None else f"{show(value)} ± {show(deviation)}"
-    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
-
-
-def _number(value: float) -> str:
-    """About three digits: more would be noise."""
-    if 0 < abs(value) < 1e-3:
-        return f"{value:.1e}"
-    decimals = 2 if abs(value) < 10 else 1 if abs(value) < 100 else 0
-    return f"{value:,.{decimals}f}"
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.1f}"
-
-
-def _spread(shares: Sequence[float]) -> str:
-    mean = _percent(statistics.fmean(shares))
-    return f"{mean} ± {_percent(statistics.stdev(shares))}" if len(shares) > 1 else mean
 
 
 def main() -> int:

@@ -8,7 +8,8 @@ from typing import Any
 from hypothesis import strategies as st
 
 from lexitree.trees.dependencies import DependencyTree
-from lexitree.trees.tree import NO_PARENT, Tree
+from lexitree.trees.layout import NO_PARENT
+from lexitree.trees.tree import Tree
 
 PENN_LABELS = (
     "S",

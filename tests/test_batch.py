@@ -12,7 +12,8 @@ from lexitree.batch import TreeBatch
 from lexitree.errors import TreeError
 from lexitree.trees.brackets import tree_from_brackets
 from lexitree.trees.dependencies import DependencyTree
-from lexitree.trees.tree import NO_PARENT, Tree
+from lexitree.trees.layout import NO_PARENT
+from lexitree.trees.tree import Tree
 from tests.strategies import dependency_trees, trees
 
 

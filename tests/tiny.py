@@ -18,7 +18,8 @@ from lexitree.training.recipe import Recipe
 from lexitree.trees.brackets import tree_from_brackets, tree_to_brackets
 from lexitree.trees.dependencies import DependencyTree, label_by_spans
 from lexitree.trees.jsonl import write_json_lines
-from lexitree.trees.tree import NO_PARENT, Tree
+from lexitree.trees.layout import NO_PARENT
+from lexitree.trees.tree import Tree
 
 CONSTITUENCY_MODELS = tuple(name for name, encoder in ENCODERS.items() if encoder.tree_kind == "constituency")
 """The models that read the trees made here; the others have tests of their own."""

@@ -23,7 +23,7 @@ from tests.tiny import tiny_dependencies, tiny_model, tiny_trees
 def plain_scores(model: TreeClassifier, tree: DependencyTree) -> Tensor:
     """The equations of Tai et al. (2015), one word at a time from the leaves, by word of the sentence."""
     assert isinstance(model.encoder, DepTree)
-    cell, scorer = model.encoder.child_sum, model.scorer
+    cell, scorer = model.encoder.bottom_up, model.scorer
     hidden = cell.weight_h.shape[1]
     W_f, W_igo = cell.weight_x.split([hidden, 3 * hidden])
     U_f, U_igo = cell.weight_h.split([hidden, 3 * hidden])

@@ -44,10 +44,7 @@ def _uniform(shape: tuple[int, ...], scale: float) -> Tensor:
 
 
 def _near_mean_of_children(hidden: int) -> Tensor:
-    """A matrix for two children that starts near their mean.
-
-    From a random matrix, and from the sum of the children, far less is learnt in the same time.
-    """
+    """A matrix for two children that starts near their mean: their sum would grow with the length of a phrase."""
     matrix = _uniform((hidden, 2 * hidden), 1 / (4 * math.sqrt(hidden)))
     return matrix if matrix.is_meta else matrix.add_(torch.eye(hidden).repeat(1, 2), alpha=0.5)
 

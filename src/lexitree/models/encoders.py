@@ -16,6 +16,7 @@ from lexitree.examples import TreeKind
 from lexitree.models.cells import (
     BottomUpLSTM,
     HeadComposer,
+    Recurrence,
     SequenceLSTM,
     TopDownLSTM,
 )
@@ -114,32 +115,34 @@ def _top_down_features(h: Tensor, batch: TreeBatch, nodes: Tensor | None) -> lis
     return [pick(h, nodes), span_means(h[: batch.num_leaves], start, end)]
 
 
-class ConTree(Encoder):
-    title = "ConTree"
-    about = "bottom-up tree LSTM of Zhu et al. (2015): words at the leaves only"
-    num_states = 1
+class BottomUpEncoder(Encoder):
+    """A model whose features are the states of one recurrence from the words to the root."""
 
-    def __init__(self, config: ModelConfig) -> None:
-        super().__init__(config)
-        self.bottom_up = make_bottom_up(config, lexical=False)
+    num_states = 1
+    bottom_up: Recurrence
 
     def forward(self, x: Tensor, batch: TreeBatch, nodes: Tensor | None, backend: Backend) -> Tensor:
         return pick(self.bottom_up(x, batch, backend), nodes)
 
 
-class ConTreeLex(Encoder):
+class ConTree(BottomUpEncoder):
+    title = "ConTree"
+    about = "bottom-up tree LSTM of Zhu et al. (2015): words at the leaves only"
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__(config)
+        self.bottom_up = make_bottom_up(config, lexical=False)
+
+
+class ConTreeLex(BottomUpEncoder):
     title = "ConTree+Lex"
     about = "ConTree with a learned head word at every phrase"
-    num_states = 1
     has_heads = True
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__(config)
         self.heads = _heads(config)
         self.bottom_up = make_bottom_up(config, lexical=True)
-
-    def forward(self, x: Tensor, batch: TreeBatch, nodes: Tensor | None, backend: Backend) -> Tensor:
-        return pick(self.bottom_up(x, batch, backend), nodes)
 
 
 class TopDownConTree(Encoder):

@@ -4,74 +4,54 @@ from __future__ import annotations
 
 from types import MappingProxyType
 
-from torch import Tensor
-
-from lexitree.batch import TreeBatch
 from lexitree.models.cells import ChildSumLSTM, GatedChildrenLSTM, TensorNetwork
 from lexitree.models.config import ModelConfig
-from lexitree.models.encoders import BiLSTM, Encoder, make_bottom_up, pick
-from lexitree.ops.backends import Backend
+from lexitree.models.encoders import BiLSTM, BottomUpEncoder, make_bottom_up
 
 
-class NaryConTree(Encoder):
+class NaryConTree(BottomUpEncoder):
     title = "ConTree (Tai 2015)"
     about = "N-ary tree LSTM of Tai et al. (2015): ConTree without peepholes"
-    num_states = 1
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__(config)
         self.bottom_up = make_bottom_up(config, lexical=False, peepholes=False)
 
-    def forward(self, x: Tensor, batch: TreeBatch, nodes: Tensor | None, backend: Backend) -> Tensor:
-        return pick(self.bottom_up(x, batch, backend), nodes)
 
-
-class GatedChildrenConTree(Encoder):
+class GatedChildrenConTree(BottomUpEncoder):
     title = "ConTree (Le and Zuidema 2015)"
     about = "tree LSTM of Le and Zuidema (2015): an input gate and a forget gate for each child"
-    num_states = 1
     waits_for_host = True
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__(config)
         self.bottom_up = GatedChildrenLSTM(config.word_size, config.hidden, bias_init=config.bias_init)
 
-    def forward(self, x: Tensor, batch: TreeBatch, nodes: Tensor | None, backend: Backend) -> Tensor:
-        return pick(self.bottom_up(x, batch, backend), nodes)
 
-
-class RNTN(Encoder):
+class RNTN(BottomUpEncoder):
     title = "RNTN (Socher 2013)"
     about = (
         "recursive neural tensor network of Socher et al. (2013): small word vectors, composed by a tensor"
     )
-    num_states = 1
     waits_for_host = True
     words_are_states = True
     defaults = MappingProxyType({"hidden": 25, "output": 0, "dropout": 0.0, "bias_init": "zero"})
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__(config)
-        self.composition = TensorNetwork(config.hidden, bias_init=config.bias_init)
-
-    def forward(self, x: Tensor, batch: TreeBatch, nodes: Tensor | None, backend: Backend) -> Tensor:
-        return pick(self.composition(x, batch, backend), nodes)
+        self.bottom_up = TensorNetwork(config.hidden, bias_init=config.bias_init)
 
 
-class DepTree(Encoder):
+class DepTree(BottomUpEncoder):
     title = "DepTree (Tai 2015)"
     about = "child-sum tree LSTM of Tai et al. (2015) over dependency trees"
-    num_states = 1
     # The sizes of the levels' edges are asked for on the host.
     waits_for_host = True
     tree_kind = "dependency"
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__(config)
-        self.child_sum = ChildSumLSTM(config.word_size, config.hidden, bias_init=config.bias_init)
-
-    def forward(self, x: Tensor, batch: TreeBatch, nodes: Tensor | None, backend: Backend) -> Tensor:
-        return pick(self.child_sum(x, batch, backend), nodes)
+        self.bottom_up = ChildSumLSTM(config.word_size, config.hidden, bias_init=config.bias_init)
 
 
 class PlainBiLSTM(BiLSTM):

@@ -25,9 +25,10 @@ from lexitree.trees.draw import draw_tree, head_notes, label_styles
 from lexitree.trees.exchange import tree_from_nltk, tree_to_nltk
 from lexitree.trees.head_rules import head_children, head_words
 from lexitree.trees.jsonl import read_json_lines, tree_from_json, tree_to_json, write_json_lines
+from lexitree.trees.layout import NO_PARENT, IntArray, Layout
 from lexitree.trees.penn import strip_function_tags, strip_traces
 from lexitree.trees.statistics import TreeStatistics, tree_statistics
-from lexitree.trees.tree import NO_LABEL, NO_PARENT, IntArray, Layout, Tree
+from lexitree.trees.tree import NO_LABEL, Tree
 
 __all__ = [
     "NO_LABEL",

@@ -14,7 +14,8 @@ import numpy.typing as npt
 from lexitree.errors import DependencyError, OnError, Place, TreeError
 from lexitree.files import display_name, read_lines
 from lexitree.trees.brackets import ReadReport
-from lexitree.trees.tree import NO_LABEL, NO_PARENT, IntArray, Layout, Tree, frozen_array, lay_out
+from lexitree.trees.layout import NO_PARENT, IntArray, Layout, frozen_array, lay_out
+from lexitree.trees.tree import NO_LABEL, Tree
 
 WORDS_SUFFIX, PARENTS_SUFFIX = ".toks", ".dparents"
 

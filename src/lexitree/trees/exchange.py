@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from lexitree.errors import MissingExtraError, TreeError
 from lexitree.trees.bracket_parser import MAX_NODES
-from lexitree.trees.tree import NO_LABEL, NO_PARENT, Tree, refuse_inner_words
+from lexitree.trees.layout import NO_PARENT
+from lexitree.trees.tree import NO_LABEL, Tree, refuse_inner_words
 
 if TYPE_CHECKING:
     import nltk

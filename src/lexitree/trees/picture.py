@@ -15,7 +15,8 @@ from html import escape
 from typing import NamedTuple
 
 from lexitree.trees.draw import ORDERED_NAMES, printable, shown_word
-from lexitree.trees.tree import NO_LABEL, NO_PARENT, Tree
+from lexitree.trees.layout import NO_PARENT
+from lexitree.trees.tree import NO_LABEL, Tree
 
 FONT_SIZE = 13
 FONT = "Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans', sans-serif"

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import cached_property
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from lexitree.errors import TreeError
-
-IntArray = npt.NDArray[np.int32]
+from lexitree.trees.layout import NO_PARENT, IntArray, Layout, frozen_array, lay_out
 
 NO_LABEL = ""
 """The label of a node that has none."""
@@ -21,23 +20,6 @@ INTERMEDIATE_MARK = "@"
 
 CHAIN_JOINT = "+"
 """`S+VP` is the chain of an S over a VP."""
-
-NO_PARENT = -1
-
-
-class Layout(NamedTuple):
-    """What follows from the shape alone, one entry a node; computed once in linear time."""
-
-    parents: IntArray
-    """The parent of each node; -1 at the root."""
-    starts: IntArray
-    """The first word of each phrase ..."""
-    ends: IntArray
-    """... and the word after its last: `words[start:end]` is the phrase."""
-    depths: IntArray
-    """Edges up to the root, which is at 0."""
-    heights: IntArray
-    """Edges down to the deepest leaf below; leaves are at 0."""
 
 
 class Tree:
@@ -236,39 +218,6 @@ class Tree:
         return Tree, (self.arity, self.labels, self.words)
 
 
-def lay_out(arity: list[int]) -> Layout:
-    """Walk the nodes once forwards (parents, depths, starts) and once backwards (ends, heights)."""
-    num_nodes = len(arity)
-    parents, depths, starts = [NO_PARENT] * num_nodes, [0] * num_nodes, [0] * num_nodes
-    path: list[int] = []
-    missing: list[int] = []
-    num_words = 0
-    for node, num_children in enumerate(arity):
-        starts[node] = num_words
-        depths[node] = len(path)
-        if path:
-            parents[node] = path[-1]
-            missing[-1] -= 1
-        if num_children:
-            path.append(node)
-            missing.append(num_children)
-        else:
-            num_words += 1
-            while missing and missing[-1] == 0:
-                path.pop()
-                missing.pop()
-    ends, heights = [0] * num_nodes, [0] * num_nodes
-    for node in range(num_nodes - 1, -1, -1):
-        if not arity[node]:
-            ends[node] = starts[node] + 1
-        parent = parents[node]
-        if parent != NO_PARENT:
-            ends[parent] = max(ends[parent], ends[node])
-            heights[parent] = max(heights[parent], heights[node] + 1)
-    arrays = (parents, starts, ends, depths, heights)
-    return Layout(*(frozen_array(values) for values in arrays))
-
-
 def child_slots(tree: Tree) -> IntArray:
     """The place of each node among its siblings, counted from 0; the root is at 0."""
     order = np.argsort(tree.parents, kind="stable")
@@ -306,13 +255,6 @@ def _read_arity(arity: npt.ArrayLike) -> IntArray:
         return frozen_array(numbers)
     except (OverflowError, TypeError, ValueError) as error:
         raise TreeError(f"these are no numbers of children: {error}") from error
-
-
-def frozen_array(values: npt.ArrayLike) -> IntArray:
-    """A copy of numbers that nobody can change."""
-    array = np.array(values, dtype=np.int32)
-    array.flags.writeable = False
-    return array
 
 
 def refuse_inner_words(tree: Tree, purpose: str) -> None:
