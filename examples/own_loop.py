@@ -8,7 +8,7 @@ corpus = lexitree.load_corpus("mini-questions")
 words = lexitree.WordTable.random(lexitree.Vocabulary.from_trees(corpus.train), word_size=50)
 config = lexitree.ModelConfig(labels=corpus.labels, word_size=50, hidden=40, supervision="root")
 model = lexitree.TreeClassifier(config, words)
-examples = model.prepare(corpus.train)
+examples = model.prepare(corpus.train, training=True)
 
 dense = [parameter for parameter in model.parameters() if parameter is not words.vectors]
 optimizers = [torch.optim.Adam(dense, lr=3e-3), torch.optim.SparseAdam([words.vectors], lr=3e-3)]

@@ -188,7 +188,8 @@ def train_one(recipe: Recipe, device: str, precision: str) -> dict[str, Any]:
     with products_in(precision if device == "cuda" else "float32"):
         torch.manual_seed(recipe.training.seed)
         model = build_model(recipe, corpus).to(device)
-        trainer = Trainer(model, model.prepare(corpus.train), model.prepare(corpus.dev), recipe.training)
+        train, dev = model.prepare(corpus.train, training=True), model.prepare(corpus.dev)
+        trainer = Trainer(model, train, dev, recipe.training)
         history = trainer.run().history
     return {
         "seed": recipe.training.seed,

@@ -22,7 +22,7 @@ from lexitree.trees.brackets import tree_from_brackets
 from lexitree.trees.jsonl import tree_from_json
 from lexitree.trees.tree import NO_LABEL, Tree
 from tests.strategies import trees as any_trees
-from tests.tiny import CONSTITUENCY_MODELS, LABELS, chain, tiny_model, tiny_trees
+from tests.tiny import CONSTITUENCY_MODELS, FINER_LABELS, LABELS, chain, tiny_model, tiny_trees
 
 MODELS = CONSTITUENCY_MODELS
 WITHOUT_HEADS = tuple(name for name in MODELS if not ENCODERS[name].has_heads)
@@ -118,6 +118,21 @@ def test_whole_sentences_only(predictor: Predictor) -> None:
         assert tree_from_json(values) == root.tree
         assert all("probabilities" not in phrase for phrase in values["phrases"][1:])
         assert len(list(root.draw())) == root.source.num_nodes
+
+
+@pytest.mark.parametrize("name", ["bicontree", "bilstm"])
+def test_finer_labels_are_never_answered(name: str) -> None:
+    model = tiny_model(name, finer_labels=FINER_LABELS)
+    predictor = Predictor(model)
+    trees = [*tiny_trees(20), *map(tree_from_brackets, ODD)]
+    for tree, prediction in zip(trees, predictor.predict_all(trees), strict=True):
+        assert_makes_sense(prediction, tree, has_heads=model.encoder.has_heads)
+        assert prediction.as_dict()["labels"] == list(LABELS)
+        (root,) = predictor.predict(tree, nodes="root").probabilities
+        np.testing.assert_allclose(root, prediction.probabilities[0], atol=1e-5)
+    scores = predictor.evaluate(trees[:20])
+    assert scores.root.labels == LABELS
+    assert scores.root.num_counted == 20
 
 
 def test_alone_or_in_a_batch(predictor: Predictor) -> None:

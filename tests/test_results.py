@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 from lexitree.cli.main import app
 from lexitree.training.config import TrainingConfig
 from lexitree.training.recipe import Recipe
+from tests.tiny import tiny_polarity, tiny_recipe
 
 ROOT = Path(__file__).parent.parent
 SCRIPTS = ROOT / "scripts"
@@ -155,6 +156,14 @@ def test_a_run_on_unnamed_data_is_not_recorded(recipe: dict[str, object], said: 
     folder = finished_run(tmp_path / "run", **recipe)
     with pytest.raises(recording.RecordError, match=said):
         recording.record_run(folder, "mine", [], None, None)
+
+
+def test_tuning_trains_with_finer_labels_and_scores_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    tune = load_script("tune")
+    monkeypatch.setattr(tune, "read_corpus", lambda *_: tiny_polarity())
+    run = tune.train_one(tiny_recipe(Path("tiny"), epochs=20, batch_size=5), "cpu", "float32")
+    assert run["loss"][-1] < run["loss"][0]
+    assert max(run["dev_root"]) > 0.8
 
 
 def test_rows_of_a_benchmark_become_a_table() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 
+from lexitree.corpora.corpus import Corpus
 from lexitree.lexicon.table import WordTable
 from lexitree.lexicon.vocabulary import Vocabulary
 from lexitree.models.classifier import TreeClassifier
@@ -19,12 +20,14 @@ from lexitree.trees.brackets import tree_from_brackets, tree_to_brackets
 from lexitree.trees.dependencies import DependencyTree, label_by_spans
 from lexitree.trees.jsonl import write_json_lines
 from lexitree.trees.layout import NO_PARENT
-from lexitree.trees.tree import Tree
+from lexitree.trees.tree import NO_LABEL, Tree
 
 CONSTITUENCY_MODELS = tuple(name for name, encoder in ENCODERS.items() if encoder.tree_kind == "constituency")
 """The models that read the trees made here; the others have tests of their own."""
 
 LABELS = ("0", "1")
+FINER_LABELS = {"--": "0", "-": "0", "o": "", "+": "1", "++": "1"}
+"""What `tiny_polarity` is trained with: the labels may be strong, and nodes without one are neutral."""
 SIZES: dict[str, Any] = {"hidden": 8, "word_size": 8, "output": 8}
 SPLITS = {"train": 40, "dev": 10, "test": 10}
 
@@ -46,6 +49,20 @@ def _sentence(rng: random.Random) -> str:
         flipped = _FLIPPED[label]
         return f"({flipped} {subject} ({flipped} (_ is) ({flipped} (_ not) ({label} {adjective}))))"
     return f"({label} {subject} ({label} (_ is) ({label} {adjective})))"
+
+
+def tiny_polarity() -> Corpus:
+    """The splits of `write_treebank`, the one for training with finer labels and with some neutral sentences."""
+    train, dev, test = (tiny_trees(count, seed) for seed, count in enumerate(SPLITS.values()))
+    neutral = [tree_from_brackets(f"(o (o (o the) (o {noun})) (o (o is) (o good)))") for noun in _NOUNS]
+    splits = {"train": [*map(_with_finer_labels, train), *neutral], "dev": dev, "test": test}
+    return Corpus("tiny-polarity", splits, LABELS, "all", {"o": "neutral"}, finer_labels=FINER_LABELS)
+
+
+def _with_finer_labels(tree: Tree) -> Tree:
+    """Sentences with a negation are strong."""
+    names = {"0": "--", "1": "++"} if "not" in tree.words else {"0": "-", "1": "+"}
+    return tree.with_labels({**names, NO_LABEL: "o"}[label] for label in tree.labels)
 
 
 def tiny_dependencies(count: int, seed: int = 0) -> list[DependencyTree]:

@@ -64,6 +64,29 @@ def test_show_counts_an_embedded_corpus() -> None:
     assert f"{shown['splits']['train']['num_nodes']:,}" in text
 
 
+def test_show_counts_each_split_by_its_own_labels() -> None:
+    shown = json.loads(run("show", "mini-reviews-polarity", "--json"))
+    assert shown["labels"] == ["negative", "positive"]
+    assert list(shown["finer_labels"].items())[1:3] == [("1", "negative"), ("2", "")]
+    train, dev = (shown["splits"][split] for split in ("train", "dev"))
+    fine = json.loads(run("show", "mini-reviews", "--json"))["splits"]["train"]
+    assert (train["root_labels"], train["node_labels"]) == (fine["root_labels"], fine["node_labels"])
+    assert list(dev["node_labels"]) == ["negative", "positive"]
+    assert sum(dev["node_labels"].values()) == dev["num_labelled"]
+    lines = run("show", "mini-reviews-polarity").splitlines()
+    said = (
+        "0 (very negative), 1 (negative) for negative; 2 (neutral) for none; 3 (positive), 4 (very positive)"
+    )
+    assert f"Training labels count {said} for positive." in lines
+    # Nothing where a split does not have the label, rather than a nought.
+    for row, counts, label in (("2 (neutral)", train, "2"), ("negative", dev, "negative")):
+        (line,) = (line for line in lines if line.startswith(f"  {row} "))
+        first_figures = line.removeprefix(f"  {row}").split()[:2]
+        assert first_figures == [f"{counts[kind][label]:,}" for kind in ("root_labels", "node_labels")]
+        assert len(line.removeprefix(f"  {row}").split()) == (2 if row == "2 (neutral)" else 4)
+    assert "Training labels count" not in run("show", "mini-reviews")
+
+
 def test_show_reads_a_treebank_and_tells_what_was_skipped(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_text(TREES * 5 + "(1 (0\n", encoding="utf-8")

@@ -7,7 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from lexitree.corpora import load_corpus
+from lexitree.models.pretrained import save_pretrained
+from lexitree.training.run import build_model, train
 from tests.cli.conftest import Call, assert_users_error
+from tests.tiny import tiny_polarity, tiny_recipe
 
 
 def test_evaluate(call: Call, saved_model: Path, treebank: Path) -> None:
@@ -89,3 +93,30 @@ def test_evaluate_strips_as_training_does(call: Call, saved_model: Path, tmp_pat
 def test_evaluate_with_labels_the_model_does_not_know(call: Call, saved_model: Path, tmp_path: Path) -> None:
     (tmp_path / "t.txt").write_text("(5 (0 a) (1 b))\n")
     assert_users_error(call("evaluate", saved_model, tmp_path / "t.txt"), "'5' is not one of 0, 1")
+
+
+def test_evaluate_a_model_of_finer_labels(call: Call, treebank: Path, tmp_path: Path) -> None:
+    result = train(tiny_recipe(treebank, epochs=1), tmp_path / "run", corpus=tiny_polarity())
+    assert result.test is not None
+    model = tmp_path / "run" / "model"
+    # The test split of the treebank is that of the corpus, and carries the answers.
+    values = json.loads(call("evaluate", model, treebank, "--json").out)
+    assert values == result.test.as_dict()
+    assert values["root"]["labels"] == ["0", "1"]
+    (tmp_path / "t.txt").write_text("(++ (o the) (++ good))\n")
+    assert_users_error(call("evaluate", model, tmp_path / "t.txt"), "'++' is not one of 0, 1", "answers with")
+
+
+def test_a_training_split_with_finer_labels_is_scored_by_its_answers(call: Call, tmp_path: Path) -> None:
+    """Whichever of the two names of the task is given: it is the same sentences, phrases and labels."""
+    corpus = load_corpus("mini-reviews-polarity")
+    recipe = tiny_recipe(tmp_path, model={"model": "contree"})
+    model = save_pretrained(build_model(recipe, corpus), tmp_path / "model")
+    for split, num_trees in (("train", 913), ("test", 249)):
+        found = [
+            json.loads(call("evaluate", model, name, "--split", split, "--json").out)
+            for name in ("mini-reviews-polarity", "mini-reviews-binary")
+        ]
+        assert found[0] == found[1]
+        assert found[0]["root"]["num_counted"] == num_trees
+        assert found[0]["root"]["labels"] == ["negative", "positive"]

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from lexitree.models.pretrained import save_pretrained
 from tests.cli.conftest import Call, assert_users_error
+from tests.tiny import FINER_LABELS, tiny_model
 
 
 def test_models_as_json_has_the_papers_counts(call: Call) -> None:
@@ -46,6 +48,12 @@ def test_info(call: Call, saved_model: Path) -> None:
     assert "bicontree" in text
     assert f"{values['num_parameters']:,}" in text
     assert "label names" not in text
+
+
+def test_info_says_what_finer_labels_count_for(call: Call, tmp_path: Path) -> None:
+    folder = save_pretrained(tiny_model(finer_labels=FINER_LABELS), tmp_path / "m")
+    assert json.loads(call("info", folder, "--json").out)["model"]["finer_labels"] == FINER_LABELS
+    assert "-- = 0, - = 0, o = none, + = 1, ++ = 1" in call("info", folder).out
 
 
 def test_info_of_a_run_says_where_the_model_is(call: Call, trained_run: Path) -> None:

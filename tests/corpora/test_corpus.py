@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lexitree.corpora import Corpus, label_index, order_labels
+from lexitree.corpora import Corpus, Supervision, label_index, order_labels
+from lexitree.corpora.corpus import describe_answers
 from lexitree.errors import LabelError
 from lexitree.trees.brackets import tree_from_brackets
 from lexitree.trees.tree import Tree
@@ -62,3 +63,52 @@ def test_absent_splits_are_empty_and_counts_follow_the_label_set() -> None:
     assert counts.root_labels["3"] == 1
     assert corpus.counts("test").num_nodes == 0
     assert (corpus.label_name("3"), corpus.label_name("4")) == ("positive", "4")
+
+
+FINER = {"0": "bad", "1": "bad", "2": "", "3": "good", "4": "good"}
+
+
+def finer_corpus(*train: str, supervision: Supervision = "all") -> Corpus:
+    splits = {
+        "train": tuple(map(tree_from_brackets, train)),
+        "dev": (tree_from_brackets("(good (_ a) (good film))"),),
+    }
+    return Corpus("finer", splits, ("bad", "good"), supervision, {"2": "neutral"}, finer_labels=FINER)
+
+
+def test_finer_labels_are_those_of_the_training_split() -> None:
+    corpus = finer_corpus("(3 (_ a) (4 (2 good) (2 film)))", "(2 (1 so) (3 so))")
+    assert corpus.trained_labels == LABELS
+    counts = corpus.counts("train")
+    assert counts.num_labelled == 7
+    assert list(counts.node_labels.items()) == [("0", 0), ("1", 1), ("2", 3), ("3", 2), ("4", 1)]
+    assert list(counts.root_labels.items()) == [("0", 0), ("1", 0), ("2", 1), ("3", 1), ("4", 0)]
+    assert list(corpus.counts("dev").node_labels.items()) == [("bad", 0), ("good", 2)]
+    assert Corpus("one", {}, ("bad", "good"), "all").trained_labels == ("bad", "good")
+
+
+def test_models_are_scored_on_answers() -> None:
+    corpus = finer_corpus("(3 (_ a) (4 (2 good) (0 film)))", "(2 (1 so) (3 so))", "(_ (1 so) (3 so))")
+    assert [tree.labels for tree in corpus.scored_trees("train")] == [
+        ("good", "", "good", "", "bad"),
+        ("", "bad", "good"),
+    ]
+    assert corpus.scored_trees("dev") is corpus.dev
+    assert corpus.scored_trees("test") == ()
+    plain = Corpus("one", {"train": (TREE,)}, LABELS, "all")
+    assert plain.scored_trees("train") is plain.train
+
+
+def test_a_parse_below_the_root_is_left_as_it_is() -> None:
+    corpus = finer_corpus("(4 (NP a) (2 film))", supervision="root")
+    assert [tree.labels for tree in corpus.scored_trees("train")] == [("good", "NP", "2")]
+
+
+def test_a_label_that_counts_for_nothing_known_is_named() -> None:
+    with pytest.raises(LabelError, match="which answer the label '5' counts for; sentence: a film"):
+        finer_corpus("(4 (3 a) (5 film))").scored_trees("train")
+
+
+def test_finer_labels_in_words() -> None:
+    said = describe_answers(FINER, {"2": "neutral", "good": "fine"})
+    assert said == "0, 1 for bad; 2 (neutral) for none; 3, 4 for fine"

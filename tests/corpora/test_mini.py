@@ -31,6 +31,14 @@ def test_binary_reviews() -> None:
     assert {tree.label for tree in corpus.test} == {"negative", "positive"}
 
 
+def test_reviews_with_finer_labels_than_answers() -> None:
+    corpus, fine, binary = (load_mini("reviews", task) for task in ("polarity", "fine", "binary"))
+    assert corpus.name == "mini-reviews-polarity"
+    assert corpus.train == fine.train
+    assert (corpus.dev, corpus.test) == (binary.dev, binary.test)
+    assert (corpus.labels, corpus.trained_labels) == (binary.labels, fine.labels)
+
+
 def test_splits_of_the_reviews_share_no_sentence() -> None:
     corpus = load_mini("reviews")
     train, dev, test = ({tree.words for tree in trees} for trees in corpus.splits.values())

@@ -18,7 +18,9 @@ def write_sst(folder: Path) -> None:
         (folder / f"{split}.txt").write_text(TREES, encoding="utf-8")
 
 
-@pytest.mark.parametrize("name", ["mini-reviews", "MINI-Reviews", "mini-reviews-binary", "mini"])
+@pytest.mark.parametrize(
+    "name", ["mini-reviews", "MINI-Reviews", "mini-reviews-binary", "mini-reviews-polarity", "mini"]
+)
 def test_embedded_corpora_need_nothing(no_data: Path, name: str) -> None:
     assert load_corpus(name).name in CORPORA
 
@@ -41,6 +43,7 @@ def test_data_wins_over_the_variable_and_that_over_the_cache(
     write_sst(tmp_path / "given" / "trees")
     assert find_corpus("sst", tmp_path / "given") == tmp_path / "given" / "trees"
     assert load_corpus("sst-binary", data=tmp_path / "given").labels == ("negative", "positive")
+    assert load_corpus("sst-polarity", data=tmp_path / "given").trained_labels == tuple("01234")
 
 
 def test_a_missing_corpus_says_where_it_was_sought_and_what_to_do(

@@ -22,6 +22,7 @@ def test_every_file_has_an_address_a_size_and_a_checksum(package: Package) -> No
 
 def test_names_and_their_variants() -> None:
     assert find_package("SST-binary").name == "sst"
+    assert find_package("sst-polarity").name == "sst"
     assert find_package("glove.840B.300d").name == "glove-840b"
     with pytest.raises(CorpusNotFoundError, match="Did you mean sst"):
         find_package("sstt")

@@ -36,6 +36,25 @@ def test_binary_drops_neutral_sentences_and_neutral_labels(tmp_path: Path) -> No
     ]
 
 
+def test_polarity_is_trained_on_everything_and_scored_as_binary_is(tmp_path: Path) -> None:
+    write(tmp_path)
+    corpus, fine, binary = (load_sst(tmp_path, task) for task in ("polarity", "fine", "binary"))
+    assert corpus.name == "sst-polarity"
+    assert corpus.train == fine.train
+    assert (corpus.dev, corpus.test) == (binary.dev, binary.test)
+    assert corpus.labels == binary.labels
+    assert corpus.trained_labels == fine.labels
+    assert dict(corpus.finer_labels) == {
+        "0": "negative",
+        "1": "negative",
+        "2": "",
+        "3": "positive",
+        "4": "positive",
+    }
+    assert list(corpus.scored_trees("train")) == list(binary.train)
+    assert "training: labels on all nodes, 5 labels" in corpus.inference
+
+
 def test_what_is_wrong_is_said(tmp_path: Path) -> None:
     with pytest.raises(CorpusNotFoundError, match="lexitree data fetch sst"):
         load_sst(tmp_path)
@@ -59,3 +78,12 @@ def test_real_binary_counts(real_data: Path) -> None:
     corpus = load_sst(real_data, "binary")
     assert [corpus.counts(split).num_trees for split in corpus.splits] == [6_920, 872, 1_821]
     assert [corpus.counts(split).num_labelled for split in corpus.splits] == [84_440, 11_033, 22_451]
+
+
+def test_real_polarity_counts(real_data: Path) -> None:
+    corpus, binary = load_sst(real_data, "polarity"), load_sst(real_data, "binary")
+    assert [corpus.counts(split).num_trees for split in corpus.splits] == [8_544, 872, 1_821]
+    assert [corpus.counts(split).num_labelled for split in corpus.splits] == [318_582, 11_033, 22_451]
+    assert sum(corpus.counts("train").node_labels.values()) == 318_582
+    assert (corpus.dev, corpus.test) == (binary.dev, binary.test)
+    assert list(corpus.scored_trees("train")) == list(binary.train)

@@ -22,7 +22,7 @@ from lexitree.models import pretrained
 from lexitree.models.pretrained import FILES, from_pretrained, push_to_hub, save_pretrained
 from lexitree.predict import Predictor
 from tests.command import files_of, leftovers
-from tests.tiny import CONSTITUENCY_MODELS, tiny_model, tiny_trees
+from tests.tiny import CONSTITUENCY_MODELS, FINER_LABELS, tiny_model, tiny_trees
 
 
 @pytest.fixture
@@ -67,6 +67,28 @@ def test_round_trip_is_exact(tmp_path: Path, name: str, output: int) -> None:
         assert first.probabilities.tobytes() == second.probabilities.tobytes()
 
 
+def test_finer_labels_come_back_in_their_order(tmp_path: Path) -> None:
+    """Neither by number nor by the alphabet: in another order the scores would count for other answers."""
+    finer = {"10": "1", "9": "0", "neither": "", "a": "1", "B": "0"}
+    model = tiny_model(finer_labels=finer)
+    loaded = from_pretrained(save_pretrained(model, tmp_path / "m"))
+    assert loaded.config.trained_labels == tuple(finer)
+    assert loaded.config == model.config
+    trees = tiny_trees(8)
+    before, after = (list(Predictor(each).predict_all(trees)) for each in (model, loaded))
+    for first, second in zip(before, after, strict=True):
+        assert first.probabilities.tobytes() == second.probabilities.tobytes()
+        assert first.labels == second.labels
+
+
+def test_a_model_from_before_there_were_finer_labels(folder: Path) -> None:
+    trees = tiny_trees(3)
+    before = [each.probabilities.tobytes() for each in Predictor(from_pretrained(folder)).predict_all(trees)]
+    edit_config(folder, lambda values: values["model"].pop("finer_labels"))
+    after = [each.probabilities.tobytes() for each in Predictor(from_pretrained(folder)).predict_all(trees)]
+    assert after == before
+
+
 def test_saving_twice_gives_the_same_bytes(folder: Path, tmp_path: Path) -> None:
     again = save_pretrained(
         from_pretrained(folder), tmp_path / "again", training={"corpus": "tiny", "note": "a|b\nc"}
@@ -91,6 +113,15 @@ def test_the_card_is_a_table_that_holds(folder: Path) -> None:
     assert card.startswith("---\nlibrary_name: lexitree\n")
     assert "| note | a\\|b c |" in card
     assert "# BiConTree on tiny" in card
+
+
+def test_the_card_says_what_finer_labels_count_for(folder: Path, tmp_path: Path) -> None:
+    assert "finer" not in (folder / "README.md").read_text()
+    names = {"o": "neutral", "0": "bad", "1": "good"}
+    model = tiny_model(finer_labels=FINER_LABELS, label_names=names)
+    card = (save_pretrained(model, tmp_path / "finer") / "README.md").read_text()
+    assert "- labels: bad, good\n- trained with finer labels" in card
+    assert "count for these: --, - for bad; o (neutral) for none; +, ++ for good. The probability" in card
 
 
 @pytest.mark.parametrize("name", ["config.json", "vocabulary.json", "model.safetensors"])
@@ -137,6 +168,11 @@ def test_a_missing_card_is_no_matter(folder: Path) -> None:
         (lambda values: values["model"].update(labels=[1, 2]), "labels"),
         (lambda values: values["model"].update(labels=["a", "b", "c"]), "does not fit config.json"),
         (lambda values: values["model"].update(label_names={"0": 3}), "label"),
+        (lambda values: values["model"].update(finer_labels={"a": "0"}), "no finer label counts for 1"),
+        (
+            lambda values: values["model"].update(finer_labels={"a": "0", "b": "1", "c": "1"}),
+            "does not fit config.json",
+        ),
         (lambda values: values["model"].update(colour=1), "unknown settings: colour"),
         (lambda values: values["model"].update(head_method="Q"), "head_method must be one of"),
         (lambda values: values["model"].update(binarization=None), "wrong kind"),

@@ -65,6 +65,13 @@ def test_without_an_output_layer_the_scores_are_one_product(name: str) -> None:
     assert with_layer - without == (features * 4 + 4 + 4 * 5 + 5) - (features * 5 + 5)
 
 
+def test_finer_labels_are_what_is_scored() -> None:
+    answers = {"hidden": 4, "word_size": 7, "output": 3, "labels": ("no", "yes")}
+    finer = ModelConfig(**answers, finer_labels={"0": "no", "1": "", "2": "yes"})
+    # A row of weights and a bias for each label.
+    assert count_parameters(finer) - count_parameters(ModelConfig(**answers)) == 3 + 1
+
+
 def test_words_of_rntn_are_its_states() -> None:
     with pytest.raises(ConfigError, match="the word size is 300 and the state size 25"):
         count_parameters(ModelConfig(model="rntn", hidden=25, output=0, labels=LABELS))

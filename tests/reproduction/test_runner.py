@@ -12,7 +12,7 @@ import pytest
 from lexitree.reproduction.experiments import Experiment, PlannedRun, find_experiment
 from lexitree.reproduction.records import read_record
 from lexitree.reproduction.runner import Settings, covers, plan, run_experiment
-from lexitree.reproduction.significance import right_answers
+from lexitree.reproduction.significance import right_answers, significance_table
 from lexitree.training.recipe import Recipe
 
 
@@ -100,3 +100,28 @@ def test_rntn_learns_its_own_vectors(tmp_path: Path) -> None:
     full = dataclasses.replace(settings(tmp_path, vectors="glove.txt"), smoke=False)
     (run,) = [run for run in find_experiment("quoted-systems").runs if run.name == "sst-rntn"]
     assert plan(run, full).vectors is None
+
+
+def test_what_is_learnt_from_five_labels_is_paired_with_what_is_learnt_from_two(tmp_path: Path) -> None:
+    """The same test sentences in the same order, their labels numbered alike."""
+    rows = {
+        name: {"binary": find_experiment(name).rows["ConTree"]["binary"]}
+        for name in ("main-table", "tuned-table")
+    }
+    experiment = dataclasses.replace(
+        find_experiment("main-table"), rows=rows, pairs=(("tuned-table", "main-table"),)
+    )
+    records = run_experiment(experiment, settings(tmp_path))
+    plain, tuned = records.values()
+    assert (plain["recipe"]["corpus"], tuned["recipe"]["corpus"]) == (
+        "mini-reviews-binary",
+        "mini-reviews-polarity",
+    )
+    assert tuned["corpus"]["train"] > plain["corpus"]["train"]
+    assert tuned["test_root_gold"] == plain["test_root_gold"]
+    assert set(tuned["test_root_gold"]) == set("01")
+    table = significance_table(experiment, records)
+    assert table is not None
+    ((_, _, _, _, difference, _, _),) = table.rows
+    scores = [record["runs"]["1"]["test_root"] for record in (tuned, plain)]
+    assert difference == f"{100 * (scores[0] - scores[1]):+.1f}"

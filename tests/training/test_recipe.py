@@ -84,6 +84,7 @@ def test_values_round_trip() -> None:
         ("on_error = 'ignore'", "on_error must be raise or skip"),
         ("min_count = 0", "min_count must be at least 1"),
         ("[model]\nlabels = ['a']", "labels come from the corpus"),
+        ("[model.finer_labels]\na = 'b'", "finer_labels come from the corpus"),
     ],
 )
 def test_what_is_wrong_is_said(tmp_path: Path, content: str, problem: str) -> None:

@@ -17,11 +17,19 @@ from lexitree.errors import CheckpointError, ConfigError, FileError, LexitreeErr
 from lexitree.evaluation.accuracy import evaluate
 from lexitree.models.pretrained import from_pretrained
 from lexitree.training import checkpoint, run
-from lexitree.training.checkpoint import CHECKPOINT_FILE
+from lexitree.training.checkpoint import CHECKPOINT_FILE, load_checkpoint
 from lexitree.training.observers import EpochRecord, SilentObserver
 from lexitree.training.run import RESULT_FILE, build_model, train
 from tests.command import files_of, leftovers
-from tests.tiny import CONSTITUENCY_MODELS, tiny_recipe, tiny_trees, write_treebank
+from tests.tiny import (
+    CONSTITUENCY_MODELS,
+    FINER_LABELS,
+    LABELS,
+    tiny_polarity,
+    tiny_recipe,
+    tiny_trees,
+    write_treebank,
+)
 
 
 def test_what_a_run_leaves(trained_run: Path, treebank: Path) -> None:
@@ -315,3 +323,64 @@ def test_a_development_split_without_labelled_sentences_is_refused(tmp_path: Pat
         (tmp_path / f"{split}.txt").write_text("\n".join(trees) + "\n", encoding="utf-8")
     with pytest.raises(ConfigError, match="label at its root"):
         train(tiny_recipe(tmp_path), tmp_path / "run")
+
+
+@pytest.mark.parametrize(
+    ("model", "training"),
+    [
+        ("bicontree", {}),
+        ("bicontree", {"root_weight": 3.0, "averaging": 0.9}),
+        ("bilstm", {"distinct_phrases": True}),
+    ],
+)
+def test_finer_labels_are_trained_with_and_answers_are_scored(
+    treebank: Path, tmp_path: Path, model: str, training: dict[str, Any]
+) -> None:
+    settings = {"model": model, "dropout": 0.0}
+    recipe = tiny_recipe(treebank, model=settings, epochs=25, batch_size=5, **training)
+    result = train(recipe, tmp_path, corpus=tiny_polarity())
+    losses = [record.loss for record in result.training.history]
+    assert losses[-1] < losses[0] / 2
+    assert result.test is not None
+    assert result.test.phrase is not None
+    for split, confusion in (("dev", result.dev.root), ("test", result.test.root)):
+        assert confusion.labels == LABELS
+        assert confusion.num_counted == len(tiny_polarity().splits[split])
+    assert set(result.as_dict()["test_root_gold"]) == set("01")
+    assert set(result.as_dict()["test_root_answers"]) <= set("01")
+    assert result.test.root.accuracy > 0.8
+    assert result.test.phrase.accuracy > 0.8
+    saved = from_pretrained(tmp_path / "model")
+    assert dict(saved.config.finer_labels) == FINER_LABELS
+    assert evaluate(saved, saved.prepare(tiny_polarity().test)).as_dict() == result.test.as_dict()
+    assert json.loads((tmp_path / RESULT_FILE).read_text())["model"]["finer_labels"] == FINER_LABELS
+
+
+def test_finer_labels_with_root_supervision(treebank: Path, tmp_path: Path) -> None:
+    recipe = tiny_recipe(treebank, model={"supervision": "root"}, epochs=1)
+    result = train(recipe, tmp_path, corpus=tiny_polarity())
+    assert result.dev.phrase is None
+    assert result.dev.root.num_counted == 10
+
+
+def test_a_run_with_finer_labels_goes_on_with_the_same_only(treebank: Path, tmp_path: Path) -> None:
+    corpus = tiny_polarity()
+    train(tiny_recipe(treebank, epochs=1), tmp_path / "cut", corpus=corpus)
+    train(tiny_recipe(treebank, epochs=2), tmp_path / "cut", corpus=corpus, resume=True)
+    train(tiny_recipe(treebank, epochs=2), tmp_path / "whole", corpus=corpus)
+    weights = [(tmp_path / name / "model" / "model.safetensors").read_bytes() for name in ("cut", "whole")]
+    assert weights[0] == weights[1]
+    otherwise = dataclasses.replace(corpus, finer_labels={**FINER_LABELS, "-": ""})
+    with pytest.raises(CheckpointError, match="finer_labels was"):
+        train(tiny_recipe(treebank, epochs=3), tmp_path / "cut", corpus=otherwise, resume=True)
+    reordered = dataclasses.replace(corpus, finer_labels=dict(reversed(FINER_LABELS.items())))
+    with pytest.raises(CheckpointError, match="checksum of the trees was"):
+        train(tiny_recipe(treebank, epochs=3), tmp_path / "cut", corpus=reordered, resume=True)
+
+
+def test_settings_that_are_not_set_leave_no_trace_in_the_checkpoint(treebank: Path, tmp_path: Path) -> None:
+    """So it is as those from before there were such settings, and these can be resumed."""
+    train(tiny_recipe(treebank, epochs=1), tmp_path)
+    fingerprint = load_checkpoint(tmp_path / CHECKPOINT_FILE).record["fingerprint"]
+    assert not {"finer_labels", "vector_length"} & set(fingerprint)
+    assert fingerprint["labels"] == list(LABELS)

@@ -48,7 +48,7 @@ def train_svm(corpus: Corpus, *, wordnet: str | Path | None = None) -> SvmClassi
 
     The development split chooses C; the machine that is returned has learnt from it as well.
     """
-    trees = [tree for tree in corpus.train if tree.label]
+    trees = [tree for tree in corpus.scored_trees("train") if tree.label]
     if len({tree.label for tree in trees}) < 2:
         raise ConfigError(f"the corpus {corpus.name} has fewer than two labels to tell apart")
     nouns = find_nouns(wordnet)

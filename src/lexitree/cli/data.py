@@ -109,6 +109,7 @@ def show_corpus(
     Examples: lexitree data show mini-reviews; lexitree data show my/treebank --json
     """
     from lexitree.corpora import load_corpus
+    from lexitree.corpora.corpus import describe_answers
     from lexitree.corpora.treebank import chosen_strips
 
     strip = chosen_strips(traces=strip_traces, function_tags=strip_function_tags)
@@ -119,6 +120,8 @@ def show_corpus(
     typer.echo(f"{loaded.name}: {loaded.inference}")
     if loaded.about:
         typer.echo(loaded.about)
+    if loaded.finer_labels:
+        typer.echo(f"Training labels count {describe_answers(loaded.finer_labels, loaded.label_names)}.")
     output.print(_splits_table(loaded))
     output.print(_labels_table(loaded))
     show_skipped(loaded.num_skipped, loaded.skipped)
@@ -134,6 +137,7 @@ def describe_corpus(corpus: Corpus) -> dict[str, Any]:
         "inference": corpus.inference,
         "supervision": corpus.supervision,
         "labels": list(corpus.labels),
+        "finer_labels": dict(corpus.finer_labels),
         "label_names": dict(corpus.label_names),
         "num_skipped": corpus.num_skipped,
         "skipped": [f"{error.place}: {error.problem}" for error in corpus.skipped],
@@ -182,18 +186,22 @@ def _splits_table(corpus: Corpus) -> Table:
 
 
 def _labels_table(corpus: Corpus) -> Table:
-    """How often each label stands at a root and, where phrases are labelled too, at any node."""
+    """How often each label stands at a root and, where phrases are labelled too, at any node.
+
+    Where the training split has finer labels than the others, each split has figures at its own labels only.
+    """
+    from lexitree.corpora.corpus import label_with_name
+
     counts = {split: corpus.counts(split) for split in corpus.splits}
     kinds_shown = ("roots", "nodes") if corpus.supervision == "all" else ("roots",)
     columns = [f"{split} {kind}" for split in counts for kind in kinds_shown]
     table = _table("label", *columns, numbers_from=1)
-    for label in corpus.labels:
+    for label in dict.fromkeys((*corpus.trained_labels, *corpus.labels)):
         cells: list[str] = []
         for split_counts in counts.values():
             kinds = (split_counts.root_labels, split_counts.node_labels)[: len(kinds_shown)]
-            cells += [f"{kind[label]:,}" for kind in kinds]
-        shown = corpus.label_name(label)
-        table.add_row(label if shown == label else f"{label} ({shown})", *cells)
+            cells += [f"{kind[label]:,}" if label in kind else "" for kind in kinds]
+        table.add_row(label_with_name(label, corpus.label_names), *cells)
     return table
 
 

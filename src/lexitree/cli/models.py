@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, cast
 
 import typer
 
@@ -82,7 +82,9 @@ def _shown(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.4g}"
     if isinstance(value, dict):
-        return ", ".join(f"{key} = {name}" for key, name in value.items())  # pyright: ignore[reportUnknownVariableType]
+        # A finer label may count for no answer.
+        pairs = cast(dict[str, object], value).items()
+        return ", ".join(f"{key} = {'none' if name == '' else name}" for key, name in pairs)
     if isinstance(value, list):
         return ", ".join(map(str, value))  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
     return str(value)

@@ -37,7 +37,7 @@ def read_split(
 
     if find_entry(corpus):
         loaded = load_corpus(corpus, data=data, **options)
-        trees = loaded.splits.get(split, ())
+        trees = loaded.scored_trees(split)
         supervision = supervision or loaded.supervision
     else:
         supervision = supervision or default

@@ -36,6 +36,9 @@ class Corpus:
     splits: Mapping[str, Sequence[Tree]]
     labels: tuple[str, ...]
     """The label set, in canonical order: by number where all labels are integers, else by the alphabet."""
+    finer_labels: Mapping[str, str] = field(default_factory=dict[str, str], kw_only=True)
+    """The labels of the training split, where these are finer than the answers that are asked for: each with the one
+    of `labels` that it counts for, or "" for none. The other splits have `labels`."""
     supervision: Supervision
     label_names: Mapping[str, str] = field(default_factory=dict[str, str])
     """How to show a label where that differs from the label itself: "0" is "very negative"."""
@@ -60,13 +63,29 @@ class Corpus:
     def test(self) -> Sequence[Tree]:
         return self.splits.get("test", ())
 
+    @property
+    def trained_labels(self) -> tuple[str, ...]:
+        """The labels of the training split, in the order in which they are numbered."""
+        return tuple(self.finer_labels) or self.labels
+
+    def split_labels(self, split: str) -> tuple[str, ...]:
+        """The labels that a split is labelled with."""
+        return self.trained_labels if split == "train" else self.labels
+
+    def scored_trees(self, split: str) -> Sequence[Tree]:
+        """The trees of a split as a model is scored on them: with the answers for labels, the training split too."""
+        trees = self.splits.get(split, ())
+        if not self.finer_labels or split != "train":
+            return trees
+        return with_answers(trees, self.finer_labels, self.supervision)
+
     def label_name(self, label: str) -> str:
         """The label as a reader should see it."""
         return self.label_names.get(label, label)
 
     def counts(self, split: str) -> SplitCounts:
         """How many trees, words, nodes and labels a split has."""
-        return count_labels(self.splits.get(split, ()), self.labels, self.supervision)
+        return count_labels(self.splits.get(split, ()), self.split_labels(split), self.supervision)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +124,42 @@ def count_labels(
     )
 
 
+def with_answers(
+    trees: Iterable[Tree], finer_labels: Mapping[str, str], supervision: Supervision = "all"
+) -> list[Tree]:
+    """Trees with the answers that their labels count for, without the sentences whose label counts for none."""
+    answers = {**finer_labels, NO_LABEL: NO_LABEL}
+    left_out = {label for label, answer in finer_labels.items() if answer == NO_LABEL}
+    return [_relabelled(tree, answers, supervision) for tree in trees if tree.label not in left_out]
+
+
+def _relabelled(tree: Tree, answers: Mapping[str, str], supervision: Supervision) -> Tree:
+    own = task_labels(tree, supervision)
+    unknown = [label for label in own if label not in answers]
+    if unknown:
+        raise LabelError(
+            f"it is not said which answer the label {unknown[0]!r} counts for; sentence: {sentence_of(tree)}",
+            remedy="Name it among the finer labels, with its answer or with '' for none.",
+        )
+    return tree.with_labels([*(answers[label] for label in own), *tree.labels[len(own) :]])
+
+
+def describe_answers(finer_labels: Mapping[str, str], names: Mapping[str, str]) -> str:
+    """Which labels count for which answer, for people: "0 (very negative), 1 (negative) for negative; ..."."""
+    groups: dict[str, list[str]] = {}
+    for label, answer in finer_labels.items():
+        groups.setdefault(answer, []).append(label_with_name(label, names))
+    return "; ".join(
+        f"{', '.join(group)} for {names.get(answer, answer) or 'none'}" for answer, group in groups.items()
+    )
+
+
+def label_with_name(label: str, names: Mapping[str, str]) -> str:
+    """The label and, where it differs, how it is shown to people."""
+    name = names.get(label, label)
+    return label if name == label else f"{label} ({name})"
+
+
 def order_labels(labels: Iterable[str]) -> tuple[str, ...]:
     """The labels without doubles and without "no label", by number if all are integers, else by the alphabet.
 
@@ -134,7 +189,7 @@ def label_index(
     except KeyError as error:
         raise LabelError(
             f"the label {error.args[0]!r} is not one of {shorten(labels)}; sentence: {sentence_of(tree)}",
-            remedy="A model knows the labels it was trained with and no others.",
+            remedy="A model knows the labels it answers with and no others.",
         ) from None
 
 

@@ -8,7 +8,7 @@ from typing import BinaryIO, Literal, cast
 
 from lexitree.corpora.assemble import with_root_label
 from lexitree.corpora.corpus import SPLITS, Corpus, order_labels
-from lexitree.corpora.sst import binary_sentiment, fine_sentiment
+from lexitree.corpora.sst import binary_sentiment, fine_sentiment, polarity_sentiment
 from lexitree.corpora.trec import choose_type, question_type_names
 from lexitree.errors import ConfigError
 from lexitree.files import decode_lines
@@ -17,7 +17,7 @@ from lexitree.trees.dependencies import head_final, label_by_spans
 from lexitree.trees.tree import Tree
 
 MiniName = Literal["reviews", "questions"]
-MiniTask = Literal["fine", "binary", "coarse"]
+MiniTask = Literal["fine", "binary", "polarity", "coarse"]
 
 REVIEWS_ABOUT = (
     "Mini reviews: review-like sentences written for lexitree, a sentiment from 0 to 4 on every phrase that "
@@ -30,17 +30,19 @@ QUESTIONS_ABOUT = (
 
 
 def load_mini(name: MiniName, task: MiniTask | None = None) -> Corpus:
-    """The embedded corpus `reviews` (task `fine` or `binary`) or `questions` (task `coarse` or `fine`)."""
-    if name == "reviews" and task in (None, "fine", "binary"):
+    """The embedded `reviews` (task `fine`, `binary` or `polarity`) or `questions` (task `coarse` or `fine`)."""
+    if name == "reviews" and task in (None, "fine", "binary", "polarity"):
         splits = {split: tuple(_read_reviews(split)) for split in SPLITS}
         if task == "binary":
             return binary_sentiment("mini-reviews-binary", splits, REVIEWS_ABOUT)
+        if task == "polarity":
+            return polarity_sentiment("mini-reviews-polarity", splits, REVIEWS_ABOUT)
         return fine_sentiment("mini-reviews", splits, REVIEWS_ABOUT)
     if name == "questions" and task in (None, "coarse", "fine"):
         return _load_questions("fine" if task == "fine" else "coarse")
     raise ConfigError(
         f"no embedded corpus {name!r} with the task {task!r}",
-        remedy="There are reviews (fine, binary) and questions (coarse, fine).",
+        remedy="There are reviews (fine, binary, polarity) and questions (coarse, fine).",
     )
 
 

@@ -47,6 +47,13 @@ _ENTRIES = (
         "sst-binary", "film reviews, negative or positive", _SST, "sst", partial(load_sst, task="binary")
     ),
     CorpusEntry(
+        "sst-polarity",
+        "the same task, but trained on all sentences and phrases with sentiment 0 to 4",
+        _SST,
+        "sst",
+        partial(load_sst, task="polarity"),
+    ),
+    CorpusEntry(
         "sst-dependencies",
         "the same reviews as dependency trees, sentiment 0 to 4",
         _SST,
@@ -84,6 +91,13 @@ _ENTRIES = (
         _OURS,
         EMBEDDED,
         lambda _: load_mini("reviews", "binary"),
+    ),
+    CorpusEntry(
+        "mini-reviews-polarity",
+        "the same task, but trained on all short reviews with sentiment 0 to 4",
+        _OURS,
+        EMBEDDED,
+        lambda _: load_mini("reviews", "polarity"),
     ),
     CorpusEntry(
         "mini-questions",

@@ -143,6 +143,7 @@ PACKAGES = {package.name: package for package in (SST, TREC, GLOVE_840B, GLOVE_6
 _ALIASES = {
     "sst-fine": "sst",
     "sst-binary": "sst",
+    "sst-polarity": "sst",
     "trec-fine": "trec",
     "glove": "glove-840b",
     "glove.840b": "glove-840b",

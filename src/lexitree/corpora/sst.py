@@ -1,30 +1,24 @@
-"""The files of the Stanford Sentiment Treebank go in; the five-way or the binary sentiment task comes out."""
+"""The files of the Stanford Sentiment Treebank go in; the sentiment task with five answers or with two comes out."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
-from lexitree.corpora.corpus import SPLITS, Corpus, shorten
+from lexitree.corpora.corpus import SPLITS, Corpus, shorten, with_answers
 from lexitree.errors import ConfigError, CorpusNotFoundError, LabelError
 from lexitree.trees.brackets import read_trees
 from lexitree.trees.tree import NO_LABEL, Tree
 
-SstTask = Literal["fine", "binary"]
+SstTask = Literal["fine", "binary", "polarity"]
 
 FINE_LABELS = ("0", "1", "2", "3", "4")
 FINE_NAMES = {"0": "very negative", "1": "negative", "2": "neutral", "3": "positive", "4": "very positive"}
 BINARY_LABELS = ("negative", "positive")
-NEUTRAL = "2"
-_POLARITY = {
-    "0": "negative",
-    "1": "negative",
-    NEUTRAL: NO_LABEL,
-    "3": "positive",
-    "4": "positive",
-    NO_LABEL: NO_LABEL,
-}
+POLARITY = {"0": "negative", "1": "negative", "2": NO_LABEL, "3": "positive", "4": "positive"}
+"""What each of the five labels counts for where there are two answers."""
 
 FOLDERS = ("sst", "trees", "sst/trees", ".")
 """Below the data folder: our own layout, the one of the public archive, and the folder itself."""
@@ -49,7 +43,8 @@ def load_sst(folder: str | Path, task: SstTask = "fine") -> Corpus:
     """Read the treebank; `fine` has the labels 0 to 4, `binary` negative and positive.
 
     Binary is as the literature has it: a neutral phrase carries no label, a sentence that is neutral as a
-    whole is left out, and the trees of all others stay whole.
+    whole is left out, and the trees of all others stay whole. `polarity` has the same development and test
+    splits, but all sentences in the training split, with the labels 0 to 4: there is more to learn from them.
     """
     found = find_sst(folder)
     if found is None:
@@ -62,7 +57,9 @@ def load_sst(folder: str | Path, task: SstTask = "fine") -> Corpus:
         return fine_sentiment("sst-fine", splits, ABOUT)
     if task == "binary":
         return binary_sentiment("sst-binary", splits, ABOUT)
-    raise ConfigError(f"SST has the tasks fine and binary, not {task!r}")
+    if task == "polarity":
+        return polarity_sentiment("sst-polarity", splits, ABOUT)
+    raise ConfigError(f"SST has the tasks fine, binary and polarity, not {task!r}")
 
 
 def read_sst(folder: Path) -> dict[str, tuple[Tree, ...]]:
@@ -82,15 +79,24 @@ def fine_sentiment(name: str, splits: dict[str, tuple[Tree, ...]], about: str) -
 def binary_sentiment(name: str, splits: dict[str, tuple[Tree, ...]], about: str) -> Corpus:
     """The binary task on trees labelled 0 to 4; see `load_sst`."""
     inference = "labels on all nodes that are not neutral, 2 labels; neutral sentences left out"
-    binary = {split: tuple(binary_trees(trees)) for split, trees in splits.items()}
+    binary = {split: tuple(with_answers(trees, POLARITY)) for split, trees in splits.items()}
     return Corpus(name, binary, BINARY_LABELS, "all", {}, about, inference)
 
 
-def binary_trees(trees: Iterable[Tree]) -> list[Tree]:
-    """Trees labelled 0 to 4 with binary labels instead, without the sentences that are neutral as a whole."""
-    return [
-        tree.with_labels(_POLARITY[label] for label in tree.labels) for tree in trees if tree.label != NEUTRAL
-    ]
+def polarity_sentiment(name: str, splits: dict[str, tuple[Tree, ...]], about: str) -> Corpus:
+    """The binary task, learnt from all five labels; see `load_sst`."""
+    binary = binary_sentiment(name, splits, about)
+    inference = (
+        f"training: labels on all nodes, {len(FINE_LABELS)} labels; development and test: on all nodes that are "
+        "not neutral, 2 labels, neutral sentences left out"
+    )
+    return replace(
+        binary,
+        splits={**binary.splits, "train": splits["train"]},
+        finer_labels=POLARITY,
+        label_names=FINE_NAMES,
+        inference=inference,
+    )
 
 
 def _refuse_other_labels(path: Path, trees: Iterable[Tree]) -> None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import zip_longest
 from pathlib import Path
+from typing import Literal
 
 from lexitree.corpora.corpus import SPLITS, Corpus
-from lexitree.corpora.sst import ABOUT, SstTask, binary_sentiment, find_sst, fine_sentiment, read_sst
+from lexitree.corpora.sst import ABOUT, binary_sentiment, find_sst, fine_sentiment, read_sst
 from lexitree.errors import ConfigError, CorpusNotFoundError, DependencyError, Place
 from lexitree.trees.brackets import surface_form
 from lexitree.trees.dependencies import (
@@ -18,6 +19,8 @@ from lexitree.trees.dependencies import (
     read_dependencies,
 )
 from lexitree.trees.tree import Tree
+
+DependencyTask = Literal["fine", "binary"]
 
 FOLDER = "dependencies"
 """Below the folder of the treebank, which it is aligned with line by line."""
@@ -41,7 +44,7 @@ def find_sst_dependencies(folder: str | Path) -> Path | None:
     return found if all(file.is_file() for file in files) else None
 
 
-def load_sst_dependencies(folder: str | Path, task: SstTask = "fine") -> Corpus:
+def load_sst_dependencies(folder: str | Path, task: DependencyTask = "fine") -> Corpus:
     """Read the dependency trees; as in Tai et al. (2015), phrases give their labels to nodes over the same words."""
     found = find_sst_dependencies(folder)
     if found is None:
@@ -57,7 +60,7 @@ def load_sst_dependencies(folder: str | Path, task: SstTask = "fine") -> Corpus:
         return _about_dependencies(fine_sentiment("sst-dependencies", splits, ABOUT))
     if task == "binary":
         return _about_dependencies(binary_sentiment("sst-dependencies-binary", splits, ABOUT))
-    raise ConfigError(f"SST has the tasks fine and binary, not {task!r}")
+    raise ConfigError(f"SST has the tasks fine and binary as dependency trees, not {task!r}")
 
 
 def _labelled(path: Path, phrases: tuple[Tree, ...]) -> list[Tree]:

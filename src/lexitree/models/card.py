@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from lexitree.corpora.corpus import describe_answers
 from lexitree.examples import TreeKind
 from lexitree.models.config import ModelConfig
 from lexitree.models.registry import encoder_class
@@ -27,6 +28,7 @@ def model_card(config: ModelConfig, training: Mapping[str, Any], num_parameters:
         + (" and finds its head word." if encoder.has_heads else "."),
         "",
         f"- labels: {', '.join(config.label_name(label) for label in config.labels)}",
+        *([_finer_labels(config)] if config.finer_labels else []),
         f"- state size {config.hidden}, word vectors {config.word_size}, head method {config.head_method}",
         f"- {num_parameters:,} parameters without the word vectors",
         f"- trained on {'every phrase' if config.supervision == 'all' else 'whole sentences'}",
@@ -54,6 +56,15 @@ _WHAT_IT_READS: dict[TreeKind, tuple[str, str]] = {
     ),
 }
 """What is labelled, and an example."""
+
+
+def _finer_labels(config: ModelConfig) -> str:
+    """With what it was trained instead, and how answers are made of that."""
+    merged = describe_answers(config.finer_labels, config.label_names)
+    return (
+        f"- trained with finer labels, which count for these: {merged}. The probability of a label is the sum"
+        " of those that count for it, divided by the sum of all that count for any"
+    )
 
 
 def _cell(value: object) -> str:

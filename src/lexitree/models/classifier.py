@@ -23,7 +23,10 @@ from lexitree.trees.tree import Tree
 
 
 class TreeClassifier(nn.Module):
-    """A lexicon, an encoder over trees, and a scorer that gives every node a score for each label."""
+    """A lexicon, an encoder over trees, and a scorer that gives every node a score for each label.
+
+    Scores are those of the labels it is trained with; `answer_probabilities` makes answers of them.
+    """
 
     def __init__(self, config: ModelConfig, lexicon: Lexicon, *, backend: str = "auto") -> None:
         super().__init__()
@@ -43,7 +46,7 @@ class TreeClassifier(nn.Module):
             if isinstance(part, Recurrence):
                 part.weight_dropout = config.weight_dropout
         self.scorer = LabelScorer(
-            self.encoder.num_features, config.output, config.num_labels, bias_init=config.bias_init
+            self.encoder.num_features, config.output, config.num_scores, bias_init=config.bias_init
         )
 
     @property
@@ -57,7 +60,7 @@ class TreeClassifier(nn.Module):
 
     def forward(
         self, batch: TreeBatch, nodes: Int[Tensor, " asked"] | None = None
-    ) -> Float[Tensor, "asked labels"]:
+    ) -> Float[Tensor, "asked scores"]:
         """The label scores of the given nodes, or of all nodes in the batch's up order."""
         self._check(batch)
         return self._score(self._input_vectors(batch), batch, nodes)
@@ -85,7 +88,7 @@ class TreeClassifier(nn.Module):
         states = self.encoder(x, batch, nodes, self.backend)
         return self.scorer(nn.functional.dropout(states, self.config.state_dropout, self.training))
 
-    def score_with_heads(self, batch: TreeBatch) -> tuple[Float[Tensor, "nodes labels"], HeadWords | None]:
+    def score_with_heads(self, batch: TreeBatch) -> tuple[Float[Tensor, "nodes scores"], HeadWords | None]:
         """The label scores and the head word of every node; None for a model that has no heads."""
         x = self._input_vectors(batch)
         scores = self._score(x, batch, None)
@@ -93,12 +96,33 @@ class TreeClassifier(nn.Module):
         found = None if heads is None else find_head_words(x, heads.weights, batch, heads.method)
         return scores, found
 
-    def prepare(self, trees: Iterable[Tree], *, labelled: bool = True) -> list[Example]:
-        """Trees as this model reads them: phrases binarized, words and, if `labelled`, labels numbered."""
+    def answer_probabilities(self, scores: Float[Tensor, "nodes scores"]) -> Float[Tensor, "nodes labels"]:
+        """The probabilities of the answers: with finer labels, sums of those that count for each, out of all that do.
+
+        They are added up as logarithms: a node whose label all but surely counts for no answer must not end in 0/0.
+        """
+        if self.config.finer_labels:
+            # Views of columns: an index of them would have to be sent to the GPU, and the host would wait for that.
+            columns = scores.to(torch.promote_types(scores.dtype, torch.float32)).unbind(1)
+            merged = [
+                torch.stack([columns[number] for number in numbers], 1).logsumexp(1)
+                for numbers in self.config.answer_scores
+            ]
+            scores = torch.stack(merged, 1)
+        return scores.softmax(1)
+
+    def prepare(
+        self, trees: Iterable[Tree], *, labelled: bool = True, training: bool = False
+    ) -> list[Example]:
+        """Trees as this model reads them: phrases binarized, words and, if `labelled`, labels numbered.
+
+        Labels are those it answers with, to be scored on; `training` takes those it is trained with.
+        """
+        labels = self.config.trained_labels if training else self.config.labels
         return make_examples(
             trees,
             self.lexicon,
-            labels=self.config.labels if labelled else None,
+            labels=labels if labelled else None,
             direction=self.config.binarization,
             supervision=self.config.supervision,
             kind=self.encoder.tree_kind,

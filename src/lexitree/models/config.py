@@ -12,6 +12,7 @@ from lexitree.errors import ConfigError
 from lexitree.models.cells import BiasInit
 from lexitree.ops.weights import HeadMethod
 from lexitree.trees.binarize import Direction
+from lexitree.trees.tree import NO_LABEL
 
 DEFAULT_MODEL = "bicontree"
 DEFAULT_WORD_SIZE = 300
@@ -24,7 +25,10 @@ class ModelConfig:
     model: str = DEFAULT_MODEL
     """The name of the model, one of `lexitree models`."""
     labels: tuple[str, ...]
-    """The labels it tells apart, in the order of its scores."""
+    """The labels it answers with, in the order of their probabilities."""
+    finer_labels: Mapping[str, str] = field(default_factory=dict[str, str])
+    """The labels it is trained with, where these are finer than its answers: each with the answer it counts for, or
+    "" for none, in the order of its scores."""
     label_names: Mapping[str, str] = field(default_factory=dict[str, str])
     """How labels are shown to people, where that differs."""
     word_size: int = DEFAULT_WORD_SIZE
@@ -59,6 +63,8 @@ class ModelConfig:
                 raise ConfigError(f"{name} must be at least 0 and below 1, not {getattr(self, name)}")
         if len(set(self.labels)) != len(self.labels) or not self.labels:
             raise ConfigError("a model needs at least one label, and no label twice")
+        if self.finer_labels:
+            _check_finer_labels(self.finer_labels, self.labels)
         _check_choice("head_method", self.head_method, get_args(HeadMethod))
         _check_choice("bias_init", self.bias_init, get_args(BiasInit))
         _check_choice("binarization", self.binarization, get_args(Direction))
@@ -70,8 +76,22 @@ class ModelConfig:
             )
 
     @property
-    def num_labels(self) -> int:
-        return len(self.labels)
+    def trained_labels(self) -> tuple[str, ...]:
+        """The labels it is trained with, in the order of its scores."""
+        return tuple(self.finer_labels) or self.labels
+
+    @property
+    def num_scores(self) -> int:
+        """How many scores it gives a node: one for each label it is trained with."""
+        return len(self.trained_labels)
+
+    @property
+    def answer_scores(self) -> tuple[tuple[int, ...], ...]:
+        """By label: the numbers of the scores that count for it."""
+        answers = [self.finer_labels.get(label, label) for label in self.trained_labels]
+        return tuple(
+            tuple(number for number, answer in enumerate(answers) if answer == label) for label in self.labels
+        )
 
     def label_name(self, label: str) -> str:
         """The label as people read it."""
@@ -81,6 +101,7 @@ class ModelConfig:
         return {
             **dataclasses.asdict(self),
             "labels": list(self.labels),
+            "finer_labels": dict(self.finer_labels),
             "label_names": dict(self.label_names),
         }
 
@@ -101,6 +122,7 @@ def _check_type(name: str, value: object) -> None:
     """Settings may come from a file, where nothing has checked them yet."""
     good = {
         "labels": _is_text_list(value),
+        "finer_labels": _is_text_map(value),
         "label_names": _is_text_map(value),
         "word_size": type(value) is int,
         "hidden": type(value) is int,
@@ -123,7 +145,21 @@ def _is_text_list(value: object) -> bool:
 def _is_text_map(value: object) -> bool:
     if not isinstance(value, Mapping):
         return False
-    return _is_text_list(list(cast(Mapping[str, object], value).values()))
+    mapping = cast(Mapping[object, object], value)
+    return _is_text_list([*mapping, *mapping.values()])
+
+
+def _check_finer_labels(finer_labels: Mapping[str, str], labels: tuple[str, ...]) -> None:
+    """Every finer label counts for an answer or for none, and every answer can be given."""
+    if NO_LABEL in finer_labels:
+        raise ConfigError("a finer label must have a name: no label is nothing to be trained with")
+    answers = set(finer_labels.values()) - {NO_LABEL}
+    if unknown := sorted(answers - set(labels)):
+        raise ConfigError(
+            f"finer labels count for {', '.join(unknown)}, but the model answers with {', '.join(labels)}"
+        )
+    if missing := [label for label in labels if label not in answers]:
+        raise ConfigError(f"no finer label counts for {', '.join(missing)}, so it would never be answered")
 
 
 def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:

@@ -23,6 +23,7 @@ from lexitree.training.seeds import OnEvent, SeedSummary, train_seeds
 SMOKE_CORPORA = {
     "sst-fine": "mini-reviews",
     "sst-binary": "mini-reviews-binary",
+    "sst-polarity": "mini-reviews-polarity",
     "sst-dependencies": "mini-dependencies",
     "sst-dependencies-binary": "mini-dependencies",
     "trec": "mini-questions",

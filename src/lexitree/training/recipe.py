@@ -57,7 +57,7 @@ class Recipe:
             raise ConfigError(f"min_count must be at least 1, not {self.min_count}")
         if self.on_error not in ("raise", "skip"):
             raise ConfigError(f"on_error must be raise or skip, not {self.on_error!r}")
-        for name in ("labels", "label_names"):
+        for name in ("labels", "finer_labels", "label_names"):
             if name in self.model:
                 raise ConfigError(f"{name} come from the corpus and cannot be set")
 

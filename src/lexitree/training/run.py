@@ -95,7 +95,9 @@ def train(
     with use_cores(threads), products_in(precision):
         torch.manual_seed(recipe.training.seed)
         model = build_model(recipe, corpus, backend=backend).to(device)
-        splits = {name: model.prepare(trees) for name, trees in corpus.splits.items()}
+        splits = {
+            name: model.prepare(trees, training=name == "train") for name, trees in corpus.splits.items()
+        }
         training = _run_trainer(recipe, folder, model, corpus, splits, observer)
         test = splits.get("test")
         result = RunResult(
@@ -154,6 +156,7 @@ def build_model(recipe: Recipe, corpus: Corpus, *, backend: str = "auto") -> Tre
     settings: dict[str, Any] = {
         **recipe.model,
         "labels": corpus.labels,
+        "finer_labels": dict(corpus.finer_labels),
         "label_names": dict(corpus.label_names),
     }
     settings.setdefault("supervision", corpus.supervision)
@@ -239,11 +242,13 @@ def _fingerprint(recipe: Recipe, model: TreeClassifier, examples: Sequence[Examp
         tree = example.binary.tree
         for array in (tree.arity, tree.leaves, example.word_index, example.label_index):
             checksum = zlib.crc32(array.tobytes(), checksum)
+    shape = model.config.as_dict()
+    younger = {"vector_length": recipe.vector_length, "finer_labels": shape.pop("finer_labels")}
     return {
         **settings,
-        **model.config.as_dict(),
-        # Only where it is set, so that a checkpoint from before there was such a setting can still be resumed.
-        **({"vector_length": recipe.vector_length} if recipe.vector_length else {}),
+        **shape,
+        # Only where they are set, so that a checkpoint from before there were such settings can still be resumed.
+        **{name: value for name, value in younger.items() if value},
         "lexicon parameters": sum(weight.numel() for weight in model.lexicon.parameters()),
         "checksum of the trees": checksum,
     }

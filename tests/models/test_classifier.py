@@ -1,0 +1,118 @@
+"""The whole model's answers: with finer labels their probabilities are added up, without them nothing changes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import nn
+
+from lexitree.batch import NO_INDEX
+from lexitree.errors import LabelError
+from lexitree.examples import batch_examples
+from lexitree.trees.brackets import tree_from_brackets
+from tests.tiny import FINER_LABELS, tiny_model, tiny_polarity, tiny_trees
+
+on_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+
+MODEL = tiny_model(finer_labels=FINER_LABELS)
+SURELY_NEUTRAL = [-30.0, -31.0, 1e4, -33.0, -29.0]
+
+rows = st.lists(
+    st.lists(st.floats(-30, 30), min_size=len(FINER_LABELS), max_size=len(FINER_LABELS)), min_size=1
+)
+
+
+@given(rows)
+def test_answers_are_sums_divided_by_their_sum(scores: list[list[float]]) -> None:
+    given_scores = torch.tensor(scores, dtype=torch.float64)
+    found = MODEL.answer_probabilities(given_scores).numpy()
+    plain = given_scores.softmax(1).numpy()
+    sums = np.stack([plain[:, :2].sum(1), plain[:, 3:].sum(1)], 1)
+    np.testing.assert_allclose(found, sums / sums.sum(1, keepdims=True), rtol=1e-12)
+    np.testing.assert_allclose(found.sum(1), 1, rtol=1e-14)
+
+
+def test_groups_need_not_stand_together() -> None:
+    model = tiny_model(labels=("x", "y"), finer_labels={"a": "y", "b": "x", "c": "y", "d": "", "e": "x"})
+    probabilities = torch.tensor([[0.1, 0.2, 0.3, 0.35, 0.05]], dtype=torch.float64)
+    found = model.answer_probabilities(probabilities.log())
+    np.testing.assert_allclose(found.numpy(), [[0.25 / 0.65, 0.4 / 0.65]], rtol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16])
+def test_what_counts_for_no_answer_may_be_all_but_sure(dtype: torch.dtype) -> None:
+    scores = torch.tensor([SURELY_NEUTRAL], dtype=dtype)
+    assert scores.softmax(1)[0, [0, 1, 3, 4]].sum() == 0
+    negative, positive = np.exp(-30) + np.exp(-31), np.exp(-33) + np.exp(-29)
+    found = MODEL.answer_probabilities(scores)[0].double().numpy()
+    expected = np.array([negative, positive]) / (negative + positive)
+    # These scores are whole numbers, which even bfloat16 holds exactly; what follows is done in float32.
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
+def test_scores_that_are_no_numbers_give_none() -> None:
+    scores = torch.full((1, len(FINER_LABELS)), float("nan"))
+    assert MODEL.answer_probabilities(scores).isnan().all()
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16])
+def test_without_finer_labels_it_is_the_softmax_to_the_last_bit(dtype: torch.dtype) -> None:
+    scores = torch.randn(500, 2, generator=torch.Generator().manual_seed(0), dtype=torch.float64).to(dtype)
+    found = tiny_model().answer_probabilities(scores)
+    assert found.dtype == dtype
+    assert torch.equal(found, scores.softmax(1))
+
+
+def test_finer_labels_that_are_the_answers_change_nothing() -> None:
+    scores = torch.randn(50, 2, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    found = tiny_model(finer_labels={"0": "0", "1": "1"}).answer_probabilities(scores)
+    torch.testing.assert_close(found, scores.softmax(1), rtol=1e-14, atol=0)
+
+
+@on_gpu
+def test_answers_do_not_make_the_host_wait() -> None:
+    model = tiny_model(finer_labels=FINER_LABELS).cuda()
+    scores = torch.tensor([SURELY_NEUTRAL] * 3, device="cuda")
+    model.answer_probabilities(scores)
+    torch.cuda.set_sync_debug_mode("error")
+    try:
+        found = model.answer_probabilities(scores)
+    finally:
+        torch.cuda.set_sync_debug_mode("default")
+    torch.testing.assert_close(found.cpu(), MODEL.answer_probabilities(scores.cpu()))
+
+
+def test_labels_are_numbered_for_training_or_for_scoring() -> None:
+    trained = tree_from_brackets("(++ (o the) (-- (_ not) (- bad)))")
+    answered = tree_from_brackets("(1 (_ the) (0 (_ not) (0 bad)))")
+    assert MODEL.prepare([trained], training=True)[0].label_index.tolist() == [4, 2, 0, NO_INDEX, 1]
+    assert MODEL.prepare([answered])[0].label_index.tolist() == [1, NO_INDEX, 0, NO_INDEX, 0]
+    for training in (False, True):
+        (bare,) = MODEL.prepare([trained], labelled=False, training=training)
+        assert set(bare.label_index.tolist()) == {NO_INDEX}
+    with pytest.raises(LabelError, match=r"'\+\+' is not one of 0, 1"):
+        MODEL.prepare([trained])
+    with pytest.raises(LabelError, match="'1' is not one of --, -, o"):
+        MODEL.prepare([answered], training=True)
+
+
+def test_without_finer_labels_training_is_no_other_numbering() -> None:
+    model = tiny_model()
+    for first, second in zip(
+        model.prepare(tiny_trees(5)), model.prepare(tiny_trees(5), training=True), strict=True
+    ):
+        assert first.label_index.tolist() == second.label_index.tolist()
+
+
+def test_the_loss_is_that_of_the_finer_labels() -> None:
+    examples = MODEL.prepare(tiny_polarity().train, training=True)
+    batch = batch_examples(examples)
+    assert set(batch.label_index.tolist()) == set(range(len(FINER_LABELS)))
+    with torch.no_grad():
+        scores = MODEL(batch)
+        assert scores.shape == (batch.num_nodes, len(FINER_LABELS))
+        expected = nn.functional.nll_loss(scores.log_softmax(1), batch.label_index, reduction="sum")
+        torch.testing.assert_close(MODEL.loss(batch), expected)
