@@ -7,9 +7,9 @@ from importlib.resources import files
 from typing import BinaryIO, Literal, cast
 
 from lexitree.corpora.assemble import with_root_label
-from lexitree.corpora.corpus import SPLITS, Corpus, order_labels
+from lexitree.corpora.corpus import SPLITS, Corpus
 from lexitree.corpora.sst import binary_sentiment, fine_sentiment, polarity_sentiment
-from lexitree.corpora.trec import choose_type, question_type_names
+from lexitree.corpora.trec import QuestionTask, question_types
 from lexitree.errors import ConfigError
 from lexitree.files import decode_lines
 from lexitree.trees.brackets import read_bracket_lines, tree_from_brackets
@@ -17,7 +17,7 @@ from lexitree.trees.dependencies import head_final, label_by_spans
 from lexitree.trees.tree import Tree
 
 MiniName = Literal["reviews", "questions"]
-MiniTask = Literal["fine", "binary", "polarity", "coarse"]
+MiniTask = Literal["fine", "binary", "polarity", "coarse", "subtypes"]
 
 REVIEWS_ABOUT = (
     "Mini reviews: review-like sentences written for lexitree, a sentiment from 0 to 4 on every phrase that "
@@ -30,7 +30,7 @@ QUESTIONS_ABOUT = (
 
 
 def load_mini(name: MiniName, task: MiniTask | None = None) -> Corpus:
-    """The embedded `reviews` (task `fine`, `binary` or `polarity`) or `questions` (task `coarse` or `fine`)."""
+    """The embedded `reviews` (`fine`, `binary` or `polarity`) or `questions` (`coarse`, `fine` or `subtypes`)."""
     if name == "reviews" and task in (None, "fine", "binary", "polarity"):
         splits = {split: tuple(_read_reviews(split)) for split in SPLITS}
         if task == "binary":
@@ -38,11 +38,11 @@ def load_mini(name: MiniName, task: MiniTask | None = None) -> Corpus:
         if task == "polarity":
             return polarity_sentiment("mini-reviews-polarity", splits, REVIEWS_ABOUT)
         return fine_sentiment("mini-reviews", splits, REVIEWS_ABOUT)
-    if name == "questions" and task in (None, "coarse", "fine"):
-        return _load_questions("fine" if task == "fine" else "coarse")
+    if name == "questions" and task in (None, "coarse", "fine", "subtypes"):
+        return _load_questions(task or "coarse")
     raise ConfigError(
         f"no embedded corpus {name!r} with the task {task!r}",
-        remedy="There are reviews (fine, binary, polarity) and questions (coarse, fine).",
+        remedy="There are reviews (fine, binary, polarity) and questions (coarse, fine, subtypes).",
     )
 
 
@@ -60,18 +60,14 @@ def load_mini_parses() -> dict[str, tuple[Tree, ...]]:
     return {split: tuple(tree for _, tree in _read_parses(f"questions.{split}.txt")) for split in SPLITS}
 
 
-def _load_questions(task: Literal["coarse", "fine"]) -> Corpus:
-    splits = {split: tuple(_read_questions(split, task)) for split in SPLITS}
-    labels = order_labels(tree.label for trees in splits.values() for tree in trees)
-    return Corpus(
-        name="mini-questions" if task == "coarse" else "mini-questions-fine",
-        splits=splits,
-        labels=labels,
-        supervision="root",
-        label_names=question_type_names(labels),
-        about=QUESTIONS_ABOUT,
-        inference=f"labels on the roots only, {len(labels)} labels",
-    )
+def _load_questions(task: QuestionTask) -> Corpus:
+    splits = {
+        split: [
+            with_root_label(tree, full_type) for full_type, tree in _read_parses(f"questions.{split}.txt")
+        ]
+        for split in SPLITS
+    }
+    return question_types("mini-questions", splits, QUESTIONS_ABOUT, task)
 
 
 def _read_reviews(split: str) -> Iterator[Tree]:
@@ -79,14 +75,8 @@ def _read_reviews(split: str) -> Iterator[Tree]:
     return read_bracket_lines(_read_embedded(name), name)
 
 
-def _read_questions(split: str, task: Literal["coarse", "fine"]) -> Iterator[Tree]:
-    """Yield the trees of lines `HUM:ind<TAB>(SBARQ ...)`, with the type at the root."""
-    for full_type, tree in _read_parses(f"questions.{split}.txt"):
-        yield with_root_label(tree, choose_type(full_type, task))
-
-
 def _read_parses(name: str) -> Iterator[tuple[str, Tree]]:
-    """Yield the question type and the Penn tree of every line."""
+    """Yield the type and the Penn tree of lines `HUM:ind<TAB>(SBARQ ...)`."""
     for number, line in _read_embedded(name):
         full_type, _, brackets = line.partition("\t")
         if brackets:

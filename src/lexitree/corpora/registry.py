@@ -72,6 +72,13 @@ _ENTRIES = (
     CorpusEntry("trec", "questions, 6 types", _TREC, "trec", load_trec),
     CorpusEntry("trec-fine", "questions, 50 types", _TREC, "trec", partial(load_trec, task="fine")),
     CorpusEntry(
+        "trec-subtypes",
+        "questions, 6 types, but trained with 50",
+        _TREC,
+        "trec",
+        partial(load_trec, task="subtypes"),
+    ),
+    CorpusEntry(
         "mini-reviews",
         "short reviews, sentiment 0 to 4 on every phrase",
         _OURS,
@@ -112,6 +119,13 @@ _ENTRIES = (
         _OURS,
         EMBEDDED,
         lambda _: load_mini("questions", "fine"),
+    ),
+    CorpusEntry(
+        "mini-questions-subtypes",
+        "short questions, 6 types, but trained with finer ones",
+        _OURS,
+        EMBEDDED,
+        lambda _: load_mini("questions", "subtypes"),
     ),
 )
 CORPORA: dict[str, CorpusEntry] = {entry.name: entry for entry in _ENTRIES}

@@ -145,6 +145,7 @@ _ALIASES = {
     "sst-binary": "sst",
     "sst-polarity": "sst",
     "trec-fine": "trec",
+    "trec-subtypes": "trec",
     "glove": "glove-840b",
     "glove.840b": "glove-840b",
     "glove.840b.300d": "glove-840b",

@@ -1,19 +1,21 @@
-"""The TREC question files and their parses go in; the question-type task, coarse or fine, comes out."""
+"""The TREC question files and their parses go in; the task of telling their types, coarse or fine, comes out."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 from lexitree.corpora.assemble import hold_out, with_root_label
-from lexitree.corpora.corpus import Corpus, order_labels
+from lexitree.corpora.corpus import Corpus, order_labels, with_answers
 from lexitree.corpora.sentences import split_words
 from lexitree.errors import ConfigError, CorpusNotFoundError, Place, SentenceError
 from lexitree.files import read_lines
 from lexitree.trees.brackets import read_bracket_lines, surface_form
 from lexitree.trees.tree import Tree
 
-TrecTask = Literal["coarse", "fine"]
+QuestionTask = Literal["coarse", "fine", "subtypes"]
 
 DEV_SEED = 2002
 """TREC brings no development split; everybody who holds one out with this seed gets the same questions."""
@@ -47,15 +49,17 @@ def find_trec(folder: str | Path) -> Path | None:
     return None
 
 
-def load_trec(folder: str | Path, task: TrecTask = "coarse") -> Corpus:
+def load_trec(folder: str | Path, task: QuestionTask = "coarse") -> Corpus:
     """Read the questions with their type at the root: `coarse` is HUM, `fine` is HUM:ind.
+
+    `subtypes` has the development and test splits of `coarse`, but the types of `fine` in the training split.
 
     Where train.parses and test.parses (one tree a line) stand beside the label files, the questions have
     these trees; their phrase labels are dropped. Else the trees are flat. 500 training questions are held out
     as the development split, always the same ones.
     """
-    if task not in ("coarse", "fine"):
-        raise ConfigError(f"TREC has the tasks coarse and fine, not {task!r}")
+    if task not in get_args(QuestionTask):
+        raise ConfigError(f"TREC has the tasks {', '.join(get_args(QuestionTask))}, not {task!r}")
     found = find_trec(folder)
     if found is None:
         raise CorpusNotFoundError(
@@ -63,27 +67,38 @@ def load_trec(folder: str | Path, task: TrecTask = "coarse") -> Corpus:
             remedy="Get them with `lexitree data fetch trec`.",
         )
     has_parses = all((found / parses).is_file() for _, parses in _FILES.values())
-    full, test = (_read_split(found, split, task, has_parses) for split in ("train", "test"))
+    full, test = (_read_split(found, split, has_parses) for split in ("train", "test"))
     train, dev = hold_out(full, min(NUM_DEV, len(full) // 2), DEV_SEED)
-    labels = order_labels(tree.label for tree in full)
-    notes = [
-        f"labels on the roots only, {len(labels)} labels",
-        f"{len(dev)} of {len(full):,} training questions held out for development (seed {DEV_SEED})",
-    ]
+    notes = [f"{len(dev)} of {len(full):,} training questions held out for development (seed {DEV_SEED})"]
     if not has_parses:
         notes.append(f"flat trees, since there are no train.parses and test.parses in {found}")
+    corpus = question_types("trec", {"train": train, "dev": dev, "test": test}, ABOUT, task)
+    return replace(corpus, inference="; ".join([corpus.inference, *notes]))
+
+
+def question_types(name: str, splits: Mapping[str, Sequence[Tree]], about: str, task: QuestionTask) -> Corpus:
+    """A task on questions whose roots are labelled with full types, as `HUM:ind`; see `load_trec`."""
+    full_types = order_labels(tree.label for trees in splits.values() for tree in trees)
+    answers = {full_type: full_type.partition(":")[0] for full_type in full_types}
+    coarse = {split: with_answers(trees, answers, "root") for split, trees in splits.items()}
+    labels = full_types if task == "fine" else order_labels(answers.values())
+    taken = {"coarse": coarse, "fine": splits, "subtypes": {**coarse, "train": splits["train"]}}[task]
+    inference = f"labels on the roots only, {len(labels)} labels"
+    if task == "subtypes":
+        inference += f"; training: {len(full_types)} labels"
     return Corpus(
-        name="trec" if task == "coarse" else "trec-fine",
-        splits={"train": tuple(train), "dev": tuple(dev), "test": tuple(test)},
+        name=name if task == "coarse" else f"{name}-{task}",
+        splits={split: tuple(trees) for split, trees in taken.items()},
         labels=labels,
+        finer_labels=answers if task == "subtypes" else {},
         supervision="root",
-        label_names=question_type_names(labels),
-        about=ABOUT,
-        inference="; ".join(notes),
+        label_names=question_type_names(labels if task != "subtypes" else (*full_types, *labels)),
+        about=about,
+        inference=inference,
     )
 
 
-def question_type_names(labels: tuple[str, ...]) -> dict[str, str]:
+def question_type_names(labels: Iterable[str]) -> dict[str, str]:
     """`HUM` is "human", `HUM:ind` is "human: ind"."""
     names: dict[str, str] = {}
     for label in labels:
@@ -92,22 +107,14 @@ def question_type_names(labels: tuple[str, ...]) -> dict[str, str]:
     return names
 
 
-def choose_type(full_type: str, task: TrecTask) -> str:
-    """The label of a task from a full type: of `HUM:ind`, `HUM` is the coarse one."""
-    return full_type.partition(":")[0] if task == "coarse" else full_type
-
-
-def _read_split(folder: Path, split: str, task: TrecTask, has_parses: bool) -> list[Tree]:
+def _read_split(folder: Path, split: str, has_parses: bool) -> list[Tree]:
     label_file, parse_file = _FILES[split]
     questions = _read_questions(folder / label_file)
     if has_parses:
         trees = _read_parses(folder / parse_file, questions)
     else:
         trees = [Tree.flat(words) for _, words in questions]
-    return [
-        with_root_label(tree, choose_type(full_type, task))
-        for (full_type, _), tree in zip(questions, trees, strict=True)
-    ]
+    return [with_root_label(tree, full_type) for (full_type, _), tree in zip(questions, trees, strict=True)]
 
 
 def _read_questions(path: Path) -> list[tuple[str, list[str]]]:

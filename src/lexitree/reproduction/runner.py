@@ -27,6 +27,7 @@ SMOKE_CORPORA = {
     "sst-dependencies": "mini-dependencies",
     "sst-dependencies-binary": "mini-dependencies",
     "trec": "mini-questions",
+    "trec-subtypes": "mini-questions-subtypes",
 }
 SMOKE_MODEL = {"hidden": 12, "word_size": 12}
 """The same for both: RNTN takes its word vectors for states."""
