@@ -13,7 +13,7 @@ import argparse
 import json
 import statistics
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -36,30 +36,39 @@ LONG_CHAIN = 10_000
 def main() -> None:
     options = parse_options()
     corpus = load_corpus(options.corpus)
-    record: dict[str, Any] = {
-        **describe_run(corpus_files(options.corpus)),
-        "what": "seconds of an epoch and trees a second on a GPU",
-        "seeds": [1],
-        "model": options.model,
-    }
-    for title, name, rows in (
-        ("errors against float64 (relative, worst of scores and gradients)", "gate", run_gate),
-        ("training loss over an epoch without dropout", "loss_curves", compare_losses),
-        ("training", "training", time_training),
-        ("inference", "inference", time_all_inference),
-        ("memory of a training step", "memory", measure_all_memory),
-    ):
-        if name == "loss_curves" and options.quick:
-            continue
+    record = start_record(options)
+    for name in options.sections:
+        title, measure = SECTIONS[name]
         print(title)
+        record["origins"][name] = {key: record[key] for key in ORIGIN}
         record[name] = []
-        for row in rows(corpus, options):
+        for row in measure(corpus, options):
             record[name].append(row)
             show(row)
             if options.output:
                 # After each row: a machine that is taken away leaves what it measured.
                 options.output.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
 
+
+def start_record(options: argparse.Namespace) -> dict[str, Any]:
+    """What is known beforehand; sections that are not measured now stay as they are, with where they come from."""
+    before: dict[str, Any] = {}
+    if options.output and options.output.exists():
+        before = json.loads(options.output.read_text(encoding="utf-8"))
+    measured = [name for name in SECTIONS if name in before]
+    known = {name: {key: before[key] for key in ORIGIN} for name in measured}
+    return {
+        **describe_run(corpus_files(options.corpus)),
+        "what": "seconds of an epoch and trees a second on a GPU",
+        "seeds": [1],
+        "model": options.model,
+        "origins": {**known, **before.get("origins", {})},
+        **{name: before[name] for name in measured},
+    }
+
+
+ORIGIN = ("command", "commit", "date", "machine")
+"""What is noted of each section by itself, since sections may be measured one by one."""
 
 RUNS = (
     "fused:float32:25",
@@ -81,8 +90,12 @@ def parse_options() -> argparse.Namespace:
     parser.add_argument("--trees", type=int, help="the first so many training trees only, scaled to an epoch")
     parser.add_argument("--runs", nargs="+", default=RUNS, help="backend:precision:batch size")
     parser.add_argument("--inference-sizes", type=int, nargs="+", default=(1, 25, 128, 512))
-    parser.add_argument("--quick", action="store_true", help="leave the loss curves out")
-    parser.add_argument("--output", type=Path, help="write the record to this JSON file")
+    parser.add_argument(
+        "--sections", nargs="+", choices=SECTIONS, default=list(SECTIONS), help="measure these only"
+    )
+    parser.add_argument(
+        "--output", type=Path, help="write the record to this JSON file, or these sections of it"
+    )
     options = parser.parse_args()
     options.runs = [(b, p, int(size)) for b, p, size in (run.split(":") for run in options.runs)]
     return options
@@ -222,6 +235,16 @@ def time_inference(
         "peak_bytes_per_node": (torch.cuda.max_memory_allocated() - held)
         / max(batch.num_nodes for batch in batches),
     }
+
+
+SECTIONS: dict[str, tuple[str, Callable[[Corpus, argparse.Namespace], Iterator[dict[str, Any]]]]] = {
+    "gate": ("errors against float64 (relative, worst of scores and gradients)", run_gate),
+    "loss_curves": ("training loss over an epoch without dropout", compare_losses),
+    "training": ("training", time_training),
+    "inference": ("inference", time_all_inference),
+    "memory": ("memory of a training step", measure_all_memory),
+}
+"""What is measured, in this order: what is not right need not be timed."""
 
 
 def show(row: dict[str, Any]) -> None:

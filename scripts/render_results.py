@@ -51,7 +51,8 @@ def render_record(record: Mapping[str, Any], table: str = "") -> str:
     """The figures of a record, or one table of them, and where they come from."""
     parts = [record["what"][0].upper() + record["what"][1:] + "."] if "what" in record and not table else []
     parts.append(_runs_table(record["runs"]) if "runs" in record else _rows_table(record[table or "rows"]))
-    parts.append(_origin(record))
+    # Tables of one record may have been measured one by one.
+    parts.append(_origin({**record, **record.get("origins", {}).get(table, {})}))
     return "\n\n".join(parts)
 
 
