@@ -17,7 +17,7 @@ from lexitree.errors import CheckpointError, ConfigError, FileError, LexitreeErr
 from lexitree.evaluation.accuracy import evaluate
 from lexitree.models.pretrained import from_pretrained
 from lexitree.training import checkpoint, run
-from lexitree.training.checkpoint import CHECKPOINT_FILE, load_checkpoint
+from lexitree.training.checkpoint import CHECKPOINT_FILE
 from lexitree.training.observers import EpochRecord, SilentObserver
 from lexitree.training.run import RESULT_FILE, build_model, train
 from tests.command import files_of, leftovers
@@ -307,6 +307,17 @@ def test_the_length_of_the_vectors_reaches_the_model_and_stays(treebank: Path, t
         train(dataclasses.replace(recipe, vector_length=5.0), tmp_path / "run", resume=True)
 
 
+def test_other_vectors_of_the_same_words_are_another_run(treebank: Path, tmp_path: Path) -> None:
+    words = sorted({word for tree in tiny_trees(60) for word in tree.words})
+    for value in (0.1, 0.2):
+        vectors = np.full((len(words), 8), value, dtype=np.float32)
+        np.savez(tmp_path / f"{value}.npz", words=words, vectors=vectors)
+    recipe = dataclasses.replace(tiny_recipe(treebank, epochs=1), vectors=str(tmp_path / "0.1.npz"))
+    train(recipe, tmp_path / "run")
+    with pytest.raises(CheckpointError, match="checksum of the word vectors"):
+        train(dataclasses.replace(recipe, vectors=str(tmp_path / "0.2.npz")), tmp_path / "run", resume=True)
+
+
 def test_a_finished_run_without_its_checkpoint_is_left_alone(treebank: Path, tmp_path: Path) -> None:
     recipe = tiny_recipe(treebank, epochs=1)
     train(recipe, tmp_path / "run")
@@ -376,11 +387,3 @@ def test_a_run_with_finer_labels_goes_on_with_the_same_only(treebank: Path, tmp_
     reordered = dataclasses.replace(corpus, finer_labels=dict(reversed(FINER_LABELS.items())))
     with pytest.raises(CheckpointError, match="checksum of the trees was"):
         train(tiny_recipe(treebank, epochs=3), tmp_path / "cut", corpus=reordered, resume=True)
-
-
-def test_settings_that_are_not_set_leave_no_trace_in_the_checkpoint(treebank: Path, tmp_path: Path) -> None:
-    """So it is as those from before there were such settings, and these can be resumed."""
-    train(tiny_recipe(treebank, epochs=1), tmp_path)
-    fingerprint = load_checkpoint(tmp_path / CHECKPOINT_FILE).record["fingerprint"]
-    assert not {"finer_labels", "vector_length"} & set(fingerprint)
-    assert fingerprint["labels"] == list(LABELS)

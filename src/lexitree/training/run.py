@@ -6,11 +6,13 @@ import json
 import shutil
 import warnings
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import torch
 
 from lexitree.corpora.corpus import Corpus
@@ -237,21 +239,32 @@ def _fingerprint(recipe: Recipe, model: TreeClassifier, examples: Sequence[Examp
     """What must be the same for a run to go on; more epochs are welcome."""
     settings = recipe.training.as_dict()
     del settings["epochs"]
-    checksum = 0
-    for example in examples:
-        tree = example.binary.tree
-        for array in (tree.arity, tree.leaves, example.word_index, example.label_index):
-            checksum = zlib.crc32(array.tobytes(), checksum)
-    shape = model.config.as_dict()
-    younger = {"vector_length": recipe.vector_length, "finer_labels": shape.pop("finer_labels")}
     return {
         **settings,
-        **shape,
-        # Only where they are set, so that a checkpoint from before there were such settings can still be resumed.
-        **{name: value for name, value in younger.items() if value},
+        **model.config.as_dict(),
+        "vector_length": recipe.vector_length,
         "lexicon parameters": sum(weight.numel() for weight in model.lexicon.parameters()),
-        "checksum of the trees": checksum,
+        "checksum of the word vectors": _checksum(
+            weight.numpy(force=True) for weight in model.lexicon.parameters()
+        ),
+        "checksum of the trees": _checksum(
+            array
+            for example in examples
+            for array in (
+                example.binary.tree.arity,
+                example.binary.tree.leaves,
+                example.word_index,
+                example.label_index,
+            )
+        ),
     }
+
+
+def _checksum(arrays: Iterable[npt.NDArray[Any]]) -> int:
+    checksum = 0
+    for array in arrays:
+        checksum = zlib.crc32(np.ascontiguousarray(array).data, checksum)
+    return checksum
 
 
 class _BestModelKeeper(SilentObserver):
