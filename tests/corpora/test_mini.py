@@ -67,6 +67,14 @@ def test_fine_questions_refine_the_coarse_ones() -> None:
     assert {tree.label for trees in (fine.dev, fine.test) for tree in trees} <= trained
 
 
+def test_questions_with_finer_types_than_answers() -> None:
+    corpus, fine, coarse = (load_mini("questions", task) for task in ("subtypes", "fine", "coarse"))
+    assert corpus.name == "mini-questions-subtypes"
+    assert corpus.trained_labels == fine.labels
+    assert corpus.train == fine.train
+    assert (corpus.labels, corpus.dev, corpus.test) == (coarse.labels, coarse.dev, coarse.test)
+
+
 def test_the_parses_of_the_questions_keep_their_roots() -> None:
     parses, questions = load_mini_parses(), load_mini("questions")
     assert {tree.label for trees in parses.values() for tree in trees} == {"ROOT"}

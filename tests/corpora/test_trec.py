@@ -45,6 +45,24 @@ def test_fine_types_keep_their_coarse_part(tmp_path: Path) -> None:
     assert corpus.label_names["NUM:dist"] == "number: dist"
 
 
+def test_subtypes_are_trained_with_and_not_answered(tmp_path: Path) -> None:
+    write(tmp_path)
+    corpus, fine, coarse = (load_trec(tmp_path, task) for task in ("subtypes", "fine", "coarse"))
+    assert corpus.name == "trec-subtypes"
+    assert corpus.labels == coarse.labels
+    assert dict(corpus.finer_labels) == {
+        "HUM:gr": "HUM",
+        "HUM:ind": "HUM",
+        "LOC:city": "LOC",
+        "NUM:dist": "NUM",
+    }
+    assert corpus.train == fine.train
+    assert (corpus.dev, corpus.test) == (coarse.dev, coarse.test)
+    assert {**fine.label_names, **coarse.label_names} == dict(corpus.label_names)
+    assert "3 labels" in corpus.inference
+    assert "training: 4 labels" in corpus.inference
+
+
 def test_without_parses_trees_are_flat_and_it_is_said(tmp_path: Path) -> None:
     write(tmp_path, parses=None)
     corpus = load_trec(tmp_path)
