@@ -136,6 +136,7 @@ def _make_small(recipe: Recipe) -> Recipe:
         recipe,
         corpus=corpus,
         vectors=None,
+        vector_length=0.0,
         model={**recipe.model, **SMOKE_MODEL},
         training=dataclasses.replace(recipe.training, epochs=SMOKE_EPOCHS),
     )
