@@ -5,7 +5,8 @@
 
 NAME is a record of results/, `NAME:TABLE` one of the tables of a record, `tour/STEP` (a command with its output),
 `file/NAME` (a file of the tour), `example/FILE`, `reproduce/EXPERIMENT`, or one of the tables that are counted from
-the package itself or put together from several records: models, recipes, embedded-corpora, speed.
+the package itself or put together from several records: models, recipes, embedded-corpora, speed,
+gpu-training-time.
 """
 
 from __future__ import annotations
@@ -222,6 +223,36 @@ def render_speed() -> str:
     return make_table(["what", "measured"], rows) if rows else NOT_MEASURED
 
 
+def render_gpu_training_time() -> str:
+    """How long the systems of the training-time experiment take on a GPU, by the records of their five seeds."""
+    rows: list[list[str]] = []
+    for system in ("contree", "contree-lex", "bicontree"):
+        record = read_record(f"sst-{system}")
+        if record is None or not record["machine"].get("gpu"):
+            return NOT_MEASURED
+        runs = record["runs"].values()
+        seconds = sum(run["seconds"] for run in runs) / len(runs)
+        rows.append(
+            [
+                f"`{system}`",
+                f"{seconds:.0f}",
+                f"{record['wall_seconds']:.0f}",
+                str(len(runs)),
+                str(record["recipe"]["training"]["epochs"]),
+                f"`{record['commit']}`, {record['machine']['gpu']}",
+            ]
+        )
+    header = [
+        "system",
+        "seconds a seed",
+        "seconds, all seeds side by side",
+        "seeds",
+        "epochs",
+        "commit, machine",
+    ]
+    return make_table(header, rows)
+
+
 def render_embedded_corpora() -> str:
     """The sizes of the embedded corpora, counted."""
     from lexitree.corpora import load_corpus
@@ -257,6 +288,7 @@ _PREFIXED: dict[str, Callable[[str], str]] = {
 }
 _COUNTED: dict[str, Callable[[], str]] = {
     "speed": render_speed,
+    "gpu-training-time": render_gpu_training_time,
     "models": render_models,
     "recipes": render_recipes,
     "embedded-corpora": render_embedded_corpora,
