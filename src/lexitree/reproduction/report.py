@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from lexitree.models.config import DEFAULT_MODEL
+
 NOT_RUN = "–"
 NOT_MEASURED = "*Not measured yet.*"
 APPROXIMATED = "approx"
@@ -71,7 +73,15 @@ def training_notes(trained: Iterable[Mapping[str, Any]]) -> list[str]:
     if any(name and APPROXIMATED in name for name in vectors):
         notes.append("the word vectors are an approximation of GloVe 840B")
     if None in vectors:
-        notes.append("without pretrained word vectors")
+        own = sorted(
+            {
+                one["recipe"]["model"].get("model", DEFAULT_MODEL)
+                for one in known
+                if not one["recipe"]["vectors"]
+            }
+        )
+        whose = f" ({', '.join(own)})" if len(vectors) > 1 else ""
+        notes.append(f"without pretrained word vectors{whose}")
     return notes
 
 
