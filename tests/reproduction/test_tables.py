@@ -17,7 +17,7 @@ def record(roots: list[float], devs: list[float], vectors: str | None = None) ->
         for seed, (root, dev) in enumerate(zip(roots, devs, strict=True), 1)
     }
     return {
-        "recipe": {"vectors": vectors, "training": {"epochs": 30}},
+        "recipe": {"vectors": vectors, "model": {}, "training": {"epochs": 30}},
         "seeds": list(range(1, len(roots) + 1)),
         "num_parameters": 1_234_567,
         "runs": runs,
@@ -42,6 +42,15 @@ def test_vectors_that_stand_in_for_others_are_named() -> None:
     assert any("approximation of GloVe" in note for note in notes)
     notes = make_table(experiment, {"sst-bicontree": record([0.5], [0.5], "glove.840B.300d.zip")}).notes
     assert not any("approximation" in note for note in notes)
+
+
+def test_models_that_learn_their_own_vectors_are_named_beside_others() -> None:
+    experiment = find_experiment("quoted-systems")
+    own = record([0.5], [0.5])
+    own["recipe"]["model"] = {"model": "rntn"}
+    assert "without pretrained word vectors" in make_table(experiment, {"sst-rntn": own}).notes
+    records = {"sst-rntn": own, "sst-deptree": record([0.5], [0.5], "glove.840B.300d.zip")}
+    assert "without pretrained word vectors (rntn)" in make_table(experiment, records).notes
 
 
 def test_parameters_and_seconds_have_columns_of_their_own() -> None:
