@@ -1,0 +1,72 @@
+"""Unicode's categories in, the character classes that the patterns are built of out.
+
+Python's expressions know letters and spaces, but neither combining marks nor pictographs; they are read from the
+Unicode tables once, when this module is imported.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable
+from itertools import pairwise
+
+_JOINERS = "\u00ad\u200c\u200d\u200e\u200f\u2060"
+"""Characters without width that stand inside words: the soft hyphen, joiners and marks of direction."""
+
+_TABLE_END = 0x20000
+"""Marks, punctuation and symbols stand below; above are ideographs, and the marks and tags of _SUPPLEMENT."""
+_SUPPLEMENT = "\U000e0000-\U000e01ef"
+_SKIN_TONES = "\U0001f3fb-\U0001f3ff"
+_PICTOGRAPHS = "\U0001f000-\U0001f3fa\U0001f400-\U0001faff"
+"""Whole blocks, so that pictographs younger than Python's tables are known."""
+_NO_WORDS_ABOVE = "\U0001f000-\U0001faff\U00040000-\U000e00ff\U000e01f0-\U0010ffff"
+
+
+def _ranges(codes: Iterable[int]) -> str:
+    """The inside of a character class for ascending codes."""
+    pieces: list[str] = []
+    run = list(codes)
+    starts = [
+        0,
+        *(place + 1 for place, (left, right) in enumerate(pairwise(run)) if right != left + 1),
+        len(run),
+    ]
+    for first, after in pairwise(starts):
+        left, right = re.escape(chr(run[first])), re.escape(chr(run[after - 1]))
+        pieces.append(left if left == right else f"{left}-{right}")
+    return "".join(pieces)
+
+
+def _codes_by_category() -> dict[str, list[int]]:
+    """The characters of the tables that are neither letters nor digits nor white space."""
+    table = "".join(map(chr, range(_TABLE_END)))
+    found: dict[str, list[int]] = {}
+    for character in re.findall(r"[^\w\s]", table):
+        found.setdefault(unicodedata.category(character), []).append(ord(character))
+    return found
+
+
+_CODES = _codes_by_category()
+_MARKS = [code for category in ("Mn", "Mc", "Me") for code in _CODES[category]]
+_INVISIBLE = [*_CODES["Cc"], *_CODES["Cf"]]
+_NO_WORD = [
+    code
+    for category, codes in _CODES.items()
+    for code in codes
+    # Above the basic plane only whole blocks are left out: a class with many ranges there is slow.
+    if category not in ("Mn", "Mc", "Me") and chr(code) not in _JOINERS and code < 0x10000
+]
+
+WORD = f"[^\\s_{_ranges(sorted(_NO_WORD))}{_NO_WORDS_ABOVE}]"
+"""A letter or digit of any script, or what continues one: a combining mark, a joiner."""
+
+EXTENSION = f"[{_ranges(sorted([*_MARKS, *_INVISIBLE]))}{_SKIN_TONES}{_SUPPLEMENT}]"
+"""What never stands alone where a token precedes it: marks, invisible characters, skin tones."""
+
+PICTOGRAPH = f"[{_ranges(code for code in _CODES['So'] if code < 0x1F000)}{_PICTOGRAPHS}]"
+"""An emoji or another symbol that is a picture."""
+
+_DROPPED = [code for code in sorted(_INVISIBLE) if chr(code) not in "\u200c\u200d"]
+NOT_IN_FORMS = re.compile(f"[{_ranges(_DROPPED)}]+")
+"""What no dictionary holds. Joiners stay: they tell words of Persian apart and hold emoji together."""

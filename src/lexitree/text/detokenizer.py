@@ -1,0 +1,93 @@
+"""Words as treebanks write them in, the text that a person would have written out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from lexitree.text.tokens import BRACKET_FORMS
+
+_BRACKETS = {form: bracket for bracket, form in BRACKET_FORMS.items()}
+_BRACKET = re.compile("|".join(_BRACKETS))
+_QUOTES = {"``": '"', "''": '"', "`": "'"}
+_OPENING = frozenset(("``", "`", "“", "‘", "-LRB-", "-LSB-", "-LCB-", "(", "[", "{"))
+_CLOSING = frozenset(("''", "'", "”", "’", "-RRB-", "-RSB-", "-RCB-", ")", "]", "}"))
+_ATTACHED = re.compile(r"[,.;:!?%…]|\.\.\.?|[!?]+|n['’]t|['’](?:s|re|ve|ll|d|m)", re.IGNORECASE)
+_BEFORE_NUMBERS = frozenset(("$", "#", "£", "€", "¥", "US$", "C$", "A$", "HK$", "NZ$"))
+_JOINED = frozenset(
+    [
+        *(("can", "not"), ("gon", "na"), ("wan", "na"), ("got", "ta"), ("lem", "me"), ("gim", "me")),
+        *(("'t", "is"), ("'t", "was"), ("y'", "all"), ("d'", "ye"), ("d'", "you")),
+    ]
+)
+
+
+def detokenize(forms: Iterable[str]) -> str:
+    """The text of treebank words: contractions joined, quotes and brackets restored, punctuation attached."""
+    words = _sided(forms)
+    if _is_final_period_written_twice(words):
+        words = _without_final_period(words)
+    pieces: list[str] = []
+    for place, word in enumerate(words):
+        if place and _is_apart(words, place):
+            pieces.append(" ")
+        pieces.append(_surface(word))
+    return "".join(pieces)
+
+
+def _sided(forms: Iterable[str]) -> list[str]:
+    """The words, with straight double quotes opening and closing by turns."""
+    words: list[str] = []
+    is_open = False
+    for form in forms:
+        if form in ('"', "``", "''"):
+            is_open = not is_open if form == '"' else form == "``"
+            form = "``" if is_open else "''"
+        words.append(form)
+    return words
+
+
+def _is_apart(words: Sequence[str], place: int) -> bool:
+    """Whether a space goes before this word."""
+    left, word = words[place - 1], words[place]
+    if left in _OPENING:
+        return False
+    if left in _BEFORE_NUMBERS and word[:1].isdigit():
+        return False
+    if (left.lower(), word.lower()) in _JOINED:
+        return False
+    if word in _CLOSING:
+        # Two apostrophes in a row would read as one double quote.
+        return word == left == "'"
+    if not _ATTACHED.fullmatch(word):
+        return True
+    if word[0] == ".":
+        return left[-1:] == "."
+    return word[0] in "'’" and left == "'"
+
+
+def _surface(word: str) -> str:
+    word = _QUOTES.get(word, word)
+    if "-" in word:
+        word = _BRACKET.sub(lambda found: _BRACKETS[found[0]], word)
+    return word.replace("\\/", "/").replace("\\*", "*") if "\\" in word else word
+
+
+def _last_place(words: Sequence[str]) -> int:
+    """The place of the last word that is no closing quote or bracket."""
+    place = len(words) - 1
+    while place > 0 and words[place] in _CLOSING:
+        place -= 1
+    return place
+
+
+def _is_final_period_written_twice(words: Sequence[str]) -> bool:
+    last = _last_place(words)
+    return (
+        last > 0 and words[last] == "." and words[last - 1][-1:] == "." and words[last - 1].strip(".") != ""
+    )
+
+
+def _without_final_period(words: list[str]) -> list[str]:
+    last = _last_place(words)
+    return words[:last] + words[last + 1 :]

@@ -1,0 +1,85 @@
+"""Text in, its tokens out, before it is known where sentences end: a period stays with its abbreviation."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from lexitree.text.abbreviations import takes_period
+from lexitree.text.patterns import NEXT_TOKEN, TRAILING_EXTENSION
+from lexitree.text.quotes import QuoteSides
+from lexitree.text.tokens import Token, penn_form
+
+_FIRST_PARTS = {
+    **dict.fromkeys(("cannot", "gonna", "wanna", "gotta", "lemme", "gimme"), 3),
+    **dict.fromkeys(("'tis", "'twas", "'twere", "'twill", "y'all", "d'ye", "d'you"), 2),
+}
+"""Words that the Penn Treebank cuts in two, and the length of their first part."""
+_LAST_IN_FIRST_PARTS = frozenset(word[-1] for word in _FIRST_PARTS)
+_KEPT_APOSTROPHES = frozenset(("ol", "o"))
+"""Words whose last letter an apostrophe stands for: ol' time, will o' the wisp."""
+
+_NOT = re.compile("n['’]t", re.IGNORECASE)
+_AFTER_ADDRESS = ".,;:!?'’*_~…"
+"""What ends a sentence rather than an address."""
+
+
+def scan_tokens(text: str) -> Iterator[Token]:
+    """Yield the tokens of a text in their order; together they hold every character but white space."""
+    find = NEXT_TOKEN.match
+    quotes = QuoteSides(text)
+    place = 0
+    while found := find(text, place):
+        kind = found.lastgroup
+        start, place = found.end(1), found.end()
+        piece = text[start:place]
+        if kind == "plain":
+            # Most tokens are words of ASCII letters before a space: they need no more than this.
+            if piece[-1] in _LAST_IN_FIRST_PARTS and piece.lower() in _FIRST_PARTS:
+                yield from _cut(piece, start, _FIRST_PARTS[piece.lower()])
+            else:
+                yield Token(piece, start, place, piece)
+            continue
+        if kind == "word" or kind == "elision":
+            place = _end_of_word(text, piece, start, place)
+            yield from _word_parts(text[start:place], start)
+        elif kind == "quote":
+            yield Token(piece, start, place, quotes.form(piece, start, place))
+        else:
+            if kind == "address" or kind == "domain":
+                piece = piece.rstrip(_AFTER_ADDRESS)
+                place = start + len(piece)
+            form = penn_form(piece)
+            quotes.note(form)
+            yield Token(piece, start, place, form)
+
+
+def _end_of_word(text: str, word: str, start: int, end: int) -> int:
+    """The end of a word together with a period or an apostrophe that belongs to it."""
+    after = text[end : end + 2]
+    if after[:1] == ".":
+        belongs = after != ".." and takes_period(word, text, end)
+    else:
+        belongs = after[:1] in ("'", "’") and after[1:].isspace() and word.lower() in _KEPT_APOSTROPHES
+    if not belongs:
+        return end
+    extended = TRAILING_EXTENSION.match(text, end + 1)
+    assert extended is not None
+    return extended.end()
+
+
+def _word_parts(word: str, start: int) -> Iterator[Token]:
+    """The word, or its two parts: `do` and `n't`, `gon` and `na`."""
+    length = len(word)
+    if length > 3 and word[-1] in "tT" and _NOT.fullmatch(word, length - 3):
+        return _cut(word, start, length - 3)
+    if length < 7 and word[-1] in _LAST_IN_FIRST_PARTS:
+        first_part = _FIRST_PARTS.get(word.lower().replace("’", "'"), 0)
+        if first_part:
+            return _cut(word, start, first_part)
+    return iter((Token(word, start, start + length, penn_form(word)),))
+
+
+def _cut(word: str, start: int, length: int) -> Iterator[Token]:
+    for piece, place in ((word[:length], start), (word[length:], start + length)):
+        yield Token(piece, place, place + len(piece), penn_form(piece))

@@ -1,0 +1,170 @@
+"""Text in, its sentences out: by punctuation, abbreviations and capitals, without a statistical model."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Literal, get_args
+
+from lexitree.errors import ConfigError
+from lexitree.text.abbreviations import SENTENCE_STARTERS, is_abbreviation, is_before_names, is_initial
+from lexitree.text.patterns import EMOTICON
+from lexitree.text.scanner import scan_tokens
+from lexitree.text.tokens import Sentence, Token
+
+Layout = Literal["text", "lines", "one"]
+"""Running text in paragraphs; one sentence on each line; one sentence, whatever it holds."""
+
+_ELLIPSES = frozenset(("...", ".."))
+_TERMINATORS = frozenset((".", "!", "?", "।", "॥", "؟", "۔", "։", "።", "؞", "‼", "⁇", "⁈", "⁉")) | _ELLIPSES
+_CLOSING = frozenset(("''", "'", "-RRB-", "-RSB-", "-RCB-", "」", "』", "】"))
+_OPENING = frozenset(("``", "`", "-LRB-", "-LSB-", "-LCB-", "「", "『", "【", "¿", "¡"))
+_GO_ON = frozenset((",", ";", ":", "、"))
+"""After these, whatever stood before did not end the sentence."""
+_DASHES = frozenset(("--", "-"))
+_MAY_FOLLOW_A_TITLE = frozenset("is was are were has had and or but by with of in as for that which".split())
+"""After `!` or `?`: `Moulin Rouge! is`, whereas other lower-case words begin a sentence that lacks its capital."""
+_END_SENTENCES = frozenset(("etc.", "a.m.", "p.m.", "A.M.", "P.M."))
+"""Abbreviations after which any capital begins a sentence."""
+
+_PARAGRAPH_END = re.compile(r"\r\n?[^\S\r\n]*+[\r\n]|\n[^\S\r\n]*+[\r\n]|\u2029")
+_LINE_END = re.compile(r"[\r\n\u2028\u2029]")
+
+
+def split_sentences(text: str, layout: Layout = "text") -> list[Sentence]:
+    """The sentences of a text, which hold its tokens one after the other; blank text has none."""
+    if layout not in get_args(Layout):
+        known = ", ".join(get_args(Layout))
+        raise ConfigError(f"there is no layout {layout!r}", remedy=f"The layouts are: {known}.")
+    tokens = list(scan_tokens(text))
+    if layout == "text":
+        groups = _by_punctuation(text, tokens)
+    elif layout == "lines":
+        groups = _by_breaks(text, tokens, _LINE_END)
+    else:
+        groups = iter([tokens] if tokens else [])
+    return [Sentence(tuple(_with_final_period(group))) for group in groups]
+
+
+def _by_breaks(text: str, tokens: list[Token], break_: re.Pattern[str]) -> Iterator[list[Token]]:
+    """The tokens between breaks in the white space."""
+    first = 0
+    for place in range(1, len(tokens)):
+        if _is_between(text, tokens[place - 1], tokens[place], break_):
+            yield tokens[first:place]
+            first = place
+    if tokens:
+        yield tokens[first:]
+
+
+def _is_between(text: str, left: Token, right: Token, break_: re.Pattern[str]) -> bool:
+    # Most tokens touch or have one space between them: look at those no further.
+    if right.start == left.end or text[left.end : right.start] == " ":
+        return False
+    return break_.search(text, left.end, right.start) is not None
+
+
+def _by_punctuation(text: str, tokens: list[Token]) -> Iterator[list[Token]]:
+    for paragraph in _by_breaks(text, tokens, _PARAGRAPH_END):
+        first = place = 0
+        while place < len(paragraph):
+            if not _may_end(paragraph[place]):
+                place += 1
+                continue
+            mark, is_enclosed, after = _end_of_marks(paragraph, place)
+            if _has_words(paragraph, first, place) and _ends(paragraph, mark, is_enclosed, after):
+                yield paragraph[first:after]
+                first = after
+            place = after
+        if first < len(paragraph):
+            yield paragraph[first:]
+
+
+def _may_end(token: Token) -> bool:
+    return token.form in _TERMINATORS or (token.text[-1] == "." and is_abbreviation(token.form))
+
+
+def _end_of_marks(tokens: list[Token], place: int) -> tuple[str, bool, int]:
+    """The last mark that ends a sentence, whether quotes or brackets close after it, and the place after all that."""
+    mark = tokens[place].form
+    is_enclosed = False
+    place += 1
+    while place < len(tokens):
+        form = tokens[place].form
+        if form in _CLOSING:
+            is_enclosed = True
+        elif form in _TERMINATORS:
+            mark = form
+            is_enclosed = False
+        elif not EMOTICON.fullmatch(tokens[place].text):
+            break
+        place += 1
+    return mark, is_enclosed, place
+
+
+def _has_words(tokens: list[Token], first: int, place: int) -> bool:
+    """Whether a sentence has begun: neither dots before it nor the number of an item in a list are one."""
+    if place - first > 2:
+        return True
+    words = [token.form for token in tokens[first : place + 1] if token.form not in _TERMINATORS]
+    if len(words) == 1 and words[0].isdecimal():
+        return False
+    return any(character.isalnum() for word in words for character in word)
+
+
+def _ends(tokens: list[Token], mark: str, is_enclosed: bool, after: int) -> bool:
+    """Whether a sentence ends with this mark, given what comes after it."""
+    if after == len(tokens):
+        return True
+    following = tokens[after].form
+    if following in _GO_ON or (following in _DASHES and mark != "."):
+        return False
+    while after + 1 < len(tokens) and tokens[after].form in _OPENING:
+        after += 1
+    touches = tokens[after].start == tokens[after - 1].end
+    return _begins_sentence(tokens[after].form, mark, is_enclosed=is_enclosed, touches=touches)
+
+
+def _begins_sentence(word: str, mark: str, *, is_enclosed: bool, touches: bool) -> bool:
+    if mark not in _TERMINATORS:
+        return _begins_after_abbreviation(word, mark)
+    if mark in _ELLIPSES:
+        return word[0].isalpha() and not word[0].islower()
+    if word[0].islower():
+        if is_enclosed or (touches and mark == "."):
+            return False
+        return mark == "." or word not in _MAY_FOLLOW_A_TITLE
+    return not (touches and mark == "." and word[0].isdigit())
+
+
+def _begins_after_abbreviation(word: str, abbreviation: str) -> bool:
+    if is_before_names(abbreviation):
+        return False
+    if abbreviation in _END_SENTENCES:
+        return word[0].isupper()
+    return word in SENTENCE_STARTERS
+
+
+def _with_final_period(tokens: list[Token]) -> list[Token]:
+    """The tokens of a sentence; a period that ends both an abbreviation and the sentence is cut off.
+
+    The Penn Treebank writes such a period twice, `etc. .`, and so do the forms.
+    """
+    place = len(tokens) - 1
+    while place > 0 and _closes_sentence(tokens[place]):
+        place -= 1
+    last = tokens[place]
+    if last.text[-1] != "." or not is_abbreviation(last.form) or is_before_names(last.form):
+        return tokens
+    form = last.form[:-1] if is_initial(last.form) else last.form
+    cut = last.end - 1
+    return [
+        *tokens[:place],
+        Token(last.text[:-1], last.start, cut, form),
+        Token(".", cut, last.end, "."),
+        *tokens[place + 1 :],
+    ]
+
+
+def _closes_sentence(token: Token) -> bool:
+    return token.form in _CLOSING or EMOTICON.fullmatch(token.text) is not None
