@@ -6,6 +6,7 @@ with replacement, the same ones for both systems, and it is counted how often on
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -33,7 +34,7 @@ class BootstrapResult:
     """
 
     difference: float
-    """The first system's accuracy less the second's."""
+    """The first system's score, such as its accuracy, less the second's."""
     low: float
     """The difference lies between `low` and `high` with the confidence asked for (percentiles) ..."""
     high: float
@@ -68,36 +69,53 @@ def paired_bootstrap(
     then a sentence counts with the share of the seeds that are right. The systems may have different numbers
     of seeds. Sentences are resampled, seeds are not: the result speaks about these trained models.
     """
-    if num_resamples < 1 or not 0 < confidence < 1:
-        raise ConfigError("there must be at least one resample, and a confidence between 0 and 1")
+    check_settings(num_resamples, confidence)
     differences = _sentence_scores(first) - _paired(_sentence_scores(second), first)
     means = resample_means(differences, num_resamples, seed)
-    behind = (np.count_nonzero(means < 0) + np.count_nonzero(means == 0) / 2) / num_resamples
+    return sum_up_resamples(float(differences.mean()), means, confidence, len(differences))
+
+
+def check_settings(num_resamples: int, confidence: float) -> None:
+    if num_resamples < 1 or not 0 < confidence < 1:
+        raise ConfigError("there must be at least one resample, and a confidence between 0 and 1")
+
+
+def resample_means(values: FloatArray, num_resamples: int, seed: int) -> FloatArray:
+    """[resamples]: the mean of as many values as there are, drawn with replacement."""
+    drawings = draw_resamples(len(values), num_resamples, seed)
+    return np.concatenate([values[drawn].mean(1) for drawn in drawings]).round(TIE_DECIMALS)
+
+
+def draw_resamples(num_sentences: int, num_resamples: int, seed: int) -> Iterator[npt.NDArray[np.int64]]:
+    """[some resamples, sentences]: the sentences of each resample, a portion at a time.
+
+    What is drawn depends on the seed and the numbers alone.
+    """
+    rng = np.random.default_rng(seed)
+    step = max(1, DRAWS_AT_A_TIME // num_sentences)
+    for done in range(0, num_resamples, step):
+        yield rng.integers(num_sentences, size=(min(step, num_resamples - done), num_sentences))
+
+
+def sum_up_resamples(
+    difference: float, resampled: FloatArray, confidence: float, num_sentences: int
+) -> BootstrapResult:
+    """The result for a measured difference, given the differences in the resamples."""
+    resampled = resampled.round(TIE_DECIMALS)
+    num_resamples = len(resampled)
+    behind = (np.count_nonzero(resampled < 0) + np.count_nonzero(resampled == 0) / 2) / num_resamples
     tail = (1 - confidence) / 2
-    low, high = np.quantile(means, [tail, 1 - tail]).tolist()
+    low, high = np.quantile(resampled, [tail, 1 - tail]).tolist()
     return BootstrapResult(
-        difference=round(float(differences.mean()), TIE_DECIMALS),
+        difference=round(difference, TIE_DECIMALS),
         low=low,
         high=high,
         confidence=confidence,
         p_one_sided=behind,
         p_two_sided=min(1.0, 2 * min(behind, 1 - behind)),
-        num_sentences=len(differences),
+        num_sentences=num_sentences,
         num_resamples=num_resamples,
     )
-
-
-def resample_means(values: FloatArray, num_resamples: int, seed: int) -> FloatArray:
-    """[resamples]: the mean of as many values as there are, drawn with replacement.
-
-    What is drawn depends on the seed and the numbers alone, never on the values.
-    """
-    rng = np.random.default_rng(seed)
-    num_values = len(values)
-    step = max(1, DRAWS_AT_A_TIME // num_values)
-    sizes = [min(step, num_resamples - done) for done in range(0, num_resamples, step)]
-    means = [values[rng.integers(num_values, size=(size, num_values))].mean(1) for size in sizes]
-    return np.concatenate(means).round(TIE_DECIMALS)
 
 
 def _sentence_scores(correct: npt.ArrayLike) -> FloatArray:

@@ -1,0 +1,169 @@
+"""What was counted of each sentence in, precision, recall, F1 and evalb's other figures out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, fields
+from operator import attrgetter
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from lexitree.evaluation.bracket_counts import SentenceCounts
+
+BoolArray = npt.NDArray[np.bool_]
+CountArray = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Matches:
+    """Brackets that both trees have, of all gold and of all guessed ones; shares are 0 where there are none."""
+
+    matched: int
+    gold: int
+    guessed: int
+
+    @property
+    def precision(self) -> float:
+        return _share(self.matched, self.guessed)
+
+    @property
+    def recall(self) -> float:
+        return _share(self.matched, self.gold)
+
+    @property
+    def f1(self) -> float:
+        return _share(2 * self.matched, self.gold + self.guessed)
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self) | {name: getattr(self, name) for name in ("precision", "recall", "f1")}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LabelScore(Matches):
+    """How well the brackets of one label are found."""
+
+    label: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BracketScore(Matches):
+    """The figures of a set of sentences, as evalb prints them, but as shares of 1.
+
+    Only valid sentences count. Neither an error nor a sentence without a guess lowers a figure, as in evalb, so the
+    figures say little where there are many of them.
+    """
+
+    num_sentences: int
+    num_errors: int
+    """Sentences whose two trees do not have the same words."""
+    num_skipped: int
+    """Sentences without a guessed tree, or without a word that is no punctuation."""
+    unlabelled: int
+    """Brackets that match when labels are ignored."""
+    crossing: int
+    """Guessed brackets that cross a gold one."""
+    num_complete: int
+    """Sentences all of whose brackets match."""
+    num_uncrossed: int
+    num_hardly_crossed: int
+    """Sentences with two crossing brackets or fewer."""
+    num_words: int
+    """Words without punctuation."""
+    num_right_tags: int
+
+    @property
+    def num_valid(self) -> int:
+        return self.num_sentences - self.num_errors - self.num_skipped
+
+    @property
+    def unlabelled_f1(self) -> float:
+        return _share(2 * self.unlabelled, self.gold + self.guessed)
+
+    @property
+    def complete_match(self) -> float:
+        return _share(self.num_complete, self.num_valid)
+
+    @property
+    def average_crossing(self) -> float:
+        """Crossing brackets a sentence: a number, not a share."""
+        return _share(self.crossing, self.num_valid)
+
+    @property
+    def no_crossing(self) -> float:
+        return _share(self.num_uncrossed, self.num_valid)
+
+    @property
+    def two_or_less_crossing(self) -> float:
+        return _share(self.num_hardly_crossed, self.num_valid)
+
+    @property
+    def tagging_accuracy(self) -> float:
+        return _share(self.num_right_tags, self.num_words)
+
+    def as_dict(self) -> dict[str, Any]:
+        names = (
+            *("num_valid", "precision", "recall", "f1", "unlabelled_f1", "complete_match"),
+            *("average_crossing", "no_crossing", "two_or_less_crossing", "tagging_accuracy"),
+        )
+        return asdict(self) | {name: getattr(self, name) for name in names}
+
+
+@dataclass(frozen=True, slots=True)
+class LengthScore:
+    """The sentences of `first` to `last` words."""
+
+    first: int
+    last: int
+    score: BracketScore
+
+    def as_dict(self) -> dict[str, Any]:
+        return {"first": self.first, "last": self.last, **self.score.as_dict()}
+
+
+@dataclass(frozen=True, slots=True)
+class SentenceTable:
+    """What was counted of each sentence, one entry a sentence; see `SentenceCounts`."""
+
+    is_valid: BoolArray
+    is_error: BoolArray
+    length: CountArray
+    matched: CountArray
+    gold: CountArray
+    guessed: CountArray
+    unlabelled: CountArray
+    crossing: CountArray
+    words: CountArray
+    right_tags: CountArray
+
+    @classmethod
+    def from_counts(cls, counts: Iterable[SentenceCounts]) -> SentenceTable:
+        names = [column.name for column in fields(cls)]
+        rows = list(map(attrgetter(*names), counts))
+        is_valid, is_error, *numbers = np.array(rows, dtype=np.int64).reshape(-1, len(names)).T
+        return cls(is_valid.astype(np.bool_), is_error.astype(np.bool_), *numbers)
+
+    def summarize(self, chosen: BoolArray) -> BracketScore:
+        """The figures of some of the sentences."""
+        counted = chosen & self.is_valid
+        is_complete = (self.matched == self.gold) & (self.matched == self.guessed)
+        return BracketScore(
+            num_sentences=int(chosen.sum()),
+            num_errors=int((chosen & self.is_error).sum()),
+            num_skipped=int((chosen & ~self.is_valid & ~self.is_error).sum()),
+            matched=int(self.matched[counted].sum()),
+            gold=int(self.gold[counted].sum()),
+            guessed=int(self.guessed[counted].sum()),
+            unlabelled=int(self.unlabelled[counted].sum()),
+            crossing=int(self.crossing[counted].sum()),
+            num_complete=int((counted & is_complete).sum()),
+            num_uncrossed=int((counted & (self.crossing == 0)).sum()),
+            num_hardly_crossed=int((counted & (self.crossing <= 2)).sum()),
+            num_words=int(self.words[counted].sum()),
+            num_right_tags=int(self.right_tags[counted].sum()),
+        )
+
+
+def _share(part: int, whole: int) -> float:
+    return part / whole if whole else 0.0
