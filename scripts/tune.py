@@ -14,7 +14,9 @@ import dataclasses
 import functools
 import multiprocessing
 import queue
+import signal
 import statistics
+import sys
 import time
 import tomllib
 from collections.abc import Iterator
@@ -41,6 +43,8 @@ Task = tuple[str, str, int]
 
 
 def main() -> None:
+    # The workers are daemons: they end with a parent that exits, but outlive one that a signal ends.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     options = read_options()
     grid = tomllib.loads(options.grid.read_text(encoding="utf-8"))
     recipes = plan(grid, options)

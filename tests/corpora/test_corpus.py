@@ -31,9 +31,9 @@ def test_label_index_names_the_unknown_label_and_the_sentence() -> None:
 def test_label_index_is_fast() -> None:
     tree = Tree.flat(["w"] * 300_000, "1").with_labels(["1"] * 300_001)
     label_index(TREE, LABELS)
-    start = time.perf_counter()
+    start = time.process_time()
     index = label_index(tree, LABELS)
-    assert time.perf_counter() - start < 1.0
+    assert time.process_time() - start < 1.0
     assert index.sum() == 300_001
 
 

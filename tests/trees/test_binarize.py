@@ -203,7 +203,7 @@ def test_the_label_of_a_chain() -> None:
 
 
 def test_a_phrase_of_100_000_parts_and_a_unary_chain_of_100_000() -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     wide = Tree.flat(["w"] * 100_000, "NP")
     for direction in DIRECTIONS:
         assert unbinarize(binarize(wide, direction)) == wide
@@ -213,4 +213,4 @@ def test_a_phrase_of_100_000_parts_and_a_unary_chain_of_100_000() -> None:
     assert to_binary(chain).tree == Tree.leaf("w", "S")
     assert head_words(binarize(wide, "left"))[0] == 99_999
     assert head_words(binarize(wide, "right"))[0] == 99_999
-    assert time.perf_counter() - start < 20
+    assert time.process_time() - start < 20

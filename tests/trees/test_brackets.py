@@ -383,13 +383,13 @@ def right_chain(num_words: int) -> str:
 
 
 def seconds_for(line: str) -> float:
-    start = time.perf_counter()
+    start = time.process_time()
     tree = tree_from_brackets(line)
     assert to_binary(tree).tree == tree
     binarize(tree, "head")
     assert tree_to_brackets(tree) == line
     assert sum(1 for _ in draw_tree(tree)) == tree.num_nodes
-    return time.perf_counter() - start
+    return time.process_time() - start
 
 
 @pytest.mark.parametrize("chain", [left_chain, right_chain])
@@ -421,7 +421,7 @@ except BracketError as error:
 def test_ten_million_open_brackets_in_bounded_memory(tmp_path: Path, unit: str) -> None:
     path = tmp_path / "hostile.txt"
     path.write_text(unit * 10_000_000)
-    start = time.perf_counter()
+    start = os.times()
     done = subprocess.run(
         [sys.executable, "-c", HOSTILE, str(path), "raise" if "\n" in unit else "skip"],
         capture_output=True,
@@ -433,4 +433,6 @@ def test_ten_million_open_brackets_in_bounded_memory(tmp_path: Path, unit: str) 
     assert (
         "outside of brackets" in done.stdout if unit == "a " else "more than 2,000,000 nodes" in done.stdout
     )
-    assert time.perf_counter() - start < 90
+    end = os.times()
+    # Of the child's processor, not of the wall: the machine may have other work.
+    assert end.children_user + end.children_system - start.children_user - start.children_system < 90

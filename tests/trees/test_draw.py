@@ -103,7 +103,7 @@ def test_ordered_labels_get_a_ramp_and_others_a_palette() -> None:
 def test_a_deep_chain_in_linear_memory_and_lazily() -> None:
     num_words = 50_000
     chain = Tree([2] * (num_words - 1) + [0] * num_words, ["x"] * (2 * num_words - 1), ["w"] * num_words)
-    start = time.perf_counter()
+    start = time.process_time()
     tracemalloc.start()
     num_lines = longest = 0
     for line in draw_tree(chain):
@@ -113,7 +113,7 @@ def test_a_deep_chain_in_linear_memory_and_lazily() -> None:
     assert num_lines == chain.num_nodes
     assert longest < 120
     assert peak < 50_000_000
-    assert time.perf_counter() - start < 15
+    assert time.process_time() - start < 15
     lines = draw_tree(chain)
     deep = next(line for number, line in enumerate(lines) if number == 1234)
     assert deep == "│  " * 24 + "… 1,234 ├─ x"
