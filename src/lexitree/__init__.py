@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from lexitree.errors import LexitreeError
     from lexitree.evaluation.accuracy import Evaluation, evaluate
     from lexitree.evaluation.answers import SystemAnswers, collect_answers
+    from lexitree.evaluation.bracket_figures import BracketScore
+    from lexitree.evaluation.bracket_oracle import oracle_score
+    from lexitree.evaluation.bracket_score import BracketScores, bracket_bootstrap, score_brackets
     from lexitree.evaluation.by_length import accuracy_by_length
     from lexitree.evaluation.heads import head_overlap
     from lexitree.evaluation.significance import paired_bootstrap
@@ -76,6 +79,11 @@ _HOMES = {
     "evaluate": "evaluation.accuracy",
     "SystemAnswers": "evaluation.answers",
     "collect_answers": "evaluation.answers",
+    "BracketScore": "evaluation.bracket_figures",
+    "oracle_score": "evaluation.bracket_oracle",
+    "BracketScores": "evaluation.bracket_score",
+    "bracket_bootstrap": "evaluation.bracket_score",
+    "score_brackets": "evaluation.bracket_score",
     "accuracy_by_length": "evaluation.by_length",
     "head_overlap": "evaluation.heads",
     "paired_bootstrap": "evaluation.significance",
@@ -134,6 +142,8 @@ _HOMES = {
 }
 
 __all__ = [
+    "BracketScore",
+    "BracketScores",
     "Corpus",
     "DependencyTree",
     "Evaluation",
@@ -155,6 +165,7 @@ __all__ = [
     "accuracy_by_length",
     "batch_examples",
     "binarize",
+    "bracket_bootstrap",
     "collapse_unary",
     "collect_answers",
     "compare_systems",
@@ -175,6 +186,7 @@ __all__ = [
     "load_sentences",
     "load_treebank",
     "make_examples",
+    "oracle_score",
     "paired_bootstrap",
     "plot_curves",
     "plot_lengths",
@@ -186,6 +198,7 @@ __all__ = [
     "read_trees",
     "read_vectors",
     "save_pretrained",
+    "score_brackets",
     "strip_function_tags",
     "strip_traces",
     "to_binary",

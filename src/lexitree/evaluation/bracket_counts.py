@@ -113,11 +113,11 @@ def count_sentence(
     gold: Tree, guess: Tree | None, tags: TagSource = "gold", rules: BracketRules = COLLINS
 ) -> SentenceCounts:
     """Compare a guessed tree, None where the parser had none, with the gold tree of the same sentence."""
-    gold_side = _Side.from_tree(gold)
+    gold_side = TaggedWords.from_tree(gold)
     length = int(gold_side.is_word.sum())
     if guess is None:
         return SentenceCounts("skipped", length, "there is no guessed tree")
-    guess_side = _Side.from_tree(guess)
+    guess_side = TaggedWords.from_tree(guess)
     num_guessed = int(guess_side.is_word.sum())
     if tags == "gold" and num_guessed != length:
         return SentenceCounts("error", length, _number_problem(length, num_guessed, ""))
@@ -142,7 +142,7 @@ def count_sentence(
 
 
 @dataclass(frozen=True, slots=True)
-class _Side:
+class TaggedWords:
     """The words of one tree with their tags."""
 
     words: tuple[str, ...]
@@ -151,7 +151,7 @@ class _Side:
     """Whether each leaf is a word and no trace."""
 
     @classmethod
-    def from_tree(cls, tree: Tree) -> _Side:
+    def from_tree(cls, tree: Tree) -> TaggedWords:
         refuse_inner_words(tree, "scored by brackets")
         leaves: list[int] = tree.leaves.tolist()
         tags = [tree.labels[leaf].rpartition(CHAIN_JOINT)[2] for leaf in leaves]
@@ -161,7 +161,7 @@ class _Side:
         deleted = np.array([tag in rules.deleted_tags for tag in self.tags], dtype=np.bool_)
         return self.is_word & ~deleted
 
-    def kept_as_in(self, other: _Side, kept_there: BoolArray) -> BoolArray:
+    def kept_as_in(self, other: TaggedWords, kept_there: BoolArray) -> BoolArray:
         """The words whose partners in a tree with as many words are kept; traces have no partners."""
         kept = np.zeros(len(self.words), dtype=np.bool_)
         kept[self.is_word] = kept_there[other.is_word]
@@ -174,7 +174,7 @@ class _Side:
         return [surface_form(self.words[word]) for word in np.flatnonzero(kept).tolist()]
 
 
-def _find_problem(gold: _Side, gold_kept: BoolArray, guess: _Side, guess_kept: BoolArray) -> str:
+def _find_problem(gold: TaggedWords, gold_kept: BoolArray, guess: TaggedWords, guess_kept: BoolArray) -> str:
     gold_words, guess_words = gold.kept_words(gold_kept), guess.kept_words(guess_kept)
     if len(gold_words) != len(guess_words):
         return _number_problem(len(gold_words), len(guess_words), ", those tagged as punctuation left out")
