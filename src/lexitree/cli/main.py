@@ -14,7 +14,19 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 import typer
 
-from lexitree.cli import analyze, data, demo, evaluate, models, predict, reproduce, train, trees, vectors
+from lexitree.cli import (
+    analyze,
+    data,
+    demo,
+    evaluate,
+    models,
+    parser,
+    predict,
+    reproduce,
+    train,
+    trees,
+    vectors,
+)
 from lexitree.cli.console import messages, show_error
 from lexitree.errors import LexitreeError
 from lexitree.version import __version__
@@ -42,6 +54,7 @@ app.add_typer(analyze.app, name="analyze")
 app.add_typer(trees.app, name="trees")
 app.add_typer(vectors.app, name="vectors")
 app.add_typer(data.app, name="data")
+app.add_typer(parser.app, name="parser")
 app.command("reproduce")(reproduce.reproduce_command)
 app.command("demo")(demo.demo_command)
 
@@ -58,7 +71,7 @@ def _unwrap(text: str) -> str:
     return re.sub(r"(?<!\n)\n(?!\n)", " ", inspect.cleandoc(text))
 
 
-for commands in (app, analyze.app, trees.app, vectors.app, data.app):
+for commands in (app, analyze.app, trees.app, vectors.app, data.app, parser.app):
     _unwrap_help(commands)
 
 

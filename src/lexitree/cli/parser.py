@@ -1,0 +1,275 @@
+"""`lexitree parser`: treebanks in, a parser out; a parser and sentences in, scores or trees out."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from lexitree.cli.options import (
+    DataOption,
+    DeviceOption,
+    EncodingOption,
+    JsonOption,
+    OnErrorOption,
+    flag,
+)
+
+if TYPE_CHECKING:
+    from lexitree.parsing.long_sentences import Candidate
+    from lexitree.parsing.neural import NeuralParser
+    from lexitree.parsing.recipe import ParserRecipe
+    from lexitree.parsing.run import ParserRun
+    from lexitree.parsing.trainer import ParserEpoch
+    from lexitree.training.observers import BatchProgress
+
+app = typer.Typer(
+    no_args_is_help=True,
+    help="Constituency parsing: train a parser on Penn treebanks, score it, and parse sentences with it.",
+)
+Format = Literal["brackets", "json"]
+ParserArgument = Annotated[str, typer.Argument(metavar="PARSER", help="The directory of a saved parser.")]
+StyleOption = Annotated[
+    str | None,
+    typer.Option(
+        help="The treebank whose conventions the trees follow ('' is none in particular). Default: the parser's own."
+    ),
+]
+KBestOption = Annotated[
+    int, typer.Option("--kbest", "-k", help="How many trees a sentence.", min=1, max=1000)
+]
+
+
+@app.command("train")
+def train_command(
+    folder: Annotated[
+        Path, typer.Option("--output", "-o", help="Where the run goes: checkpoint, metrics, model, scores.")
+    ],
+    recipe: Annotated[Path, typer.Option(help="A TOML recipe; options given here change it.")],
+    data: DataOption = None,
+    resume: Annotated[bool, flag("--resume", text="Go on with a run that was cut.")] = False,
+    quiet: Annotated[bool, flag("--quiet", "-q", text="No progress, only the result.")] = False,
+    epochs: Annotated[int | None, typer.Option(help="How often the trees are seen.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Another seed than the recipe's.")] = None,
+    minutes: Annotated[
+        float | None,
+        typer.Option(help="Begin no epoch that would end later than this; --resume goes on.", min=0),
+    ] = None,
+    small: Annotated[
+        bool,
+        flag("--small", text="The sizes of a parser of about 14 MB, whatever the recipe's are."),
+    ] = False,
+    threads: Annotated[int, typer.Option(help="CPU threads.", min=1)] = 1,
+    device: DeviceOption = "auto",
+) -> None:
+    """Train a parser, keep the best epoch by development F1, and score it on the recipe's test treebanks.
+
+    [bold]On a GPU:[/bold]  lexitree parser train --recipe recipes/parsing/parser.toml -o runs/parser --device cuda
+
+    The run leaves model/ (the parser), result.json (scores, settings, checksums), metrics.jsonl (a line an epoch) and
+    checkpoint.safetensors. It can be killed at any moment; the same command with --resume goes on.
+    """
+    import torch
+
+    from lexitree.cli.console import choose_device
+    from lexitree.parsing.run import train_parser
+
+    torch.set_num_threads(threads)
+    planned = _plan(recipe, epochs=epochs, seed=seed, small=small)
+    run = train_parser(
+        planned,
+        folder,
+        data=data,
+        device=choose_device(device),
+        minutes=minutes,
+        resume=resume,
+        listeners=None if quiet else _listeners(),
+    )
+    _show_run(run)
+
+
+def _plan(path: Path, *, epochs: int | None, seed: int | None, small: bool) -> ParserRecipe:
+    """The recipe of a file with the options that were given."""
+    import dataclasses
+
+    from lexitree.parsing.recipe import SMALL_SIZES, read_parser_recipe
+
+    recipe = read_parser_recipe(path)
+    changes = {name: value for name, value in (("epochs", epochs), ("seed", seed)) if value is not None}
+    sizes = {name: size for name, size in SMALL_SIZES.items() if recipe.vectors or name != "vector_size"}
+    return dataclasses.replace(
+        recipe,
+        model={**recipe.model, **(sizes if small else {})},
+        training=dataclasses.replace(recipe.training, **changes),
+    )
+
+
+def _listeners() -> Any:
+    """A line an epoch, and a line that tells where the epoch is."""
+    from lexitree.cli.console import messages, percent
+    from lexitree.parsing.trainer import ParserListeners
+
+    def on_batch(progress: BatchProgress) -> None:
+        if messages.is_terminal:
+            messages.print(
+                f"epoch {progress.epoch}/{progress.num_epochs}  {progress.num_trees_done:,}/{progress.num_trees:,}"
+                f" trees  loss {progress.loss:.3f}  {progress.trees_per_second:.0f} trees/s",
+                end="\r",
+            )
+
+    def on_epoch(epoch: ParserEpoch) -> None:
+        parts = "  ".join(f"{name} {percent(f1)}" for name, f1 in epoch.dev.items())
+        messages.print(
+            f"epoch {epoch.epoch:>2}  loss {epoch.loss:6.3f}  dev F1 [bold]{percent(epoch.dev_f1)}[/bold]  ({parts})"
+            f"  {epoch.trees_per_second:.0f} trees/s, {epoch.seconds:.0f} s"
+            + ("  [green]best[/green]" if epoch.is_best else ""),
+            soft_wrap=True,
+        )
+
+    return ParserListeners(on_batch, on_epoch)
+
+
+def _show_run(run: ParserRun) -> None:
+    from rich.table import Table
+
+    from lexitree.cli.console import output, percent
+    from lexitree.parsing.run import MODEL_FOLDER
+
+    output.print(f"best epoch {run.best.epoch} of {len(run.history)}:  dev F1 {percent(run.best.dev_f1)}")
+    if run.test:
+        table = Table()
+        for column in ("test treebank", "style", "F1", "generic F1", "tags", "complete", "best of 8"):
+            table.add_column(column)
+        for name, scores in run.test.items():
+            kinds = ("f1", "generic_f1", "tags", "complete_match", "oracle_f1")
+            table.add_row(name, scores["style"] or "generic", *(percent(scores[kind]) for kind in kinds))
+        output.print(table)
+    output.print(f"parser: {run.folder / MODEL_FOLDER}", soft_wrap=True)
+
+
+@app.command("evaluate")
+def evaluate_command(
+    parser: ParserArgument,
+    trees: Annotated[Path, typer.Argument(help="Gold Penn trees; - reads standard input.")],
+    kbest: KBestOption = 1,
+    style: StyleOption = None,
+    as_json: JsonOption = False,
+    encoding: EncodingOption = "utf-8",
+    on_error: OnErrorOption = "raise",
+    device: DeviceOption = "auto",
+) -> None:
+    """Parse the words of gold trees and compare: labelled F1 as evalb counts it, tags and complete matches.
+
+    Traces, function tags and ROOT are taken off the gold trees first; what is punctuation is told by their tags. With
+    --kbest 8 also the F1 of the best among the 8 most probable trees of each sentence.
+    """
+    from lexitree.cli.console import choose_device, output, percent, show_skipped
+    from lexitree.cli.streams import stream_trees
+    from lexitree.errors import FileError
+    from lexitree.parsing.penn_spans import clean_trees
+    from lexitree.parsing.saved import load_parser
+    from lexitree.parsing.scores import score_parser
+    from lexitree.trees.brackets import ReadReport
+
+    report = ReadReport()
+    gold = list(clean_trees(stream_trees([trees], encoding, on_error, report)))
+    if not gold:
+        raise FileError(trees, "has no trees")
+    loaded = load_parser(parser, device=choose_device(device), style=style)
+    scores = score_parser(loaded, gold, k=kbest).as_dict()
+    show_skipped(report.num_errors, report.errors)
+    if as_json:
+        output.file.write(json.dumps({"style": loaded.style, **scores}) + "\n")
+        return
+    output.print(
+        f"{scores['sentences']:,} sentences:  F1 [bold]{percent(scores['f1'])}[/bold]"
+        f"  precision {percent(scores['precision'])}  recall {percent(scores['recall'])}"
+        f"  tags {percent(scores['tags'])}  complete {percent(scores['complete_match'])}"
+        + (f"  best of {kbest} {percent(scores['oracle_f1'])}" if kbest > 1 else "")
+    )
+
+
+@app.command("parse")
+def parse_command(
+    parser: ParserArgument,
+    sentences: Annotated[
+        Path,
+        typer.Argument(help="One sentence a line, its words separated by spaces; - reads standard input."),
+    ] = Path("-"),
+    kbest: KBestOption = 1,
+    form: Annotated[
+        Format, typer.Option("--format", "-f", help="Trees in brackets, or a line of JSON.")
+    ] = "brackets",
+    style: StyleOption = None,
+    encoding: EncodingOption = "utf-8",
+    device: DeviceOption = "auto",
+) -> None:
+    """Parse tokenized sentences; trees are written as they are found, in the order of the sentences.
+
+    [bold]One sentence:[/bold]  echo "It works ." | lexitree parser parse runs/parser/model
+
+    In brackets each sentence has one line or, with --kbest, a line `log probability<TAB>tree` for each tree and an
+    empty line after the last. In JSON each sentence is one line: a tree with its log_probability or, with --kbest,
+    a list of them as `parses`. An empty line stays an empty line.
+    """
+    from lexitree.cli.console import choose_device
+    from lexitree.files import read_lines
+    from lexitree.parsing.saved import load_parser
+
+    loaded = load_parser(parser, device=choose_device(device), style=style)
+    # Who types expects an answer to each line; a file is read ahead, so that sentences of a length go together.
+    read_ahead = 1 if str(sentences) == "-" and sys.stdin.isatty() else READ_AHEAD
+    lines = (line.split() for _, line in read_lines(sentences, encoding))
+    for text in _parse_lines(loaded, lines, kbest, form, read_ahead):
+        sys.stdout.write(text)
+        sys.stdout.flush()
+
+
+READ_AHEAD = 128
+
+
+def _parse_lines(
+    parser: NeuralParser, lines: Iterator[list[str]], k: int, form: Format, read_ahead: int
+) -> Iterator[str]:
+    from itertools import islice
+
+    while chunk := list(islice(lines, read_ahead)):
+        texts = _parse_chunk(parser, [words for words in chunk if words], k, form)
+        for words in chunk:
+            yield (next(texts) if words else "") + "\n"
+
+
+def _parse_chunk(
+    parser: NeuralParser, sentences: Sequence[Sequence[str]], k: int, form: Format
+) -> Iterator[str]:
+    """What is written for each sentence, without the end of its last line."""
+    from lexitree.trees.brackets import tree_to_brackets
+
+    if k == 1 and form == "brackets":
+        yield from map(tree_to_brackets, parser.parse_all(sentences))
+        return
+    for candidates in parser.parse_all_k_best(sentences, k):
+        yield _as_json(candidates, k) if form == "json" else _as_lines(candidates)
+
+
+def _as_json(candidates: Sequence[Candidate], k: int) -> str:
+    """The tree as an object with its log probability or, where several are asked for, a list of such objects."""
+    from lexitree.trees.jsonl import tree_to_json
+
+    parses = [
+        {**tree_to_json(candidate.tree), "log_probability": candidate.log_probability}
+        for candidate in candidates
+    ]
+    return json.dumps(parses[0] if k == 1 else {"parses": parses}, ensure_ascii=False)
+
+
+def _as_lines(candidates: Sequence[Candidate]) -> str:
+    from lexitree.trees.brackets import tree_to_brackets
+
+    return "".join(
+        f"{candidate.log_probability:.4f}\t{tree_to_brackets(candidate.tree)}\n" for candidate in candidates
+    )
