@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 from collections.abc import Callable
 from itertools import product
+from pathlib import Path
 from random import Random
 
 import numpy as np
@@ -619,3 +621,35 @@ def test_the_oracle_is_no_worse_for_any_sentence(pairs: list[tuple[Tree, Tree]])
     scores = oracle_score(gold, [[guess, tree] for tree, guess in pairs])
     assert scores.best.overall.matched == scores.best.overall.gold == scores.best.overall.guessed
     assert scores.first.f1 <= scores.best.f1
+
+
+# --- Real parses ---
+
+DATA = Path(os.environ.get("LEXITREE_DATA") or "nowhere")
+RECORD = Path(__file__).parents[2] / "results" / "brackets-vs-pyevalb.json"
+
+
+@pytest.mark.skipif(
+    not (DATA / "kbest").is_dir(), reason="LEXITREE_DATA does not lead to the candidate lists"
+)
+@pytest.mark.parametrize("name", ["wsj00", "mctb_dialogue", "mctb_forum", "mctb_law", "mctb_review"])
+def test_the_counts_that_evalb_has_of_real_parses(name: str) -> None:
+    """evalb's counts were recorded when it was last compared, sentence by sentence, with these."""
+    rows = json.loads(RECORD.read_text(encoding="utf-8"))["rows"]
+    (evalb,) = (row["evalb"] for row in rows if (row["file"], row["candidate"]) == (name, "first"))
+    lines = (DATA / "kbest" / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()
+    sentences = [json.loads(line) for line in lines]
+    gold = [tree_from_brackets(sentence["gold"]) for sentence in sentences]
+    guessed = [tree_from_brackets(sentence["candidates"][0]["tree"]) for sentence in sentences]
+    ours = score_brackets(gold, guessed, tags="own", on_error="skip").overall
+    found = {
+        "num_errors": ours.num_errors,
+        "matched": ours.matched,
+        "gold": ours.gold,
+        "guessed": ours.guessed,
+        "crossing": ours.crossing,
+        "words": ours.num_words,
+        "right_tags": ours.num_right_tags,
+    }
+    assert found == {key: evalb[key] for key in found}
+    assert score_brackets(gold, guessed).overall.num_errors == 0
