@@ -9,13 +9,19 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable
-from itertools import pairwise
+from itertools import chain, pairwise
 
 _JOINERS = "\u00ad\u200c\u200d\u200e\u200f\u2060"
 """Characters without width that stand inside words: the soft hyphen, joiners and marks of direction."""
 
-_TABLE_END = 0x20000
-"""Marks, punctuation and symbols stand below; above are ideographs, and the marks and tags of _SUPPLEMENT."""
+_TABLES = (
+    range(0x3400),
+    range(0xA000, 0xAC00),
+    range(0xD7FC, 0x12000),
+    range(0x16A00, 0x17000),
+    range(0x1B000, 0x1F000),
+)
+"""Where marks, punctuation and symbols stand; between and above are ideographs and the blocks named here."""
 _SUPPLEMENT = "\U000e0000-\U000e01ef"
 _SKIN_TONES = "\U0001f3fb-\U0001f3ff"
 _PICTOGRAPHS = "\U0001f000-\U0001f3fa\U0001f400-\U0001faff"
@@ -40,7 +46,7 @@ def _ranges(codes: Iterable[int]) -> str:
 
 def _codes_by_category() -> dict[str, list[int]]:
     """The characters of the tables that are neither letters nor digits nor white space."""
-    table = "".join(map(chr, range(_TABLE_END)))
+    table = "".join(map(chr, chain(*_TABLES)))
     found: dict[str, list[int]] = {}
     for character in re.findall(r"[^\w\s]", table):
         found.setdefault(unicodedata.category(character), []).append(ord(character))

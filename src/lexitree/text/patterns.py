@@ -67,9 +67,9 @@ _KINDS = {
 }
 
 NEXT_TOKEN = re.compile(
-    f"(\\s*+){EXTENSION}*+(?:(?:"
+    f"(\\s*+)(?:{EXTENSION}*+(?:"
     + "|".join(f"(?P<{kind}>{pattern})" for kind, pattern in _KINDS.items())
-    + f"){EXTENSION}*+|(?<={EXTENSION}))",
+    + f"){EXTENSION}*+|{EXTENSION}++)",
     re.VERBOSE,
 )
 """White space and the token after it. `lastgroup` is its kind; none where it is all marks or invisible."""

@@ -58,7 +58,7 @@ def _end_of_word(text: str, word: str, start: int, end: int) -> int:
     """The end of a word together with a period or an apostrophe that belongs to it."""
     after = text[end : end + 2]
     if after[:1] == ".":
-        belongs = after != ".." and takes_period(word, text, end)
+        belongs = after != ".." and (takes_period(word, text, end) or _is_item_number(text, word, start, end))
     else:
         belongs = after[:1] in ("'", "’") and after[1:].isspace() and word.lower() in _KEPT_APOSTROPHES
     if not belongs:
@@ -66,6 +66,12 @@ def _end_of_word(text: str, word: str, start: int, end: int) -> int:
     extended = TRAILING_EXTENSION.match(text, end + 1)
     assert extended is not None
     return extended.end()
+
+
+def _is_item_number(text: str, word: str, start: int, end: int) -> bool:
+    """Whether the number begins a line and the line goes on: `1. Open the box`."""
+    is_first = start == 0 or text[start - 1] == "\n"
+    return is_first and text[end + 1 : end + 2] == " " and word.replace(".", "").isdecimal()
 
 
 def _word_parts(word: str, start: int) -> Iterator[Token]:

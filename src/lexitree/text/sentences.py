@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Literal, get_args
 
 from lexitree.errors import ConfigError
-from lexitree.text.abbreviations import SENTENCE_STARTERS, is_abbreviation, is_before_names, is_initial
+from lexitree.text.abbreviations import SENTENCE_STARTERS, is_abbreviation, is_before_more, is_initial
 from lexitree.text.patterns import EMOTICON
 from lexitree.text.scanner import scan_tokens
 from lexitree.text.tokens import Sentence, Token
@@ -22,9 +22,28 @@ _OPENING = frozenset(("``", "`", "-LRB-", "-LSB-", "-LCB-", "「", "『", "【",
 _GO_ON = frozenset((",", ";", ":", "、"))
 """After these, whatever stood before did not end the sentence."""
 _DASHES = frozenset(("--", "-"))
-_MAY_FOLLOW_A_TITLE = frozenset("is was are were has had and or but by with of in as for that which".split())
+_MAY_FOLLOW_A_TITLE = frozenset(
+    (
+        "is",
+        "was",
+        "are",
+        "were",
+        "has",
+        "had",
+        "and",
+        "or",
+        "but",
+        "by",
+        "with",
+        "of",
+        "in",
+        "as",
+        "for",
+        "that",
+    )
+)
 """After `!` or `?`: `Moulin Rouge! is`, whereas other lower-case words begin a sentence that lacks its capital."""
-_END_SENTENCES = frozenset(("etc.", "a.m.", "p.m.", "A.M.", "P.M."))
+_ENDING_SENTENCES = frozenset(("etc.", "a.m.", "p.m.", "A.M.", "P.M."))
 """Abbreviations after which any capital begins a sentence."""
 
 _PARAGRAPH_END = re.compile(r"\r\n?[^\S\r\n]*+[\r\n]|\n[^\S\r\n]*+[\r\n]|\u2029")
@@ -138,9 +157,9 @@ def _begins_sentence(word: str, mark: str, *, is_enclosed: bool, touches: bool) 
 
 
 def _begins_after_abbreviation(word: str, abbreviation: str) -> bool:
-    if is_before_names(abbreviation):
+    if is_before_more(abbreviation):
         return False
-    if abbreviation in _END_SENTENCES:
+    if abbreviation in _ENDING_SENTENCES:
         return word[0].isupper()
     return word in SENTENCE_STARTERS
 
@@ -154,7 +173,7 @@ def _with_final_period(tokens: list[Token]) -> list[Token]:
     while place > 0 and _closes_sentence(tokens[place]):
         place -= 1
     last = tokens[place]
-    if last.text[-1] != "." or not is_abbreviation(last.form) or is_before_names(last.form):
+    if last.text[-1] != "." or not is_abbreviation(last.form) or is_before_more(last.form):
         return tokens
     form = last.form[:-1] if is_initial(last.form) else last.form
     cut = last.end - 1

@@ -17,12 +17,20 @@ _FORMS_OF_WHOLE_TOKENS = {
     **dict.fromkeys("‘‚‛‹", "`"),
     **dict.fromkeys("’›", "'"),
     **dict.fromkeys("—―–", "--"),
-    **{"（": "-LRB-", "）": "-RRB-", "，": ",", "。": ".", "！": "!", "？": "?", "：": ":", "；": ";"},
+    "（": "-LRB-",
+    "）": "-RRB-",
+    "，": ",",
+    "。": ".",
+    "！": "!",
+    "？": "?",
+    "：": ":",
+    "；": ";",
 }
 _FORMS_OF_CHARACTERS = str.maketrans(
     {
         **BRACKET_FORMS,
-        **{"/": "\\/", "*": "\\*"},
+        "/": "\\/",
+        "*": "\\*",
         **dict.fromkeys("’ʼ＇", "'"),
         **dict.fromkeys("‐‑–−", "-"),
     }
