@@ -85,6 +85,10 @@ class DependencyError(InputError):
     """A line of words or parents that is no dependency tree."""
 
 
+class TableError(InputError):
+    """A row of a table with the wrong cells, or a table without the column that is asked for."""
+
+
 class SentenceError(InputError):
     """A labelled sentence that is not `label<TAB>words`."""
 
@@ -147,6 +151,18 @@ class NotFiniteError(LexitreeError):
 
 class TrainingDivergedError(LexitreeError):
     """The loss is no longer a number."""
+
+
+class ParserError(LexitreeError):
+    """A parser that cannot be started, stops answering, or answers what is no tree."""
+
+
+class ParseRefusedError(ParserError):
+    """A sentence that a parser gives no tree for."""
+
+
+class ParseMismatchError(ParserError):
+    """A tree whose words are not those of its sentence."""
 
 
 class MissingExtraError(LexitreeError):
