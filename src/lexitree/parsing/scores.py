@@ -6,10 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
+from lexitree.evaluation.bracket_oracle import oracle_score
 from lexitree.evaluation.bracket_score import BracketScores, score_brackets
-from lexitree.parsing.long_sentences import Candidate
 from lexitree.parsing.neural import NeuralParser
 from lexitree.trees.tree import Tree
 
@@ -43,20 +41,6 @@ def score_parser(parser: NeuralParser, trees: Sequence[Tree], *, k: int = 1) -> 
     sentences = [tree.words for tree in trees]
     if k == 1:
         return ParserScores(score_brackets(trees, parser.parse_all(sentences), tags="gold"))
-    candidates = list(parser.parse_all_k_best(sentences, k))
-    best = score_brackets(trees, [found[0].tree for found in candidates], tags="gold")
-    return ParserScores(best, score_oracle(trees, candidates), k)
-
-
-def score_oracle(trees: Sequence[Tree], candidates: Sequence[Sequence[Candidate]]) -> BracketScores:
-    """The scores of the best candidate of each sentence, by its own F1; of equal ones the most probable."""
-    num_ranks = max(map(len, candidates))
-    shares: list[list[float]] = []
-    for rank in range(num_ranks):
-        # Where there are fewer candidates, the last one stands in for those that are missing.
-        guesses = [found[min(rank, len(found) - 1)].tree for found in candidates]
-        table = score_brackets(trees, guesses, tags="gold").sentences
-        shares.append((2 * table.matched / np.maximum(table.gold + table.guessed, 1)).tolist())
-    chosen: list[int] = np.array(shares).argmax(0).tolist()
-    guesses = [found[min(rank, len(found) - 1)].tree for found, rank in zip(candidates, chosen, strict=True)]
-    return score_brackets(trees, guesses, tags="gold")
+    candidates = ([candidate.tree for candidate in found] for found in parser.parse_all_k_best(sentences, k))
+    scores = oracle_score(trees, candidates, tags="gold")
+    return ParserScores(scores.first, scores.best, k)

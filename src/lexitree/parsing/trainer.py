@@ -102,11 +102,15 @@ class ParserTrainer:
         self.best_weights = _copy_weights(model)
 
     def run(self, *, minutes: float | None = None) -> list[ParserEpoch]:
-        """Train to the last epoch or until there is no time for another; the model then has the best weights."""
+        """Train to the last epoch or until there is no time for another; the model then has the best weights.
+
+        One epoch is run in any case: a run that is resumed again and again gets to its end.
+        """
         start = time.perf_counter()
         if self.folder and (self.folder / CHECKPOINT_FILE).exists():
             self._resume(self.folder / CHECKPOINT_FILE)
-        while not self.is_done and self._has_time(start, minutes):
+        num_before = len(self.history)
+        while not self.is_done and (len(self.history) == num_before or self._has_time(start, minutes)):
             record = self._run_epoch(len(self.history) + 1)
             self.history.append(record)
             if record.is_best:
@@ -124,10 +128,9 @@ class ParserTrainer:
         return len(self.history) >= self.config.epochs or since_best >= self.config.patience
 
     def _has_time(self, start: float, minutes: float | None) -> bool:
-        """At least one epoch is run: nothing could be kept otherwise."""
-        if minutes is None or not self.history:
-            return True
-        return time.perf_counter() - start + self.history[-1].seconds <= 60 * minutes
+        """Whether an epoch as long as the last one would still end in time."""
+        spent = time.perf_counter() - start
+        return minutes is None or spent + self.history[-1].seconds <= 60 * minutes
 
     def _weights_to_keep(self) -> AbstractContextManager[None]:
         """Inside, the model is the one that is scored and saved: the average, where one is made."""
