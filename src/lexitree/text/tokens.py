@@ -78,7 +78,7 @@ class Sentence:
 
 def penn_form(text: str) -> str:
     """A token as the Penn treebanks write it. A straight quotation mark stays: its side is a matter of context."""
-    if text.isascii():
+    if text.isascii() and text.isprintable():
         if text.startswith(("..", "--")) and len(set(text)) == 1:
             return text[:2] if text[0] == "-" else text[:3]
         return text.translate(_FORMS_OF_CHARACTERS) if _ESCAPED.search(text) else text
