@@ -14,11 +14,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 
-import numpy as np
-import numpy.typing as npt
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
+
+LONGEST_KEPT = 100
+"""For how many words the spans' borders are kept: those of longer sentences are many and seldom needed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,21 +44,30 @@ class ChartOrder:
         return self.first(width) + start
 
 
-def span_borders(
-    num_words: int, device: torch.device | str = "cpu"
-) -> tuple[Int[Tensor, " spans"], Int[Tensor, " spans"]]:
+Borders = tuple[Int[Tensor, " spans"], Int[Tensor, " spans"]]
+
+
+def span_borders(num_words: int, device: torch.device | str = "cpu") -> Borders:
     """The start and the end of every span, in the order of the chart."""
-    starts, ends = _span_borders(num_words)
-    return torch.from_numpy(starts).to(device), torch.from_numpy(ends).to(device)
+    if num_words > LONGEST_KEPT:
+        return _make_borders(num_words, device)
+    return _kept_borders(num_words, str(device))
 
 
 @lru_cache(maxsize=512)
-def _span_borders(num_words: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Kept as arrays: a tensor made where nothing is trained could not be used where something is."""
-    widths = np.arange(1, num_words + 1)
-    counts = num_words + 1 - widths
-    starts: npt.NDArray[np.int64] = np.arange(int(counts.sum())) - np.repeat(counts.cumsum() - counts, counts)
-    return starts, starts + np.repeat(widths, counts)
+def _kept_borders(num_words: int, device: str) -> Borders:
+    """Kept where they are needed: sent anew for every batch, they would make the host wait for a GPU."""
+    return _make_borders(num_words, device)
+
+
+def _make_borders(num_words: int, device: torch.device | str) -> Borders:
+    # Tensors made where nothing is trained could not be used later where something is.
+    with torch.inference_mode(False):
+        widths = torch.arange(1, num_words + 1)
+        counts = num_words + 1 - widths
+        starts = torch.arange(int(counts.sum())) - (counts.cumsum(0) - counts).repeat_interleave(counts)
+        ends = starts + widths.repeat_interleave(counts)
+        return starts.to(device), ends.to(device)
 
 
 class SplitCharts:

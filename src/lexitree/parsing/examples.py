@@ -14,7 +14,7 @@ from jaxtyping import Int
 from torch import Tensor
 
 from lexitree.parsing.config import ParserConfig
-from lexitree.parsing.model import ParserModel, SentenceBatch
+from lexitree.parsing.model import ParserModel, SentenceBatch, send
 from lexitree.parsing.penn_spans import Derivation, derive, spans_from_tree
 from lexitree.parsing.treebanks import Treebank
 from lexitree.parsing.word_features import IndexArray, WordNumbers
@@ -101,8 +101,8 @@ def gold_batch(
     entries = torch.from_numpy(_entries(examples, num_words, len(config.labels) + 1))
     return GoldBatch(
         sentences,
-        entries.to(device, non_blocking=True),
-        torch.from_numpy(tags).to(device, non_blocking=True),
+        send(entries, device),
+        send(torch.from_numpy(tags), device),
         sum(example.num_words for example in examples),
     )
 

@@ -36,6 +36,11 @@ class SentenceBatch:
         """The number of words of the longest sentence."""
         return len(self.words) - 2
 
+    @property
+    def is_sorted(self) -> bool:
+        """Whether the longest sentences come first: others would have to be sorted at every layer."""
+        return bool((self.places[:-1] >= self.places[1:]).all())
+
     @classmethod
     def of(
         cls, sentences: Sequence[WordNumbers], styles: Sequence[int], device: torch.device | str = "cpu"
@@ -50,13 +55,20 @@ class SentenceBatch:
             affixes[: num_places[column], column] = sentence.affixes
         places = torch.tensor(num_places)
         return cls(
-            torch.from_numpy(vectors).to(device, non_blocking=True),
-            torch.from_numpy(words).to(device, non_blocking=True),
-            torch.from_numpy(affixes).to(device, non_blocking=True),
-            torch.tensor(styles).to(device, non_blocking=True),
-            (places - 2).to(device, non_blocking=True),
+            send(torch.from_numpy(vectors), device),
+            send(torch.from_numpy(words), device),
+            send(torch.from_numpy(affixes), device),
+            send(torch.tensor(styles), device),
+            send(places - 2, device),
             places,
         )
+
+
+def send(tensor: Tensor, device: torch.device | str) -> Tensor:
+    """The tensor on a device; from memory that a GPU can read by itself, so that the host need not wait."""
+    if torch.device(device).type == "cuda":
+        tensor = tensor.pin_memory()
+    return tensor.to(device, non_blocking=True)
 
 
 class SharedDropout(nn.Module):
@@ -94,8 +106,9 @@ class WordEncoder(nn.Module):
         vectors = nn.functional.embedding(batch.vectors, cast(Tensor, self.vectors))
         affixes = self.affixes(batch.affixes).sum(2)
         states = torch.cat([vectors, self.words(batch.words), affixes, styles], 2)
+        is_sorted = batch.is_sorted
         for layer in self.layers:
-            packed = pack_padded_sequence(self.dropout(states), batch.places, enforce_sorted=False)
+            packed = pack_padded_sequence(self.dropout(states), batch.places, enforce_sorted=is_sorted)
             states, _ = pad_packed_sequence(layer(packed)[0])
         return self.dropout(states)
 

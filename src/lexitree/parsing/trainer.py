@@ -98,6 +98,8 @@ class ParserTrainer:
         )
         self.average = WeightAverage(self.parameters, 1 - config.averaging) if config.averaging else None
         self.num_updates = 0
+        # The same number where the weights are: sent there at every update, it would make the host wait for a GPU.
+        self.clock = torch.zeros((), dtype=torch.int64, device=model.device)
         self.history: list[ParserEpoch] = []
         self.best_weights = _copy_weights(model)
 
@@ -169,7 +171,9 @@ class ParserTrainer:
         losses = torch.zeros((), device=self.model.device)
         num_words = num_done = 0
         rate = 0.0
-        for number, chosen in enumerate(batches):
+        for number, numbers in enumerate(batches):
+            # The longest first, as LSTMs want them.
+            chosen = sorted(numbers, key=lambda index: -lengths[index])
             batch = self._make_batch([examples[index] for index in chosen], rng)
             rate = self._rate((epoch - 1 + number / len(batches)) / self.config.epochs)
             losses += self._update(batch, rate)
@@ -211,8 +215,9 @@ class ParserTrainer:
         nn.utils.clip_grad_norm_(self.parameters.values(), self.config.clip)
         self.optimizer.step()
         self.num_updates += 1
+        self.clock += 1
         if self.average is not None:
-            self.average.update(torch.tensor(self.num_updates, device=loss.device))
+            self.average.update(self.clock)
         return loss.detach()
 
     def _diverged(self, epoch: int) -> TrainingDivergedError:
@@ -255,6 +260,7 @@ class ParserTrainer:
             _compare_fingerprints(path, checkpoint.record["fingerprint"], self.fingerprint)
             self.history = [ParserEpoch(**record) for record in checkpoint.record["history"]]
             self.num_updates = int(checkpoint.record["num_updates"])
+            self.clock.fill_(self.num_updates)
             # Both sets of weights are tried now: a damaged best one must not wait for the last epoch.
             self.model.load_state_dict(dict(checkpoint.best_weights))
             self.best_weights = _copy_weights(self.model)
