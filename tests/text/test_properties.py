@@ -126,9 +126,9 @@ def test_odd_characters(text: str) -> None:
 
 
 def seconds(text: str) -> float:
-    """The least of three, since the machine may be busy."""
+    """The lesser of two, since the machine may be busy."""
     times: list[float] = []
-    for _ in range(3):
+    for _ in range(2):
         start = time.process_time()
         split_sentences(text)
         times.append(time.process_time() - start)
@@ -216,7 +216,7 @@ REPEATED = [
 
 @pytest.mark.parametrize("unit", REPEATED, ids=repr)
 def test_time_grows_no_faster_than_the_text(unit: str) -> None:
-    short, long = 4_000 // len(unit), 64_000 // len(unit)
+    short, long = 1_500 // len(unit), 24_000 // len(unit)
     # Sixteen times the text: quadratic time would be 256 times as much.
     assert seconds(unit * long) < 64 * max(seconds(unit * short), 0.001)
 

@@ -86,12 +86,13 @@ def test_sentences_end(expected: str) -> None:
     "Who is Cletis Tout?, the film",
     "On Sept. 11 it fell",
     "Truth or Consequences, N.M. and others",
-    "See fig. 3 and p. 12 of vol. 2",
+    "See tel. 12 and fig. 3 and p. 12 of vol. 2",
     "Visit www.a.com/b.html or me@a.org",
     "etc. and so on",
     "The Dr. is in",
     "Ecks vs. Sever",
     "1. Introduction",
+    "It was great!!!!1",
 )
 def test_sentences_go_on(sentence: str) -> None:
     assert sentence_texts(sentence) == [sentence]

@@ -14,7 +14,7 @@ _COMPANIES_PLACES_AND_DATES = """
     Md Mich Minn Mont Neb Nev Okla Ore Tenn Tex Va Vt Wash Wis Wyo
     Ph.D M.Sc B.Sc Ed.D dept est mfg repr orig incl misc eds
 """
-_WORDS_BEFORE_NUMBERS = "no nos fig figs vol vols p pp sec ch op art para eq c b d"
+_WORDS_BEFORE_NUMBERS = "no nos fig figs vol vols p pp sec ch op art para eq c b d tel ext"
 _STARTERS = """
     A After All Although An And Another Any As At Because Before Both But By Despite Each Even Every
     Everyone First For From Had Has Have He Her Here His How However I If In Instead Is It Its Just Like

@@ -55,7 +55,7 @@ _KINDS = {
     "dotted": rf"{_LETTER}(?:\.{_LETTER})+{_END_OF_WORD}(?:\.(?!\.))?|(?:Ph|Ed|M|B)\.(?:Sc|D)\b(?:\.(?!\.))?",
     "currency": r"(?:US|NZ|HK|A|C|R)\$(?=\d)",
     "elision": rf"""
-        {_APOSTROPHE}(?:
+        ['’‘](?:
             (?i:em|til|tis|twas|twere|twill|cause|cuz|cos|bout|round|nuff|neath|tween){_END_OF_WORD}
           | \d\d(?:s|S)?{_END_OF_WORD} | [nN](?:{_APOSTROPHE}|{_END_OF_WORD})
         )""",

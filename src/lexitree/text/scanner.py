@@ -19,6 +19,7 @@ _LAST_IN_FIRST_PARTS = frozenset(word[-1] for word in _FIRST_PARTS)
 _KEPT_APOSTROPHES = frozenset(("ol", "o"))
 """Words whose last letter an apostrophe stands for: ol' time, will o' the wisp."""
 
+_CURLY = re.compile("[’‘]")
 _NOT = re.compile("n['’]t", re.IGNORECASE)
 _AFTER_ADDRESS = ".,;:!?'’*_~…"
 """What ends a sentence rather than an address."""
@@ -80,7 +81,7 @@ def _word_parts(word: str, start: int) -> Iterator[Token]:
     if length > 3 and word[-1] in "tT" and _NOT.fullmatch(word, length - 3):
         return _cut(word, start, length - 3)
     if length < 7 and word[-1] in _LAST_IN_FIRST_PARTS:
-        first_part = _FIRST_PARTS.get(word.lower().replace("’", "'"), 0)
+        first_part = _FIRST_PARTS.get(_CURLY.sub("'", word.lower()), 0)
         if first_part:
             return _cut(word, start, first_part)
     return iter((Token(word, start, start + length, penn_form(word)),))

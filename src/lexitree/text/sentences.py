@@ -153,7 +153,7 @@ def _begins_sentence(word: str, mark: str, *, is_enclosed: bool, touches: bool) 
         if is_enclosed or (touches and mark == "."):
             return False
         return mark == "." or word not in _MAY_FOLLOW_A_TITLE
-    return not (touches and mark == "." and word[0].isdigit())
+    return not (touches and word[0].isdigit())
 
 
 def _begins_after_abbreviation(word: str, abbreviation: str) -> bool:

@@ -31,7 +31,7 @@ _FORMS_OF_CHARACTERS = str.maketrans(
         **BRACKET_FORMS,
         "/": "\\/",
         "*": "\\*",
-        **dict.fromkeys("’ʼ＇", "'"),
+        **dict.fromkeys("’‘ʼ＇", "'"),
         **dict.fromkeys("‐‑–−", "-"),
     }
 )
