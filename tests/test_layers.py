@@ -25,7 +25,9 @@ LAYERS = (
     "training",
     "parsing",
     "reports",
+    "views",
     "predict",
+    "pipeline",
     "reproduction",
     "cli",
 )

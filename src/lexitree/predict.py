@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -20,10 +20,14 @@ from lexitree.models.classifier import TreeClassifier
 from lexitree.models.inference import AskedNodes, NodeOutputs, run_examples
 from lexitree.models.pretrained import from_pretrained
 from lexitree.ops.precision import Precision, check_precision, set_precision
+from lexitree.trees.brackets import surface_form
 from lexitree.trees.draw import draw_tree, head_notes
 from lexitree.trees.jsonl import tree_to_json
 from lexitree.trees.picture import PictureTree, draw_svg
 from lexitree.trees.tree import NO_LABEL, Tree
+
+if TYPE_CHECKING:
+    from lexitree.views.explained import ExplainedTree
 
 FloatArray = npt.NDArray[np.float32]
 
@@ -41,6 +45,8 @@ class Prediction:
     """The word that is each phrase's head, or None for a model without heads."""
     head_weight: FloatArray | None
     """The head word's share of the phrase's head vector, from 0 to 1."""
+    label_names: Mapping[str, str] = field(default_factory=dict[str, str])
+    """The labels as people read them, where the model has names for them."""
 
     @property
     def label(self) -> str:
@@ -104,6 +110,26 @@ class Prediction:
     def svg(self, names: Mapping[str, str] | None = None) -> str:
         """The tree as an SVG picture: colours for labels, head words, probabilities on hovering."""
         return draw_svg([self.picture()], self.label_set, names)
+
+    def explained(self, words: Sequence[str] | None = None) -> ExplainedTree:
+        """What views of HTML show; `words` are those of the text, where they differ from the tree's."""
+        from lexitree.views.explained import ExplainedTree
+
+        return ExplainedTree(
+            tree=self.tree,
+            words=[surface_form(word) for word in self.source.words] if words is None else words,
+            label_set=self.label_set,
+            probabilities=self.probabilities.tolist(),
+            names=self.label_names,
+            head_index=None if self.head_index is None else self.head_index.tolist(),
+            head_weight=None if self.head_weight is None else self.head_weight.tolist(),
+        )
+
+    def _repr_html_(self) -> str:
+        """How a notebook shows it."""
+        from lexitree.views.page import explain_trees, notebook_view
+
+        return notebook_view(explain_trees([self.explained()]))
 
 
 class Predictor:
@@ -171,6 +197,7 @@ class Predictor:
             probabilities=output.probabilities,
             head_index=output.head_index,
             head_weight=output.head_weight,
+            label_names=self.model.config.label_names,
         )
 
 

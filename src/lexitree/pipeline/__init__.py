@@ -1,0 +1,8 @@
+"""Text as people write it in, documents whose every phrase has a label, a probability and a head word out."""
+
+from __future__ import annotations
+
+from lexitree.pipeline.document import Document, Phrase, Sentence
+from lexitree.pipeline.pipeline import TextPipeline
+
+__all__ = ["Document", "Phrase", "Sentence", "TextPipeline"]

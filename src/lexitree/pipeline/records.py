@@ -1,0 +1,120 @@
+"""Documents in, plain values for JSON and for tables out."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+from lexitree.trees.brackets import tree_to_brackets
+from lexitree.trees.tree import Tree
+
+if TYPE_CHECKING:
+    from lexitree.pipeline.document import Document, Phrase, Sentence
+
+DIGITS = 6
+"""Probabilities are rounded to so many decimals: a model's last bits mean nothing, and files stay small."""
+
+_NOT_IN_BRACKETS = re.compile(r"\s+")
+
+
+def document_record(document: Document) -> dict[str, Any]:
+    """A document as an object for JSON."""
+    return {
+        "text": document.text,
+        "label": document.label,
+        "probability": _rounded(document.probability),
+        "probabilities": _rounded_all(document.probabilities),
+        "sentences": [sentence_record(sentence) for sentence in document.sentences],
+    }
+
+
+def sentence_record(sentence: Sentence) -> dict[str, Any]:
+    """A sentence with its tokens, its parse and its phrases in pre-order."""
+    return {
+        "start": sentence.start,
+        "end": sentence.end,
+        "text": sentence.text,
+        "label": sentence.label,
+        "probability": _rounded(sentence.probability),
+        "tokens": [{"start": token.start, "end": token.end, "text": token.text} for token in sentence.tokens],
+        "parse": written_tree(sentence.tree),
+        "phrases": [phrase_record(phrase) for phrase in sentence.phrases],
+    }
+
+
+def phrase_record(phrase: Phrase) -> dict[str, Any]:
+    """A phrase; its parts are numbers of phrases, its head is the number of a token, both of the same sentence."""
+    record: dict[str, Any] = {
+        "start": phrase.start,
+        "end": phrase.end,
+        "text": phrase.text,
+        "label": phrase.label,
+        "probability": _rounded(phrase.probability),
+        "probabilities": _rounded_all(phrase.probabilities),
+        "children": [part.node for part in phrase.children],
+    }
+    heads = phrase.sentence.prediction.head_index
+    if heads is not None and phrase.head is not None:
+        record["head"] = int(heads[phrase.node])
+        record["head_word"] = phrase.head.text
+        record["head_weight"] = _rounded(phrase.head_weight)
+    return record
+
+
+def phrase_rows(document: Document) -> list[dict[str, Any]]:
+    """One flat row a phrase; all rows have the same keys."""
+    return [
+        {
+            "sentence": number,
+            "phrase": phrase.node,
+            "depth": phrase.depth,
+            "start": phrase.start,
+            "end": phrase.end,
+            "text": phrase.text,
+            "label": phrase.label,
+            "probability": _rounded(phrase.probability),
+            "head_word": None if phrase.head is None else phrase.head.text,
+            "head_weight": _rounded(phrase.head_weight),
+        }
+        for number, sentence in enumerate(document.sentences)
+        for phrase in sentence.phrases
+    ]
+
+
+def short_phrases(document: Document) -> list[dict[str, Any]]:
+    """The phrases of all sentences with what fits into one cell of a table."""
+    kept = ("start", "end", "text", "label", "probability", "head_word")
+    return [{key: row[key] for key in kept} for row in phrase_rows(document)]
+
+
+def written_tree(tree: Tree) -> str:
+    """The tree in brackets; white space inside a word, which brackets cannot hold, becomes `_`."""
+    if any(_NOT_IN_BRACKETS.search(word) for word in tree.words):
+        tree = Tree(tree.arity, tree.labels, [_NOT_IN_BRACKETS.sub("_", word) for word in tree.words])
+    return tree_to_brackets(tree)
+
+
+def to_json(record: object, *, indent: int | None = None) -> str:
+    """JSON in which text stays readable; line separators of JavaScript are escaped, so one line stays one line."""
+    written = json.dumps(record, ensure_ascii=False, indent=indent, allow_nan=False)
+    if not _has_whole_characters(written):
+        return json.dumps(record, indent=indent, allow_nan=False)
+    return written.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029").replace("\x85", "\\u0085")
+
+
+def _has_whole_characters(text: str) -> bool:
+    """Half a surrogate pair, which JSON can hold and files cannot, has to stay escaped."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, DIGITS)
+
+
+def _rounded_all(values: dict[str, float]) -> dict[str, float]:
+    return {name: round(value, DIGITS) for name, value in values.items()}

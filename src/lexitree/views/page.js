@@ -1,0 +1,35 @@
+"use strict";
+for (const tree of document.querySelectorAll(".lt-icicle")) {
+  const boxes = [...tree.children];
+  const panel = tree.closest("section").querySelector(".lt-panel");
+  const parent = (box) => boxes[+box.dataset.parent];
+  const children = (box) => boxes.filter((other) => other.dataset.parent === box.dataset.node);
+  const show = (box) => { if (panel) panel.textContent = box.getAttribute("aria-label"); };
+  const sibling = (box, step) => {
+    const all = boxes.filter((other) => other.getAttribute("aria-level") === box.getAttribute("aria-level"));
+    return all[all.indexOf(box) + step];
+  };
+  const across = tree.classList.contains("lt-across");
+  const ways = {
+    [across ? "ArrowUp" : "ArrowLeft"]: parent,
+    [across ? "ArrowDown" : "ArrowRight"]: (box) => children(box)[0],
+    [across ? "ArrowLeft" : "ArrowUp"]: (box) => sibling(box, -1),
+    [across ? "ArrowRight" : "ArrowDown"]: (box) => sibling(box, 1),
+    Home: () => boxes[0],
+  };
+  tree.addEventListener("keydown", (event) => {
+    const box = event.target.closest(".lt-box");
+    const next = box && ways[event.key] && ways[event.key](box);
+    if (!next) return;
+    event.preventDefault();
+    box.tabIndex = -1;
+    next.tabIndex = 0;
+    next.focus();
+  });
+  for (const kind of ["focusin", "mouseover"]) {
+    tree.addEventListener(kind, (event) => {
+      const box = event.target.closest(".lt-box");
+      if (box) show(box);
+    });
+  }
+}

@@ -1,0 +1,64 @@
+"""Parsers that need no model, and pipelines made of them: what the tests of documents work on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from lexitree.pipeline.pipeline import TextPipeline
+from lexitree.predict import Predictor
+from lexitree.trees.tree import Tree
+from tests.tiny import tiny_model
+
+NAMES = {"0": "negative", "1": "positive"}
+
+
+def right_branching(words: Sequence[str]) -> Tree:
+    """`(X (Y a) (X (Y b) (Y c)))`, of any number of words."""
+    num_words = len(words)
+    labels = ["X", "Y"] * (num_words - 1) + ["Y"]
+    return Tree([2, 0] * (num_words - 1) + [0], labels, words)
+
+
+class RightBranching:
+    """Answers each sentence as it is asked, and counts its calls."""
+
+    def __init__(self) -> None:
+        self.num_calls = 0
+        self.num_sentences = 0
+
+    def parse_all(self, sentences: Iterable[Sequence[str]]) -> Iterator[Tree]:
+        self.num_calls += 1
+        for words in sentences:
+            self.num_sentences += 1
+            yield right_branching(words)
+
+
+class Penn:
+    """Wide phrases, unary chains, and a root above them, as treebanks have them."""
+
+    def parse_all(self, sentences: Iterable[Sequence[str]]) -> Iterator[Tree]:
+        for words in sentences:
+            num_words = len(words)
+            yield Tree([1, num_words, *[0] * num_words], ["ROOT", "S", *["NN"] * num_words], words)
+
+
+class ReadsAhead:
+    """Takes so many sentences at a time, as parsers on a GPU do."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+
+    def parse_all(self, sentences: Iterable[Sequence[str]]) -> Iterator[Tree]:
+        batch: list[Sequence[str]] = []
+        for words in sentences:
+            batch.append(words)
+            if len(batch) == self.size:
+                yield from map(right_branching, batch)
+                batch.clear()
+        yield from map(right_branching, batch)
+
+
+def tiny_pipeline(name: str = "bicontree", parser: Any = None, **settings: Any) -> TextPipeline:
+    model = tiny_model(name, label_names=NAMES)
+    return TextPipeline(Predictor(model), parser or RightBranching(), **settings)

@@ -1,0 +1,193 @@
+"""Documents: places that give back their text, labels of many sentences, and every form they are written in."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lexitree.pipeline.document import Document, shown_labels
+from lexitree.trees.brackets import tree_from_brackets
+from tests.pipeline.stubs import Penn, tiny_pipeline
+
+TEXT = "The film isn't (very) good.  The plot is not bad!"
+PIPE = tiny_pipeline()
+
+ANY_TEXT = st.text(st.characters(exclude_categories=("Cs",)), max_size=60)
+
+
+@pytest.fixture(scope="module")
+def document() -> Document:
+    return PIPE(TEXT)
+
+
+@given(ANY_TEXT | st.lists(st.sampled_from(TEXT.split(" ")), max_size=12).map(" ".join))
+@settings(max_examples=150)
+def test_places_give_back_the_text(text: str) -> None:
+    document = PIPE(text)
+    assert document.text == text
+    end = 0
+    for sentence in document.sentences:
+        assert text[sentence.start : sentence.end] == sentence.text == sentence.whole.text
+        assert sentence.start >= end
+        end = sentence.end
+        for token in sentence.tokens:
+            assert text[token.start : token.end] == token.text
+        for phrase in sentence.phrases:
+            assert text[phrase.start : phrase.end] == phrase.text
+            first, last = phrase.span
+            assert phrase.tokens == sentence.tokens[first:last]
+            assert phrase.is_word == (len(phrase.tokens) == 1)
+            assert [part.start for part in phrase.children] == sorted(part.start for part in phrase.children)
+            if phrase.children:
+                assert (phrase.children[0].start, phrase.children[-1].end) == (phrase.start, phrase.end)
+    assert "".join(token.text for token in document.tokens) == "".join(text.split())
+    record = json.loads(document.to_json())
+    assert record == json.loads(json.dumps(document.as_dict()))
+    assert "\n" not in document.to_json()
+    assert document.to_json().splitlines() == [document.to_json()]
+    assert len(document.rows()) == sum(len(sentence["phrases"]) for sentence in record["sentences"])
+
+
+def test_what_a_phrase_says(document: Document) -> None:
+    first = document.sentences[0]
+    assert [phrase.node for phrase in first.phrases] == list(range(len(first.phrases)))
+    assert first.phrases[0] == first.whole
+    assert len(set(first.phrases)) == len(first.phrases)
+    prediction = first.prediction
+    for phrase in first.phrases:
+        row = prediction.probabilities[phrase.node]
+        assert phrase.label == ("negative", "positive")[int(row.argmax())]
+        assert phrase.probability == pytest.approx(row.max())
+        assert phrase.probabilities == pytest.approx({"negative": row[0], "positive": row[1]})
+        assert phrase.head in phrase.tokens
+        assert phrase.head_weight is not None
+        assert 0 <= phrase.head_weight <= 1.000001
+        assert all(part.depth == phrase.depth + 1 for part in phrase.children)
+    assert str(first.phrases[1]) == "The"
+    assert repr(first.phrases[1]).startswith("Phrase('The', '")
+    assert str(document) == TEXT
+    assert "2 sentences" in repr(document)
+    assert repr(first).startswith('Sentence("The film isn')
+
+
+def test_words_are_looked_up_in_their_penn_form(document: Document) -> None:
+    assert document.sentences[0].tree.words == (
+        "The",
+        "film",
+        "is",
+        "n't",
+        "-LRB-",
+        "very",
+        "-RRB-",
+        "good",
+        ".",
+    )
+    assert [token.text for token in document.sentences[0].tokens][4:7] == ["(", "very", ")"]
+
+
+def test_the_parse_is_kept_and_phrases_are_binary() -> None:
+    sentence = tiny_pipeline(parser=Penn())("The film is good .").sentences[0]
+    assert sentence.tree.labels[:2] == ("ROOT", "S")
+    assert sentence.tree.num_nodes == 7
+    assert {len(phrase.children) for phrase in sentence.phrases} == {0, 2}
+    assert len(sentence.phrases) == 9
+
+
+def test_one_sentence_has_its_own_label() -> None:
+    document = PIPE("the film is good")
+    assert len(document) == 1
+    assert document.label == document.sentences[0].label
+    assert document.probability == pytest.approx(document.sentences[0].probability)
+    assert document.probabilities == pytest.approx(document.sentences[0].probabilities)
+
+
+def test_several_sentences_count_by_their_tokens(document: Document) -> None:
+    rows = [sentence.prediction.probabilities[0] for sentence in document.sentences]
+    expected = np.average(rows, axis=0, weights=[9, 6])
+    assert list(document.probabilities.values()) == pytest.approx(expected.tolist())
+    assert document.label == max(document.probabilities, key=lambda label: document.probabilities[label])
+    assert sum(document.probabilities.values()) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("text", ["", " ", "\n\t\u00a0\r\n"])
+def test_blank_text_is_an_empty_document(text: str) -> None:
+    for document in (PIPE(text), PIPE(text, one_sentence=True)):
+        assert document.text == text
+        assert (document.sentences, document.label, document.probability, document.probabilities) == (
+            (),
+            None,
+            None,
+            {},
+        )
+        assert document.as_dict() == {
+            "text": text,
+            "label": None,
+            "probability": None,
+            "probabilities": {},
+            "sentences": [],
+        }
+        assert (document.rows(), document.brackets(), list(document.draw())) == ([], [], [])
+        assert "An empty text" in document.html()
+        assert "An empty text" in document._repr_html_()
+        assert ElementTree.fromstring(document.svg()).tag.endswith("svg")
+
+
+def test_json_has_every_key(document: Document) -> None:
+    record = document.as_dict()
+    assert set(record) == {"text", "label", "probability", "probabilities", "sentences"}
+    sentence = record["sentences"][1]
+    assert set(sentence) == {"start", "end", "text", "label", "probability", "tokens", "parse", "phrases"}
+    assert tree_from_brackets(sentence["parse"]) == document.sentences[1].tree
+    for phrase, asked in zip(sentence["phrases"], document.sentences[1].phrases, strict=True):
+        assert phrase["text"] == TEXT[phrase["start"] : phrase["end"]]
+        assert phrase["label"] == asked.label
+        assert sentence["tokens"][phrase["head"]]["text"] == phrase["head_word"]
+        parts = [sentence["phrases"][part] for part in phrase["children"]]
+        if parts:
+            assert (parts[0]["start"], parts[-1]["end"]) == (phrase["start"], phrase["end"])
+
+
+def test_a_model_without_heads_says_nothing_of_them() -> None:
+    document = tiny_pipeline("contree")("the film is good")
+    phrase = document.sentences[0].whole
+    assert (phrase.head, phrase.head_weight) == (None, None)
+    assert "head" not in document.as_dict()["sentences"][0]["phrases"][0]
+    assert document.rows()[0]["head_word"] is None
+    assert "head <b>" not in document.html()
+
+
+def test_rows_brackets_drawing_and_picture(document: Document) -> None:
+    rows = document.rows()
+    assert {tuple(row) for row in rows} == {tuple(rows[0])}
+    assert [row["sentence"] for row in rows] == [0] * 17 + [1] * 11
+    first, second = map(tree_from_brackets, document.brackets())
+    assert first.labels == document.sentences[0].prediction.labels
+    assert second.words == document.sentences[1].tree.words
+    lines = list(document.draw())
+    assert lines[0].split()[0] in ("positive", "negative")
+    assert lines.count("") == 2
+    assert document.svg().count("<title>") == 28
+
+
+def test_white_space_inside_a_word_is_no_obstacle() -> None:
+    """No tokenizer of ours makes such a token, but another one may."""
+    from lexitree.pipeline.records import written_tree
+    from lexitree.trees.tree import Tree
+
+    assert written_tree(Tree.flat(["a b", "c"])) == "(_ (_ a_b) (_ c))"
+
+
+def test_documents_cross_process_borders(document: Document) -> None:
+    again = pickle.loads(pickle.dumps(document))
+    assert again.as_dict() == document.as_dict()
+
+
+def test_names_that_are_not_distinct_are_not_used() -> None:
+    assert shown_labels(("0", "1"), {"0": "bad", "1": "good"}) == ("bad", "good")
+    assert shown_labels(("0", "1"), {"0": "bad", "1": "bad"}) == ("0", "1")

@@ -1,0 +1,174 @@
+"""Columns of CSV and JSON Lines: read as they are, written back as they were, errors with file and line."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lexitree.errors import EncodingError, InputError, JsonLinesError, Place, TableError
+from lexitree.pipeline.tables import (
+    AddedColumns,
+    CsvTable,
+    JsonLinesTable,
+    csv_line,
+    json_line,
+    open_table,
+    read_csv_records,
+)
+from lexitree.trees.brackets import ReadReport
+from tests.pipeline.stubs import tiny_pipeline
+
+CELLS = st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\r"), max_size=12)
+
+
+def write(folder: Path, name: str, content: str | bytes) -> Path:
+    path = folder / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+@given(st.lists(st.lists(CELLS, min_size=2, max_size=2), min_size=1, max_size=5), st.sampled_from(",\t"))
+def test_what_is_written_is_read_again(records: list[list[str]], delimiter: str) -> None:
+    text = "".join(csv_line(cells, delimiter) for cells in records)
+    lines = enumerate(text.removesuffix("\n").split("\n"), 1)
+    assert [cells for _, cells in read_csv_records(lines, "t", delimiter)] == records
+    assert list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)) == records
+
+
+def test_one_empty_cell_and_other_values() -> None:
+    assert csv_line([""]) == '""\n'
+    assert csv_line(["a", None, 1, 0.5, [{"b": "c"}]]) == 'a,,1,0.5,"[{""b"": ""c""}]"\n'
+    assert csv_line([" padded "]) == '" padded "\n'
+
+
+def test_quotes_commas_and_line_breaks_in_cells(tmp_path: Path) -> None:
+    path = write(tmp_path, "t.csv", 'id,review\r\n1,"a ""b"", c"\r\n2,"two\r\nlines"\r\n\r\n3,plain\r\n')
+    rows = list(open_table(path, "review"))
+    assert [row.text for row in rows] == ['a "b", c', "two\nlines", "plain"]
+    assert [row.place.line for row in rows] == [2, 3, 6]
+    assert rows[0].columns == (("id", "1"), ("review", 'a "b", c'))
+
+
+def test_a_byte_order_mark_is_no_part_of_a_name(tmp_path: Path) -> None:
+    path = write(tmp_path, "t.csv", "\ufeffreview,id\ngood,1\n")
+    assert [row.text for row in open_table(path, "review")] == ["good"]
+
+
+def test_tabs_and_packed_files(tmp_path: Path) -> None:
+    import gzip
+
+    path = write(tmp_path, "t.tsv.gz", gzip.compress(b"id\treview\n1\ta, b\n"))
+    assert [row.text for row in open_table(path, "review")] == ["a, b"]
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        ("id,text\n1,a\n", "t.csv:1: there is no column 'review'"),
+        ("", "t.csv:1: there is no column 'review'"),
+        ("review,review\na,b\n", "t.csv:1: 'review' stands there twice"),
+        ("id,review\n1,a\n2\n", "t.csv:3: 1 cell, but the header has 2"),
+        ("id,review\n1,a,b\n", "t.csv:2: 3 cells, but the header has 2"),
+        ('id,review\n1,"a\nb\n', "t.csv:2: this is not CSV"),
+        ('id,review\n1,"a"b\n', "t.csv:2: this is not CSV"),
+    ],
+)
+def test_wrong_csv_names_file_and_line(tmp_path: Path, content: str, problem: str) -> None:
+    path = write(tmp_path, "t.csv", content)
+    with pytest.raises(TableError) as caught:
+        list(open_table(path, "review"))
+    assert problem in caught.value.message
+
+
+def test_the_columns_that_there_are_stand_in_the_remedy(tmp_path: Path) -> None:
+    with pytest.raises(TableError) as caught:
+        open_table(write(tmp_path, "t.csv", "id,text\n"), "review")
+    assert caught.value.remedy == "The columns are 'id', 'text'."
+    with pytest.raises(JsonLinesError) as caught_json:
+        list(open_table(write(tmp_path, "t.jsonl", '{"id": 1}\n'), "review"))
+    assert caught_json.value.remedy == "The keys are 'id'."
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ("nonsense", "not JSON"),
+        ("[1]", "one object"),
+        ('{"other": "a"}', "no key 'review'"),
+        ('{"review": 7}', "'review' is not a text: 7"),
+        ('{"review": ["a"]}', "'review' is not a text"),
+        ('{"review": "\\ud800"}', "half a character"),
+        ('{"review": "a", "review": "b"}', "more than once"),
+        ('{"review": NaN}', "NaN"),
+    ],
+)
+def test_odd_lines_of_json_name_file_and_line(tmp_path: Path, line: str, problem: str) -> None:
+    path = write(tmp_path, "t.jsonl", f'{{"review": "good"}}\n\n{line}\n{{"review": "bad"}}\n')
+    with pytest.raises(JsonLinesError, match=f"t.jsonl:3.*{problem}"):
+        list(open_table(path, "review"))
+    report = ReadReport()
+    rows = list(open_table(path, "review", on_error="skip", report=report))
+    assert [row.text for row in rows] == ["good", "bad"]
+    assert report.num_errors == 1
+
+
+def test_null_is_an_empty_text(tmp_path: Path) -> None:
+    (row,) = open_table(write(tmp_path, "t.jsonl", '{"review": null, "b": [1, {"c": 2.0}]}'), "review")
+    assert row.text == ""
+    assert json.loads(json_line(row.columns, row.place)) == {"review": None, "b": [1, {"c": 2.0}]}
+
+
+def test_json_lines_are_known_by_name_or_by_their_first_line(tmp_path: Path) -> None:
+    assert isinstance(open_table(write(tmp_path, "a", '\n {"review": "x"}\n'), "review"), JsonLinesTable)
+    assert isinstance(open_table(write(tmp_path, "b.jsonl", ""), "review"), JsonLinesTable)
+    assert isinstance(open_table(write(tmp_path, "c", "review\n{x}\n"), "review"), CsvTable)
+
+
+def test_rows_that_are_skipped(tmp_path: Path) -> None:
+    report = ReadReport()
+    path = write(tmp_path, "t.csv", "id,review\n1,a\n2\n3,c\n")
+    assert [row.text for row in open_table(path, "review", on_error="skip", report=report)] == ["a", "c"]
+    assert [str(error.place) for error in report.errors] == [f"{path}:3"]
+
+
+def test_a_wrong_encoding_is_an_error_with_a_line(tmp_path: Path) -> None:
+    path = write(tmp_path, "t.csv", "review\ngood\ncaf\xe9\n".encode("latin-1"))
+    with pytest.raises(EncodingError, match=r"t\.csv:3"):
+        list(open_table(path, "review"))
+    assert [row.text for row in open_table(path, "review", encoding="latin-1")] == ["good", "café"]
+
+
+def test_new_columns_never_replace_others() -> None:
+    added = AddedColumns(phrases=True)
+    assert added.names == ["label", "probability", "phrases"]
+    with pytest.raises(InputError, match="a column 'label' itself") as caught:
+        added.refuse_clash(["text", "label"], Place("t.csv", 1))
+    assert "--prefix" in caught.value.remedy
+    AddedColumns("predicted_").refuse_clash(["text", "label"], Place("t.csv", 1))
+    with pytest.raises(TableError, match="same name"):
+        json_line([("a", 1), ("a", 2)], Place("t.csv", 2))
+
+
+def test_what_is_added_to_a_row() -> None:
+    pipe = tiny_pipeline()
+    document = pipe("The film is good. Bad.")
+    values = dict(AddedColumns("p_", phrases=True).values(document))
+    assert values["p_label"] == document.label
+    assert values["p_probability"] == pytest.approx(document.probability, abs=1e-6)
+    assert [phrase["text"] for phrase in values["p_phrases"]] == [phrase.text for phrase in document.phrases]
+    assert dict(AddedColumns(phrases=True).values(pipe(""))) == {
+        "label": None,
+        "probability": None,
+        "phrases": [],
+    }
+
+
+def test_half_characters_beside_the_text_stay_escaped(tmp_path: Path) -> None:
+    (row,) = open_table(write(tmp_path, "t.jsonl", '{"review": "a", "b": "\\ud800"}'), "review")
+    assert json_line(row.columns, row.place) == '{"review": "a", "b": "\\ud800"}\n'
