@@ -60,6 +60,11 @@ def test_blank_text_has_no_sentences(blank: str, layout: str) -> None:
     "यह अच्छा है। |हाँ",
     "First\n\nSecond paragraph\r\n\r\nThird".replace("\n\nS", "\n\n|S").replace("\n\r\nT", "\n\r\n|T"),
     "One line\nstill the same. |Next",
+    "One line\r\nstill\rthe same. |Next",
+    "It is over. |... a sour little movie. |... Blade is better",
+    "He died in 2014.[4] |She lives.[5] [6]",
+    'He left. "',
+    'Good effects. |"13 Conversations" is good.',
     "1. Open the box. |2 pieces are there.",
     "¡Hola! |¿Qué tal?",
 )

@@ -46,7 +46,7 @@ _MAY_FOLLOW_A_TITLE = frozenset(
 _ENDING_SENTENCES = frozenset(("etc.", "a.m.", "p.m.", "A.M.", "P.M."))
 """Abbreviations after which any capital begins a sentence."""
 
-_PARAGRAPH_END = re.compile(r"\r\n?[^\S\r\n]*+[\r\n]|\n[^\S\r\n]*+[\r\n]|\u2029")
+_PARAGRAPH_END = re.compile(r"(?:\r\n?+|\n)[^\S\r\n]*+[\r\n]|\u2029")
 _LINE_END = re.compile(r"[\r\n\u2028\u2029]")
 
 
@@ -112,13 +112,23 @@ def _end_of_marks(tokens: list[Token], place: int) -> tuple[str, bool, int]:
         form = tokens[place].form
         if form in _CLOSING:
             is_enclosed = True
-        elif form in _TERMINATORS:
+        elif form in _TERMINATORS and (form not in _ELLIPSES or tokens[place].start == tokens[place - 1].end):
+            # An ellipsis after a space begins the next sentence: quotations that leave something out do.
             mark = form
             is_enclosed = False
+        elif _is_note_number(tokens, place):
+            place += 2
         elif not EMOTICON.fullmatch(tokens[place].text):
             break
         place += 1
     return mark, is_enclosed, place
+
+
+def _is_note_number(tokens: list[Token], place: int) -> bool:
+    """Whether a note is referred to here, as in `He died in 2014.[4]`."""
+    if tokens[place].form != "-LSB-" or place + 2 >= len(tokens):
+        return False
+    return tokens[place + 1].form.isdecimal() and tokens[place + 2].form == "-RSB-"
 
 
 def _has_words(tokens: list[Token], first: int, place: int) -> bool:
@@ -138,10 +148,11 @@ def _ends(tokens: list[Token], mark: str, is_enclosed: bool, after: int) -> bool
     following = tokens[after].form
     if following in _GO_ON or (following in _DASHES and mark != "."):
         return False
+    touches = tokens[after].start == tokens[after - 1].end
     while after + 1 < len(tokens) and tokens[after].form in _OPENING:
         after += 1
-    touches = tokens[after].start == tokens[after - 1].end
-    return _begins_sentence(tokens[after].form, mark, is_enclosed=is_enclosed, touches=touches)
+    word = tokens[after].form
+    return word not in _OPENING and _begins_sentence(word, mark, is_enclosed=is_enclosed, touches=touches)
 
 
 def _begins_sentence(word: str, mark: str, *, is_enclosed: bool, touches: bool) -> bool:
