@@ -10,8 +10,9 @@ import pytest
 from lexitree.errors import ConfigError, CorpusNotFoundError, FileError
 from lexitree.parsing.config import ParserConfig
 from lexitree.parsing.recipe import SMALL_SIZES, ParserRecipe, TreebankPlan, read_parser_recipe
-from lexitree.parsing.treebanks import load_parser_data
+from lexitree.parsing.treebanks import load_parser_data, sentence_key
 from lexitree.trees.brackets import tree_to_brackets
+from lexitree.trees.tree import Tree
 from tests.parsing.conftest import mini_recipe
 
 FOLDER = Path(__file__).parents[2] / "recipes" / "parsing"
@@ -95,7 +96,9 @@ def test_a_file_that_is_no_recipe(tmp_path: Path, text: str) -> None:
 
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
-    trees = [f"(ROOT (NP-SBJ (NN w{number}) (-NONE- *T*) (NN x)))" for number in (0, 1, 2, 3, 1, 5)]
+    trees = [
+        f"(ROOT (NP-SBJ (NN w{number}) (-NONE- *T*) (NN x) (NN y) (NN z)))" for number in (0, 1, 2, 3, 1, 5)
+    ]
     (tmp_path / "bank.txt").write_text("\n".join(trees) + "\n")
     (tmp_path / "named.txt").write_text(
         "".join(f"wsj_0{n % 2}\t( {tree} )\n" for n, tree in enumerate(trees))
@@ -116,11 +119,11 @@ def test_the_parts_of_a_file(data: Path) -> None:
     )
     assert names(recipe, data) == {
         "train": ["w0", "w1", "w2", "w3"],
-        "dev": ["w1", "w3", "w5"],
+        "dev": ["w1", "w3"],
         "test": ["w5"],
     }
     loaded = load_parser_data(recipe, data)
-    assert tree_to_brackets(loaded.train[0].trees[0]) == "(NP (NN w0) (NN x))"
+    assert tree_to_brackets(loaded.train[0].trees[0]) == "(NP (NN w0) (NN x) (NN y) (NN z))"
     assert set(loaded.checksums) == {"bank.txt", "named.txt"}
     assert all(len(checksum) == 64 for checksum in loaded.checksums.values())
 
@@ -131,6 +134,28 @@ def test_what_is_held_out_is_not_trained_on_and_always_the_same(data: Path) -> N
     assert len(found["bank (held out)"]) == 2
     assert sorted(found["bank"] + found["bank (held out)"]) == ["w0", "w1", "w1", "w2", "w3", "w5"]
     assert names(recipe, data) == found
+
+
+def test_what_is_tested_is_neither_trained_on_nor_tuned_on(data: Path) -> None:
+    recipe = recipe_of(
+        {"name": "train", "path": "bank.txt"},
+        {"name": "dev", "path": "bank.txt", "part": "dev", "last": 3},
+        {"name": "test", "path": "bank.txt", "part": "test", "first": 1, "last": 2},
+    )
+    assert names(recipe, data) == {"train": ["w0", "w2", "w3", "w5"], "dev": ["w0", "w2"], "test": ["w1"]}
+    assert load_parser_data(recipe, data).left_out == {"train": 2, "dev": 1}
+
+
+def test_short_sentences_are_anybodys(data: Path) -> None:
+    (data / "bank.txt").write_text("(S (UH Yes) (. .))\n")
+    plans = ({"name": part, "path": "bank.txt", "part": part} for part in ("train", "dev", "test"))
+    assert load_parser_data(recipe_of(*plans), data).left_out == {"train": 0, "dev": 0}
+
+
+def test_sentences_are_the_same_whatever_their_case_and_punctuation() -> None:
+    first, second = Tree.flat(["What", "is", "dew", "point", "?"]), Tree.flat(["what", "is", "dewpoint"])
+    assert sentence_key(first) == sentence_key(second)
+    assert sentence_key(Tree.flat(["?", "!"])) != sentence_key(Tree.flat(["."]))
 
 
 def test_missing_files_and_empty_parts(data: Path) -> None:

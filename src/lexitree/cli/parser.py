@@ -61,7 +61,7 @@ def train_command(
     ] = None,
     small: Annotated[
         bool,
-        flag("--small", text="The sizes of a parser of about 14 MB, whatever the recipe's are."),
+        flag("--small", text="The sizes of a parser of about 15 MB, whatever the recipe's are."),
     ] = False,
     threads: Annotated[int, typer.Option(help="CPU threads.", min=1)] = 1,
     device: DeviceOption = "auto",

@@ -24,7 +24,7 @@ SMALL_SIZES = {
     "layers": 2,
     "span_size": 200,
 }
-"""The sizes of a parser that is to travel: with 50,000 vectors, about 14 MB."""
+"""The sizes of a parser that is to travel: with 50,000 vectors, about 15 MB."""
 
 _KIND_NAMES: dict[type, str] = {
     int: "a whole number",
@@ -57,7 +57,8 @@ class TreebankPlan:
     files: str = ""
     """In a file of lines `name<TAB>tree`: how the names of those that belong to it begin."""
     recurring_in: tuple[int, ...] = ()
-    """First and last number of other trees of the file: sentences that recur there are left out."""
+    """First and last number of other trees of the file: sentences that recur there, but for case and punctuation,
+    are left out."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "recurring_in", tuple(self.recurring_in))

@@ -204,7 +204,7 @@ def _write_result(
         "num_bytes": sum(path.stat().st_size for path in (run.folder / MODEL_FOLDER).iterdir()),
         "trees": banks.sizes(),
         "checksums": {**banks.checksums, **vectors},
-        "seen_in_training": _count_seen(banks),
+        "left_out_as_tested": dict(banks.left_out),
         "environment": {
             "lexitree": __version__,
             "python": platform.python_version(),
@@ -221,9 +221,3 @@ def _write_result(
     with atomic_write(run.folder / RESULT_FILE) as stream:
         json.dump(record, stream, indent=2)
         stream.write("\n")
-
-
-def _count_seen(banks: ParserData) -> dict[str, int]:
-    """How many sentences of each test treebank are, word for word, among the training sentences."""
-    seen = {tree.words for bank in banks.train for tree in bank.trees}
-    return {bank.name: sum(tree.words in seen for tree in bank.trees) for bank in banks.test}

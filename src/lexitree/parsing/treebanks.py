@@ -20,6 +20,9 @@ from lexitree.trees.tree import Tree
 
 EMBEDDED = "mini-questions/"
 
+COMMONPLACE_WORDS = 3
+"""A sentence of so many words or fewer belongs to no text in particular."""
+
 
 @dataclass(frozen=True, slots=True)
 class Treebank:
@@ -40,6 +43,8 @@ class ParserData:
     test: tuple[Treebank, ...]
     checksums: Mapping[str, str]
     """The SHA-256 of every file that was read."""
+    left_out: Mapping[str, int]
+    """How many sentences of each treebank are not used because a test treebank has them."""
 
     @property
     def parts(self) -> dict[str, tuple[Treebank, ...]]:
@@ -50,22 +55,39 @@ class ParserData:
 
 
 def load_parser_data(recipe: ParserRecipe, data: str | Path | None = None) -> ParserData:
-    """Read every treebank of a recipe; what is held out of a training part goes to development."""
-    train: list[Treebank] = []
-    dev: list[Treebank] = []
-    test: list[Treebank] = []
+    """Read every treebank of a recipe; what is held out of a training part goes to development.
+
+    A sentence that stands in a test treebank is left out of all others: treebanks have more in common than they say.
+    Those of up to 3 words stay (`Yes .`): anybody says them, and a parser that never saw one would be odd.
+    """
+    trees = {plan.name: _read_plan(plan, data) for plan in recipe.treebanks}
+    tested = {
+        sentence_key(tree)
+        for plan in recipe.treebanks
+        if plan.part == "test"
+        for tree in trees[plan.name]
+        if tree.num_words > COMMONPLACE_WORDS
+    }
+    parts: dict[str, list[Treebank]] = {"train": [], "dev": [], "test": []}
+    left_out: dict[str, int] = {}
     for number, plan in enumerate(recipe.treebanks):
-        trees = _read_plan(plan, data)
-        if plan.part == "train":
-            kept, held_out = hold_out(trees, plan.held_out, [recipe.training.seed, number])
-            train.append(Treebank(plan.name, plan.style, kept, plan.weight))
-            if held_out:
-                dev.append(Treebank(f"{plan.name} (held out)", plan.style, held_out))
-        else:
-            (dev if plan.part == "dev" else test).append(Treebank(plan.name, plan.style, trees))
+        chosen = trees[plan.name]
+        if plan.part != "test":
+            chosen = tuple(tree for tree in chosen if sentence_key(tree) not in tested)
+            left_out[plan.name] = len(trees[plan.name]) - len(chosen)
+        kept, held_out = hold_out(chosen, plan.held_out, [recipe.training.seed, number])
+        parts[plan.part].append(Treebank(plan.name, plan.style, kept, plan.weight))
+        if held_out:
+            parts["dev"].append(Treebank(f"{plan.name} (held out)", plan.style, held_out))
     paths = {plan.path for plan in recipe.treebanks if not plan.path.startswith(EMBEDDED)}
     checksums = {path: file_checksum(find_data_file(path, data)) for path in sorted(paths)}
-    return ParserData(tuple(train), tuple(dev), tuple(test), checksums)
+    return ParserData(tuple(parts["train"]), tuple(parts["dev"]), tuple(parts["test"]), checksums, left_out)
+
+
+def sentence_key(tree: Tree) -> str:
+    """What two sentences have in common that are the same but for case, spaces and punctuation."""
+    text = " ".join(tree.words).casefold()
+    return "".join(filter(str.isalnum, text)) or text
 
 
 def hold_out(
@@ -93,8 +115,8 @@ def _read_plan(plan: TreebankPlan, data: str | Path | None) -> tuple[Tree, ...]:
     chosen = trees[plan.first : plan.last or len(trees)]
     if plan.recurring_in:
         first, last = plan.recurring_in
-        others = {tree.words for tree in trees[first:last]}
-        chosen = tuple(tree for tree in chosen if tree.words not in others)
+        others = {sentence_key(tree) for tree in trees[first:last]}
+        chosen = tuple(tree for tree in chosen if sentence_key(tree) not in others)
     if not chosen:
         raise FileError(plan.path, f"has no trees for {plan.name}")
     return chosen
