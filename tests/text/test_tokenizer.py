@@ -68,6 +68,7 @@ def test_possessives(text: str, expected: str) -> None:
         ('("Yes")', "-LRB- `` Yes '' -RRB-"),
         ("\"'Yes', he said\"", "`` ` Yes ' , he said ''"),
         ("``Yes'' and `no'", "`` Yes '' and ` no '"),
+        ("the dogs ' day and ` his '", "the dogs ' day and ` his '"),
         ('a " b " c', "a `` b '' c"),
         ('a"b"c', "a `` b '' c"),
         ('6" nails', "6 '' nails"),

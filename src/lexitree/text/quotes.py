@@ -50,6 +50,9 @@ class QuoteSides:
         free_after = not after or after.isspace() or after in _AFTER_CLOSING
         if free_before != free_after:
             opens = free_before
+        elif mark == "'" and before.isspace():
+            # Text that is already cut into tokens: the ` dogs ' of it opens with another sign.
+            opens = False
         else:
             # Space on both sides, or on neither: it closes what is open. After a number it means inches.
             opens = not self._is_open[mark] and not (before.isdigit() and not free_before)
