@@ -115,3 +115,13 @@ def test_the_best_of_the_k_best_is_the_best_of_long_sentences_too() -> None:
         trees = {tuple(several.spans(column, length, rank)) for rank in range(8)}
         assert len(trees) == 8
         assert (several.scores[column].diff() <= 0).all()
+
+
+def test_single_precision_is_enough_for_long_sentences() -> None:
+    scores = (8 * random_scores(150, 2, 3, seed=8)).float().requires_grad_()
+    lengths = [150, 90]
+    totals = partition(scores, lengths)
+    torch.testing.assert_close(totals, partition(scores.double(), lengths).float())
+    (probabilities,) = torch.autograd.grad(totals.sum(), scores)
+    spans = probabilities.sum((0, 2))
+    torch.testing.assert_close(spans, torch.tensor([299.0, 179.0]), rtol=1e-3, atol=0)

@@ -38,7 +38,7 @@ def test_the_recipes_that_come_along(name: str) -> None:
     assert all(0 < plan.last <= 3500 for plan in trained if "questionbank" in plan.path)
 
 
-def test_the_shipped_parser_is_small_and_of_free_treebanks() -> None:
+def test_the_shipped_parser_is_small_and_of_gum_and_mctb_only() -> None:
     recipe = read_parser_recipe(FOLDER / "parser-shipped.toml")
     paths = [plan.path for plan in recipe.treebanks if plan.part == "train"]
     assert all(path.startswith(("treebanks/gum", "treebanks/mctb")) for path in paths)

@@ -12,8 +12,12 @@ from safetensors.torch import load_file
 
 from lexitree.corpora.mini import load_mini_parses
 from lexitree.errors import FileError, ModelFileError
+from lexitree.lexicon.vocabulary import Vocabulary
 from lexitree.models.pretrained import from_pretrained
+from lexitree.parsing.config import ParserConfig
+from lexitree.parsing.model import ParserModel
 from lexitree.parsing.neural import NeuralParser
+from lexitree.parsing.recipe import SMALL_SIZES
 from lexitree.parsing.saved import FILES, load_parser, save_parser
 
 SENTENCES = [tree.words for tree in load_mini_parses()["dev"][:20]]
@@ -112,3 +116,12 @@ def test_what_is_no_parser(saved_model: Path, tmp_path: Path, saved_parser: Path
         load_parser(tmp_path / "nowhere" / "at" / "all")
     with pytest.raises(ModelFileError):
         from_pretrained(saved_parser)
+
+
+def test_a_small_parser_with_many_vectors_takes_fifteen_megabytes(tmp_path: Path) -> None:
+    labels, tags = tuple(f"L{number}" for number in range(110)), tuple(f"T{number}" for number in range(47))
+    config = ParserConfig(labels=labels, tags=tags, styles=("a", "b"), **SMALL_SIZES)
+    vector_words = Vocabulary(f"word{number}" for number in range(51_000))
+    trained_words = Vocabulary(f"word{number}" for number in range(10_600))
+    folder = save_parser(NeuralParser(ParserModel(config, vector_words, trained_words)), tmp_path / "small")
+    assert sum(path.stat().st_size for path in folder.iterdir()) <= 15_000_000

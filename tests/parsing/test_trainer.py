@@ -16,6 +16,7 @@ from lexitree.parsing.examples import draw_epoch, gold_batch, length_batches, ma
 from lexitree.parsing.objective import WordDropper, parser_loss
 from lexitree.parsing.recipe import ParserTraining
 from lexitree.parsing.run import ParserRun, build_parser_model, make_trainer, train_parser
+from lexitree.parsing.saved import load_parser
 from lexitree.parsing.trainer import ParserEpoch, ParserListeners
 from lexitree.parsing.treebanks import load_parser_data
 from lexitree.training.observers import BatchProgress
@@ -41,6 +42,16 @@ def test_a_resumed_run_ends_with_the_same_weights(tmp_path: Path) -> None:
     assert [epoch.dev_f1 for epoch in cut.history] == [epoch.dev_f1 for epoch in whole.history]
     lines = (tmp_path / "cut" / "metrics.jsonl").read_text().splitlines()
     assert [json.loads(line)["epoch"] for line in lines] == [1, 2, 3, 4]
+
+
+def test_a_run_that_is_killed_leaves_its_best_parser(tmp_path: Path) -> None:
+    def kill(epoch: ParserEpoch) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        train_parser(RECIPE, tmp_path, listeners=ParserListeners(on_epoch=kill))
+    assert load_parser(tmp_path / "model").training_record["epochs_run"] == 1
+    assert len(train_parser(RECIPE, tmp_path, resume=True).history) == 4
 
 
 def test_a_run_is_not_overwritten(parser_run: ParserRun) -> None:

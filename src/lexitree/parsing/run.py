@@ -70,9 +70,15 @@ def train_parser(
     torch.manual_seed(recipe.training.seed)
     model = build_parser_model(recipe, banks, data).to(device)
     trainer = make_trainer(recipe, model, banks, folder, listeners)
+
+    def save() -> None:
+        record = _training_record(recipe, banks, trainer.history)
+        save_parser(NeuralParser(model), folder / MODEL_FOLDER, training=record)
+
+    # Each time there is a better one: a run that is killed leaves a parser, too.
+    trainer.listeners.on_best = save
     history = trainer.run(minutes=minutes)
-    record = _training_record(recipe, banks, history)
-    save_parser(NeuralParser(model), folder / MODEL_FOLDER, training=record)
+    save()
     # What is scored is what was saved, with its fewer digits.
     test = score_tests(load_parser(folder / MODEL_FOLDER, device=device), banks.test)
     run = ParserRun(folder, history, test)

@@ -59,6 +59,8 @@ class ParserListeners:
 
     on_batch: Callable[[BatchProgress], object] = field(default=lambda _: None)
     on_epoch: Callable[[ParserEpoch], object] = field(default=lambda _: None)
+    on_best: Callable[[], object] = field(default=lambda: None)
+    """Called after an epoch that is better than all before, while the model has the weights to be kept."""
 
 
 class ParserTrainer:
@@ -118,6 +120,7 @@ class ParserTrainer:
             if record.is_best:
                 with self._weights_to_keep():
                     self.best_weights = _copy_weights(self.model)
+                    self.listeners.on_best()
             self._save()
             self.listeners.on_epoch(record)
         self.model.load_state_dict(self.best_weights)
@@ -212,7 +215,7 @@ class ParserTrainer:
         self.optimizer.zero_grad(set_to_none=True)
         loss = parser_loss(self.model, batch, self.config.tag_weight)
         (loss / batch.num_words).backward()
-        nn.utils.clip_grad_norm_(self.parameters.values(), self.config.clip)
+        nn.utils.clip_grad_norm_(list(self.parameters.values()), self.config.clip)
         self.optimizer.step()
         self.num_updates += 1
         self.clock += 1
