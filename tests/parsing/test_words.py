@@ -10,11 +10,12 @@ import pytest
 
 from lexitree.errors import ConfigError
 from lexitree.lexicon.vocabulary import Vocabulary
+from lexitree.parsing.recipe import ParserRecipe
 from lexitree.parsing.run import build_parser_model
 from lexitree.parsing.treebanks import load_parser_data
 from lexitree.parsing.vector_table import reduced_vectors
 from lexitree.parsing.word_features import WordFeatures, affixes_of, hash_affix, word_shape
-from tests.parsing.conftest import mini_recipe
+from tests.parsing.conftest import TINY_SIZES, mini_recipe
 
 
 @pytest.mark.parametrize(
@@ -97,3 +98,11 @@ def test_sizes_of_vectors_that_are_not_there() -> None:
     recipe = mini_recipe(model={"vector_size": 3})
     with pytest.raises(ConfigError, match="no vectors"):
         build_parser_model(recipe, load_parser_data(recipe))
+
+
+def test_a_treebank_may_have_any_words(tmp_path: Path) -> None:
+    (tmp_path / "bank.txt").write_text("(S (NN <unk>) (NN \x02) (NN dog))\n(S (NN a) (NN b))\n")
+    plan = {"name": "odd", "path": str(tmp_path / "bank.txt"), "held_out": 0.01}
+    recipe = ParserRecipe.from_dict({"treebanks": [plan], "min_count": 1, "model": TINY_SIZES})
+    model = build_parser_model(recipe, load_parser_data(recipe))
+    assert model.features.trained_words.words == ("\x02", "\x03", "a", "b", "dog")

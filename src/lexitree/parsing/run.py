@@ -17,7 +17,7 @@ import torch
 from lexitree.errors import ConfigError, FileError
 from lexitree.files import atomic_write
 from lexitree.lexicon.vector_rows import FloatArray
-from lexitree.lexicon.vocabulary import Vocabulary, count_words
+from lexitree.lexicon.vocabulary import UNK, Vocabulary, count_words
 from lexitree.parsing.config import GENERIC_STYLE, ParserConfig
 from lexitree.parsing.examples import count_labels, make_parser_examples
 from lexitree.parsing.model import ParserModel
@@ -97,8 +97,10 @@ def build_parser_model(
     vector_words, vectors = _read_vector_table(recipe, counts, data)
     settings["vector_size"] = vectors.shape[1]
     config = ParserConfig(labels=_by_count(labels), tags=_by_count(tags), styles=recipe.styles, **settings)
+    # A text may say anything, even what stands for something else here.
+    marks = (SENTENCE_START, SENTENCE_END)
     frequent = [word for word in _by_count(counts) if counts[word] >= recipe.min_count]
-    trained_words = Vocabulary([SENTENCE_START, SENTENCE_END, *frequent])
+    trained_words = Vocabulary([*marks, *(word for word in frequent if word not in (UNK, *marks))])
     model = ParserModel(config, vector_words, trained_words)
     model.set_vectors(torch.from_numpy(vectors))
     return model
