@@ -40,6 +40,12 @@ def num_words_of(num_spans: int) -> int:
     return num_words
 
 
+def _sum_of_exponentials(x: Float[Tensor, "starts splits trees"]) -> Float[Tensor, "starts trees"]:
+    """logsumexp over the splits, in place: torch's own looks out for infinite scores, at twice the price."""
+    largest = x.amax(1)
+    return x.sub_(largest.unsqueeze(1)).exp_().sum(1).log_().add_(largest)
+
+
 class _LogPartition(torch.autograd.Function):
     """The inside algorithm, width by width, and backwards the outside algorithm.
 
@@ -57,7 +63,7 @@ class _LogPartition(torch.autograd.Function):
         charts.as_right(1).copy_(phrase_scores[order.rows(1)])
         for width in range(2, order.num_words + 1):
             rows = order.rows(width)
-            sums = torch.logsumexp(charts.left_parts(width) + charts.right_parts(width), 1)
+            sums = _sum_of_exponentials(charts.left_parts(width) + charts.right_parts(width))
             splits[rows] = sums
             torch.add(sums, either_scores[rows], out=charts.as_left(width))
             torch.add(sums, phrase_scores[rows], out=charts.as_right(width))

@@ -94,8 +94,9 @@ class WordEncoder(nn.Module):
         self.words = nn.Embedding(num_words, config.word_size)
         self.affixes = nn.Embedding(config.affix_rows, config.affix_size)
         self.styles = nn.Embedding(len(config.styles) + 1, config.style_size)
-        for table in (self.words, self.affixes, self.styles):
-            nn.init.normal_(table.weight, std=0.1)
+        # Words and affixes begin as next to nothing beside the fixed vectors; a style is to be heard from the start.
+        for table, spread in ((self.words, 0.1), (self.affixes, 0.1), (self.styles, 1.0)):
+            nn.init.normal_(table.weight, std=spread)
         sizes = [config.vector_size + config.word_size + config.affix_size + config.style_size]
         sizes += [2 * config.hidden] * (config.layers - 1)
         self.layers = nn.ModuleList(nn.LSTM(size, config.hidden, bidirectional=True) for size in sizes)
