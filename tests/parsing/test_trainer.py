@@ -81,11 +81,10 @@ def test_training_ends_when_nothing_gets_better(tmp_path: Path) -> None:
     assert run.best.epoch == 1
 
 
-def test_a_run_that_diverges_says_so(tmp_path: Path) -> None:
-    recipe = mini_recipe(num_trees=20, epochs=9, learning_rate=900.0, clip=1000.0, warm_up=0)
-    broken = dataclasses.replace(recipe)
-    model = build_parser_model(broken, load_parser_data(broken))
-    trainer = make_trainer(broken, model, load_parser_data(broken))
+def test_a_run_that_diverges_says_so() -> None:
+    data = load_parser_data(RECIPE)
+    model = build_parser_model(RECIPE, data)
+    trainer = make_trainer(RECIPE, model, data)
     with torch.no_grad():
         model.spans.bias.fill_(torch.nan)
     with pytest.raises(TrainingDivergedError, match="no longer a number"):
@@ -96,7 +95,10 @@ def test_listeners_hear_of_batches_and_epochs(tmp_path: Path) -> None:
     batches: list[BatchProgress] = []
     epochs: list[ParserEpoch] = []
     recipe = mini_recipe(num_trees=10, epochs=2)
-    train_parser(recipe, tmp_path, listeners=ParserListeners(batches.append, epochs.append))
+    best: list[int] = []
+    listeners = ParserListeners(batches.append, epochs.append, lambda: best.append(1))
+    train_parser(recipe, tmp_path, listeners=listeners)
+    assert len(best) == sum(epoch.is_best for epoch in epochs)
     assert [epoch.epoch for epoch in epochs] == [1, 2]
     assert batches[-1].num_trees_done == batches[-1].num_trees == 10
 

@@ -57,7 +57,10 @@ def train_command(
     seed: Annotated[int | None, typer.Option(help="Another seed than the recipe's.")] = None,
     minutes: Annotated[
         float | None,
-        typer.Option(help="Begin no epoch that would end later than this; --resume goes on.", min=0),
+        typer.Option(
+            help="Begin no epoch that would end later than this; --resume goes on. The scoring of the tests comes on top.",
+            min=0,
+        ),
     ] = None,
     small: Annotated[
         bool,

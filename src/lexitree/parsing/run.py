@@ -62,7 +62,8 @@ def train_parser(
 ) -> ParserRun:
     """Train by a recipe, into a directory: checkpoint, metrics, the best parser and its scores on all test treebanks.
 
-    With `resume` a run that was cut, or that ran out of `minutes`, goes on from its last epoch.
+    With `resume` a run that was cut, or that ran out of `minutes`, goes on from its last epoch. The minutes are those
+    of training: reading the data and scoring the tests come on top.
     """
     folder = Path(folder)
     _claim_folder(folder, resume=resume)
@@ -75,8 +76,13 @@ def train_parser(
         record = _training_record(recipe, banks, trainer.history)
         save_parser(NeuralParser(model), folder / MODEL_FOLDER, training=record)
 
+    def keep() -> None:
+        save()
+        if listeners is not None:
+            listeners.on_best()
+
     # Each time there is a better one: a run that is killed leaves a parser, too.
-    trainer.listeners.on_best = save
+    trainer.listeners = dataclasses.replace(trainer.listeners, on_best=keep)
     history = trainer.run(minutes=minutes)
     save()
     # What is scored is what was saved, with its fewer digits.
@@ -138,7 +144,7 @@ def make_trainer(
     """A trainer that scores the development treebanks after each epoch, each in its own style."""
     trees = (tree for bank in banks.train for tree in bank.trees)
     # Epochs count: the learning rate falls towards the last one.
-    fingerprint = {**recipe.as_dict(), "files": dict(banks.checksums), "vectors": _table_sum(model)}
+    fingerprint = {**recipe.as_dict(), "files": dict(banks.checksums), "vector table": _table_sum(model)}
     return ParserTrainer(
         model,
         make_parser_examples(model, banks.train, recipe.training.max_length),
