@@ -58,7 +58,7 @@ def train_command(
     minutes: Annotated[
         float | None,
         typer.Option(
-            help="Begin no epoch that would end later than this; --resume goes on. The scoring of the tests comes on top.",
+            help="Begin no epoch that would end later than this; --resume goes on. Scoring the tests comes on top.",
             min=0,
         ),
     ] = None,
