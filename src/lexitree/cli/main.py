@@ -19,6 +19,7 @@ from lexitree.cli import (
     data,
     demo,
     evaluate,
+    explain,
     models,
     parser,
     predict,
@@ -48,6 +49,7 @@ app = typer.Typer(
 app.command("train")(train.train_command)
 app.command("evaluate")(evaluate.evaluate_command)
 app.command("predict")(predict.predict_command)
+app.command("explain")(explain.explain_command)
 app.command("models")(models.models_command)
 app.command("info")(models.info_command)
 app.add_typer(analyze.app, name="analyze")

@@ -1,4 +1,4 @@
-"""`lexitree predict`: a model and trees in; labels, probabilities and head words out."""
+"""`lexitree predict`: a model and trees or text in; labels, probabilities and head words out."""
 
 from __future__ import annotations
 
@@ -13,22 +13,57 @@ from lexitree.cli.options import (
     BackendOption,
     DeviceOption,
     EncodingOption,
-    ModelArgument,
     OnErrorOption,
     OutputOption,
     PrecisionOption,
+    flag,
 )
+from lexitree.cli.text_arguments import (
+    InputKind,
+    ModelOption,
+    OneSentenceOption,
+    ParserOption,
+    open_text_pipeline,
+    read_arguments,
+)
+from lexitree.cli.text_output import TextForm
 
 if TYPE_CHECKING:
-    from lexitree.predict import Prediction
+    from lexitree.cli.text_inputs import Inputs
+    from lexitree.predict import Prediction, Predictor
 
-Format = Literal["draw", "jsonl", "brackets", "svg"]
+Format = Literal["draw", "jsonl", "brackets", "svg", "json", "table", "tree", "html", "csv"]
+OTHER_NAMES: dict[Format, Format] = {"json": "jsonl", "tree": "draw"}
+TREE_FORMATS: tuple[Format, ...] = ("draw", "jsonl", "brackets", "svg", "html")
+TEXT_FORMS: dict[Format, TextForm] = {
+    "draw": "tree",
+    "jsonl": "json",
+    "tree": "tree",
+    "json": "json",
+    "table": "table",
+    "csv": "csv",
+    "brackets": "brackets",
+    "svg": "svg",
+    "html": "html",
+}
+"""The formats of text: those of trees under plainer names, and tables."""
+FORMATS_OF_FILES: dict[str, Format] = {".svg": "svg", ".html": "html", ".htm": "html"}
+
+TEXT = "Text"
+"""The heading of the options that are for text only."""
 
 
 def predict_command(
-    model: ModelArgument,
-    trees: Annotated[
-        list[Path] | None, typer.Argument(help="Files of trees; nothing or - reads standard input.")
+    context: typer.Context,
+    model: Annotated[
+        str | None,
+        typer.Argument(help="A saved model: its directory, or owner/name on the Hugging Face hub."),
+    ] = None,
+    inputs: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="Files of trees or texts, or texts themselves; nothing or - reads standard input."
+        ),
     ] = None,
     output: OutputOption = None,
     form: Annotated[
@@ -36,19 +71,46 @@ def predict_command(
         typer.Option(
             "--format",
             "-f",
-            help="draw (default on a screen), jsonl (default else), brackets, or svg (for a file .svg).",
+            help="draw or tree (default on a screen), json or jsonl (default else), brackets, svg or html (for files "
+            "of that name); for text also table, for columns csv.",
         ),
     ] = None,
     nodes: Annotated[
         Literal["all", "root"], typer.Option(help="Label all phrases, or the whole sentences only.")
     ] = "all",
+    input_kind: Annotated[
+        InputKind, typer.Option("--input", help="What the input is: trees begin with a bracket.")
+    ] = "auto",
+    model_name: ModelOption = None,
+    parser: ParserOption = None,
+    column: Annotated[
+        str | None,
+        typer.Option(
+            help="Label this column of CSV or JSON Lines; the others are passed through.",
+            rich_help_panel=TEXT,
+        ),
+    ] = None,
+    phrases: Annotated[
+        bool,
+        flag("--phrases", text="Add the phrases as JSON to a column, or list them in a table.", panel=TEXT),
+    ] = False,
+    prefix: Annotated[
+        str, typer.Option(help="What the names of the added columns begin with.", rich_help_panel=TEXT)
+    ] = "",
+    resume: Annotated[
+        bool, flag("--resume", text="Go on with the output file of a stopped run.", panel=TEXT)
+    ] = False,
+    one_sentence: OneSentenceOption = False,
+    batch_size: Annotated[
+        int, typer.Option(min=1, help="How many sentences are labelled together.", rich_help_panel=TEXT)
+    ] = 256,
     encoding: EncodingOption = "utf-8",
     on_error: OnErrorOption = "raise",
     device: DeviceOption = "auto",
     backend: BackendOption = "auto",
     precision: PrecisionOption = "float32",
 ) -> None:
-    """Label every phrase of trees, with probabilities and head words.
+    """Label every phrase of trees or of text, with probabilities and head words.
 
     [bold]Look at one:[/bold]  echo "(_ (_ Not) (_ (_ very) (_ good)))" | lexitree predict runs/mini/model
 
@@ -56,47 +118,112 @@ def predict_command(
 
     [bold]A picture:[/bold]  lexitree predict runs/mini/model trees.txt -o trees.svg
 
+    [bold]Text:[/bold]  lexitree predict runs/mini/model "Not very good." --parser builtin
+
+    [bold]A column:[/bold]  lexitree predict runs/mini/model reviews.csv --column review --parser builtin -o out.csv
+
     Trees are brackets, one a line or spread over lines, or .jsonl. For the model deptree they are dependency trees:
     .toks with .dparents beside it, or .jsonl with parents. Their own labels are not looked at (write _ where there is
     none). Each line of JSON is one sentence; each phrase has start and end (words), label, probabilities,
     head (the number of its head word), head_word and head_weight (its share of the phrase's head vector).
     A picture has all sentences below each other: colours are labels, boxes hold head words, thick lines lead to them,
     and hovering shows probabilities.
+
+    What does not begin with a bracket is text, one a line, and needs a parser. Each line of JSON is then one text
+    with its sentences and phrases, whose start and end count characters. With --column, rows come out as they went in
+    with label and probability added. With --resume, a stopped run is gone on with: a torn last line is cut off.
     """
-    from lexitree.cli.console import choose_device, show_skipped, show_tree
-    from lexitree.cli.console import output as screen
-    from lexitree.cli.streams import open_output, stream_trees
+    from lexitree.cli.console import choose_device, show_skipped
+    from lexitree.cli.text_inputs import Inputs
     from lexitree.predict import load
     from lexitree.trees.brackets import ReadReport
 
-    predictor = load(model, device=choose_device(device), backend=backend, precision=precision)
-    form = form or _default_form(output, screen.is_terminal)
+    arguments = read_arguments(context, model, inputs or [], model_name)
+    predictor = load(arguments.model, device=choose_device(device), backend=backend, precision=precision)
     report = ReadReport()
-    stream = stream_trees(trees or [Path("-")], encoding, on_error, report)
-    names = {label: predictor.model.config.label_name(label) for label in predictor.model.config.labels}
+    source = Inputs(arguments.inputs, input_kind, encoding, on_error, report)
+    if column is None and source.hold_trees():
+        refuse_for_trees({"--phrases": phrases, "--resume": resume, "--prefix": bool(prefix)})
+        predict_trees(predictor, source, output, OTHER_NAMES.get(form, form) if form else None, nodes)
+        show_skipped(report.num_errors, report.errors)
+        return
+    from contextlib import ExitStack
+
+    from lexitree.cli.predict_texts import TextJob
+
+    refuse_for_text({"--nodes root": nodes == "root"})
+    with ExitStack() as resources:
+        pipe = open_text_pipeline(arguments, predictor, parser, resources)
+        job = TextJob(pipe, source, output, column, prefix, phrases, batch_size, one_sentence)
+        job.run(None if form is None else TEXT_FORMS[form], resume=resume)
+    show_skipped(report.num_errors, report.errors, what="rows")
+
+
+def refuse_for_trees(options: dict[str, bool]) -> None:
+    """Options that would have no effect are errors."""
+    from lexitree.errors import ConfigError
+
+    wrong = [option for option, is_given in options.items() if is_given]
+    if wrong:
+        raise ConfigError(
+            f"{', '.join(wrong)} {'is' if len(wrong) == 1 else 'are'} for text, and the input is trees",
+            remedy="If it is text that begins with a bracket, say --input text.",
+        )
+
+
+def refuse_for_text(options: dict[str, bool]) -> None:
+    from lexitree.errors import ConfigError
+
+    wrong = [option for option, is_given in options.items() if is_given]
+    if wrong:
+        raise ConfigError(f"{', '.join(wrong)} is for trees, and the input is text")
+
+
+def predict_trees(
+    predictor: Predictor,
+    source: Inputs,
+    output: Path | None,
+    form: Format | None,
+    nodes: Literal["all", "root"],
+) -> None:
+    """Label trees, one prediction after the other."""
+    from lexitree.cli.console import output as screen
+    from lexitree.cli.console import show_tree
+    from lexitree.cli.streams import open_output
+    from lexitree.errors import ConfigError
+
+    form = form or _default_form(output, screen.is_terminal)
+    if form not in TREE_FORMATS:
+        raise ConfigError(f"the format {form} is for text", remedy=f"For trees: {', '.join(TREE_FORMATS)}.")
+    config = predictor.model.config
+    names = {label: config.label_name(label) for label in config.labels}
     with open_output(output) as write:
-        predictions = predictor.predict_all(stream, nodes=nodes)
-        if form == "svg":
-            write(_picture(predictions, predictor.model.config.labels, names))
+        predictions = predictor.predict_all(source.trees(), nodes=nodes)
+        if form in ("svg", "html"):
+            write(_whole_file(predictions, form, config.labels, names))
         for prediction in predictions:
             if form == "draw" and output is None:
                 show_tree(prediction.named_tree(names), prediction.notes(), names.values())
             else:
                 for line in _lines(prediction, form, names):
                     write(line + "\n")
-    show_skipped(report.num_errors, report.errors)
 
 
 def _default_form(output: Path | None, on_screen: bool) -> Format:
-    if output is not None and output.suffix == ".svg":
-        return "svg"
+    if output is not None and output.suffix in FORMATS_OF_FILES:
+        return FORMATS_OF_FILES[output.suffix]
     return "draw" if output is None and on_screen else "jsonl"
 
 
-def _picture(predictions: Iterable[Prediction], labels: tuple[str, ...], names: dict[str, str]) -> str:
-    """All predictions in one picture, whose size is known only when all are there."""
+def _whole_file(
+    predictions: Iterable[Prediction], form: Format, labels: tuple[str, ...], names: dict[str, str]
+) -> str:
+    """All predictions in one picture or on one page, whose size is known only when all are there."""
     from lexitree.trees.picture import draw_svg
+    from lexitree.views.page import explain_trees, explanation_page
 
+    if form == "html":
+        return explanation_page(explain_trees([prediction.explained() for prediction in predictions]))
     return draw_svg([prediction.picture() for prediction in predictions], labels, names)
 
 
