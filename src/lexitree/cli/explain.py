@@ -11,8 +11,9 @@ import typer
 from lexitree.cli.options import BackendOption, DeviceOption, EncodingOption
 from lexitree.cli.text_arguments import (
     Arguments,
-    InputKind,
+    InputKindOption,
     ModelOption,
+    ModelOrInputArgument,
     OneSentenceOption,
     ParserOption,
     open_text_pipeline,
@@ -30,10 +31,7 @@ LONGEST_NAME = 40
 
 def explain_command(
     context: typer.Context,
-    model: Annotated[
-        str | None,
-        typer.Argument(help="A saved model: its directory, or owner/name on the Hugging Face hub."),
-    ] = None,
+    model: ModelOrInputArgument = None,
     text: Annotated[
         list[str] | None,
         typer.Argument(
@@ -49,9 +47,7 @@ def explain_command(
     model_name: ModelOption = None,
     parser: ParserOption = None,
     one_sentence: OneSentenceOption = False,
-    input_kind: Annotated[
-        InputKind, typer.Option("--input", help="What the input is: trees begin with a bracket.")
-    ] = "auto",
+    input_kind: InputKindOption = "auto",
     encoding: EncodingOption = "utf-8",
     device: DeviceOption = "auto",
     backend: BackendOption = "auto",

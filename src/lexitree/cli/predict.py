@@ -19,8 +19,9 @@ from lexitree.cli.options import (
     flag,
 )
 from lexitree.cli.text_arguments import (
-    InputKind,
+    InputKindOption,
     ModelOption,
+    ModelOrInputArgument,
     OneSentenceOption,
     ParserOption,
     open_text_pipeline,
@@ -55,10 +56,7 @@ TEXT = "Text"
 
 def predict_command(
     context: typer.Context,
-    model: Annotated[
-        str | None,
-        typer.Argument(help="A saved model: its directory, or owner/name on the Hugging Face hub."),
-    ] = None,
+    model: ModelOrInputArgument = None,
     inputs: Annotated[
         list[str] | None,
         typer.Argument(
@@ -78,9 +76,7 @@ def predict_command(
     nodes: Annotated[
         Literal["all", "root"], typer.Option(help="Label all phrases, or the whole sentences only.")
     ] = "all",
-    input_kind: Annotated[
-        InputKind, typer.Option("--input", help="What the input is: trees begin with a bracket.")
-    ] = "auto",
+    input_kind: InputKindOption = "auto",
     model_name: ModelOption = None,
     parser: ParserOption = None,
     column: Annotated[
@@ -143,7 +139,14 @@ def predict_command(
     report = ReadReport()
     source = Inputs(arguments.inputs, input_kind, encoding, on_error, report)
     if column is None and source.hold_trees():
-        refuse_for_trees({"--phrases": phrases, "--resume": resume, "--prefix": bool(prefix)})
+        refuse_for_trees(
+            {
+                "--phrases": phrases,
+                "--resume": resume,
+                "--prefix": bool(prefix),
+                "--one-sentence": one_sentence,
+            }
+        )
         predict_trees(predictor, source, output, OTHER_NAMES.get(form, form) if form else None, nodes)
         show_skipped(report.num_errors, report.errors)
         return

@@ -27,6 +27,13 @@ TREE_SUFFIXES = (".toks", ".tsv", ".jsonl")
 _FILE_NAME = re.compile(r"\S*[/\\]\S*|\S+\.[A-Za-z]\w{0,5}")
 _WHITE_SPACE = re.compile(r"\s")
 
+ModelOrInputArgument = Annotated[
+    str | None,
+    typer.Argument(help="A saved model: its directory, or owner/name on the Hugging Face hub."),
+]
+InputKindOption = Annotated[
+    InputKind, typer.Option("--input", help="What the input is: trees begin with a bracket.")
+]
 ParserOption = Annotated[
     str | None,
     typer.Option(
@@ -65,7 +72,7 @@ def read_arguments(
         if _WHITE_SPACE.search(first) and not Path(first).exists():
             raise ConfigError(
                 f"no model is named, only a text: {first[:60]!r}",
-                remedy="Name a saved model first, or with --model: lexitree predict MODEL TEXT",
+                remedy="Name a saved model before it, or with --model MODEL.",
             )
         model, inputs = inputs[0], inputs[1:]
     return Arguments(model, tuple(inputs) or (STANDARD_STREAM,))
