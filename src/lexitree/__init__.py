@@ -45,9 +45,17 @@ if TYPE_CHECKING:
     from lexitree.models.config import ModelConfig
     from lexitree.models.pretrained import from_pretrained, push_to_hub, save_pretrained
     from lexitree.models.registry import count_parameters, list_models
+    from lexitree.parsing.adapters.opening import open_parser
+    from lexitree.parsing.saved import load_parser
+    from lexitree.pipeline.document import Document
+    from lexitree.pipeline.pipeline import TextPipeline
     from lexitree.predict import Prediction, Predictor, load
     from lexitree.reports.comparison import compare_systems
     from lexitree.reports.plots import plot_curves, plot_lengths
+    from lexitree.text.detokenizer import detokenize
+    from lexitree.text.sentences import split_sentences
+    from lexitree.text.tokenizer import tokenize
+    from lexitree.text.tokens import Token
     from lexitree.training.config import TrainingConfig
     from lexitree.training.curves import read_curve
     from lexitree.training.recipe import Recipe, read_recipe
@@ -102,12 +110,20 @@ _HOMES = {
     "save_pretrained": "models.pretrained",
     "count_parameters": "models.registry",
     "list_models": "models.registry",
+    "open_parser": "parsing.adapters.opening",
+    "load_parser": "parsing.saved",
+    "Document": "pipeline.document",
+    "TextPipeline": "pipeline.pipeline",
     "Prediction": "predict",
     "Predictor": "predict",
     "load": "predict",
     "compare_systems": "reports.comparison",
     "plot_curves": "reports.plots",
     "plot_lengths": "reports.plots",
+    "detokenize": "text.detokenizer",
+    "split_sentences": "text.sentences",
+    "tokenize": "text.tokenizer",
+    "Token": "text.tokens",
     "TrainingConfig": "training.config",
     "read_curve": "training.curves",
     "Recipe": "training.recipe",
@@ -146,6 +162,7 @@ __all__ = [
     "BracketScores",
     "Corpus",
     "DependencyTree",
+    "Document",
     "Evaluation",
     "Example",
     "LexitreeError",
@@ -155,6 +172,8 @@ __all__ = [
     "Recipe",
     "SvmClassifier",
     "SystemAnswers",
+    "TextPipeline",
+    "Token",
     "TrainingConfig",
     "Tree",
     "TreeBatch",
@@ -171,6 +190,7 @@ __all__ = [
     "compare_systems",
     "count_parameters",
     "coverage",
+    "detokenize",
     "draw_svg",
     "draw_tree",
     "evaluate",
@@ -183,9 +203,11 @@ __all__ = [
     "list_models",
     "load",
     "load_corpus",
+    "load_parser",
     "load_sentences",
     "load_treebank",
     "make_examples",
+    "open_parser",
     "oracle_score",
     "paired_bootstrap",
     "plot_curves",
@@ -199,9 +221,11 @@ __all__ = [
     "read_vectors",
     "save_pretrained",
     "score_brackets",
+    "split_sentences",
     "strip_function_tags",
     "strip_traces",
     "to_binary",
+    "tokenize",
     "train",
     "train_seeds",
     "train_svm",
