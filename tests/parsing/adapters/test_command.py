@@ -406,9 +406,11 @@ def test_an_error_in_the_sentences_ends_the_command(make_parser: MakeParser) -> 
 def test_ctrl_c_ends_the_command(tmp_path: Path) -> None:
     script = tmp_path / "hanging.py"
     script.write_text("import os, time\nprint(f'(W{os.getpid()} a)', flush=True)\ntime.sleep(100)\n")
+    # What runs in the background may have been told to ignore it.
     program = f"""
-import sys
+import signal, sys
 from lexitree.parsing.adapters import CommandParser
+signal.signal(signal.SIGINT, signal.default_int_handler)
 for tree in CommandParser([sys.executable, {str(script)!r}], read_ahead=1).parse_all([["a"], ["b"]]):
     print(tree.label[1:], flush=True)
 """
