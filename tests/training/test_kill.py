@@ -152,6 +152,8 @@ def test_a_stopped_run_goes_on(tmp_path: Path) -> None:
         env=environment(),
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
+        # What runs in the background may have been told to ignore it.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     wait_until(lambda: checkpoint_time(folder) > 0, process)
     process.send_signal(signal.SIGINT)
