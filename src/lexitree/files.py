@@ -5,13 +5,15 @@ from __future__ import annotations
 import codecs
 import gzip
 import os
+import shutil
 import sys
 import tempfile
+import tomllib
 import zlib
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, BinaryIO, cast
+from typing import IO, Any, BinaryIO, cast
 
 from lexitree.errors import EncodingError, FileError, Place
 
@@ -114,6 +116,16 @@ def _encoding_error(
     return EncodingError(Place(name, num_lines), problem, remedy=remedy)
 
 
+def read_toml(path: str | Path) -> dict[str, Any]:
+    """The tables of a TOML file."""
+    try:
+        return tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise FileError(path, f"cannot be read ({error.strerror or error})") from error
+    except (ValueError, RecursionError) as error:
+        raise FileError(path, f"is not a TOML file ({error})") from error
+
+
 def display_name(path: str | Path) -> str:
     return "<standard input>" if str(path) == STANDARD_STREAM else str(path)
 
@@ -158,6 +170,47 @@ def atomic_path(path: str | Path) -> Generator[Path, None, None]:
         ) from error
     finally:
         temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def atomic_folder(folder: Path, *errors: type[Exception]) -> Generator[Path, None, None]:
+    """A new directory to fill, which takes the place of the old one when all went well.
+
+    `errors` are those that the one who fills it may raise when it cannot be written, besides OSError.
+    """
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        temporary = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}.", suffix=".part"))
+    except OSError as error:
+        raise FileError(folder, f"cannot be written ({error.strerror or error})") from error
+    try:
+        yield temporary
+        _swap_in(temporary, folder)
+    except (OSError, *errors) as error:
+        remedy = "What was there before is untouched; make room and run the command again."
+        raise FileError(folder, f"cannot be written ({error})", remedy=remedy) from error
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _swap_in(temporary: Path, folder: Path) -> None:
+    """Directories cannot replace each other in one step: move the old one aside first, and back if need be."""
+    temporary.chmod(0o755)
+    if not folder.exists():
+        temporary.rename(folder)
+        return
+    aside = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}.", suffix=".old"))
+    old = aside / folder.name
+    try:
+        folder.rename(old)
+        temporary.rename(folder)
+    except OSError:
+        if old.exists():
+            old.rename(folder)
+        # Not the whole of it: what could not go back must stay where it is.
+        aside.rmdir()
+        raise
+    shutil.rmtree(aside, ignore_errors=True)
 
 
 def _current_umask() -> int:

@@ -1,41 +1,27 @@
-"""Bracket scores: evalb's rules one by one by hand, evalb's own sample, and what holds of any trees."""
+"""Bracket scores: evalb's rules one by one by hand, evalb's own sample, and its counts of real parses."""
 
 from __future__ import annotations
 
 import json
 import os
-import time
-from collections.abc import Callable
-from itertools import product
 from pathlib import Path
-from random import Random
 
-import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from lexitree.errors import ConfigError, TreeError
-from lexitree.evaluation.bracket_counts import Bracket, BracketRules, count_crossing, count_sentence
+from lexitree.evaluation.bracket_counts import BracketRules, count_sentence
 from lexitree.evaluation.bracket_oracle import oracle_score
-from lexitree.evaluation.bracket_score import BracketScores, bracket_bootstrap, score_brackets
+from lexitree.evaluation.bracket_score import score_brackets
 from lexitree.trees.binarize import binarize, collapse_unary, to_binary
 from lexitree.trees.brackets import tree_from_brackets
 from lexitree.trees.dependencies import DependencyTree
 from lexitree.trees.tree import Tree
-from tests.strategies import trees
-
-FILM = "(TOP (S (NP (DT the) (NN film)) (VP (VBZ works))))"
-
-
-def score(gold: str, guess: str, **options: object) -> BracketScores:
-    return score_brackets([tree_from_brackets(gold)], [tree_from_brackets(guess)], **options)
-
-
-def brackets(gold: str, guess: str, **options: object) -> tuple[int, int, int]:
-    overall = score(gold, guess, **options).overall
-    return overall.matched, overall.gold, overall.guessed
-
+from tests.evaluation.bracket_cases import (
+    FILM,
+    brackets,
+    flat,
+    score,
+)
 
 # --- The rules, one by one ---
 
@@ -179,11 +165,6 @@ def test_whose_tags_say_what_punctuation_is() -> None:
 def test_the_length_counts_punctuation_but_no_traces() -> None:
     gold = "(S (NP (-NONE- *)) (NP (NN film)) (, ,) (VP (VBZ works)) (. .))"
     assert score(gold, gold).sentences.length.tolist() == [4]
-
-
-def flat(num_words: int, num_marks: int = 0) -> Tree:
-    words = ["(NN w)"] * num_words + ["(. .)"] * num_marks
-    return tree_from_brackets(f"(S {' '.join(words)})")
 
 
 def test_short_sentences_have_up_to_40_words() -> None:
@@ -354,273 +335,6 @@ def test_the_sample_that_comes_with_evalb(guess: str, expected: tuple[int, ...] 
     else:
         counts = (found.matched, found.gold, found.guessed, found.crossing, found.words, found.right_tags)
         assert (found.status, counts) == ("valid", expected)
-
-
-# --- What holds of any trees ---
-
-LABELS = ("S", "NP", "VP", "ADVP", "PRT", "NP-SBJ", "TOP", "", "S+NP", "NN", "-LRB-", "VB")
-PUNCTUATED = (*LABELS, ",", ".", "-NONE-")
-
-
-@st.composite
-def trees_over(draw: st.DrawFn, words: tuple[str, ...]) -> Tree:
-    arity: list[int] = []
-    waiting = [len(words)]
-    while waiting:
-        size = waiting.pop()
-        if draw(st.integers(0, 4)) == 4:
-            arity.append(1)
-            waiting.append(size)
-        elif size == 1:
-            arity.append(0)
-        else:
-            cuts = sorted(draw(st.sets(st.integers(1, size - 1), min_size=1, max_size=3)))
-            parts = np.diff([0, *cuts, size]).tolist()
-            arity.append(len(parts))
-            waiting.extend(reversed(parts))
-    labels = draw(st.lists(st.sampled_from(LABELS), min_size=len(arity), max_size=len(arity)))
-    return Tree(arity, labels, words)
-
-
-@st.composite
-def tree_pairs(draw: st.DrawFn) -> tuple[Tree, Tree]:
-    """Two trees over the same words, none of which is punctuation."""
-    gold = draw(trees(8, labels=LABELS))
-    return gold, draw(trees_over(gold.words))
-
-
-@given(st.lists(trees(labels=PUNCTUATED), max_size=4), st.sampled_from(["gold", "own"]))
-def test_a_tree_against_itself_is_perfect(sentences: list[Tree], tags: str) -> None:
-    scores = score_brackets(sentences, sentences, tags=tags)
-    overall = scores.overall
-    assert overall.matched == overall.unlabelled == overall.gold == overall.guessed
-    assert overall.num_right_tags == overall.num_words
-    assert overall.num_complete == overall.num_uncrossed == overall.num_hardly_crossed == overall.num_valid
-    assert overall.crossing == overall.num_errors == 0
-    if overall.gold:
-        assert overall.precision == overall.recall == overall.f1 == overall.unlabelled_f1 == 1.0
-        assert {label.f1 for label in scores.by_label} == {1.0}
-    if overall.num_valid:
-        assert overall.tagging_accuracy == overall.complete_match == overall.no_crossing == 1.0
-
-
-@given(st.lists(tree_pairs(), max_size=3), st.sampled_from(["gold", "own"]))
-def test_swapping_gold_and_guess_swaps_precision_and_recall(
-    pairs: list[tuple[Tree, Tree]], tags: str
-) -> None:
-    gold, guess = ([pair[side] for pair in pairs] for side in (0, 1))
-    one = score_brackets(gold, guess, tags=tags).overall
-    other = score_brackets(guess, gold, tags=tags).overall
-    assert (one.precision, one.recall) == (other.recall, other.precision)
-    for name in ("f1", "unlabelled_f1", "complete_match", "tagging_accuracy", "no_crossing"):
-        assert getattr(one, name) == getattr(other, name)
-
-
-def with_comma(draw: st.DrawFn, tree: Tree, word: int) -> Tree:
-    """The tree with a comma before a word, as a sister of any of the phrases that start with it."""
-    nodes = np.flatnonzero(tree.starts == word)
-    node = draw(st.sampled_from(nodes.tolist()))
-    arity, labels, words = tree.arity.tolist(), list(tree.labels), list(tree.words)
-    words.insert(word, ",")
-    if node == 0:
-        return Tree([2, 0, *arity], ["TOP", ",", *labels], words)
-    arity[tree.parents[node]] += 1
-    arity.insert(node, 0)
-    labels.insert(node, ",")
-    return Tree(arity, labels, words)
-
-
-@st.composite
-def punctuated_pairs(draw: st.DrawFn) -> tuple[tuple[Tree, Tree], tuple[Tree, Tree]]:
-    """Two trees, and the same with a comma at the same place among the words but not in the trees."""
-    gold, guess = draw(tree_pairs())
-    word = draw(st.integers(0, gold.num_words - 1))
-    return (gold, guess), (with_comma(draw, gold, word), with_comma(draw, guess, word))
-
-
-@given(punctuated_pairs(), st.sampled_from(["gold", "own"]))
-def test_punctuation_leaves_the_scores_alone(
-    pairs: tuple[tuple[Tree, Tree], tuple[Tree, Tree]], tags: str
-) -> None:
-    before, after = (score_brackets([gold], [guess], tags=tags) for gold, guess in pairs)
-    assert after.overall == before.overall
-    assert after.by_label == before.by_label
-
-
-@given(st.lists(tree_pairs(), max_size=5), st.randoms(use_true_random=False))
-def test_the_order_of_the_sentences_does_not_matter(pairs: list[tuple[Tree, Tree]], random: Random) -> None:
-    shuffled = list(pairs)
-    random.shuffle(shuffled)
-    one, other = (
-        score_brackets([gold for gold, _ in order], [guess for _, guess in order])
-        for order in (pairs, shuffled)
-    )
-    assert (one.overall, one.short, one.by_label, one.by_length()) == (
-        other.overall, other.short, other.by_label, other.by_length()
-    )  # fmt: skip
-
-
-@given(tree_pairs())
-def test_the_parts_add_up(pair: tuple[Tree, Tree]) -> None:
-    scores = score_brackets([pair[0]], [pair[1]])
-    for name in ("matched", "gold", "guessed"):
-        total = getattr(scores.overall, name)
-        assert total == sum(getattr(label, name) for label in scores.by_label)
-        assert total == sum(getattr(part.score, name) for part in scores.by_length())
-        assert total == getattr(scores.sentences, name).sum()
-    assert scores.overall.matched <= scores.overall.unlabelled
-    assert scores.overall.crossing <= scores.overall.guessed - scores.overall.unlabelled
-
-
-def crosses(one: Bracket, other: Bracket) -> bool:
-    return one.start < other.start < one.end < other.end or other.start < one.start < other.end < one.end
-
-
-@given(tree_pairs())
-def test_crossing_by_definition(pair: tuple[Tree, Tree]) -> None:
-    gold, guess = ([Bracket(start, end, "") for start, end in tree.spans] for tree in pair)
-    expected = sum(any(crosses(one, other) for other in gold) for one in guess)
-    assert count_crossing(gold, guess, pair[0].num_words) == expected
-
-
-# --- Depth ---
-
-
-def right_chain(depth: int, label: str) -> Tree:
-    return Tree([2, 0] * depth + [0], [label, "NN"] * depth + ["NN"], ["w"] * (depth + 1))
-
-
-def left_chain(depth: int) -> Tree:
-    return Tree([2] * depth + [0] * (depth + 1), ["NP"] * depth + ["NN"] * (depth + 1), ["w"] * (depth + 1))
-
-
-def unary_chain(depth: int) -> Tree:
-    return Tree([1] * depth + [0], ["NP"] * depth + ["NN"], ["w"])
-
-
-@pytest.mark.parametrize(
-    ("gold", "guess", "expected"),
-    [
-        (
-            lambda depth: right_chain(depth, "NP"),
-            lambda depth: right_chain(depth, "NP"),
-            lambda depth: (depth, 0),
-        ),
-        (lambda depth: right_chain(depth, "NP"), left_chain, lambda depth: (1, depth - 1)),
-        (unary_chain, unary_chain, lambda depth: (depth, 0)),
-    ],
-)
-def test_chains_of_any_depth_take_linear_time(
-    gold: Callable[[int], Tree], guess: Callable[[int], Tree], expected: Callable[[int], tuple[int, int]]
-) -> None:
-    def seconds(depth: int) -> float:
-        pair = gold(depth), guess(depth)
-        start = time.process_time()
-        counts = count_sentence(*pair)
-        assert (counts.matched, counts.crossing) == expected(depth)
-        return time.process_time() - start
-
-    small, large = min(seconds(5_000) for _ in range(3)), min(seconds(50_000) for _ in range(2))
-    # Ten times the size; quadratic time would be a hundred times as much.
-    assert large < 40 * small + 0.2
-
-
-# --- Two systems ---
-
-
-def random_scores(seed: int, quality: float, num_sentences: int = 30) -> BracketScores:
-    """A system that finds each of the phrases of some sentences with that probability."""
-    rng = np.random.default_rng(seed)
-    gold = [right_chain(int(size), "NP") for size in np.random.default_rng(0).integers(3, 12, num_sentences)]
-    guess = [
-        tree.with_labels([label if label == "NN" or rng.random() < quality else "X" for label in tree.labels])
-        for tree in gold
-    ]
-    return score_brackets(gold, guess)
-
-
-def test_the_bootstrap_of_f1_by_definition() -> None:
-    first, second = random_scores(1, 0.8, 4), random_scores(2, 0.5, 4)
-
-    def f1(scores: BracketScores, drawn: tuple[int, ...]) -> float:
-        table, index = scores.sentences, list(drawn)
-        return 2 * table.matched[index].sum() / (table.gold[index] + table.guessed[index]).sum()
-
-    every = np.array([f1(first, drawn) - f1(second, drawn) for drawn in product(range(4), repeat=4)])
-    result = bracket_bootstrap(first, second, num_resamples=40_000)
-    assert result.difference == pytest.approx(first.f1 - second.f1, abs=1e-9)
-    assert result.p_one_sided == pytest.approx((every < 0).mean() + (every == 0).mean() / 2, abs=0.01)
-    assert (result.low, result.high) == pytest.approx(tuple(np.quantile(every, [0.025, 0.975])), abs=0.02)
-
-
-def test_the_bootstrap_is_symmetric_and_sure_where_it_can_be() -> None:
-    first, second = random_scores(1, 0.9), random_scores(2, 0.5)
-    result, swapped = bracket_bootstrap(first, second), bracket_bootstrap(second, first)
-    assert result.p_two_sided < 0.01
-    assert result.low > 0
-    assert (swapped.difference, swapped.low, swapped.high) == (-result.difference, -result.high, -result.low)
-    assert bracket_bootstrap(first, first).p_two_sided == 1.0
-    assert result == bracket_bootstrap(first, second)
-
-
-def test_the_bootstrap_leaves_out_what_either_system_lacks() -> None:
-    gold = [tree_from_brackets(FILM), flat(3), flat(4)]
-    first = score_brackets(gold, [None, flat(3), flat(4)])
-    second = score_brackets(gold, [gold[0], None, flat(4)])
-    result = bracket_bootstrap(first, second, num_resamples=10)
-    assert (result.num_sentences, result.difference) == (1, 0.0)
-
-
-def test_systems_that_cannot_be_paired() -> None:
-    with pytest.raises(ConfigError, match="same sentences"):
-        bracket_bootstrap(random_scores(1, 0.5), random_scores(1, 0.5, 10))
-    nothing = score_brackets([tree_from_brackets(FILM)], [None])
-    with pytest.raises(ConfigError, match="no sentence"):
-        bracket_bootstrap(nothing, nothing)
-    with pytest.raises(ConfigError):
-        bracket_bootstrap(nothing, nothing, confidence=1.0)
-
-
-# --- Candidates ---
-
-CANDIDATES = (
-    "(S (DT the) (VP (NN film) (VBZ works)))",  # 1 of 2 and of 3
-    "(S (NP (DT the) (NN film)) (X (VBZ works)))",  # 2 of 3
-    "(S (X (DT the) (NN film)) (VP (VBZ works)))",  # as good, but later
-)
-
-
-def test_the_oracle_takes_the_best_candidate() -> None:
-    gold = tree_from_brackets(FILM)
-    candidates = [tree_from_brackets(text) for text in CANDIDATES]
-    scores = oracle_score([gold, gold], [candidates, [gold]])
-    assert scores.chosen.tolist() == [1, 0]
-    assert (scores.best.overall.matched, scores.first.overall.matched) == (5, 4)
-    # 1, 2 and 2 of 3 match, of 2, 3 and 3; and 3 of 3 in the other sentence.
-    matched, guessed = 5 / 3 + 3, 8 / 3 + 3
-    assert scores.random.precision == pytest.approx(matched / guessed)
-    assert scores.random.recall == pytest.approx(matched / 6)
-    assert scores.random.f1 == pytest.approx(2 * matched / (6 + guessed))
-    assert json.loads(json.dumps(scores.as_dict()))["random"]["recall"] == scores.random.recall
-
-
-def test_candidates_over_other_words() -> None:
-    gold, other = tree_from_brackets(FILM), tree_from_brackets("(S (NN no))")
-    with pytest.raises(TreeError, match="sentence 2: "):
-        oracle_score([gold, gold], [[gold], [gold, other]])
-    scores = oracle_score([gold, gold, gold], [[other, gold], [other], []], on_error="skip")
-    assert scores.chosen.tolist() == [1, -1, -1]
-    assert (scores.best.overall.num_errors, scores.best.overall.num_skipped) == (1, 1)
-    assert (scores.first.overall.num_errors, scores.best.f1, scores.random.f1) == (2, 1.0, 1.0)
-
-
-@given(st.lists(tree_pairs(), min_size=1, max_size=4))
-@settings(max_examples=50)
-def test_the_oracle_is_no_worse_for_any_sentence(pairs: list[tuple[Tree, Tree]]) -> None:
-    gold = [pair[0] for pair in pairs]
-    scores = oracle_score(gold, [[guess, tree] for tree, guess in pairs])
-    assert scores.best.overall.matched == scores.best.overall.gold == scores.best.overall.guessed
-    assert scores.first.f1 <= scores.best.f1
 
 
 # --- Real parses ---

@@ -16,8 +16,9 @@ from lexitree.corpora.registry import load_corpus
 from lexitree.errors import CheckpointError, ConfigError, FileError, LexitreeError, VectorsError
 from lexitree.evaluation.accuracy import evaluate
 from lexitree.models.pretrained import from_pretrained
-from lexitree.training import checkpoint, run
+from lexitree.training import checkpoint
 from lexitree.training.checkpoint import CHECKPOINT_FILE
+from lexitree.training.fingerprint import make_fingerprint
 from lexitree.training.observers import EpochRecord, SilentObserver
 from lexitree.training.run import RESULT_FILE, build_model, train
 from tests.command import files_of, leftovers
@@ -271,13 +272,13 @@ def test_the_fingerprint_sees_words_shapes_and_labels(treebank: Path) -> None:
     corpus = load_corpus(treebank)
     model = build_model(recipe, corpus)
     examples = model.prepare(corpus.train)
-    base = run._fingerprint(recipe, model, examples)
+    base = make_fingerprint(recipe, model, examples)
     assert base == json.loads(json.dumps(base))
     for name in ("word_index", "label_index"):
         array = getattr(examples[3], name).copy()
         array[-1] = np.where(array[-1] == 0, 1, 0)
         changed = [*examples[:3], dataclasses.replace(examples[3], **{name: array}), *examples[4:]]
-        assert run._fingerprint(recipe, model, changed) != base
+        assert make_fingerprint(recipe, model, changed) != base
 
 
 def test_a_bad_row_of_the_vectors_can_be_skipped(treebank: Path, tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,6 +13,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file  # pyright: ignore[reportUnknownVariableType]
 
 from lexitree.errors import ConfigError, FileError, LexitreeError, MissingExtraError, ModelFileError
+from lexitree.files import atomic_folder
 from lexitree.lexicon.table import WordTable
 from lexitree.lexicon.vocabulary import Vocabulary
 from lexitree.models.card import model_card
@@ -43,22 +43,8 @@ def save_pretrained(
     folder = Path(folder)
     record = dict(model.training_record if training is None else training)
     _refuse_other_content(folder)
-    try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        temporary = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}.", suffix=".part"))
-    except OSError as error:
-        raise FileError(folder, f"cannot be written ({error.strerror or error})") from error
-    try:
+    with atomic_folder(folder, SafetensorError) as temporary:
         _write_files(model, temporary, record)
-        _swap_in(temporary, folder)
-    except (OSError, SafetensorError) as error:
-        raise FileError(
-            folder,
-            f"cannot be written ({error})",
-            remedy="What was there before is untouched; make room and run the command again.",
-        ) from error
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
     return folder
 
 
@@ -109,26 +95,6 @@ def _is_model(folder: Path) -> bool:
         return bool(read_config_file(folder))
     except ModelFileError:
         return False
-
-
-def _swap_in(temporary: Path, folder: Path) -> None:
-    """Directories cannot replace each other in one step: move the old one aside first, and back if need be."""
-    temporary.chmod(0o755)
-    if not folder.exists():
-        temporary.rename(folder)
-        return
-    aside = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}.", suffix=".old"))
-    old = aside / folder.name
-    try:
-        folder.rename(old)
-        temporary.rename(folder)
-    except OSError:
-        if old.exists():
-            old.rename(folder)
-        # Not the whole of it: what could not go back must stay where it is.
-        aside.rmdir()
-        raise
-    shutil.rmtree(aside, ignore_errors=True)
 
 
 def from_pretrained(

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, cast, get_args
 
 from lexitree.errors import ConfigError, FileError
+from lexitree.files import read_toml
 from lexitree.parsing.config import GENERIC_STYLE, ParserConfig
 
 Part = Literal["train", "dev", "test"]
@@ -184,12 +184,7 @@ class ParserRecipe:
 
 def read_parser_recipe(path: str | Path) -> ParserRecipe:
     """Read a recipe from a TOML file with tables [[treebanks]], [model] and [training]."""
-    try:
-        values = tomllib.loads(Path(path).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise FileError(path, f"cannot be read ({error.strerror or error})") from error
-    except (ValueError, RecursionError) as error:
-        raise FileError(path, f"is not a TOML file ({error})") from error
+    values = read_toml(path)
     try:
         return ParserRecipe.from_dict(values)
     except (ConfigError, TypeError) as error:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
-import tempfile
 import zlib
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,6 +14,7 @@ from safetensors.torch import load_file, save_file  # pyright: ignore[reportUnkn
 from torch import Tensor
 
 from lexitree.errors import FileError, LexitreeError, ModelFileError
+from lexitree.files import atomic_folder
 from lexitree.lexicon.vocabulary import Vocabulary
 from lexitree.models.pretrained import CARD_FILE, CONFIG_FILE, FORMAT, locate_model, read_config_file
 from lexitree.parsing.card import parser_card
@@ -46,27 +45,10 @@ def save_parser(
     folder = Path(folder)
     record = dict(parser.training_record if training is None else training)
     _refuse_other_content(folder)
-    try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        scratch = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}.", suffix=".part"))
-    except OSError as error:
-        raise FileError(folder, f"cannot be written ({error.strerror or error})") from error
-    try:
-        new = scratch / "new"
-        new.mkdir()
-        _write_files(parser, new, record)
-        if folder.exists():
-            folder.rename(scratch / "old")
-        new.rename(folder)
-        for path in folder.iterdir():
+    with atomic_folder(folder, SafetensorError) as temporary:
+        _write_files(parser, temporary, record)
+        for path in temporary.iterdir():
             path.chmod(0o644)
-    except (OSError, SafetensorError) as error:
-        if (scratch / "old").exists() and not folder.exists():
-            (scratch / "old").rename(folder)
-        remedy = "What was there before is untouched; make room and run the command again."
-        raise FileError(folder, f"cannot be written ({error})", remedy=remedy) from error
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
     return folder
 
 

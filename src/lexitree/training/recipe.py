@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,6 +10,7 @@ from types import UnionType
 from typing import Any, cast
 
 from lexitree.errors import ConfigError, FileError
+from lexitree.files import read_toml
 from lexitree.training.config import TrainingConfig
 
 MAX_LENGTH = 1e3
@@ -98,12 +98,7 @@ _KINDS: dict[str, type | UnionType] = {
 
 def read_recipe(path: str | Path) -> Recipe:
     """Read a recipe from a TOML file with the tables [model] and [training]."""
-    try:
-        values = tomllib.loads(Path(path).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise FileError(path, f"cannot be read ({error.strerror or error})") from error
-    except (ValueError, RecursionError) as error:
-        raise FileError(path, f"is not a TOML file ({error})") from error
+    values = read_toml(path)
     try:
         return Recipe.from_dict(values)
     except ConfigError as error:

@@ -5,14 +5,11 @@ from __future__ import annotations
 import json
 import shutil
 import warnings
-import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 import torch
 
 from lexitree.corpora.corpus import Corpus
@@ -33,6 +30,7 @@ from lexitree.ops.precision import check_precision, products_in
 from lexitree.ops.threads import use_cores
 from lexitree.training.checkpoint import CHECKPOINT_FILE
 from lexitree.training.environment import describe_environment
+from lexitree.training.fingerprint import make_fingerprint
 from lexitree.training.loop import METRICS_FILE, Trainer, TrainingResult
 from lexitree.training.observers import (
     EpochRecord,
@@ -129,7 +127,7 @@ def _run_trainer(
         splits["dev"],
         recipe.training,
         folder=folder,
-        fingerprint=_fingerprint(recipe, model, [*splits["train"], *splits["dev"]]),
+        fingerprint=make_fingerprint(recipe, model, [*splits["train"], *splits["dev"]]),
         observer=group,
     )
     try:
@@ -233,38 +231,6 @@ def _check_corpus(corpus: Corpus) -> None:
             f"no sentence of the {corpus.name} development split has a label at its root, so no epoch can be chosen",
             remedy="Label the roots: the best epoch is the one that labels most development sentences right.",
         )
-
-
-def _fingerprint(recipe: Recipe, model: TreeClassifier, examples: Sequence[Example]) -> dict[str, Any]:
-    """What must be the same for a run to go on; more epochs are welcome."""
-    settings = recipe.training.as_dict()
-    del settings["epochs"]
-    return {
-        **settings,
-        **model.config.as_dict(),
-        "vector_length": recipe.vector_length,
-        "lexicon parameters": sum(weight.numel() for weight in model.lexicon.parameters()),
-        "checksum of the word vectors": _checksum(
-            weight.numpy(force=True) for weight in model.lexicon.parameters()
-        ),
-        "checksum of the trees": _checksum(
-            array
-            for example in examples
-            for array in (
-                example.binary.tree.arity,
-                example.binary.tree.leaves,
-                example.word_index,
-                example.label_index,
-            )
-        ),
-    }
-
-
-def _checksum(arrays: Iterable[npt.NDArray[Any]]) -> int:
-    checksum = 0
-    for array in arrays:
-        checksum = zlib.crc32(np.ascontiguousarray(array).data, checksum)
-    return checksum
 
 
 class _BestModelKeeper(SilentObserver):
