@@ -13,6 +13,7 @@ from lexitree.files import read_toml
 from lexitree.parsing.config import GENERIC_STYLE, ParserConfig
 
 Part = Literal["train", "dev", "test"]
+Hyphens = Literal["split", "both"]
 
 SMALL_SIZES = {
     "vector_size": 80,
@@ -54,6 +55,8 @@ class TreebankPlan:
     """The number of its first tree in the file, from 0 ..."""
     last: int = 0
     """... and of the one after its last; 0: up to the end of the file."""
+    hyphens: str = "split"
+    """Of a treebank that splits words at hyphens: `both` adds its trees with such words whole; see `join_hyphens`."""
     files: str = ""
     """In a file of lines `name<TAB>tree`: how the names of those that belong to it begin."""
     recurring_in: tuple[int, ...] = ()
@@ -69,8 +72,12 @@ class TreebankPlan:
             raise ConfigError(
                 f"{self.name}: held_out must be at least 0 and below 1, weight above 0 and at most 100"
             )
-        if self.part != "train" and (self.held_out or self.weight != 1):
-            raise ConfigError(f"{self.name}: only a training part has a weight or holds trees out")
+        if self.hyphens not in get_args(Hyphens):
+            raise ConfigError(f"{self.name}: hyphens must be split or both, not {self.hyphens!r}")
+        if self.part != "train" and (self.held_out or self.weight != 1 or self.hyphens != "split"):
+            raise ConfigError(
+                f"{self.name}: only a training part has a weight, holds trees out or adds some with whole words"
+            )
         if self.first < 0 or self.last < 0 or (self.last and self.last <= self.first):
             raise ConfigError(f"{self.name}: trees {self.first} to {self.last} are none")
         if len(self.recurring_in) not in (0, 2):

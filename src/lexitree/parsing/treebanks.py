@@ -13,6 +13,7 @@ from lexitree.corpora.folders import DATA_VARIABLE, data_folders
 from lexitree.corpora.mini import load_mini_parses
 from lexitree.errors import CorpusNotFoundError, FileError
 from lexitree.files import read_lines
+from lexitree.parsing.hyphens import join_hyphens
 from lexitree.parsing.penn_spans import clean_trees, without_root
 from lexitree.parsing.recipe import ParserRecipe, TreebankPlan
 from lexitree.trees.brackets import read_bracket_lines
@@ -76,12 +77,19 @@ def load_parser_data(recipe: ParserRecipe, data: str | Path | None = None) -> Pa
             chosen = tuple(tree for tree in chosen if sentence_key(tree) not in tested)
             left_out[plan.name] = len(trees[plan.name]) - len(chosen)
         kept, held_out = hold_out(chosen, plan.held_out, [recipe.training.seed, number])
+        kept += _with_whole_words(kept) if plan.hyphens == "both" else ()
         parts[plan.part].append(Treebank(plan.name, plan.style, kept, plan.weight))
         if held_out:
             parts["dev"].append(Treebank(f"{plan.name} (held out)", plan.style, held_out))
     paths = {plan.path for plan in recipe.treebanks if not plan.path.startswith(EMBEDDED)}
     checksums = {path: file_checksum(find_data_file(path, data)) for path in sorted(paths)}
     return ParserData(tuple(parts["train"]), tuple(parts["dev"]), tuple(parts["test"]), checksums, left_out)
+
+
+def _with_whole_words(trees: Iterable[Tree]) -> tuple[Tree, ...]:
+    """The trees that have hyphenated words, with these in one piece."""
+    pairs = ((tree, join_hyphens(tree)) for tree in trees)
+    return tuple(joined for tree, joined in pairs if joined is not tree)
 
 
 def sentence_key(tree: Tree) -> str:
