@@ -13,10 +13,12 @@ import numpy.typing as npt
 import torch
 
 from lexitree.corpora.corpus import Supervision
+from lexitree.errors import ConfigError
 from lexitree.evaluation.accuracy import Evaluation, evaluate
 from lexitree.evaluation.answers import SystemAnswers, collect_answers
 from lexitree.examples import Example, make_example
 from lexitree.models.classifier import TreeClassifier
+from lexitree.models.head_shares import HeadWeigher
 from lexitree.models.inference import AskedNodes, NodeOutputs, run_examples
 from lexitree.models.pretrained import from_pretrained
 from lexitree.ops.precision import Precision, check_precision, set_precision
@@ -47,6 +49,8 @@ class Prediction:
     """The head word's share of the phrase's head vector, from 0 to 1."""
     label_names: Mapping[str, str] = field(default_factory=dict[str, str])
     """The labels as people read them, where the model has names for them."""
+    weigher: HeadWeigher | None = field(default=None, repr=False, compare=False)
+    """Who knows the weights of all words; None in a prediction that came from another process."""
 
     @property
     def label(self) -> str:
@@ -74,8 +78,25 @@ class Prediction:
         """The head word of a phrase."""
         return None if self.head_index is None else self.source.words[int(self.head_index[node])]
 
-    def as_dict(self) -> dict[str, Any]:
-        """The prediction as JSON: a tree that `trees.jsonl` reads back, with more to say about each phrase."""
+    def head_weights(self, node: int = 0) -> tuple[float, ...] | None:
+        """The share of each word of a phrase in its head vector, which add up to 1; None for a model without heads.
+
+        They are computed when they are asked for, by the model as it is then.
+        """
+        if self.head_index is None:
+            return None
+        if self.weigher is None:
+            raise ConfigError(
+                "this prediction was sent from another process, without the model that knows its head weights",
+                remedy="Ask for them before it is sent, or predict its tree again.",
+            )
+        return self.weigher.word_weights(self, self.source, node)
+
+    def as_dict(self, *, head_weights: bool = False) -> dict[str, Any]:
+        """The prediction as JSON: a tree that `trees.jsonl` reads back, with more to say about each phrase.
+
+        With `head_weights` also the weights of all words of each phrase: of a deep tree, quadratically many.
+        """
         values = tree_to_json(self.tree)
         phrases = cast(list[dict[str, Any]], values["phrases"])
         # There are fewer rows than phrases where only the sentence was asked for.
@@ -85,6 +106,9 @@ class Prediction:
                 phrase["head"] = int(self.head_index[node])
                 phrase["head_word"] = self.head_word(node)
                 phrase["head_weight"] = round(float(self.head_weight[node]), 6)
+            weights = self.head_weights(node) if head_weights else None
+            if weights is not None:
+                phrase["head_weights"] = [round(weight, 6) for weight in weights]
         return {"label": self.label, "labels": list(self.label_set), **values}
 
     def notes(self) -> list[str]:
@@ -123,6 +147,7 @@ class Prediction:
             names=self.label_names,
             head_index=None if self.head_index is None else self.head_index.tolist(),
             head_weight=None if self.head_weight is None else self.head_weight.tolist(),
+            head_weights=None if self.head_index is None or self.weigher is None else self.head_weights,
         )
 
     def _repr_html_(self) -> str:
@@ -137,6 +162,11 @@ class Predictor:
 
     def __init__(self, model: TreeClassifier) -> None:
         self.model = model
+        self._weigher = HeadWeigher(model)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """In another process, with a weigher of its own."""
+        return type(self), (self.model,)
 
     @classmethod
     def from_pretrained(
@@ -198,6 +228,7 @@ class Predictor:
             head_index=output.head_index,
             head_weight=output.head_weight,
             label_names=self.model.config.label_names,
+            weigher=self._weigher,
         )
 
 

@@ -8,12 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lexitree.batch import TreeBatch
-from lexitree.models.head_words import find_head_words
+from lexitree.models.head_words import find_head_words, left_shares, word_weights
 from lexitree.ops.backends import LEVELWISE
 from lexitree.ops.weights import HeadMethod, HeadWeights
 from lexitree.trees.brackets import tree_from_brackets
 from lexitree.trees.tree import Tree
 from tests.strategies import trees
+from tests.tiny import chain
 
 SIZE = 4
 
@@ -66,3 +67,17 @@ def test_the_side_methods_take_their_side_even_among_equal_words() -> None:
         heads = find_head_words(x, None, batch, method)
         assert heads.leaf[-1] == leaf
         assert heads.weight[-1] == 1
+
+
+def test_weights_add_up_to_one_even_in_half_precision() -> None:
+    """oneDNN, which has faster products of this precision, stops with an illegal instruction on some processors."""
+    tree = chain(30, "right")
+    batch = TreeBatch.from_trees([tree])
+    _, weights, x = random_heads(batch, "G")
+    half = HeadWeights(weights.gate.bfloat16(), weights.bias.bfloat16())
+    with torch.backends.mkldnn.flags(enabled=False):
+        found = find_head_words(x.bfloat16(), half, batch, "G")
+        shares = left_shares(x.bfloat16(), half, batch, "G")
+    by_word = word_weights(tree.arity.tolist(), shares.flip(0).numpy())
+    assert sum(by_word) == pytest.approx(1, abs=1e-6)
+    assert by_word[int(found.leaf[-1])] == pytest.approx(found.weight[-1].item(), abs=1e-6)

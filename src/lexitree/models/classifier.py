@@ -16,7 +16,7 @@ from lexitree.examples import Example, make_examples
 from lexitree.lexicon.table import Lexicon
 from lexitree.models.cells import LabelScorer, Recurrence
 from lexitree.models.config import ModelConfig
-from lexitree.models.head_words import HeadWords, find_head_words
+from lexitree.models.head_words import HeadWords, find_head_words, left_shares
 from lexitree.models.registry import encoder_class
 from lexitree.ops.backends import Backend, check_backend, get_backend
 from lexitree.trees.tree import Tree
@@ -80,9 +80,13 @@ class TreeClassifier(nn.Module):
 
     def _input_vectors(self, batch: TreeBatch) -> Tensor:
         """What the encoder reads: word vectors or, for a model with heads, the head vectors made of them."""
-        words = nn.functional.dropout(self.lexicon(batch.node_word_index), self.config.dropout, self.training)
+        words = nn.functional.dropout(self._word_vectors(batch), self.config.dropout, self.training)
         heads = self.encoder.heads
         return words if heads is None else heads(words, batch, self.backend)
+
+    def _word_vectors(self, batch: TreeBatch) -> Tensor:
+        """What all input is made of, whoever asks."""
+        return self.lexicon(batch.node_word_index)
 
     def _score(self, x: Tensor, batch: TreeBatch, nodes: Tensor | None) -> Tensor:
         states = self.encoder(x, batch, nodes, self.backend)
@@ -95,6 +99,17 @@ class TreeClassifier(nn.Module):
         heads = self.encoder.heads
         found = None if heads is None else find_head_words(x, heads.weights, batch, heads.method)
         return scores, found
+
+    def left_head_shares(self, batch: TreeBatch) -> Float[Tensor, "phrases word"] | None:
+        """The left part's share of each phrase's head vector; None for a model that has no heads.
+
+        Nothing is dropped out, whichever mode the model is in: another thread may be training it or predicting.
+        """
+        heads = self.encoder.heads
+        if heads is None:
+            return None
+        x = heads(self._word_vectors(batch), batch, self.backend)
+        return left_shares(x, heads.weights, batch, heads.method)
 
     def answer_probabilities(self, scores: Float[Tensor, "nodes scores"]) -> Float[Tensor, "nodes labels"]:
         """The probabilities of the answers: with finer labels, sums of those that count for each, out of all that do.

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
+import numpy as np
+import numpy.typing as npt
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
 from lexitree.batch import TreeBatch
 from lexitree.ops.weights import HeadMethod, HeadWeights
+
+FloatArray = npt.NDArray[np.float32]
 
 
 class HeadWords(NamedTuple):
@@ -26,19 +31,50 @@ def find_head_words(
 ) -> HeadWords:
     """The paper's rule: a phrase takes the head of the child whose head vector is closer by cosine."""
     num_leaves, size = batch.num_leaves, x.shape[1]
-    pairs = x.index_select(0, batch.children_index).view(-1, 2, size)
+    pairs = _pairs(x, batch)
     takes_right = _takes_right(x[num_leaves:], pairs, method)
     from_left = _left_share(pairs, weights, method)
     share = torch.where(takes_right.unsqueeze(1), 1 - from_left, from_left)
     chosen = batch.children_index.view(-1, 2).gather(1, takes_right.long().unsqueeze(1)).squeeze(1)
 
     leaf = torch.arange(batch.num_nodes, device=x.device)
-    shares = x.new_ones(batch.num_nodes, size)
+    shares = share.new_ones(batch.num_nodes, size)
     for start, end in batch.levels():
         level = slice(start - num_leaves, end - num_leaves)
         leaf[start:end] = leaf.index_select(0, chosen[level])
         shares[start:end] = share[level] * shares.index_select(0, chosen[level])
     return HeadWords(leaf, shares.mean(1))
+
+
+def left_shares(
+    x: Float[Tensor, "nodes word"], weights: HeadWeights | None, batch: TreeBatch, method: HeadMethod
+) -> Float[Tensor, "phrases word"]:
+    """How much of each phrase's head vector comes from its left part, by dimension; the rest is its right part's."""
+    return _left_share(_pairs(x, batch), weights, method)
+
+
+def word_weights(arity: Iterable[int], from_left: FloatArray) -> tuple[float, ...]:
+    """The share of a phrase's head vector that each of its words has, as a mean over the dimensions.
+
+    The phrase is given by the numbers of children of its nodes and, for its inner nodes, by the shares of the left
+    parts, [phrases, word], both in pre-order. A node hands its share of the whole down to its parts: one look at each.
+    """
+    shares = iter(from_left)
+    waiting = [np.ones(from_left.shape[1], dtype=np.float32)]
+    weights: list[float] = []
+    for num_children in arity:
+        share = waiting.pop()
+        if num_children:
+            left = share * next(shares)
+            waiting += [share - left, left]
+        else:
+            weights.append(float(share.mean()))
+    return tuple(weights)
+
+
+def _pairs(x: Tensor, batch: TreeBatch) -> Tensor:
+    """The head vectors of the two parts of each phrase."""
+    return x.index_select(0, batch.children_index).view(-1, 2, x.shape[1])
 
 
 def _takes_right(x: Tensor, pairs: Tensor, method: HeadMethod) -> Tensor:
@@ -50,7 +86,11 @@ def _takes_right(x: Tensor, pairs: Tensor, method: HeadMethod) -> Tensor:
 
 
 def _left_share(pairs: Tensor, weights: HeadWeights | None, method: HeadMethod) -> Tensor:
-    """The gate z: how much of each dimension comes from the left child."""
+    """The gate z: how much of each dimension comes from the left child.
+
+    Shares are multiplied down whole trees, and have to add up to 1: half precision would not do for that.
+    """
+    dtype = torch.promote_types(pairs.dtype, torch.float32)
     if method == "G" and weights is not None:
-        return torch.addmm(weights.bias, pairs.flatten(1), weights.gate.t()).sigmoid()
-    return torch.full_like(pairs[:, 0], {"L": 1.0, "R": 0.0}.get(method, 0.5))
+        return torch.addmm(weights.bias, pairs.flatten(1), weights.gate.t()).to(dtype).sigmoid()
+    return torch.full_like(pairs[:, 0], {"L": 1.0, "R": 0.0}.get(method, 0.5), dtype=dtype)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -34,6 +34,8 @@ class ExplainedTree:
     """The head word of each node, or None for a model without heads."""
     head_weight: Sequence[float] | None = None
     """The head word's share of each node's head vector, from 0 to 1."""
+    head_weights: Callable[[int], Sequence[float] | None] | None = None
+    """Gives the shares of all words of a node; asked only where they are shown."""
 
     @property
     def num_nodes(self) -> int:

@@ -1,0 +1,93 @@
+"""Labelled trees in, how much each word counts in the head vector of a phrase out, when someone asks.
+
+A prediction has the head words of all phrases; the weights of all words of all phrases would be many times its size.
+So it only knows whom to ask: what the weights follow from is computed again, for the one tree that is asked about.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from lexitree.examples import batch_examples
+from lexitree.models.classifier import TreeClassifier
+from lexitree.models.head_words import word_weights
+from lexitree.trees.binarize import BinarizedTree
+from lexitree.trees.tree import Tree
+
+FloatArray = npt.NDArray[np.float32]
+
+MOST_KEPT = 4
+"""So many trees are remembered, for who asks about all phrases of one: at 300 dimensions, 60 words take 70 kB."""
+
+
+class HeadShares(NamedTuple):
+    """How the head vectors of one tree are made up."""
+
+    binary: BinarizedTree
+    from_left: FloatArray
+    """[phrases, word], by phrase of the tree that the model reads, in pre-order: what comes from the left part."""
+
+    def word_weights(self, node: int) -> tuple[float, ...]:
+        """For each word of a phrase of the user's tree, its share of the phrase's head vector; they add up to 1."""
+        tree, top = self.binary.tree, int(self.binary.node_of[node])
+        start, end = int(tree.starts[top]), int(tree.ends[top])
+        # A binary tree over n words has 2n - 1 nodes. In pre-order, the leaves before a node are the words before it.
+        arity: list[int] = tree.arity[top : top + 2 * (end - start) - 1].tolist()
+        return word_weights(arity, self.from_left[top - start :])
+
+
+@torch.inference_mode()
+def find_head_shares(model: TreeClassifier, tree: Tree) -> HeadShares | None:
+    """How the model makes up the head vectors of a tree; None for a model without heads."""
+    (example,) = model.prepare([tree], labelled=False)
+    batch = batch_examples([example]).to(model.device)
+    from_left = model.left_head_shares(batch)
+    if from_left is None:
+        return None
+    nodes = batch.preorder_index
+    phrases = nodes[nodes >= batch.num_leaves] - batch.num_leaves
+    return HeadShares(example.binary, from_left.index_select(0, phrases).float().cpu().numpy())
+
+
+class HeadWeigher:
+    """Answers for all predictions of one model, from any number of threads.
+
+    It keeps the last few trees only: a list of documents does not grow when their weights are asked for. Nothing in
+    it changes but one tuple, which is replaced as a whole: at worst, threads compute a tree twice.
+    """
+
+    def __init__(self, model: TreeClassifier) -> None:
+        self._model = model
+        self._recent: tuple[tuple[object, HeadShares | None], ...] = ()
+
+    def word_weights(self, prediction: object, tree: Tree, node: int) -> tuple[float, ...] | None:
+        """The weights of a phrase's words; None for a model without heads.
+
+        Trees are told apart by the predictions about them: a model that is trained further says other things of one.
+        """
+        shares = self._shares(prediction, tree)
+        return None if shares is None else shares.word_weights(node)
+
+    def _shares(self, prediction: object, tree: Tree) -> HeadShares | None:
+        for known, shares in self._recent:
+            if known is prediction:
+                return shares
+        shares = find_head_shares(self._model, tree)
+        self._recent = ((prediction, shares), *self._recent)[:MOST_KEPT]
+        return shares
+
+    def __deepcopy__(self, memo: object) -> HeadWeigher:
+        """Copies of a prediction ask the same model."""
+        return self
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """A prediction that crosses to another process leaves the model behind: it is there to be read, not sent."""
+        return _nobody, ()
+
+
+def _nobody() -> None:
+    return None
