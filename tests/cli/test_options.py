@@ -9,7 +9,7 @@ import torch
 
 from lexitree.cli import options
 from lexitree.cli.console import choose_device
-from lexitree.corpora import corpus
+from lexitree.corpora import corpus, parsed
 from lexitree.errors import BackendError
 from lexitree.models import cells
 from lexitree.ops import precision
@@ -23,6 +23,7 @@ from lexitree.trees import Direction
         (options.Supervision, corpus.Supervision),
         (options.SplitName, corpus.SplitName),
         (options.Direction, Direction),
+        (options.Parses, parsed.Parses),
         (options.DecayKind, config.DecayKind),
         (options.BiasInit, cells.BiasInit),
         (options.Precision, precision.Precision),

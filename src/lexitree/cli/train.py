@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from lexitree.cli.console import choose_device, parse_seeds
-from lexitree.cli.options import BACKEND_HELP, BiasInit, DecayKind, Direction, Supervision, flag
+from lexitree.cli.options import BACKEND_HELP, BiasInit, DecayKind, Direction, Parses, Supervision, flag
 from lexitree.cli.train_runs import train_one, train_several
 from lexitree.errors import OnError
 
@@ -57,6 +57,21 @@ def train_command(
     strip_function_tags: Annotated[
         bool, flag("--strip-function-tags", text="Cut labels such as NP-SBJ-1 down to NP.", panel=CORPUS)
     ] = False,
+    parser: Annotated[
+        str | None,
+        typer.Option(
+            help="Learn from a parser's trees of the same sentences, such as builtin. Default: the corpus's own.",
+            rich_help_panel=CORPUS,
+        ),
+    ] = None,
+    parses: Annotated[
+        Parses | None,
+        typer.Option(
+            help="Its trees instead of the corpus's own (replace), or beside them in training (add)."
+            " Default: replace.",
+            rich_help_panel=CORPUS,
+        ),
+    ] = None,
     vectors: Annotated[
         Path | None,
         typer.Option(
@@ -235,6 +250,8 @@ def train_command(
         "on_error": on_error,
         "strip_traces": strip_traces or None,
         "strip_function_tags": strip_function_tags or None,
+        "parser": parser,
+        "parses": parses,
         "vectors": vectors,
         "all_vectors": all_vectors or None,
         "vector_length": vector_length,

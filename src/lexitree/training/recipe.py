@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import UnionType
-from typing import Any, cast
+from typing import Any, cast, get_args
 
+from lexitree.corpora.parsed import Parses
 from lexitree.errors import ConfigError, FileError
 from lexitree.files import read_toml
 from lexitree.training.config import TrainingConfig
@@ -33,6 +34,10 @@ class Recipe:
     """Take the empty elements (`-NONE-`) off Penn trees."""
     strip_function_tags: bool = False
     """Cut the labels of Penn trees down to their category: NP-SBJ-1 is NP."""
+    parser: str = ""
+    """A parser whose trees are learnt from, such as `builtin`; without it, the corpus's own alone."""
+    parses: str = "replace"
+    """Whether its trees stand in for the corpus's own (`replace`) or join those of the training split (`add`)."""
     vectors: str | None = None
     """A file of word vectors; without it they start random."""
     all_vectors: bool = False
@@ -57,6 +62,8 @@ class Recipe:
             raise ConfigError(f"min_count must be at least 1, not {self.min_count}")
         if self.on_error not in ("raise", "skip"):
             raise ConfigError(f"on_error must be raise or skip, not {self.on_error!r}")
+        if self.parses not in get_args(Parses):
+            raise ConfigError(f"parses must be replace or add, not {self.parses!r}")
         for name in ("labels", "finer_labels", "label_names"):
             if name in self.model:
                 raise ConfigError(f"{name} come from the corpus and cannot be set")
@@ -88,6 +95,8 @@ _KINDS: dict[str, type | UnionType] = {
     "on_error": str,
     "strip_traces": bool,
     "strip_function_tags": bool,
+    "parser": str,
+    "parses": str,
     "vectors": str | None,
     "all_vectors": bool,
     "vector_length": int | float,

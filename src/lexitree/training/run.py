@@ -6,13 +6,15 @@ import json
 import shutil
 import warnings
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import torch
 
 from lexitree.corpora.corpus import Corpus
+from lexitree.corpora.parsed import Parses, with_parses
 from lexitree.corpora.registry import find_entry, load_corpus
 from lexitree.corpora.treebank import chosen_strips
 from lexitree.errors import ConfigError, FileError
@@ -28,6 +30,7 @@ from lexitree.models.pretrained import save_pretrained
 from lexitree.models.registry import default_word_size, with_model_defaults
 from lexitree.ops.precision import check_precision, products_in
 from lexitree.ops.threads import use_cores
+from lexitree.parsing.adapters import open_parser
 from lexitree.training.checkpoint import CHECKPOINT_FILE
 from lexitree.training.environment import describe_environment
 from lexitree.training.fingerprint import make_fingerprint
@@ -141,7 +144,7 @@ def load_recipe_corpus(recipe: Recipe) -> Corpus:
     # Beside a named corpus, which has nothing to skip, `skip` can only mean the rows of the vectors.
     rows_only = recipe.vectors is not None and find_entry(recipe.corpus) is not None
     on_error = "skip" if recipe.on_error == "skip" and not rows_only else "raise"
-    return load_corpus(
+    corpus = load_corpus(
         recipe.corpus,
         data=recipe.data,
         encoding=recipe.encoding,
@@ -149,6 +152,15 @@ def load_recipe_corpus(recipe: Recipe) -> Corpus:
         strip=chosen_strips(traces=recipe.strip_traces, function_tags=recipe.strip_function_tags),
         supervision=recipe.model.get("supervision"),
     )
+    return _with_parses(corpus, recipe) if recipe.parser else corpus
+
+
+def _with_parses(corpus: Corpus, recipe: Recipe) -> Corpus:
+    with ExitStack() as stack:
+        parser = open_parser(recipe.parser)
+        if isinstance(parser, AbstractContextManager):
+            stack.enter_context(cast(AbstractContextManager[object], parser))
+        return with_parses(corpus, parser, parses=cast(Parses, recipe.parses))
 
 
 def build_model(recipe: Recipe, corpus: Corpus, *, backend: str = "auto") -> TreeClassifier:
