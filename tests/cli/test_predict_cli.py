@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 
 from lexitree.trees.brackets import read_trees
 from lexitree.trees.jsonl import read_json_lines
-from tests.cli.conftest import SENTENCE, Call
+from tests.cli.conftest import SENTENCE, Call, assert_users_error
 
 
 def test_predict_jsonl_from_a_file_and_from_standard_input(
@@ -73,3 +73,20 @@ def test_predict_svg(call: Call, saved_model: Path, tmp_path: Path) -> None:
     assert printed == text
     root = call("predict", saved_model, "-f", "svg", "--nodes", "root", stdin=SENTENCE).out
     assert root.count("no label") == 6
+
+
+def test_the_weights_of_all_words(call: Call, saved_model: Path) -> None:
+    (line,) = call("predict", saved_model, "--head-weights", stdin=SENTENCE).out.splitlines()
+    for phrase in json.loads(line)["phrases"]:
+        assert len(phrase["head_weights"]) == phrase["end"] - phrase["start"]
+        assert abs(sum(phrase["head_weights"]) - 1) < 1e-4
+    for options, problem in (
+        (("-f", "draw"), "--head-weights is for JSON, not for draw"),
+        (("--nodes", "root"), "which --nodes root does not give"),
+    ):
+        assert_users_error(call("predict", saved_model, "--head-weights", *options, stdin=SENTENCE), problem)
+
+
+def test_a_model_without_heads_has_no_weights(call: Call, dependency_run: Path) -> None:
+    refused = call("predict", dependency_run / "model", "--head-weights", stdin=SENTENCE)
+    assert_users_error(refused, "models with heads, and deptree has none")

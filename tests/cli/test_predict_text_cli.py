@@ -392,3 +392,18 @@ def test_a_killed_run_leaves_whole_lines(saved_model: Path, tmp_path: Path) -> N
 
 def test_formats_of_columns_are_those_of_text() -> None:
     assert set(predict_texts.COLUMN_FORMS) < {"tree", "json", "table", "csv", "brackets", "svg", "html"}
+
+
+def test_the_weights_of_all_words(predict: Call) -> None:
+    (sentence,) = json.loads(predict("the film is good", "--head-weights").out)["sentences"]
+    assert [len(phrase["head_weights"]) for phrase in sentence["phrases"]] == [4, 1, 3, 1, 2, 1, 1]
+    assert sum(sentence["phrases"][0]["head_weights"]) == pytest.approx(1, abs=1e-5)
+    assert "head_weights" not in predict("the film is good").out
+
+
+def test_the_weights_of_all_words_are_for_json_only(predict: Call, reviews: Path) -> None:
+    refused = predict("the film is good", "--head-weights", "--format", "table")
+    assert_users_error(refused, "--head-weights is for JSON, not for table")
+    assert_users_error(
+        predict(reviews, "--column", "review", "--head-weights"), "which --column does not give"
+    )

@@ -76,6 +76,12 @@ def predict_command(
     nodes: Annotated[
         Literal["all", "root"], typer.Option(help="Label all phrases, or the whole sentences only.")
     ] = "all",
+    head_weights: Annotated[
+        bool,
+        flag(
+            "--head-weights", text="In JSON, give the weights of all words of a phrase, not its head's only."
+        ),
+    ] = False,
     input_kind: InputKindOption = "auto",
     model_name: ModelOption = None,
     parser: ParserOption = None,
@@ -121,7 +127,8 @@ def predict_command(
     Trees are brackets, one a line or spread over lines, or .jsonl. For the model deptree they are dependency trees:
     .toks with .dparents beside it, or .jsonl with parents. Their own labels are not looked at (write _ where there is
     none). Each line of JSON is one sentence; each phrase has start and end (words), label, probabilities,
-    head (the number of its head word), head_word and head_weight (its share of the phrase's head vector).
+    head (the number of its head word), head_word and head_weight (its share of the phrase's head vector), and with
+    --head-weights also head_weights, the shares of all its words.
     A picture has all sentences below each other: colours are labels, boxes hold head words, thick lines lead to them,
     and hovering shows probabilities.
 
@@ -136,6 +143,8 @@ def predict_command(
 
     arguments = read_arguments(context, model, inputs or [], model_name)
     predictor = load(arguments.model, device=choose_device(device), backend=backend, precision=precision)
+    if head_weights:
+        refuse_head_weights(predictor, {"--nodes root": nodes == "root", "--column": column is not None})
     report = ReadReport()
     source = Inputs(arguments.inputs, input_kind, encoding, on_error, report)
     if column is None and source.hold_trees():
@@ -147,7 +156,8 @@ def predict_command(
                 "--one-sentence": one_sentence,
             }
         )
-        predict_trees(predictor, source, output, OTHER_NAMES.get(form, form) if form else None, nodes)
+        form = OTHER_NAMES.get(form, form) if form else None
+        predict_trees(predictor, source, output, form, nodes, head_weights=head_weights)
         show_skipped(report.num_errors, report.errors)
         return
     from contextlib import ExitStack
@@ -157,9 +167,21 @@ def predict_command(
     refuse_for_text({"--nodes root": nodes == "root"})
     with ExitStack() as resources:
         pipe = open_text_pipeline(arguments, predictor, parser, resources)
-        job = TextJob(pipe, source, output, column, prefix, phrases, batch_size, one_sentence)
+        job = TextJob(pipe, source, output, column, prefix, phrases, batch_size, one_sentence, head_weights)
         job.run(None if form is None else TEXT_FORMS[form], resume=resume)
     show_skipped(report.num_errors, report.errors, what="rows")
+
+
+def refuse_head_weights(predictor: Predictor, options: dict[str, bool]) -> None:
+    """Where no phrase has a head, or none is written out, there are no weights to give."""
+    from lexitree.errors import ConfigError
+
+    config, encoder = predictor.model.config, predictor.model.encoder
+    if not encoder.has_heads:
+        raise ConfigError(f"--head-weights is for models with heads, and {config.model} has none")
+    wrong = [option for option, is_given in options.items() if is_given]
+    if wrong:
+        raise ConfigError(f"--head-weights needs the JSON of phrases, which {wrong[0]} does not give")
 
 
 def refuse_for_trees(options: dict[str, bool]) -> None:
@@ -188,6 +210,8 @@ def predict_trees(
     output: Path | None,
     form: Format | None,
     nodes: Literal["all", "root"],
+    *,
+    head_weights: bool = False,
 ) -> None:
     """Label trees, one prediction after the other."""
     from lexitree.cli.console import output as screen
@@ -198,6 +222,8 @@ def predict_trees(
     form = form or _default_form(output, screen.is_terminal)
     if form not in TREE_FORMATS:
         raise ConfigError(f"the format {form} is for text", remedy=f"For trees: {', '.join(TREE_FORMATS)}.")
+    if head_weights and form != "jsonl":
+        raise ConfigError(f"--head-weights is for JSON, not for {form}", remedy="Add --format json.")
     config = predictor.model.config
     names = {label: config.label_name(label) for label in config.labels}
     with open_output(output) as write:
@@ -208,7 +234,7 @@ def predict_trees(
             if form == "draw" and output is None:
                 show_tree(prediction.named_tree(names), prediction.notes(), names.values())
             else:
-                for line in _lines(prediction, form, names):
+                for line in _lines(prediction, form, names, head_weights):
                     write(line + "\n")
 
 
@@ -230,12 +256,12 @@ def _whole_file(
     return draw_svg([prediction.picture() for prediction in predictions], labels, names)
 
 
-def _lines(prediction: Prediction, form: Format, names: dict[str, str]) -> Iterator[str]:
+def _lines(prediction: Prediction, form: Format, names: dict[str, str], head_weights: bool) -> Iterator[str]:
     """A prediction in a format, line by line."""
     from lexitree.trees.brackets import tree_to_brackets
 
     if form == "jsonl":
-        yield json.dumps(prediction.as_dict(), ensure_ascii=False)
+        yield json.dumps(prediction.as_dict(head_weights=head_weights), ensure_ascii=False)
     elif form == "brackets":
         yield tree_to_brackets(prediction.tree)
     else:

@@ -42,6 +42,7 @@ class TextJob:
     phrases: bool
     batch_size: int
     one_sentence: bool
+    head_weights: bool = False
 
     def run(self, form: TextForm | None, *, resume: bool) -> None:
         """Label all texts and write them, from where a stopped run has left off if that is asked for."""
@@ -86,11 +87,13 @@ class TextJob:
             )
         if self.column is not None and form not in COLUMN_FORMS:
             raise ConfigError(f"a column cannot be labelled as {form}", remedy="Use --format csv or json.")
+        if self.head_weights and form != "json":
+            raise ConfigError(f"--head-weights is for JSON, not for {form}", remedy="Add --format json.")
         if form == "csv":
             if not columns:
                 raise ConfigError("JSON Lines cannot be written as CSV", remedy="Use --format json.")
             added.refuse_clash(columns, Place(str(self.source.arguments[0]), 1))
-        return TextOutput(form, self.column, added, columns, self._delimiter())
+        return TextOutput(form, self.column, added, columns, self._delimiter(), self.head_weights)
 
     def _default_form(self, columns: Sequence[str]) -> TextForm:
         from lexitree.cli.console import output as screen

@@ -29,6 +29,8 @@ class TextOutput:
     columns: Sequence[str]
     """The header of the input, for CSV."""
     delimiter: str = ","
+    head_weights: bool = False
+    """Whether JSON has the weights of all words of a phrase."""
 
     def opening(self) -> str:
         """What stands before the first record."""
@@ -54,11 +56,9 @@ class TextOutput:
             return "".join("\t".join(cells) + "\n" for cells in _table_cells(document, self.added.phrases))
         if self.form == "brackets":
             return "".join(f"{tree}\n" for tree in document.brackets())
-        return (
-            document.to_json() + "\n"
-            if self.form == "json"
-            else "".join(f"{line}\n" for line in document.draw())
-        )
+        if self.form == "json":
+            return document.to_json(head_weights=self.head_weights) + "\n"
+        return "".join(f"{line}\n" for line in document.draw())
 
 
 def _table_cells(document: Document, phrases: bool) -> Iterator[Sequence[str]]:

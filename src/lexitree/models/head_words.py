@@ -57,7 +57,7 @@ def word_weights(arity: Iterable[int], from_left: FloatArray) -> tuple[float, ..
     """The share of a phrase's head vector that each of its words has, as a mean over the dimensions.
 
     The phrase is given by the numbers of children of its nodes and, for its inner nodes, by the shares of the left
-    parts, [phrases, word], both in pre-order. A node hands its share of the whole down to its parts: one look at each.
+    parts, [phrases, word], both in pre-order. A node hands its share of the whole to its parts: one look at each.
     """
     shares = iter(from_left)
     waiting = [np.ones(from_left.shape[1], dtype=np.float32)]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from lexitree.pipeline.document import Document, Phrase, Sentence
+from lexitree.pipeline.document import Document
 from lexitree.pipeline.pipeline import TextPipeline
+from lexitree.pipeline.sentence import Phrase, Sentence
 
 __all__ = ["Document", "Phrase", "Sentence", "TextPipeline"]

@@ -9,7 +9,8 @@ from threading import Lock
 
 from lexitree.errors import ConfigError, TreeError
 from lexitree.parsing.parser import Parser
-from lexitree.pipeline.document import Document, Sentence
+from lexitree.pipeline.document import Document
+from lexitree.pipeline.sentence import Sentence
 from lexitree.predict import Prediction, Predictor
 from lexitree.text import Layout, Token, split_sentences
 from lexitree.text import Sentence as TokenizedSentence

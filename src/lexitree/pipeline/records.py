@@ -10,7 +10,8 @@ from lexitree.trees.brackets import tree_to_brackets
 from lexitree.trees.tree import Tree
 
 if TYPE_CHECKING:
-    from lexitree.pipeline.document import Document, Phrase, Sentence
+    from lexitree.pipeline.document import Document
+    from lexitree.pipeline.sentence import Phrase, Sentence
 
 DIGITS = 6
 """Probabilities are rounded to so many decimals: a model's last bits mean nothing, and files stay small."""
@@ -18,18 +19,20 @@ DIGITS = 6
 _NOT_IN_BRACKETS = re.compile(r"\s+")
 
 
-def document_record(document: Document) -> dict[str, Any]:
+def document_record(document: Document, *, head_weights: bool = False) -> dict[str, Any]:
     """A document as an object for JSON."""
     return {
         "text": document.text,
         "label": document.label,
         "probability": _rounded(document.probability),
         "probabilities": _rounded_all(document.probabilities),
-        "sentences": [sentence_record(sentence) for sentence in document.sentences],
+        "sentences": [
+            sentence_record(sentence, head_weights=head_weights) for sentence in document.sentences
+        ],
     }
 
 
-def sentence_record(sentence: Sentence) -> dict[str, Any]:
+def sentence_record(sentence: Sentence, *, head_weights: bool = False) -> dict[str, Any]:
     """A sentence with its tokens, its parse and its phrases in pre-order."""
     return {
         "start": sentence.start,
@@ -39,11 +42,11 @@ def sentence_record(sentence: Sentence) -> dict[str, Any]:
         "probability": _rounded(sentence.probability),
         "tokens": [{"start": token.start, "end": token.end, "text": token.text} for token in sentence.tokens],
         "parse": written_tree(sentence.tree),
-        "phrases": [phrase_record(phrase) for phrase in sentence.phrases],
+        "phrases": [phrase_record(phrase, head_weights=head_weights) for phrase in sentence.phrases],
     }
 
 
-def phrase_record(phrase: Phrase) -> dict[str, Any]:
+def phrase_record(phrase: Phrase, *, head_weights: bool = False) -> dict[str, Any]:
     """A phrase; its parts are numbers of phrases, its head is the number of a token, both of the same sentence."""
     record: dict[str, Any] = {
         "start": phrase.start,
@@ -59,6 +62,9 @@ def phrase_record(phrase: Phrase) -> dict[str, Any]:
         record["head"] = int(heads[phrase.node])
         record["head_word"] = phrase.head.text
         record["head_weight"] = _rounded(phrase.head_weight)
+    weights = phrase.head_weights if head_weights else None
+    if weights is not None:
+        record["head_weights"] = [round(weight, DIGITS) for weight in weights]
     return record
 
 

@@ -49,13 +49,14 @@ class Explanation:
         return visible(self.names.get(label, label))
 
 
-def explain_trees(sentences: Sequence[ExplainedTree]) -> Explanation:
-    """Sentences that are no text together; one of them has its own label as that of the whole."""
+def explain_trees(sentences: Sequence[ExplainedTree], text: str | None = None) -> Explanation:
+    """Sentences, of a text or of none; if there is but one, its label is that of the whole."""
+    if text is None:
+        text = " ".join(word for sentence in sentences for word in sentence.words)
     if not sentences:
-        return Explanation("", (), ())
+        return Explanation(text, (), ())
     first = sentences[0]
     shares = dict(zip(first.label_set, first.probabilities[0], strict=True)) if len(sentences) == 1 else {}
-    text = " ".join(word for sentence in sentences for word in sentence.words)
     return Explanation(text, first.label_set, sentences, first.names, shares)
 
 

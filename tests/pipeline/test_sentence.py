@@ -1,0 +1,73 @@
+"""Sentences and their phrases: what each of them says, and how the weights of its words were come by."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from lexitree.pipeline.sentence import Sentence, shown_labels
+from tests.pipeline.stubs import Penn, tiny_pipeline
+
+TEXT = "The film isn't (very) good.  The plot is not bad!"
+PIPE = tiny_pipeline()
+
+
+@pytest.fixture(scope="module")
+def first() -> Sentence:
+    return PIPE(TEXT).sentences[0]
+
+
+def test_what_a_phrase_says(first: Sentence) -> None:
+    assert [phrase.node for phrase in first.phrases] == list(range(len(first.phrases)))
+    assert first.phrases[0] == first.whole
+    assert len(set(first.phrases)) == len(first.phrases)
+    prediction = first.prediction
+    for phrase in first.phrases:
+        row = prediction.probabilities[phrase.node]
+        assert phrase.label == ("negative", "positive")[int(row.argmax())]
+        assert phrase.probability == pytest.approx(row.max())
+        assert phrase.probabilities == pytest.approx({"negative": row[0], "positive": row[1]})
+        assert phrase.head in phrase.tokens
+        assert phrase.head_weight is not None
+        assert 0 <= phrase.head_weight <= 1.000001
+        assert all(part.depth == phrase.depth + 1 for part in phrase.children)
+    assert str(first.phrases[1]) == "The"
+    assert repr(first.phrases[1]).startswith("Phrase('The', '")
+    assert repr(first).startswith('Sentence("The film isn')
+
+
+def test_the_words_of_a_phrase_share_its_head_vector(first: Sentence) -> None:
+    for phrase in first.phrases:
+        weights = phrase.head_weights
+        assert weights is not None
+        assert len(weights) == len(phrase.tokens)
+        assert sum(weights) == pytest.approx(1, abs=1e-5)
+        assert phrase.head is not None
+        assert weights[phrase.tokens.index(phrase.head)] == pytest.approx(phrase.head_weight, abs=1e-5)
+    assert first.phrases[1].head_weights == (1.0,)
+
+
+def test_weights_are_asked_for_from_threads_while_others_are_labelled() -> None:
+    texts = [f"{word} film is not {word}." for word in ("The", "good", "bad", "dull", "fine")]
+    alone = {text: [phrase.head_weights for phrase in PIPE(text).phrases] for text in texts}
+
+    def ask(turn: int) -> bool:
+        text = texts[turn % len(texts)]
+        return [phrase.head_weights for phrase in PIPE(text).phrases] == alone[text]
+
+    with ThreadPoolExecutor(4) as threads:
+        assert all(threads.map(ask, range(40)))
+
+
+def test_the_parse_is_kept_and_phrases_are_binary() -> None:
+    sentence = tiny_pipeline(parser=Penn())("The film is good .").sentences[0]
+    assert sentence.tree.labels[:2] == ("ROOT", "S")
+    assert sentence.tree.num_nodes == 7
+    assert {len(phrase.children) for phrase in sentence.phrases} == {0, 2}
+    assert len(sentence.phrases) == 9
+
+
+def test_names_that_are_not_distinct_are_not_used() -> None:
+    assert shown_labels(("0", "1"), {"0": "bad", "1": "good"}) == ("bad", "good")
+    assert shown_labels(("0", "1"), {"0": "bad", "1": "bad"}) == ("0", "1")
