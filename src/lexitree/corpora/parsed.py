@@ -6,12 +6,13 @@ a phrase. A corpus of sentences without trees has nothing but these.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain, islice
 from typing import Literal
 
 from lexitree.corpora.assemble import with_root_label
-from lexitree.corpora.corpus import Corpus, Supervision
+from lexitree.corpora.corpus import Corpus
 from lexitree.parsing.parser import Parser
 from lexitree.trees.binarize import Direction, to_binary
 from lexitree.trees.brackets import surface_form
@@ -33,40 +34,36 @@ def with_parses(corpus: Corpus, parser: Parser, *, parses: Parses, direction: Di
     sentence's own tree or, in the training split, elsewhere in it; other phrases have none. Such trees are made
     binary in the given direction.
     """
-    known = _phrase_labels(corpus.train) if corpus.supervision == "all" else {}
-    train = _parsed(corpus.train, parser, corpus.supervision, known, direction)
+    asked = corpus.splits if parses == "replace" else {"train": corpus.train}
+    parsed = dict(zip(asked, _parse_splits(asked.values(), parser), strict=True))
+    if corpus.supervision == "root":
+        # Phrase labels stay: the model makes the trees binary, and may look at them to do so.
+        labelled = {split: _with_sentence_labels(parsed[split], asked[split]) for split in asked}
+    else:
+        known = _phrase_labels(corpus.train)
+        labelled = {
+            split: _with_phrase_labels(
+                parsed[split], asked[split], known if split == "train" else {}, direction
+            )
+            for split in asked
+        }
     if parses == "add":
-        splits = {**corpus.splits, "train": (*corpus.train, *train)}
+        labelled["train"] = (*corpus.train, *labelled["train"])
         how = "the training split has a parser's trees besides"
     else:
-        others = {
-            split: _parsed(trees, parser, corpus.supervision, {}, direction)
-            for split, trees in corpus.splits.items()
-            if split != "train"
-        }
-        splits = {**corpus.splits, "train": train, **others}
         how = "all trees are a parser's"
-    return replace(corpus, splits=splits, inference=f"{corpus.inference}; {how}")
+    return replace(corpus, splits={**corpus.splits, **labelled}, inference=f"{corpus.inference}; {how}")
 
 
-def _parsed(
-    trees: Sequence[Tree],
-    parser: Parser,
-    supervision: Supervision,
-    known: PhraseLabels,
-    direction: Direction,
-) -> tuple[Tree, ...]:
-    sentences = ([surface_form(word) for word in tree.words] for tree in trees)
-    parses = parser.parse_all(sentences)
-    if supervision == "root":
-        # Their phrase labels stay: the model makes the trees binary, and may look at them to do so.
-        return tuple(
-            _over(with_root_label(parse, tree.label), tree) for parse, tree in zip(parses, trees, strict=True)
-        )
-    return tuple(
-        _with_phrase_labels(_over(to_binary(parse, direction).tree, tree), tree, known)
-        for parse, tree in zip(parses, trees, strict=True)
-    )
+def _parse_splits(splits: Iterable[Sequence[Tree]], parser: Parser) -> Iterator[list[Tree]]:
+    """The parses of each split, from one call: a parser may be a file of trees, or slow to start."""
+    splits = list(splits)
+    sentences = ([surface_form(word) for word in tree.words] for tree in chain.from_iterable(splits))
+    parses = iter(parser.parse_all(sentences))
+    for trees in splits:
+        # The last split asks for one more, so that a parser that has too many trees can say so.
+        wanted = len(trees) + (trees is splits[-1])
+        yield [_over(parse, tree) for parse, tree in zip(islice(parses, wanted), trees, strict=True)]
 
 
 def _over(parse: Tree, tree: Tree) -> Tree:
@@ -74,7 +71,20 @@ def _over(parse: Tree, tree: Tree) -> Tree:
     return Tree(parse.arity, parse.labels, tree.words)
 
 
-def _with_phrase_labels(parse: Tree, tree: Tree, known: PhraseLabels) -> Tree:
+def _with_sentence_labels(parses: Sequence[Tree], trees: Sequence[Tree]) -> tuple[Tree, ...]:
+    return tuple(with_root_label(parse, tree.label) for parse, tree in zip(parses, trees, strict=True))
+
+
+def _with_phrase_labels(
+    parses: Sequence[Tree], trees: Sequence[Tree], known: PhraseLabels, direction: Direction
+) -> tuple[Tree, ...]:
+    return tuple(
+        _label_phrases(to_binary(parse, direction).tree, tree, known)
+        for parse, tree in zip(parses, trees, strict=True)
+    )
+
+
+def _label_phrases(parse: Tree, tree: Tree, known: PhraseLabels) -> Tree:
     own = {span: label for span, label in zip(_spans(tree), tree.labels, strict=True) if label != NO_LABEL}
     labels = [
         own.get((start, end)) or known.get(tuple(tree.words[start:end]), NO_LABEL)
