@@ -15,6 +15,7 @@ import torch
 from lexitree.examples import batch_examples
 from lexitree.models.classifier import TreeClassifier
 from lexitree.models.head_words import word_weights
+from lexitree.ops.threads import one_thread
 from lexitree.trees.binarize import BinarizedTree
 from lexitree.trees.tree import Tree
 
@@ -41,6 +42,7 @@ class HeadShares(NamedTuple):
 
 
 @torch.inference_mode()
+@one_thread()
 def find_head_shares(model: TreeClassifier, tree: Tree) -> HeadShares | None:
     """How the model makes up the head vectors of a tree; None for a model without heads."""
     (example,) = model.prepare([tree], labelled=False)
