@@ -12,11 +12,13 @@ import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file  # pyright: ignore[reportUnknownVariableType]
 from torch import Tensor
+from torch.overrides import TorchFunctionMode
 
 from lexitree.errors import FileError, LexitreeError, ModelFileError
 from lexitree.files import atomic_folder
 from lexitree.lexicon.vocabulary import Vocabulary
 from lexitree.models.pretrained import CARD_FILE, CONFIG_FILE, FORMAT, locate_model, read_config_file
+from lexitree.ops.threads import one_thread
 from lexitree.parsing.card import parser_card
 from lexitree.parsing.config import ParserConfig
 from lexitree.parsing.model import ParserModel
@@ -103,6 +105,8 @@ def _refuse_other_content(folder: Path) -> None:
         )
 
 
+# Copying a few megabytes is done before OpenMP has started its threads.
+@one_thread()
 def load_parser(
     name: str | Path, *, device: str | torch.device = "cpu", style: str | None = None
 ) -> NeuralParser:
@@ -115,18 +119,32 @@ def load_parser(
     ]
     weights = _read_tensors(folder / WEIGHTS_FILE)
     vectors = _read_tensors(folder / VECTORS_FILE).get("vectors")
-    model = ParserModel(config, *vocabularies)
+    with torch.device("meta"), _NothingDrawn():
+        model = ParserModel(config, *vocabularies)
     if vectors is None or vectors.shape != model.vectors.shape:
         raise ModelFileError(folder, f"{VECTORS_FILE} and {VECTOR_WORDS_FILE} do not belong together")
     try:
-        model.load_state_dict(weights)
+        model.load_state_dict(weights, assign=True)
     except RuntimeError as error:
         problem = " ".join(str(error).split())[:300]
         raise ModelFileError(folder, f"{WEIGHTS_FILE} does not fit {CONFIG_FILE} ({problem})") from error
+    model.requires_grad_(True)
     model.set_vectors(vectors)
     parser = NeuralParser(model.to(device), style=style)
     parser.training_record = values.get("training") or {}
     return parser
+
+
+class _NothingDrawn(TorchFunctionMode):
+    """Leaves the weights of new modules as they are: they are about to be replaced, and to draw them takes time."""
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        values = kwargs or {}
+        if getattr(func, "__module__", "") == "torch.nn.init":
+            return values["tensor"] if "tensor" in values else args[0]
+        return func(*args, **values)
 
 
 def _read_config(folder: Path) -> tuple[ParserConfig, dict[str, Any]]:
