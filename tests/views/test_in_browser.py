@@ -28,9 +28,18 @@ window.addEventListener("load", () => {
   boxes[0].focus();
   press(across ? "ArrowDown" : "ArrowRight");
   const child = document.activeElement.dataset.node;
-  const panel = document.querySelector(".lt-panel").textContent;
+  const shown = () => {
+    const cards = [...document.querySelectorAll(".lt-card")].filter((card) => card.offsetParent);
+    return cards.map((card) => card.textContent);
+  };
+  const card = shown();
   press(across ? "ArrowUp" : "ArrowLeft");
   const parent = document.activeElement.dataset.node;
+  const whole = boxes[0].querySelector(".lt-card");
+  whole.scrollIntoView({block: "end"});
+  const [pane, seen] = [document.querySelector(".lt-scroll"), whole].map((part) => part.getBoundingClientRect());
+  const rows = [...whole.querySelectorAll("li")];
+  const cut = rows.filter((row) => row.getBoundingClientRect().bottom > seen.bottom).length;
   const clipped = [...document.querySelectorAll(".lt-token bdi, .lt-chip bdi")]
     .filter((text) => text.scrollWidth > text.parentElement.clientWidth + 1).length;
   const overlaps = boxes.filter((box, number) => {
@@ -42,7 +51,8 @@ window.addEventListener("load", () => {
   const out = document.createElement("pre");
   out.id = "probe";
   out.textContent = JSON.stringify({
-    child, parent, panel, clipped, overlaps, hit: window.hit === undefined,
+    child, parent, card, clipped, overlaps, hit: window.hit === undefined, cut, rows: rows.length,
+    together: pane.top >= 0 && pane.bottom <= seen.top && seen.left >= 0 && seen.right <= innerWidth,
     overflow: document.documentElement.scrollWidth - innerWidth,
     tree: document.querySelector(".lt-icicle").className,
   });
@@ -69,14 +79,17 @@ def look_at(page: str, folder: Path, width: int) -> dict[str, Any]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("num_words", [5, 60])
-@pytest.mark.parametrize("width", [600, 1280])
+@pytest.mark.parametrize("width", [500, 1280])
 def test_the_page_fits_and_its_keys_work(num_words: int, width: int, tmp_path: Path) -> None:
     words = ["film", "the", "is", "extraordinarily", "good", "and", "not", "bad"]
     text = " ".join(words[place % len(words)] for place in range(num_words))
     found = look_at(tiny_pipeline()(text).html(), tmp_path, width)
     assert found["overflow"] <= 0
     assert (found["child"], found["parent"]) == ("1", "0")
-    assert "film" in found["panel"]
+    assert len(found["card"]) == 1
+    assert found["card"][0].startswith("film")
+    assert found["together"], "a phrase and what is said of it fit into the window"
+    assert (found["rows"], found["cut"]) == (2 + min(num_words, 6), 0)
     assert (found["clipped"], found["overlaps"]) == (0, 0)
     assert found["tree"].endswith("lt-across" if num_words == 5 else "lt-down")
 

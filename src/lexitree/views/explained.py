@@ -93,6 +93,15 @@ class ExplainedTree:
         """The head word's share of the phrase's head vector."""
         return None if self.head_weight is None or self.is_word(node) else self.head_weight[node]
 
+    def word_weights(self, node: int) -> Mapping[int, float]:
+        """The shares of a phrase's words, by place in the sentence; that of the head only, where no more is known."""
+        if self.head_index is None or self.head_weight is None or self.is_word(node):
+            return {}
+        weights = None if self.head_weights is None else self.head_weights(node)
+        if weights is None:
+            return {self.head_index[node]: self.head_weight[node]}
+        return dict(enumerate(weights, self.spans[node][0]))
+
     def steps(self) -> list[int]:
         """The phrases in the order in which they come about: parts before the whole, from left to right."""
         phrases = [node for node in range(self.num_nodes) if not self.is_word(node)]

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from html import escape
 
+from lexitree.views.card import card, describe, num_rows, phrase_shares
 from lexitree.views.explained import ExplainedTree
 from lexitree.views.label_looks import LabelLooks
 
@@ -29,10 +30,17 @@ def icicle(sentence: ExplainedTree, looks: LabelLooks) -> str:
     boxes = "".join(_boxes(sentence, looks, direction == "lt-across", num_levels))
     # Other software reads the labels of the boxes; what they look like is in the style sheet.
     return (
+        f'<div class="lt-tree" style="--rows:{num_rows(sentence)}">'
         f'<div class="lt-scroll"><div class="lt-icicle {direction}" role="tree" '
         f'aria-label="The phrases of the sentence" style="--words:{num_words};--levels:{num_levels}">'
-        f"{boxes}</div></div>"
+        f'{boxes}</div></div><p class="lt-hint">{_hint(sentence)}</p></div>'
     )
+
+
+def _hint(sentence: ExplainedTree) -> str:
+    """What stands where the cards will be."""
+    heads = "" if sentence.head_index is None else " and the words that make up its head"
+    return f"Point at a phrase, or tap it, to see its probabilities{heads}."
 
 
 def _boxes(sentence: ExplainedTree, looks: LabelLooks, across: bool, num_levels: int) -> Iterator[str]:
@@ -42,12 +50,13 @@ def _boxes(sentence: ExplainedTree, looks: LabelLooks, across: bool, num_levels:
         classes += ["lt-word"] if sentence.is_word(node) else []
         classes += ["lt-head"] if sentence.leads_to_head(node) else []
         classes += ["lt-turn"] if sentence.is_turning_point(node) else []
-        described = escape(describe(sentence, node))
+        shares = phrase_shares(sentence, looks, node)
         yield (
             f'<div class="{" ".join(classes)}" role="treeitem" aria-level="{sentence.depths[node] + 1}" '
             f'tabindex="{0 if node == 0 else -1}" data-node="{node}" data-parent="{parents[node]}" '
-            f'aria-label="{described}" title="{described}" '
-            f'style="grid-area:{_area(sentence, node, across, num_levels)}">{_inside(sentence, looks, node)}</div>'
+            f'aria-label="{escape(describe(sentence, node, shares))}" '
+            f'style="grid-area:{_area(sentence, node, across, num_levels)}">{_inside(sentence, looks, node)}'
+            f"{card(sentence, node, shares)}</div>"
         )
 
 
@@ -67,20 +76,3 @@ def _inside(sentence: ExplainedTree, looks: LabelLooks, node: int) -> str:
     text = sentence.shown_words[start] if sentence.is_word(node) else sentence.head(node) or ""
     mark = escape(looks.mark(sentence.label(node)))
     return f'<span class="lt-in"><bdi>{escape(text)}</bdi><small>{mark}</small></span>'
-
-
-def describe(sentence: ExplainedTree, node: int) -> str:
-    """`positive 0.93, head clever (41 %): a clever film`, with all probabilities behind it."""
-    probability, weight = sentence.probability(node), sentence.weight(node)
-    label = sentence.name(node) + ("" if probability is None else f" {probability:.2f}")
-    head = sentence.head(node)
-    share = "" if weight is None else f" ({weight:.0%})"
-    about = label if head is None else f"{label}, head {head}{share}"
-    return f"{about}: {sentence.text(node)}{_all_probabilities(sentence, node)}"
-
-
-def _all_probabilities(sentence: ExplainedTree, node: int) -> str:
-    if node >= len(sentence.probabilities):
-        return ""
-    pairs = zip(sentence.label_set, sentence.probabilities[node], strict=True)
-    return " [" + ", ".join(f"{sentence.label_name(label)} {share:.2f}" for label, share in pairs) + "]"

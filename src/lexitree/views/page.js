@@ -1,10 +1,8 @@
 "use strict";
 for (const tree of document.querySelectorAll(".lt-icicle")) {
   const boxes = [...tree.children];
-  const panel = tree.closest("section").querySelector(".lt-panel");
   const parent = (box) => boxes[+box.dataset.parent];
   const children = (box) => boxes.filter((other) => other.dataset.parent === box.dataset.node);
-  const show = (box) => { if (panel) panel.textContent = box.getAttribute("aria-label"); };
   const sibling = (box, step) => {
     const all = boxes.filter((other) => other.getAttribute("aria-level") === box.getAttribute("aria-level"));
     return all[all.indexOf(box) + step];
@@ -26,10 +24,4 @@ for (const tree of document.querySelectorAll(".lt-icicle")) {
     next.tabIndex = 0;
     next.focus();
   });
-  for (const kind of ["focusin", "mouseover"]) {
-    tree.addEventListener(kind, (event) => {
-      const box = event.target.closest(".lt-box");
-      if (box) show(box);
-    });
-  }
 }

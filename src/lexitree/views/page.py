@@ -1,7 +1,6 @@
 """Explained sentences in, one HTML page that needs nothing else out, or a compact view of them for a notebook.
 
-The page is complete without its script, which adds walking through the tree with the arrow keys and a panel with the
-probabilities of the phrase under the pointer.
+The page is complete without its script, which adds nothing but walking through the tree with the arrow keys.
 """
 
 from __future__ import annotations
@@ -13,6 +12,7 @@ from html import escape
 from importlib.resources import files
 
 from lexitree.trees.draw import draw_tree
+from lexitree.views.card import Share, phrase_shares
 from lexitree.views.explained import ExplainedTree
 from lexitree.views.icicle import icicle
 from lexitree.views.label_looks import LabelLooks, label_looks
@@ -143,25 +143,26 @@ def _sentence_section(explanation: Explanation, sentence: ExplainedTree, number:
     heading = f"<h2>Sentence {number}</h2>" if several else ""
     sub = "h3" if several else "h2"
     start = f'<section class="lt-sentence" id="sentence-{number}">{heading}'
-    words = _words_and_verdict(explanation, sentence) + _probability_bars(sentence, looks)
+    words = _words_and_verdict(explanation, sentence) + _share_tables(sentence, looks)
     if sentence.tree.has_inner_words:
         return f"{start}{words}<{sub}>The tree</{sub}>{_drawing(sentence)}</section>"
     num_turns = sum(map(sentence.is_turning_point, range(sentence.num_nodes)))
     return (
         f"{start}{words}<{sub}>The tree</{sub}>{icicle(sentence, looks)}"
-        f'<div class="lt-panel" aria-live="polite"></div>'
         f"<{sub}>Step by step</{sub}>{_only_turns(num_turns, len(sentence.steps()), number)}"
         f"{step_list(sentence, looks)}</section>"
     )
 
 
 def _words_and_verdict(explanation: Explanation, sentence: ExplainedTree) -> str:
-    """The words, each in the colour of its own label, and what they make together."""
+    """The words, each in the colour of its own label, the head among them marked, and what they make together."""
     looks = explanation.looks
+    head = None if sentence.head_index is None or sentence.is_word(0) else sentence.head_index[0]
     words = " ".join(
-        f'<span class="lt-token {looks.css_class(sentence.label(leaf))}" title="{escape(sentence.name(leaf))}">'
+        f'<span class="lt-token {looks.css_class(sentence.label(leaf))}{" lt-head" if place == head else ""}" '
+        f'title="{escape(sentence.name(leaf))}{", the head of the sentence" if place == head else ""}">'
         f"<bdi>{escape(word)}</bdi><small>{escape(looks.mark(sentence.label(leaf)))}</small></span>"
-        for leaf, word in zip(sentence.word_nodes, sentence.shown_words, strict=True)
+        for place, (leaf, word) in enumerate(zip(sentence.word_nodes, sentence.shown_words, strict=True))
     )
     probability = sentence.probability(0)
     share = "" if probability is None else f' <span class="lt-number">{probability:.2f}</span>'
@@ -173,13 +174,19 @@ def _words_and_verdict(explanation: Explanation, sentence: ExplainedTree) -> str
     )
 
 
-def _probability_bars(sentence: ExplainedTree, looks: LabelLooks) -> str:
+def _share_tables(sentence: ExplainedTree, looks: LabelLooks) -> str:
+    """The labels of the whole sentence and, for a model with heads, the words that its head is made of."""
+    labels, words = phrase_shares(sentence, looks, 0)
+    return _share_table("Probabilities of its labels", labels) + _share_table("Words of its head", words)
+
+
+def _share_table(caption: str, shares: Sequence[Share]) -> str:
     rows = "".join(
-        f'<tr><th scope="row">{escape(sentence.label_name(label))}</th>'
-        f'<td class="{looks.css_class(label)}">{share_bar(share, f"{share:.2f}")}</td></tr>'
-        for label, share in zip(sentence.label_set, sentence.probabilities[0], strict=True)
+        f'<tr class="{share.css_class}"><th scope="row"><bdi>{escape(share.name)}</bdi></th>'
+        f"<td>{share_bar(share.share, share.shown)}</td></tr>"
+        for share in shares
     )
-    return f'<table class="lt-shares"><caption>Probability of each label</caption>{rows}</table>'
+    return f'<table class="lt-shares"><caption>{caption}</caption>{rows}</table>' if rows else ""
 
 
 def _only_turns(num_turns: int, num_steps: int, number: int) -> str:
@@ -203,8 +210,9 @@ def _how_to_read() -> str:
     return (
         '<footer class="lt-note"><p>Each box of the tree is a phrase over its words. Its colour and its mark are '
         "its label; the word in it is its head, the word that stands for the phrase, and the percentage is that "
-        "word’s share of what the phrase is represented by. Boxes with a thick edge lead to the head of the whole "
-        "sentence. A turning point, with a dashed edge, has a label that none of its parts has. "
+        "word’s share of what the phrase is represented by. Pointing at a box shows how likely its labels are, and "
+        "the words with the largest shares. Boxes with a thick edge lead to the head of the whole sentence. A "
+        "turning point, with a dashed edge, has a label that none of its parts has. "
         "Made with lexitree.</p></footer>"
     )
 
