@@ -1,7 +1,7 @@
 """Unicode's categories in, the character classes that the patterns are built of out.
 
 Python's expressions know letters and spaces, but neither combining marks nor pictographs; they are read from the
-Unicode tables once, when this module is imported.
+Unicode tables once, when the first text is met that is not plain ASCII.
 """
 
 from __future__ import annotations
@@ -9,10 +9,15 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable
+from functools import cache
 from itertools import chain, pairwise
+from typing import NamedTuple
 
 _JOINERS = "\u00ad\u200c\u200d\u200e\u200f\u2060"
 """Characters without width that stand inside words: the soft hyphen, joiners and marks of direction."""
+
+_MARKS = frozenset(("Mn", "Mc", "Me"))
+"""The categories of combining marks."""
 
 _TABLES = (
     range(0x3400),
@@ -44,6 +49,7 @@ def _ranges(codes: Iterable[int]) -> str:
     return "".join(pieces)
 
 
+@cache
 def _codes_by_category() -> dict[str, list[int]]:
     """The characters of the tables that are neither letters nor digits nor white space."""
     table = "".join(map(chr, chain(*_TABLES)))
@@ -53,26 +59,48 @@ def _codes_by_category() -> dict[str, list[int]]:
     return found
 
 
-_CODES = _codes_by_category()
-_MARKS = [code for category in ("Mn", "Mc", "Me") for code in _CODES[category]]
-_INVISIBLE = [*_CODES["Cc"], *_CODES["Cf"]]
-_NO_WORD = [
-    code
-    for category, codes in _CODES.items()
-    for code in codes
-    # Above the basic plane only whole blocks are left out: a class with many ranges there is slow.
-    if category not in ("Mn", "Mc", "Me") and chr(code) not in _JOINERS and code < 0x10000
-]
+def _invisible_codes() -> list[int]:
+    codes = _codes_by_category()
+    return [*codes["Cc"], *codes["Cf"]]
 
-WORD = f"[^\\s_{_ranges(sorted(_NO_WORD))}{_NO_WORDS_ABOVE}]"
-"""A letter or digit of any script, or what continues one: a combining mark, a joiner."""
 
-EXTENSION = f"[{_ranges(sorted([*_MARKS, *_INVISIBLE]))}{_SKIN_TONES}{_SUPPLEMENT}]"
-"""What never stands alone where a token precedes it: marks, invisible characters, skin tones."""
+class Alphabet(NamedTuple):
+    """Classes of characters, each as it stands in an expression."""
 
-PICTOGRAPH = f"[{_ranges(code for code in _CODES['So'] if code < 0x1F000)}{_PICTOGRAPHS}]"
-"""An emoji or another symbol that is a picture."""
+    word: str
+    """A letter or digit of any script, or what continues one: a combining mark, a joiner."""
+    extension: str
+    """What never stands alone where a token precedes it: marks, invisible characters, skin tones."""
+    pictograph: str
+    """An emoji or another symbol that is a picture."""
 
-_DROPPED = [code for code in sorted(_INVISIBLE) if chr(code) not in "\u200c\u200d"]
-NOT_IN_FORMS = re.compile(f"[{_ranges(_DROPPED)}]+")
-"""What no dictionary holds. Joiners stay: they tell words of Persian apart and hold emoji together."""
+
+ASCII = Alphabet(word="[A-Za-z0-9]", extension=r"[\x00-\x08\x0e-\x1b\x7f]", pictograph="(?!)")
+"""What plain ASCII has of each class. Expressions made of it are the same there, and are compiled at once."""
+
+
+@cache
+def unicode_alphabet() -> Alphabet:
+    """The classes for text of any script."""
+    codes = _codes_by_category()
+    marks = [code for category in _MARKS for code in codes[category]]
+    no_word = [
+        code
+        for category in codes.keys() - _MARKS
+        for code in codes[category]
+        # Above the basic plane only whole blocks are left out: a class with many ranges there is slow.
+        if chr(code) not in _JOINERS and code < 0x10000
+    ]
+    pictographs = _ranges(code for code in codes["So"] if code < 0x1F000)
+    return Alphabet(
+        word=f"[^\\s_{_ranges(sorted(no_word))}{_NO_WORDS_ABOVE}]",
+        extension=f"[{_ranges(sorted([*marks, *_invisible_codes()]))}{_SKIN_TONES}{_SUPPLEMENT}]",
+        pictograph=f"[{pictographs}{_PICTOGRAPHS}]",
+    )
+
+
+@cache
+def not_in_forms() -> re.Pattern[str]:
+    """What no dictionary holds. Joiners stay: they tell words of Persian apart and hold emoji together."""
+    dropped = [code for code in sorted(_invisible_codes()) if chr(code) not in "\u200c\u200d"]
+    return re.compile(f"[{_ranges(dropped)}]+")

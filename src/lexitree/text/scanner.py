@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from lexitree.text.abbreviations import takes_period
-from lexitree.text.patterns import NEXT_TOKEN, TRAILING_EXTENSION
+from lexitree.text.patterns import next_token, trailing_extension
 from lexitree.text.quotes import QuoteSides
 from lexitree.text.tokens import Token, penn_form
 
@@ -27,7 +27,7 @@ _AFTER_ADDRESS = ".,;:!?'’*_~…"
 
 def scan_tokens(text: str) -> Iterator[Token]:
     """Yield the tokens of a text in their order; together they hold every character but white space."""
-    find = NEXT_TOKEN.match
+    find = next_token(text.isascii()).match
     quotes = QuoteSides(text)
     place = 0
     while found := find(text, place):
@@ -64,7 +64,7 @@ def _end_of_word(text: str, word: str, start: int, end: int) -> int:
         belongs = after[:1] in ("'", "’") and after[1:].isspace() and word.lower() in _KEPT_APOSTROPHES
     if not belongs:
         return end
-    extended = TRAILING_EXTENSION.match(text, end + 1)
+    extended = trailing_extension(text.isascii()).match(text, end + 1)
     assert extended is not None
     return extended.end()
 

@@ -8,7 +8,7 @@ from typing import Literal, get_args
 
 from lexitree.errors import ConfigError
 from lexitree.text.abbreviations import SENTENCE_STARTERS, is_abbreviation, is_before_more, is_initial
-from lexitree.text.patterns import EMOTICON
+from lexitree.text.patterns import is_emoticon
 from lexitree.text.scanner import scan_tokens
 from lexitree.text.tokens import Sentence, Token
 
@@ -118,7 +118,7 @@ def _end_of_marks(tokens: list[Token], place: int) -> tuple[str, bool, int]:
             is_enclosed = False
         elif _is_note_number(tokens, place):
             place += 2
-        elif not EMOTICON.fullmatch(tokens[place].text):
+        elif not is_emoticon(tokens[place].text):
             break
         place += 1
     return mark, is_enclosed, place
@@ -197,4 +197,4 @@ def _with_final_period(tokens: list[Token]) -> list[Token]:
 
 
 def _closes_sentence(token: Token) -> bool:
-    return token.form in _CLOSING or EMOTICON.fullmatch(token.text) is not None
+    return token.form in _CLOSING or is_emoticon(token.text)

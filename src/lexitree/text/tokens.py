@@ -6,7 +6,7 @@ import re
 import unicodedata
 from dataclasses import dataclass
 
-from lexitree.text.characters import NOT_IN_FORMS
+from lexitree.text.characters import not_in_forms
 
 BRACKET_FORMS = {"(": "-LRB-", ")": "-RRB-", "[": "-LSB-", "]": "-RSB-", "{": "-LCB-", "}": "-RCB-"}
 """Brackets as treebanks write them, whose own brackets are these."""
@@ -83,7 +83,7 @@ def penn_form(text: str) -> str:
             return text[:2] if text[0] == "-" else text[:3]
         return text.translate(_FORMS_OF_CHARACTERS) if _ESCAPED.search(text) else text
     # What is invisible altogether has no other form than itself.
-    visible = NOT_IN_FORMS.sub("", text) or text
+    visible = not_in_forms().sub("", text) or text
     if visible in _FORMS_OF_WHOLE_TOKENS:
         return _FORMS_OF_WHOLE_TOKENS[visible]
     if _ELLIPSIS.fullmatch(visible):
