@@ -79,6 +79,20 @@ def test_chains_and_wide_phrases_however_they_are_split(direction: str) -> None:
         assert_makes_sense(predictor.predict(tree), tree, has_heads=True)
 
 
+def test_a_parse_is_read_around_its_heads() -> None:
+    """A model of phrases with labels reads a parse as SST has it, and other trees as they were split in its training."""
+    predictor = Predictor(tiny_model())
+    parse = predictor.predict(tree_from_brackets("(S (NP it) (VP is) (. good))"))
+    binary = predictor.predict(tree_from_brackets("(_ it (_ is good))"))
+    assert parse.probabilities[0].tolist() == pytest.approx(binary.probabilities[0].tolist())
+    parse = predictor.predict(tree_from_brackets("(SQ (VBZ is) (NP it) (ADJP good))"))
+    binary = predictor.predict(tree_from_brackets("(_ (_ is it) good)"))
+    assert parse.probabilities[0].tolist() == pytest.approx(binary.probabilities[0].tolist())
+    parse = predictor.predict(tree_from_brackets("(1 is (0 it) (- good))"))
+    binary = predictor.predict(tree_from_brackets("(_ is (_ it good))"))
+    assert parse.probabilities[0].tolist() == pytest.approx(binary.probabilities[0].tolist())
+
+
 def test_the_nodes_of_a_chain_agree(predictor: Predictor) -> None:
     prediction = predictor.predict(tree_from_brackets("(S (VP (V (X good))))"))
     assert (prediction.probabilities == prediction.probabilities[0]).all()

@@ -64,7 +64,10 @@ def make_example(
     For a model that reads dependency trees (`kind`), the tree must be one, and stays as it is.
     """
     check_tree_kind(tree, kind)
-    binary = unchanged(tree) if kind == "dependency" else to_binary(tree, direction)
+    if kind == "dependency":
+        binary = unchanged(tree)
+    else:
+        binary = to_binary(tree, direction, has_sentence_label=supervision == "root")
     numbers, source_numbers = _number_labels(binary, labels, supervision)
     return Example(binary, lexicon.index(tree.words), numbers, source_numbers)
 

@@ -208,15 +208,16 @@ class Predictor:
         return collect_answers(name, [self.model], trees)
 
     def _prepare(
-        self, tree: Tree, *, labels: tuple[str, ...] | None = None, supervision: Supervision = "all"
+        self, tree: Tree, *, labels: tuple[str, ...] | None = None, supervision: Supervision | None = None
     ) -> Example:
-        direction = self.model.config.binarization
+        config = self.model.config
         return make_example(
             tree,
             self.model.lexicon,
             labels=labels,
-            direction=direction,
-            supervision=supervision,
+            # What comes without gold labels may well be a parse; if it is not, both split it alike.
+            direction=config.binarization if labels else config.parse_binarization,
+            supervision=supervision or config.supervision,
             kind=self.model.encoder.tree_kind,
         )
 

@@ -78,3 +78,16 @@ def test_settings_from_before_there_were_finer_labels() -> None:
 def test_bad_settings_are_errors(change: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         ModelConfig.from_dict({**GOOD, **change})
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        ({}, "head"),
+        ({"binarization": "left"}, "left"),
+        ({"supervision": "root"}, "right"),
+        ({"supervision": "root", "binarization": "head"}, "head"),
+    ],
+)
+def test_how_parses_are_split(settings: dict[str, Any], expected: str) -> None:
+    assert ModelConfig.from_dict({**GOOD, **settings}).parse_binarization == expected

@@ -161,6 +161,28 @@ def test_the_binarizer_decides_about_the_phrases() -> None:
         tiny_pipeline(parser=Penn(), binarize=lambda tree: tree)("the film is good")
 
 
+class Question:
+    """Parses every sentence of four words alike."""
+
+    def parse_all(self, sentences: Iterable[Sequence[str]]) -> Iterator[Tree]:
+        return (Tree([4, 0, 0, 0, 0], ["SQ", "VBZ", "NP", "ADJP", "."], words) for words in sentences)
+
+
+@pytest.mark.parametrize(
+    ("settings", "shape"),
+    [
+        # As SST's trees are split: the verb is the head, the others stand on its right.
+        ({}, [2, 2, 2, 0, 0, 0, 0]),
+        ({"supervision": "root"}, [2, 0, 2, 0, 2, 0, 0]),
+        ({"supervision": "root", "binarization": "head"}, [2, 2, 2, 0, 0, 0, 0]),
+    ],
+)
+def test_parses_are_split_as_fits_the_model(settings: dict[str, str], shape: list[int]) -> None:
+    predictor = Predictor(tiny_model(**settings))
+    document = TextPipeline(predictor, Question())("is it good ?")
+    assert document.sentences[0].prediction.source.arity.tolist() == shape
+
+
 class Wrong:
     """Gives the trees of other sentences than it is asked about."""
 

@@ -22,6 +22,7 @@ from lexitree.trees import (
     tree_to_brackets,
     unbinarize,
 )
+from lexitree.trees.head_tables import STANFORD
 from tests.strategies import trees
 
 DIRECTIONS: tuple[Direction, ...] = ("left", "right", "head")
@@ -31,7 +32,7 @@ LABELS = ("S", "NP", "VP", "NN", "CC", "VB", "", ",")
 
 def nested(tree: Tree) -> list[object]:
     """The tree as [label, head slot, number in the source, parts or word], to be changed by plain recursion."""
-    heads = head_children(tree).tolist()
+    heads = head_children(tree, STANFORD).tolist()
     words = iter(tree.words)
 
     def build(node: int) -> list[object]:
@@ -116,7 +117,7 @@ def test_binarize_is_the_naive_one(tree: Tree, direction: Direction) -> None:
     assert binarize(tree, direction) == expected
 
 
-@given(trees(max_words=25, labels=LABELS), st.sampled_from(["left", "right"]))
+@given(trees(max_words=25, labels=LABELS), directions)
 def test_to_binary_is_the_naive_one(tree: Tree, direction: Direction) -> None:
     expected, node_of = flat(naive_binarize(naive_collapse(nested(tree)), direction, None), tree.num_nodes)
     found = to_binary(tree, direction)
@@ -125,15 +126,38 @@ def test_to_binary_is_the_naive_one(tree: Tree, direction: Direction) -> None:
     assert found.source is tree
 
 
-@given(trees(max_words=25, labels=LABELS))
-def test_to_binary_by_heads_is_the_naive_one_without_the_label_at_the_root(tree: Tree) -> None:
-    bare = nested(tree.with_labels(["", *tree.labels[1:]]))
-    expected, node_of = flat(naive_binarize(naive_collapse(bare), "head", None), tree.num_nodes)
-    found = to_binary(tree, "head")
-    assert found.tree.arity.tolist() == expected.arity.tolist()
-    assert found.tree.labels[1:] == expected.labels[1:]
-    assert found.node_of.tolist() == node_of
-    assert found.tree.label == (tree.label or expected.label)
+@given(trees(max_words=25, labels=LABELS), directions)
+def test_the_label_of_a_sentence_has_no_say_in_the_shape(tree: Tree, direction: Direction) -> None:
+    labelled = tree.with_labels(["positive", *tree.labels[1:]])
+    bare = tree.with_labels([NO_LABEL, *tree.labels[1:]])
+    found = to_binary(labelled, direction, has_sentence_label=True)
+    expected = to_binary(bare, direction)
+    assert found.tree.arity.tolist() == expected.tree.arity.tolist()
+    assert found.node_of.tolist() == expected.node_of.tolist()
+    assert found.tree.label == "positive"
+
+
+@given(trees(max_words=25, labels=("0", "1", "-", "", ".")))
+def test_labels_that_are_no_categories_are_split_to_the_right(tree: Tree) -> None:
+    assert to_binary(tree, "head").tree == to_binary(tree, "right").tree
+    assert binarize(tree, "head") == binarize(tree, "right")
+
+
+@pytest.mark.parametrize(
+    ("tree", "expected"),
+    [
+        ("(S (NP it) (VP works) (. .))", "(S (NP it) (@S (VP works) (. .)))"),
+        ("(S (CC and) (NP it) (VP works) (. .))", "(S (CC and) (@S (NP it) (@S (VP works) (. .))))"),
+        ("(S (S a) (, ,) (CC but) (S b) (. .))", "(S (@S (@S (@S (S a) (, ,)) (CC but)) (S b)) (. .))"),
+        ("(NP (NN wit) (CC and) (NN charm))", "(NP (@NP (NN wit) (CC and)) (NN charm))"),
+        ("(ADJP (JJ warm) (, ,) (JJ funny))", "(ADJP (JJ warm) (@ADJP (, ,) (JJ funny)))"),
+        ("(FRAG (NP a) (, ,) (VP b) (. .))", "(FRAG (NP a) (@FRAG (, ,) (@FRAG (VP b) (. .))))"),
+        ("(_ (NP it) (VP works) (. .))", "(_ (NP it) (@ (VP works) (. .)))"),
+    ],
+)
+def test_the_ways_of_sst(tree: str, expected: str) -> None:
+    """Where the final period, conjunctions and commas go in that treebank."""
+    assert tree_to_brackets(binarize(tree_from_brackets(tree), "head")) == expected
 
 
 @given(trees(), directions)
@@ -195,6 +219,12 @@ def test_labels_that_would_be_taken_for_marks() -> None:
     assert unbinarize(tree) is tree
 
 
+def test_a_chain_that_was_split_gets_its_nodes_back() -> None:
+    tree = tree_from_brackets("(ROOT (NP it) (@S (VP (@VP (VBZ is) (RB not)) (ADJP bad)) (. .)))")
+    assert tree_to_brackets(unbinarize(tree)) == "(ROOT (S (NP it) (VP (VBZ is) (RB not) (ADJP bad)) (. .)))"
+    assert to_binary(unbinarize(tree), "head").tree.arity.tolist() == tree.arity.tolist()
+
+
 def test_the_label_of_a_chain() -> None:
     tree = tree_from_brackets("(_ (_ (NP (_ (NN a)))))")
     assert to_binary(tree).tree == Tree.leaf("a", "NP")
@@ -213,4 +243,17 @@ def test_a_phrase_of_100_000_parts_and_a_unary_chain_of_100_000() -> None:
     assert to_binary(chain).tree == Tree.leaf("w", "S")
     assert head_words(binarize(wide, "left"))[0] == 99_999
     assert head_words(binarize(wide, "right"))[0] == 99_999
+    assert time.process_time() - start < 20
+
+
+@pytest.mark.parametrize("arity", [[3, 0, 0] * 25_000 + [0], [3] * 25_000 + [0] + [0, 0] * 25_000])
+def test_trees_of_50_000_words_with_three_parts_a_phrase(arity: list[int]) -> None:
+    start = time.process_time()
+    tree = Tree(arity, ["NP" if parts else "NN" for parts in arity], ["w"] * arity.count(0))
+    for direction in DIRECTIONS:
+        found = to_binary(tree, direction)
+        assert found.tree.is_binary
+        assert (found.tree.starts[found.node_of] == tree.starts).all()
+        assert (found.tree.ends[found.node_of] == tree.ends).all()
+        assert unbinarize(binarize(tree, direction)) == tree
     assert time.process_time() - start < 20

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from lexitree.trees import Tree, head_children, head_words, tree_from_brackets
 from lexitree.trees.head_rules import base_category
+from lexitree.trees.head_tables import COLLINS, STANFORD, HeadRules
 from tests.strategies import PENN_LABELS, trees
 
 
@@ -92,6 +94,32 @@ def test_heads(phrase: str, head: str) -> None:
     assert tree.words[head_words(tree)[0]] == head
 
 
+@pytest.mark.parametrize(
+    ("phrase", "head"),
+    [
+        # Where the Stanford parser goes other ways than Collins; the rest is the same table.
+        ("(ADJP (JJ warm) (, ,) (JJ funny))", "funny"),
+        ("(ADJP (JJ warm) (CC and) (JJ funny))", "warm"),
+        ("(ADJP (ADVP so) (JJ warm) (PP to))", "warm"),
+        ("(ADVP (RB as) (JJ good) (PP as))", "good"),
+        ("(ADVP (RB so) (IN than) (NN that))", "than"),
+        ("(PRN (-LRB- -LRB-) (ADVP not) (ADJP good) (-RRB- -RRB-))", "good"),
+        ("(QP (RB only) (RB about) (CD ten))", "ten"),
+        ("(S (IN that) (NP it) (VP works))", "works"),
+        ("(ROOT (IN that) (NP it) (VP works))", "works"),
+        ("(VP (ADVP so) (JJ warm) (NP it))", "warm"),
+        ("(WHADJP (WRB how) (JJ warm) (CC and) (JJ funny))", "how"),
+        ("(X (NP a) (: :) (S b) (. .))", "b"),
+        # What has no rule is split to the right, unless it looks like a sentence.
+        ("(0 (1 a) (2 b) (. .))", "."),
+        ("(0 (NP a) (VP b) (. .))", "b"),
+    ],
+)
+def test_heads_as_the_stanford_parser_has_them(phrase: str, head: str) -> None:
+    tree = tree_from_brackets(phrase)
+    assert tree.words[head_children(tree, STANFORD)[0]] == head
+
+
 def test_head_children_of_a_sentence() -> None:
     tree = tree_from_brackets("(S (NP (DT The) (NN plot)) (VP (VBZ is) (ADJP (RB very) (JJ clever))) (. .))")
     assert head_children(tree).tolist() == [1, 1, 0, 0, 0, 0, 1, 0, 0, 0]
@@ -124,8 +152,17 @@ def test_base_category(label: str, category: str) -> None:
     assert base_category(label) == category
 
 
-@given(trees(max_words=20, labels=(*PENN_LABELS, "@NP", "@VP", "@", "S+VP", "", "0", "CONJP", "QP")))
-def test_every_head_is_a_child_and_every_head_word_inside(tree: Tree) -> None:
+ALL_LABELS = (*PENN_LABELS, "@NP", "@VP", "@", "S+VP", "", "0", "CONJP", "QP")
+
+
+@given(trees(max_words=20, labels=ALL_LABELS), st.sampled_from([COLLINS, STANFORD]))
+def test_every_head_is_a_child(tree: Tree, rules: HeadRules) -> None:
+    heads = head_children(tree, rules)
+    assert ((heads >= 0) & (heads < np.maximum(tree.arity, 1))).all()
+
+
+@given(trees(max_words=20, labels=ALL_LABELS))
+def test_every_head_word_is_inside(tree: Tree) -> None:
     heads, words = head_children(tree), head_words(tree)
     for node, children in enumerate(tree.children):
         assert tree.starts[node] <= words[node] < tree.ends[node]

@@ -93,3 +93,12 @@ def test_heads_of_sst_are_seldom_punctuation(split: str) -> None:
     words = [tree.words[head_words(tree)[0]] for tree in forest]
     assert sum(word in {".", ",", "--", "...", ":", "-LRB-", "``"} for word in words) <= 0.01 * len(words)
     assert {"is", "'s", "has", "makes"} <= set(words)
+
+
+@pytest.mark.parametrize(("split", "num_trees"), [("dev", 1053), ("test", 2130)])
+def test_splitting_around_heads_gives_the_trees_of_sst(split: str, num_trees: int) -> None:
+    pairs = zip(*(read_trees(DATA / "sst" / f"{split}{suffix}") for suffix in (".tags", ".txt")), strict=True)
+    same = [penn for penn, own in pairs if penn.arity.tolist() == own.arity.tolist()]
+    assert len(same) == num_trees
+    for penn in same:
+        assert to_binary(unbinarize(penn), "head").tree.arity.tolist() == penn.arity.tolist()

@@ -16,6 +16,7 @@ from lexitree.trees.tree import NO_LABEL
 
 DEFAULT_MODEL = "bicontree"
 DEFAULT_WORD_SIZE = 300
+DEFAULT_BINARIZATION: Direction = "right"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,8 +50,8 @@ class ModelConfig:
     """The share of the weights between states that is dropped in training, anew at each update."""
     bias_init: BiasInit = "uniform"
     """Biases start random as in the authors' code, or at zero."""
-    binarization: Direction = "right"
-    """How phrases of three and more parts are split on the way in."""
+    binarization: Direction = DEFAULT_BINARIZATION
+    """How phrases of three and more parts are split on the way in; see `parse_binarization` for those of a parser."""
     supervision: Supervision = "all"
     """Whether it was trained on every phrase or on whole sentences only."""
 
@@ -74,6 +75,16 @@ class ModelConfig:
                 "head-outward binarization goes by labels such as NP, but here phrases carry the task's labels",
                 remedy="Binarize the trees beforehand (lexitree trees binarize), or choose left or right.",
             )
+
+    @property
+    def parse_binarization(self) -> Direction:
+        """How phrases of a parser's tree are split.
+
+        A model that was trained on parses reads them as in its training. One that was trained on labelled phrases has
+        read trees such as SST's, which are split around their heads; unless it was told otherwise, it reads these.
+        """
+        is_told = self.supervision == "root" or self.binarization != DEFAULT_BINARIZATION
+        return self.binarization if is_told else "head"
 
     @property
     def trained_labels(self) -> tuple[str, ...]:

@@ -33,9 +33,10 @@ class TextPipeline:
         for phrase in document.phrases:
             print(phrase.text, phrase.label, phrase.probability, phrase.head)
 
-    `binarize` makes the binary tree that the model reads of a parse: a direction or a function, by default the
-    direction that the model was trained with. `split` says how sentences stand in a text (see `split_sentences`) or
-    is a function that finds them and their tokens. Several threads may use one pipeline; they take turns.
+    `binarize` makes the binary tree that the model reads of a parse: a direction or a function, by default what fits
+    the trees that the model was trained on (`ModelConfig.parse_binarization`). `split` says how sentences stand in a
+    text (see `split_sentences`) or is a function that finds them and their tokens. Several threads may use one
+    pipeline; they take turns.
     """
 
     def __init__(
@@ -53,7 +54,7 @@ class TextPipeline:
             )
         self.predictor = predictor
         self.parser = parser
-        self.binarize = _binarizer(binarize or predictor.model.config.binarization)
+        self.binarize = _binarizer(binarize or predictor.model.config.parse_binarization)
         self.split: Layout | Splitter = split
         # Torch's number of threads, which the model sets while it runs, is the whole process's, and not every parser
         # bears two callers: one batch at a time.

@@ -5,6 +5,7 @@ In pre-order these are insertions into and deletions from flat arrays: a few num
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -13,6 +14,7 @@ import numpy.typing as npt
 
 from lexitree.errors import TreeError
 from lexitree.trees.head_rules import head_children
+from lexitree.trees.head_tables import STANFORD
 from lexitree.trees.tree import (
     CHAIN_JOINT,
     INTERMEDIATE_MARK,
@@ -41,17 +43,20 @@ class BinarizedTree:
     """For every node of `source`, the node of `tree` that covers it; a unary chain shares one."""
 
 
-def to_binary(tree: Tree, direction: Direction = "right") -> BinarizedTree:
-    """The binary tree that a model reads: unary chains collapsed, wide phrases split.
+def to_binary(
+    tree: Tree, direction: Direction = "right", *, has_sentence_label: bool = False
+) -> BinarizedTree:
+    """The binary tree that a model reads: unary chains collapsed, wide phrases split as by `binarize`.
 
     A collapsed chain carries the label of its topmost labelled node; a node put in by splitting has no label.
-    The root's label has no say in the shape: in a corpus it is the sentence's, in a parse that is still to be
-    labelled it is not.
+    With `has_sentence_label` the root's label has no say in the shape: in a corpus it is the sentence's, where a
+    parse that is still to be labelled has that of a phrase or none.
     """
     refuse_inner_words(tree, "binarized")
     if tree.is_binary:
         return unchanged(tree)
-    heads = _head_slots(tree.with_labels([NO_LABEL, *tree.labels[1:]]), direction)
+    labels = [NO_LABEL, *tree.labels[1:]] if has_sentence_label else tree.labels
+    heads = _head_slots(tree.with_labels(labels), direction)
     absorbed = _absorbed(tree)
     collapsed, collapsed_of = _collapse(tree, _topmost_labels(tree, absorbed))
     bottoms = np.append(np.flatnonzero(~absorbed)[1:], tree.num_nodes) - 1
@@ -67,8 +72,9 @@ def unchanged(tree: Tree) -> BinarizedTree:
 def binarize(tree: Tree, direction: Direction = "right") -> Tree:
     """Split phrases of three and more parts; unary phrases stay. The new nodes inside an NP are labelled @NP.
 
-    `left` keeps the first child innermost, `right` the last, `head` the head child by Collins' rules, to
-    which first the parts on its right and then those on its left are attached.
+    `left` keeps the first child innermost, `right` the last, `head` the head child, to which first the parts on its
+    right and then those on its left are attached: as the Stanford Sentiment Treebank was made, by its rules for heads
+    (see `head_tables`). They know Penn labels; phrases that have others are split to the right.
     """
     refuse_inner_words(tree, "binarized")
     marked = np.flatnonzero(intermediate_nodes(tree))
@@ -81,14 +87,24 @@ def binarize(tree: Tree, direction: Direction = "right") -> Tree:
 
 
 def unbinarize(tree: Tree) -> Tree:
-    """Take the nodes labelled @X out again, giving their parts to their parent; the inverse of `binarize`."""
+    """Take the nodes labelled @X out again, giving their parts to their parent; the inverse of `binarize`.
+
+    Where the parent is no X itself, as in `(S (@VP ...) ...)`, a collapsed chain of an S over a VP was split: the VP
+    gets its node back.
+    """
     marked = intermediate_nodes(tree)
     if not marked.any():
         return tree
-    parents = nearest_kept_ancestors(tree, marked)
-    arity = np.bincount(parents[~marked][1:], minlength=tree.num_nodes)[~marked]
-    labels = [label for label, drop in zip(tree.labels, marked.tolist(), strict=True) if not drop]
-    return Tree(arity, labels, tree.words)
+    phrases = nearest_kept_ancestors(tree, marked)
+    arity = np.bincount(phrases[~marked][1:], minlength=tree.num_nodes).astype(np.int32)
+    lost: dict[int, str] = {}
+    for node in np.flatnonzero(marked).tolist():
+        lost.setdefault(int(phrases[node]), tree.labels[node].removeprefix(INTERMEDIATE_MARK))
+    chains = [
+        dict.fromkeys((tree.labels[node], lost.get(node, tree.labels[node])))
+        for node in np.flatnonzero(~marked).tolist()
+    ]
+    return _with_chains(arity[~marked], chains, tree.words)
 
 
 def collapse_unary(tree: Tree) -> Tree:
@@ -108,11 +124,15 @@ def collapse_unary(tree: Tree) -> Tree:
 
 def expand_unary(tree: Tree) -> Tree:
     """Split labels `S+VP` into chains again; the inverse of `collapse_unary`."""
-    chains = [label.split(CHAIN_JOINT) for label in tree.labels]
-    lengths = np.array([len(chain) for chain in chains])
-    arity = np.ones(lengths.sum(), dtype=np.int32)
-    arity[np.cumsum(lengths) - 1] = tree.arity
-    return Tree(arity, [label for chain in chains for label in chain], tree.words)
+    return _with_chains(tree.arity, [label.split(CHAIN_JOINT) for label in tree.labels], tree.words)
+
+
+def _with_chains(arity: IntArray, chains: Sequence[Collection[str]], words: Iterable[str]) -> Tree:
+    """A tree of unary chains, each of which has its labels from top to bottom; the lowest node has the parts."""
+    bottoms = np.cumsum([len(chain) for chain in chains]) - 1
+    full = np.ones(bottoms[-1] + 1, dtype=np.int32)
+    full[bottoms] = arity
+    return Tree(full, [label for chain in chains for label in chain], words)
 
 
 def _absorbed(tree: Tree) -> BoolArray:
@@ -143,7 +163,7 @@ def _head_slots(tree: Tree, direction: Direction) -> IntArray:
         return np.zeros_like(tree.arity)
     if direction == "right":
         return np.maximum(tree.arity - 1, 0)
-    return head_children(tree)
+    return head_children(tree, STANFORD)
 
 
 def _split_wide(tree: Tree, heads: IntArray, mark: str | None) -> tuple[Tree, IntArray]:
