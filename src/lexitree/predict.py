@@ -18,7 +18,7 @@ from lexitree.evaluation.accuracy import Evaluation, evaluate
 from lexitree.evaluation.answers import SystemAnswers, collect_answers
 from lexitree.examples import Example, make_example
 from lexitree.models.classifier import TreeClassifier
-from lexitree.models.head_shares import HeadWeigher
+from lexitree.models.head_shares import HeadWeigher, TreeWeigher
 from lexitree.models.inference import AskedNodes, NodeOutputs, run_examples
 from lexitree.models.pretrained import from_pretrained
 from lexitree.ops.precision import Precision, check_precision, set_precision
@@ -49,8 +49,8 @@ class Prediction:
     """The head word's share of the phrase's head vector, from 0 to 1."""
     label_names: Mapping[str, str] = field(default_factory=dict[str, str])
     """The labels as people read them, where the model has names for them."""
-    weigher: HeadWeigher | None = field(default=None, repr=False, compare=False)
-    """Who knows the weights of all words; None in a prediction that came from another process."""
+    weigher: TreeWeigher | None = field(default=None, repr=False, compare=False)
+    """Whom to ask for the weights of all words; None in a prediction that came from another process."""
 
     @property
     def label(self) -> str:
@@ -90,7 +90,7 @@ class Prediction:
                 "this prediction was sent from another process, without the model that knows its head weights",
                 remedy="Ask for them before it is sent, or predict its tree again.",
             )
-        return self.weigher.word_weights(self, self.source, node)
+        return self.weigher.word_weights(node)
 
     def as_dict(self, *, head_weights: bool = False) -> dict[str, Any]:
         """The prediction as JSON: a tree that `trees.jsonl` reads back, with more to say about each phrase.
@@ -229,7 +229,7 @@ class Predictor:
             head_index=output.head_index,
             head_weight=output.head_weight,
             label_names=self.model.config.label_names,
-            weigher=self._weigher,
+            weigher=self._weigher.about(output.example.binary),
         )
 
 

@@ -17,6 +17,7 @@ from lexitree.models.classifier import TreeClassifier
 from lexitree.models.head_shares import MOST_KEPT, find_head_shares
 from lexitree.ops.reference import reference_compose_heads
 from lexitree.predict import Prediction, Predictor
+from lexitree.trees.binarize import unchanged
 from lexitree.trees.brackets import tree_from_brackets
 from lexitree.trees.tree import Tree
 from tests.strategies import trees
@@ -46,7 +47,7 @@ for made in MODELS.values():
 
 def naive_weights(model: TreeClassifier, tree: Tree) -> list[list[float]]:
     """By node of the tree, a weight for each word of the sentence: gates multiplied out, one node after the other."""
-    (example,) = model.prepare([tree], labelled=False)
+    example = Predictor(model)._prepare(tree)
     batch = batch_examples([example])
     heads = model.encoder.heads
     assert heads is not None
@@ -114,15 +115,13 @@ def test_single_words() -> None:
 def test_models_without_heads_have_none() -> None:
     tree = tiny_trees(1)[0]
     assert Predictor(tiny_model("contree")).predict(tree).head_weights() is None
-    assert find_head_shares(tiny_model("contree"), tree) is None
     assert PREDICTORS["G"].predict(tree, nodes="root").head_weights() is None
 
 
 @pytest.mark.parametrize("side", ["left", "right"])
 def test_a_deep_tree_takes_time_by_its_words(side: str) -> None:
     """50,000 words, one below the other: neither recursion nor a second look at any node would do."""
-    shares = find_head_shares(MODELS["G"], chain(50_000, side))
-    assert shares is not None
+    shares = find_head_shares(MODELS["G"], unchanged(chain(50_000, side)))
     before = time.perf_counter()
     weights = shares.word_weights(0)
     in_all = time.perf_counter() - before
@@ -160,7 +159,8 @@ def test_few_trees_are_remembered() -> None:
     before = [set(vars(prediction)) for prediction in predictions]
     for prediction in predictions:
         prediction.head_weights()
-    assert [known for known, _ in predictor._weigher._recent] == predictions[: -MOST_KEPT - 1 : -1]
+    recent = [prediction.weigher for prediction in predictions[: -MOST_KEPT - 1 : -1]]
+    assert [known for known, _ in predictor._weigher._recent] == recent
     assert [set(vars(prediction)) for prediction in predictions] == before
 
 

@@ -100,14 +100,13 @@ class TreeClassifier(nn.Module):
         found = None if heads is None else find_head_words(x, heads.weights, batch, heads.method)
         return scores, found
 
-    def left_head_shares(self, batch: TreeBatch) -> Float[Tensor, "phrases word"] | None:
-        """The left part's share of each phrase's head vector; None for a model that has no heads.
+    def left_head_shares(self, batch: TreeBatch) -> Float[Tensor, "phrases word"]:
+        """The left part's share of each phrase's head vector, for a model that has heads.
 
         Nothing is dropped out, whichever mode the model is in: another thread may be training it or predicting.
         """
         heads = self.encoder.heads
-        if heads is None:
-            return None
+        assert heads is not None
         x = heads(self._word_vectors(batch), batch, self.backend)
         return left_shares(x, heads.weights, batch, heads.method)
 

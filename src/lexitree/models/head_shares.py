@@ -6,18 +6,18 @@ So it only knows whom to ask: what the weights follow from is computed again, fo
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import torch
 
-from lexitree.examples import batch_examples
+from lexitree.batch import TreeBatch
 from lexitree.models.classifier import TreeClassifier
 from lexitree.models.head_words import word_weights
 from lexitree.ops.threads import one_thread
 from lexitree.trees.binarize import BinarizedTree
-from lexitree.trees.tree import Tree
 
 FloatArray = npt.NDArray[np.float32]
 
@@ -43,16 +43,14 @@ class HeadShares(NamedTuple):
 
 @torch.inference_mode()
 @one_thread()
-def find_head_shares(model: TreeClassifier, tree: Tree) -> HeadShares | None:
-    """How the model makes up the head vectors of a tree; None for a model without heads."""
-    (example,) = model.prepare([tree], labelled=False)
-    batch = batch_examples([example]).to(model.device)
+def find_head_shares(model: TreeClassifier, binary: BinarizedTree) -> HeadShares:
+    """How a model with heads makes up the head vectors of a tree."""
+    word_index = model.lexicon.index(binary.tree.words)
+    batch = TreeBatch.from_trees([binary.tree], [word_index]).to(model.device)
     from_left = model.left_head_shares(batch)
-    if from_left is None:
-        return None
     nodes = batch.preorder_index
     phrases = nodes[nodes >= batch.num_leaves] - batch.num_leaves
-    return HeadShares(example.binary, from_left.index_select(0, phrases).float().cpu().numpy())
+    return HeadShares(binary, from_left.index_select(0, phrases).float().cpu().numpy())
 
 
 class HeadWeigher:
@@ -64,30 +62,42 @@ class HeadWeigher:
 
     def __init__(self, model: TreeClassifier) -> None:
         self._model = model
-        self._recent: tuple[tuple[object, HeadShares | None], ...] = ()
+        self._recent: tuple[tuple[TreeWeigher, HeadShares], ...] = ()
 
-    def word_weights(self, prediction: object, tree: Tree, node: int) -> tuple[float, ...] | None:
-        """The weights of a phrase's words; None for a model without heads.
+    def about(self, binary: BinarizedTree) -> TreeWeigher:
+        """Whom to ask about a tree that the model has just labelled."""
+        return TreeWeigher(self, binary)
+
+    def shares(self, asked: TreeWeigher) -> HeadShares:
+        """Those that are remembered, or computed anew.
 
         Trees are told apart by the predictions about them: a model that is trained further says other things of one.
         """
-        shares = self._shares(prediction, tree)
-        return None if shares is None else shares.word_weights(node)
-
-    def _shares(self, prediction: object, tree: Tree) -> HeadShares | None:
         for known, shares in self._recent:
-            if known is prediction:
+            if known is asked:
                 return shares
-        shares = find_head_shares(self._model, tree)
-        self._recent = ((prediction, shares), *self._recent)[:MOST_KEPT]
+        shares = find_head_shares(self._model, asked.binary)
+        self._recent = ((asked, shares), *self._recent)[:MOST_KEPT]
         return shares
 
-    def __deepcopy__(self, memo: object) -> HeadWeigher:
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TreeWeigher:
+    """What a prediction holds: the tree as the model has read it, and the way back to the model."""
+
+    weigher: HeadWeigher
+    binary: BinarizedTree
+
+    def word_weights(self, node: int) -> tuple[float, ...]:
+        """The share of each word of a phrase of the user's tree in its head vector; they add up to 1."""
+        return self.weigher.shares(self).word_weights(node)
+
+    def __deepcopy__(self, memo: object) -> TreeWeigher:
         """Copies of a prediction ask the same model."""
         return self
 
     def __reduce__(self) -> tuple[object, ...]:
-        """A prediction that crosses to another process leaves the model behind: it is there to be read, not sent."""
+        """A prediction that is sent to another process leaves the model behind."""
         return _nobody, ()
 
 
