@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from lexitree.cli.main import app
+from lexitree.cli.main import make_app
 from lexitree.corpora.registry import find_entry
 from lexitree.models.config import ModelConfig
 from lexitree.models.registry import ENCODERS
@@ -77,7 +77,7 @@ def test_its_command_is_one(path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     program, *arguments = shlex.split(header(path)["Run"])
     assert program == "lexitree"
     assert f"recipes/{path.name}" in arguments
-    result = CliRunner().invoke(app, arguments)
+    result = CliRunner().invoke(make_app(), arguments)
     assert result.exit_code == 0, result.output
     assert [dataclasses.replace(recipe, vectors=None, data=None) for recipe in started] == [read_recipe(path)]
 

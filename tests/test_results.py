@@ -12,7 +12,7 @@ from types import ModuleType
 import pytest
 from typer.testing import CliRunner
 
-from lexitree.cli.main import app
+from lexitree.cli.main import make_app
 from lexitree.training.config import TrainingConfig
 from lexitree.training.recipe import Recipe
 from tests.tiny import tiny_polarity, tiny_recipe
@@ -143,7 +143,7 @@ def test_the_command_of_a_run_gives_its_recipe_again(monkeypatch: pytest.MonkeyP
     planned: list[Recipe] = []
     monkeypatch.setattr("lexitree.cli.train.train_one", lambda found, *_: planned.append(found))
     command = load_script("record_run").command_of(recipe.as_dict(), [1], "mine")
-    result = CliRunner().invoke(app, shlex.split(command)[1:], env={"LEXITREE_DATA": ""})
+    result = CliRunner().invoke(make_app(), shlex.split(command)[1:], env={"LEXITREE_DATA": ""})
     assert result.exit_code == 0, result.output
     assert planned == [recipe]
 

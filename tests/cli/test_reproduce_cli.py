@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from lexitree.cli.main import app
+from lexitree.cli.main import make_app
 from lexitree.errors import ConfigError, LexitreeError
 
 runner = CliRunner()
+app = make_app()
 
 
 def test_without_a_name_all_experiments_are_listed(tmp_path: Path) -> None:

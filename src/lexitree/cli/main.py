@@ -9,6 +9,8 @@ import os
 import re
 import sys
 import warnings
+from collections.abc import Iterable
+from importlib import import_module
 
 # Threads that wait by spinning slow each other down as soon as a core is shared. OpenMP reads this once, when torch
 # is first imported, which the commands do only after this line.
@@ -16,51 +18,55 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 import typer
 
-from lexitree.cli import (
-    analyze,
-    data,
-    demo,
-    evaluate,
-    explain,
-    models,
-    parser,
-    predict,
-    reproduce,
-    train,
-    trees,
-    vectors,
-)
 from lexitree.cli.console import messages, show_error
 from lexitree.errors import LexitreeError
 from lexitree.version import __version__
 
-app = typer.Typer(
-    name="lexitree",
-    no_args_is_help=True,
-    rich_markup_mode="rich",
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-    help=(
-        "Phrase-level text classification with head-lexicalized, bidirectional tree LSTMs.\n\n"
-        "Trees go in; every phrase comes out with a label, a probability and a learned head word.\n\n"
-        "[bold]Start here:[/bold]  lexitree demo\n\n"
-        "[bold]Your own data:[/bold]  lexitree train my-treebank/ --output runs/mine, then "
-        "lexitree predict runs/mine/model trees.txt"
-    ),
-)
-app.command("train")(train.train_command)
-app.command("evaluate")(evaluate.evaluate_command)
-app.command("predict")(predict.predict_command)
-app.command("explain")(explain.explain_command)
-app.command("models")(models.models_command)
-app.command("info")(models.info_command)
-app.add_typer(analyze.app, name="analyze")
-app.add_typer(trees.app, name="trees")
-app.add_typer(vectors.app, name="vectors")
-app.add_typer(data.app, name="data")
-app.add_typer(parser.app, name="parser")
-app.command("reproduce")(reproduce.reproduce_command)
-app.command("demo")(demo.demo_command)
+COMMANDS = {
+    "train": "train.train_command",
+    "evaluate": "evaluate.evaluate_command",
+    "predict": "predict.predict_command",
+    "explain": "explain.explain_command",
+    "models": "models.models_command",
+    "info": "models.info_command",
+    "analyze": "analyze.app",
+    "trees": "trees.app",
+    "vectors": "vectors.app",
+    "data": "data.app",
+    "parser": "parser.app",
+    "reproduce": "reproduce.reproduce_command",
+    "demo": "demo.demo_command",
+}
+"""Each command and where it stands in `lexitree.cli`, in the order of the help."""
+
+
+def make_app(names: Iterable[str] = COMMANDS) -> typer.Typer:
+    """The command line with these commands; no others are imported, so that a command starts at once."""
+    app = typer.Typer(
+        name="lexitree",
+        no_args_is_help=True,
+        rich_markup_mode="rich",
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+        help=(
+            "Phrase-level text classification with head-lexicalized, bidirectional tree LSTMs.\n\n"
+            "Trees go in; every phrase comes out with a label, a probability and a learned head word.\n\n"
+            "[bold]Start here:[/bold]  lexitree demo\n\n"
+            "[bold]Your own data:[/bold]  lexitree train my-treebank/ --output runs/mine, then "
+            "lexitree predict runs/mine/model trees.txt"
+        ),
+    )
+    app.callback()(common)
+    for name in names:
+        module, _, attribute = COMMANDS[name].partition(".")
+        command = getattr(import_module(f"lexitree.cli.{module}"), attribute)
+        if isinstance(command, typer.Typer):
+            _unwrap_help(command)
+            app.add_typer(command, name=name)
+        else:
+            app.command(name)(command)
+    _unwrap_help(app)
+    return app
 
 
 def _unwrap_help(commands: typer.Typer) -> None:
@@ -75,17 +81,12 @@ def _unwrap(text: str) -> str:
     return re.sub(r"(?<!\n)\n(?!\n)", " ", inspect.cleandoc(text))
 
 
-for commands in (app, analyze.app, trees.app, vectors.app, data.app, parser.app):
-    _unwrap_help(commands)
-
-
 def _show_version(wanted: bool) -> None:
     if wanted:
         typer.echo(f"lexitree {__version__}")
         raise typer.Exit
 
 
-@app.callback()
 def common(
     version: bool = typer.Option(
         False,
@@ -119,7 +120,8 @@ def main() -> None:
     _collect_seldom()
     warnings.showwarning = _show_warning
     try:
-        app(prog_name="lexitree")
+        asked = [name for name in sys.argv[1:2] if name in COMMANDS]
+        make_app(asked or COMMANDS)(prog_name="lexitree")
     except LexitreeError as error:
         show_error(error)
         sys.exit(1)
