@@ -188,7 +188,7 @@ def work(device: str, precision: str, waiting: Any, ended: Any) -> None:
 
 
 def train_one(recipe: Recipe, device: str, precision: str) -> dict[str, Any]:
-    corpus = read_corpus(recipe.corpus, recipe.data)
+    corpus = read_corpus(recipe.corpus, recipe.data, recipe.parser, recipe.parses)
     with products_in(precision if device == "cuda" else "float32"):
         torch.manual_seed(recipe.training.seed)
         model = build_model(recipe, corpus).to(device)
@@ -206,8 +206,8 @@ def train_one(recipe: Recipe, device: str, precision: str) -> dict[str, Any]:
 
 
 @functools.cache
-def read_corpus(name: str, data: str | None) -> Corpus:
-    return load_recipe_corpus(Recipe(corpus=name, data=data))
+def read_corpus(name: str, data: str | None, parser: str, parses: str) -> Corpus:
+    return load_recipe_corpus(Recipe(corpus=name, data=data, parser=parser, parses=parses))
 
 
 def describe(run: dict[str, Any]) -> str:

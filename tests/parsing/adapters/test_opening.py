@@ -62,7 +62,8 @@ def test_unknown_options() -> None:
     assert "on_refused" in str(caught.value)
 
 
-def test_the_built_in_parser_needs_a_model(tmp_path: Path) -> None:
+def test_the_built_in_parser_needs_a_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(opening_module, "BUILTIN_MODEL", tmp_path / "none")
     with pytest.raises(ConfigError, match="needs a trained model"):
         open_parser("builtin")
     with pytest.raises(FileError):
@@ -71,15 +72,15 @@ def test_the_built_in_parser_needs_a_model(tmp_path: Path) -> None:
         open_parser("builtin", on_refused="flat")
 
 
-def test_the_built_in_parser_plugs_in(monkeypatch: pytest.MonkeyPatch) -> None:
-    opened: list[tuple[str, str, str | None]] = []
+def test_the_built_in_parser_plugs_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[tuple[str | Path, str, str | None]] = []
 
-    def load(name: str, *, device: str, style: str | None) -> object:
+    def load(name: str | Path, *, device: str, style: str | None) -> object:
         opened.append((name, device, style))
         return object()
 
     monkeypatch.setattr(saved, "load_parser", load)
-    monkeypatch.setattr(opening_module, "BUILTIN_MODEL", "ours")
+    monkeypatch.setattr(opening_module, "BUILTIN_MODEL", tmp_path)
     open_parser("builtin")
     open_parser("builtin:runs/small", device="cuda", style="wsj")
-    assert opened == [("ours", "cpu", None), ("runs/small", "cuda", "wsj")]
+    assert opened == [(tmp_path, "cpu", None), ("runs/small", "cuda", "wsj")]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from lexitree.errors import ConfigError
@@ -16,8 +17,8 @@ from lexitree.parsing.adapters.stanford import StanfordParser
 from lexitree.parsing.adapters.stanza import StanzaParser
 from lexitree.parsing.parser import Parser
 
-BUILTIN_MODEL = ""
-"""The saved parser that `builtin` alone stands for; empty as long as none is published."""
+BUILTIN_MODEL = Path(__file__).parents[2] / "shipped" / "parser"
+"""The saved parser that `builtin` alone stands for: the one that comes with the package."""
 
 
 def open_builtin(model: str = "", *, device: str = "cpu", style: str | None = None) -> Parser:
@@ -25,13 +26,12 @@ def open_builtin(model: str = "", *, device: str = "cpu", style: str | None = No
     # Only here: the adapters do without torch, which takes a second to import.
     from lexitree.parsing.saved import load_parser
 
-    model = model or BUILTIN_MODEL
-    if not model:
+    if not model and not BUILTIN_MODEL.is_dir():
         raise ConfigError(
             "the built-in parser needs a trained model, and none comes with this version",
             remedy="Train one with `lexitree parser train`, and name its folder: builtin:FOLDER",
         )
-    return load_parser(model, device=device, style=style)
+    return load_parser(model or BUILTIN_MODEL, device=device, style=style)
 
 
 @dataclass(frozen=True, slots=True)
