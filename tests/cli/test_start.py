@@ -1,0 +1,80 @@
+"""What a command imports before it answers: most of the time of a short run."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from lexitree.cli.main import COMMANDS, make_app
+from tests.cli.untrained_parser import save_untrained_parser
+from tests.command import environment
+
+HEAVY = (
+    *("torch._dynamo", "torch._inductor", "triton", "sympy", "networkx"),
+    *("scipy", "sklearn", "nltk", "matplotlib", "PIL", "pandas", "tensorboard"),
+    *("huggingface_hub", "transformers", "stanza", "benepar", "spacy"),
+)
+"""Other packages, and parts of torch, that would add from a tenth of a second to several."""
+FOR_OTHER_COMMANDS = (
+    "lexitree.training",
+    "lexitree.reproduction",
+    "lexitree.baselines",
+    "lexitree.reports",
+    "lexitree.views",
+    "lexitree.ops.fused",
+    *(f"lexitree.cli.{home.partition('.')[0]}" for name, home in COMMANDS.items() if name != "predict"),
+)
+PROGRAM = """
+import json, sys
+from lexitree.cli.main import main
+try:
+    main()
+finally:
+    print(json.dumps(sorted(sys.modules)), file=sys.stderr)
+"""
+
+
+def imported_by(*arguments: object) -> list[str]:
+    """The modules that a command has imported when it ends."""
+    finished = subprocess.run(
+        [sys.executable, "-c", PROGRAM, *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        env=environment(),
+        check=True,
+    )
+    return json.loads(finished.stderr.splitlines()[-1])
+
+
+def unwanted(modules: list[str], *packages: str) -> list[str]:
+    return [name for name in modules if name in packages or name.startswith(tuple(f"{p}." for p in packages))]
+
+
+@pytest.fixture(scope="module")
+def parser_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return save_untrained_parser(tmp_path_factory.mktemp("parser") / "untrained")
+
+
+def test_labelling_a_text_imports_nothing_for_other_purposes(saved_model: Path, parser_folder: Path) -> None:
+    text = "The film isn't bad (at all)."
+    modules = imported_by("predict", "--model", saved_model, "--parser", f"builtin:{parser_folder}", text)
+    assert "lexitree.parsing.neural" in modules
+    assert unwanted(modules, *HEAVY, *FOR_OTHER_COMMANDS) == []
+
+
+def test_a_command_imports_no_other(trees_file: Path) -> None:
+    modules = imported_by("trees", "check", trees_file)
+    assert "lexitree.cli.trees" in modules
+    assert unwanted(modules, "torch", *HEAVY, "lexitree.cli.train", "lexitree.cli.predict") == []
+
+
+def test_the_commands_are_those_of_the_help() -> None:
+    app = make_app()
+    names = [command.name for command in app.registered_commands] + [
+        group.name for group in app.registered_groups
+    ]
+    assert sorted(filter(None, names)) == sorted(COMMANDS)

@@ -1,0 +1,22 @@
+"""A parser of our own that has learned nothing: its trees are trees, and it is made at once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import torch
+
+from lexitree.lexicon.vocabulary import Vocabulary
+from lexitree.parsing.config import ParserConfig
+from lexitree.parsing.model import ParserModel
+from lexitree.parsing.neural import NeuralParser
+from lexitree.parsing.saved import save_parser
+
+
+def save_untrained_parser(folder: Path) -> Path:
+    torch.manual_seed(1)
+    config = ParserConfig(
+        labels=("S", "NP"), tags=("NN", "."), affix_rows=64, hidden=8, layers=1, span_size=8
+    )
+    model = ParserModel(config, Vocabulary([]), Vocabulary(["the", "film", "is"]))
+    return save_parser(NeuralParser(model), folder)
