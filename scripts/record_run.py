@@ -23,6 +23,8 @@ from result_records import DATA_VARIABLE, checksums, commit, machine, public_nam
 OPTIONS = {
     "encoding": "--encoding",
     "on_error": "--on-error",
+    "parser": "--parser",
+    "parses": "--parses",
     "vectors": "--vectors",
     "all_vectors": "--all-vectors",
     "vector_length": "--vector-length",

@@ -93,9 +93,9 @@ def train(
     folder = Path(folder)
     check_precision(precision, training=True)
     _claim_folder(folder, resume=resume)
-    corpus = corpus or load_recipe_corpus(recipe)
-    _check_corpus(corpus)
     with use_cores(threads), products_in(precision):
+        corpus = corpus or load_recipe_corpus(recipe)
+        _check_corpus(corpus)
         torch.manual_seed(recipe.training.seed)
         model = build_model(recipe, corpus, backend=backend).to(device)
         splits = {
