@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
 
 from lexitree.trees.brackets import tree_to_brackets
 from lexitree.trees.tree import Tree
@@ -34,6 +38,10 @@ def document_record(document: Document, *, head_weights: bool = False) -> dict[s
 
 def sentence_record(sentence: Sentence, *, head_weights: bool = False) -> dict[str, Any]:
     """A sentence with its tokens, its parse and its phrases in pre-order."""
+    phrases = list(map(phrase_record, plain_phrases(sentence), sentence.prediction.source.children))
+    if head_weights:
+        for record, phrase in zip(phrases, sentence.phrases, strict=True):
+            _add_head_weights(record, phrase)
     return {
         "start": sentence.start,
         "end": sentence.end,
@@ -42,30 +50,83 @@ def sentence_record(sentence: Sentence, *, head_weights: bool = False) -> dict[s
         "probability": _rounded(sentence.probability),
         "tokens": [{"start": token.start, "end": token.end, "text": token.text} for token in sentence.tokens],
         "parse": written_tree(sentence.tree),
-        "phrases": [phrase_record(phrase, head_weights=head_weights) for phrase in sentence.phrases],
+        "phrases": phrases,
     }
 
 
-def phrase_record(phrase: Phrase, *, head_weights: bool = False) -> dict[str, Any]:
+class PlainPhrase(NamedTuple):
+    """What is written of a phrase, in plain numbers and texts."""
+
+    start: int
+    end: int
+    text: str
+    label: str
+    probability: float
+    probabilities: dict[str, float]
+    head: int | None
+    head_word: str | None
+    head_weight: float | None
+
+
+def plain_phrases(sentence: Sentence) -> Iterator[PlainPhrase]:
+    """The phrases in pre-order, taken from the arrays as a whole: one by one, writing took as long as labelling."""
+    prediction, tokens, names = sentence.prediction, sentence.tokens, sentence.label_names
+    tree = prediction.source
+    starts = [tokens[first].start for first, _ in tree.spans]
+    ends = [tokens[last - 1].end for _, last in tree.spans]
+    likeliest: list[int] = prediction.probabilities.argmax(1).tolist()
+    shares = _rounded_rows(prediction.probabilities)
+    heads, weights = prediction.head_index, prediction.head_weight
+    nothing: list[Any] = [None] * tree.num_nodes
+    for start, end, label, row, head, weight in zip(
+        starts,
+        ends,
+        likeliest,
+        shares,
+        nothing if heads is None else heads.tolist(),
+        nothing if weights is None else _rounded_rows(weights),
+        strict=True,
+    ):
+        yield PlainPhrase(
+            start,
+            end,
+            sentence.document_text[start:end],
+            names[label],
+            row[label],
+            dict(zip(names, row, strict=True)),
+            head,
+            None if head is None else tokens[head].text,
+            weight,
+        )
+
+
+def _rounded_rows(values: npt.NDArray[np.float32]) -> list[Any]:
+    # In single precision, what is rounded would still be written with all its digits.
+    return values.astype(np.float64).round(DIGITS).tolist()
+
+
+def phrase_record(phrase: PlainPhrase, children: Sequence[int]) -> dict[str, Any]:
     """A phrase; its parts are numbers of phrases, its head is the number of a token, both of the same sentence."""
     record: dict[str, Any] = {
         "start": phrase.start,
         "end": phrase.end,
         "text": phrase.text,
         "label": phrase.label,
-        "probability": _rounded(phrase.probability),
-        "probabilities": _rounded_all(phrase.probabilities),
-        "children": [part.node for part in phrase.children],
+        "probability": phrase.probability,
+        "probabilities": phrase.probabilities,
+        "children": list(children),
     }
-    heads = phrase.sentence.prediction.head_index
-    if heads is not None and phrase.head is not None:
-        record["head"] = int(heads[phrase.node])
-        record["head_word"] = phrase.head.text
-        record["head_weight"] = _rounded(phrase.head_weight)
-    weights = phrase.head_weights if head_weights else None
+    if phrase.head is not None:
+        record["head"] = phrase.head
+        record["head_word"] = phrase.head_word
+        record["head_weight"] = phrase.head_weight
+    return record
+
+
+def _add_head_weights(record: dict[str, Any], phrase: Phrase) -> None:
+    weights = phrase.head_weights
     if weights is not None:
         record["head_weights"] = [round(weight, DIGITS) for weight in weights]
-    return record
 
 
 def phrase_rows(document: Document) -> list[dict[str, Any]]:
@@ -73,18 +134,18 @@ def phrase_rows(document: Document) -> list[dict[str, Any]]:
     return [
         {
             "sentence": number,
-            "phrase": phrase.node,
-            "depth": phrase.depth,
+            "phrase": node,
+            "depth": int(sentence.prediction.source.depths[node]),
             "start": phrase.start,
             "end": phrase.end,
             "text": phrase.text,
             "label": phrase.label,
-            "probability": _rounded(phrase.probability),
-            "head_word": None if phrase.head is None else phrase.head.text,
-            "head_weight": _rounded(phrase.head_weight),
+            "probability": phrase.probability,
+            "head_word": phrase.head_word,
+            "head_weight": phrase.head_weight,
         }
         for number, sentence in enumerate(document.sentences)
-        for phrase in sentence.phrases
+        for node, phrase in enumerate(plain_phrases(sentence))
     ]
 
 
