@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 DEVIATION = "_deviation"
-SHARE = re.compile(r"(^|_)(root|phrase|accuracy)$")
+SHARE = re.compile(r"(^|_)(root|phrase|accuracy|agreement|share)$")
 """Names of values that are shares of 1 and are shown as percentages."""
 
 
