@@ -12,6 +12,7 @@ from lexitree.corpora.parsed import with_parses
 from lexitree.errors import ConfigError
 from lexitree.training.recipe import Recipe
 from lexitree.training.run import load_recipe_corpus
+from lexitree.trees.binarize import to_binary
 from lexitree.trees.brackets import tree_from_brackets, tree_to_brackets, write_trees
 from lexitree.trees.tree import Tree
 
@@ -74,7 +75,15 @@ def test_wide_phrases_are_split_and_only_sentences_labels_kept_apart() -> None:
     assert split.is_binary
     roots = Corpus("roots", {"train": (tree_from_brackets(SENTIMENT[0]),)}, ("3",), supervision="root")
     kept = with_parses(roots, parser, parses="replace").train[0]
-    assert tree_to_brackets(kept) == "(3 (DT a) (JJ good) (NN film))"
+    assert tree_to_brackets(kept) == "(3 (NP (DT a) (JJ good) (NN film)))"
+
+
+def test_a_model_learns_from_the_shapes_that_it_meets_in_text() -> None:
+    parse = "(SQ (VBZ is) (NP it) (ADJP good))"
+    corpus = Corpus("asked", {"train": (tree_from_brackets("(3 is it good)"),)}, ("3",), supervision="root")
+    learnt = with_parses(corpus, CannedParser(parse), parses="replace").train[0]
+    met = to_binary(tree_from_brackets(parse), "head").tree
+    assert to_binary(learnt, "head", has_sentence_label=True).tree.arity.tolist() == met.arity.tolist()
 
 
 def test_the_parser_reads_brackets_and_the_tree_keeps_their_escapes() -> None:
@@ -93,4 +102,4 @@ def test_a_recipe_names_the_parser(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="parses must be"):
         Recipe(parses="both")
     recipe = Recipe(corpus=str(tmp_path / "train.tsv"), parser=parser)
-    assert {len(tree.children[0]) for tree in load_recipe_corpus(recipe).train} == {2}
+    assert {len(tree.children[1]) for tree in load_recipe_corpus(recipe).train} == {2}

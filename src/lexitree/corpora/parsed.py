@@ -11,7 +11,6 @@ from dataclasses import replace
 from itertools import chain, islice
 from typing import Literal
 
-from lexitree.corpora.assemble import with_root_label
 from lexitree.corpora.corpus import Corpus
 from lexitree.parsing.parser import Parser
 from lexitree.trees.binarize import Direction, to_binary
@@ -72,7 +71,11 @@ def _over(parse: Tree, tree: Tree) -> Tree:
 
 
 def _with_sentence_labels(parses: Sequence[Tree], trees: Sequence[Tree]) -> tuple[Tree, ...]:
-    return tuple(with_root_label(parse, tree.label) for parse, tree in zip(parses, trees, strict=True))
+    """The parses below a node with the sentence's label, as a treebank's stand below ROOT: none of theirs is lost."""
+    return tuple(
+        Tree([1, *parse.arity.tolist()], [tree.label, *parse.labels], parse.words)
+        for parse, tree in zip(parses, trees, strict=True)
+    )
 
 
 def _with_phrase_labels(
