@@ -93,6 +93,15 @@ def test_a_parse_is_read_around_its_heads() -> None:
     assert parse.probabilities[0].tolist() == pytest.approx(binary.probabilities[0].tolist())
 
 
+def test_a_parse_is_read_alike_with_and_without_a_root_on_top() -> None:
+    predictor = Predictor(tiny_model(binarization="head", supervision="root"))
+    bare, rooted = (
+        predictor.predict(tree_from_brackets(text)).probabilities[0].tolist()
+        for text in ("(SQ (VBZ is) (NP it) (. good))", "(ROOT (SQ (VBZ is) (NP it) (. good)))")
+    )
+    assert bare == rooted
+
+
 def test_the_nodes_of_a_chain_agree(predictor: Predictor) -> None:
     prediction = predictor.predict(tree_from_brackets("(S (VP (V (X good))))"))
     assert (prediction.probabilities == prediction.probabilities[0]).all()

@@ -208,7 +208,7 @@ class Predictor:
         return collect_answers(name, [self.model], trees)
 
     def _prepare(
-        self, tree: Tree, *, labels: tuple[str, ...] | None = None, supervision: Supervision | None = None
+        self, tree: Tree, *, labels: tuple[str, ...] | None = None, supervision: Supervision = "all"
     ) -> Example:
         config = self.model.config
         return make_example(
@@ -217,7 +217,7 @@ class Predictor:
             labels=labels,
             # What comes without gold labels may well be a parse; if it is not, both split it alike.
             direction=config.binarization if labels else config.parse_binarization,
-            supervision=supervision or config.supervision,
+            supervision=supervision,
             kind=self.model.encoder.tree_kind,
         )
 
