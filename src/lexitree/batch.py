@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 import torch
-from jaxtyping import Int
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from lexitree.errors import TreeError
@@ -89,6 +89,9 @@ class TreeBatch:
 
     buffer: Int[Tensor, " numbers"]
     """What all of the tensors above are views of."""
+
+    guesses: Float[Tensor, "guesses word"] | None = None
+    """Vectors of words that the lexicon does not know, where it guesses any: `word_index` has ~k for guess k."""
 
     @classmethod
     def from_trees(
@@ -202,6 +205,7 @@ class TreeBatch:
             is_binary=self.is_binary,
             **views,
             buffer=buffer,
+            guesses=None if self.guesses is None else self.guesses.to(buffer.device),
         )
 
     def padded(self, num_leaves: int, num_inner: int, num_levels: int) -> TreeBatch:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -13,6 +14,7 @@ from lexitree.batch import NO_INDEX, TreeBatch
 from lexitree.corpora.corpus import Supervision, label_index
 from lexitree.errors import ConfigError
 from lexitree.lexicon.table import Lexicon
+from lexitree.lexicon.vocabulary import UNK, UNK_INDEX
 from lexitree.trees.binarize import BinarizedTree, Direction, to_binary, unchanged
 from lexitree.trees.tree import Tree
 
@@ -125,3 +127,30 @@ def batch_examples(examples: Sequence[Example]) -> TreeBatch:
         word_index=[example.word_index for example in examples],
         label_index=[example.label_index for example in examples],
     )
+
+
+def batch_with_guesses(
+    trees: Sequence[Tree], word_index: Sequence[IndexArray], lexicon: Lexicon
+) -> TreeBatch:
+    """Lay trees out to be labelled: words that the lexicon does not know get vectors of their own, if it guesses.
+
+    The guesses are the batch's, and nothing is left behind: threads can share a model.
+    """
+    if not lexicon.can_guess:
+        return TreeBatch.from_trees(trees, word_index)
+    guess_of: dict[str, int] = {}
+    numbers = [
+        _number_guesses(tree.words, index, guess_of) for tree, index in zip(trees, word_index, strict=True)
+    ]
+    batch = TreeBatch.from_trees(trees, numbers)
+    return dataclasses.replace(batch, guesses=lexicon.guess(list(guess_of))) if guess_of else batch
+
+
+def _number_guesses(words: Sequence[str], word_index: IndexArray, guess_of: dict[str, int]) -> IndexArray:
+    """The numbers of a sentence's words, with ~k for the unknown word that is guess k; `guess_of` grows with them."""
+    unknown = [place for place in np.flatnonzero(word_index == UNK_INDEX).tolist() if words[place] != UNK]
+    if not unknown:
+        return word_index
+    numbers = word_index.copy()
+    numbers[unknown] = [~guess_of.setdefault(words[place], len(guess_of)) for place in unknown]
+    return numbers

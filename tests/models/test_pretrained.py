@@ -214,6 +214,28 @@ def test_weights_that_do_not_fit(folder: Path, change: Callable[[dict[str, torch
         from_pretrained(folder)
 
 
+@pytest.mark.parametrize(
+    "shapes",
+    [
+        {"group_vectors": (5, 4), "projection": (4, 9), "mean": (9,)},
+        {"group_vectors": (5, 4), "projection": (4, 8), "mean": (9,)},
+        {"group_vectors": (5, 4), "projection": (3, 8), "mean": (8,)},
+        {"group_vectors": (0, 4), "projection": (4, 8), "mean": (8,)},
+        {"group_vectors": (5,), "projection": (8,), "mean": (8,)},
+        {"group_vectors": (), "projection": (4, 8), "mean": (8,)},
+        {"group_vectors": (5, 4), "projection": (4, 8), "mean": ()},
+        {"group_vectors": (5, 4), "projection": (4, 8)},
+        {"group_vectors": (5, 4), "projection": (4, 8), "mean": (8,), "more": (8,)},
+        {"more.of.it": (8,)},
+    ],
+)
+def test_a_guesser_that_does_not_fit(folder: Path, shapes: dict[str, tuple[int, ...]]) -> None:
+    guesser = {f"lexicon.guesser.{name}": torch.zeros(shape) for name, shape in shapes.items()}
+    edit_weights(folder, lambda tensors: tensors.update(guesser))
+    with pytest.raises(ModelFileError, match=r"model\.safetensors does not fit"):
+        from_pretrained(folder)
+
+
 @pytest.mark.parametrize("content", ["{}", "[1]", '["a", "a"]', '["<unk>"]', '["a", "b"]'])
 def test_a_vocabulary_that_does_not_fit(folder: Path, content: str) -> None:
     (folder / "vocabulary.json").write_text(content)

@@ -11,6 +11,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from lexitree.lexicon.guesses import VectorGuesser, guess_vectors
 from lexitree.lexicon.vocabulary import Vocabulary
 
 IndexArray = npt.NDArray[np.int64]
@@ -32,8 +33,19 @@ class Lexicon(nn.Module, ABC):
         """A number for each word of a sentence."""
 
     @abstractmethod
-    def forward(self, word_index: Int[Tensor, " leaves"]) -> Float[Tensor, "leaves word"]:
-        """A vector for each numbered word of a batch."""
+    def forward(
+        self, word_index: Int[Tensor, " leaves"], guesses: Float[Tensor, "guesses word"] | None = None
+    ) -> Float[Tensor, "leaves word"]:
+        """A vector for each numbered word of a batch; the number ~k, which is negative, stands for guess k."""
+
+    @property
+    def can_guess(self) -> bool:
+        """Whether words that it does not know have vectors of their own, for which `guess` is to be asked."""
+        return False
+
+    def guess(self, words: Sequence[str]) -> Float[Tensor, "words word"]:
+        """A vector for each of some words that it does not know."""
+        raise NotImplementedError
 
     @property
     def lazy_table(self) -> nn.Parameter | None:
@@ -44,15 +56,24 @@ class Lexicon(nn.Module, ABC):
 class WordTable(Lexicon):
     """One trainable vector for each word of a vocabulary; row 0 stands for all unknown words.
 
+    With a guesser, these have vectors of their own when the model is used; in training row 0 is for them all.
     The gradient is sparse: it holds the rows of the batch, and only these are moved by the optimizer.
     """
 
-    def __init__(self, vocabulary: Vocabulary, vectors: Float[Tensor, "words word"]) -> None:
+    def __init__(
+        self,
+        vocabulary: Vocabulary,
+        vectors: Float[Tensor, "words word"],
+        guesser: VectorGuesser | None = None,
+    ) -> None:
         super().__init__()
         if vocabulary.num_rows != len(vectors):
             raise ValueError(f"{vocabulary.num_rows} rows but {len(vectors)} vectors")
+        if guesser is not None and guesser.word_size != vectors.shape[1]:
+            raise ValueError(f"vectors of {vectors.shape[1]} numbers, but guesses of {guesser.word_size}")
         self.vocabulary = vocabulary
         self.vectors = nn.Parameter(vectors)
+        self.guesser = guesser
 
     @classmethod
     def random(cls, vocabulary: Vocabulary, word_size: int) -> WordTable:
@@ -72,5 +93,20 @@ class WordTable(Lexicon):
         """The row of each word, by the look-up rule of the vocabulary."""
         return self.vocabulary.indices(words)
 
-    def forward(self, word_index: Int[Tensor, " leaves"]) -> Float[Tensor, "leaves word"]:
-        return nn.functional.embedding(word_index, self.vectors, sparse=True)
+    def forward(
+        self, word_index: Int[Tensor, " leaves"], guesses: Float[Tensor, "guesses word"] | None = None
+    ) -> Float[Tensor, "leaves word"]:
+        if guesses is None:
+            return nn.functional.embedding(word_index, self.vectors, sparse=True)
+        known, guessed = word_index.clamp(min=0), (~word_index).clamp(min=0)
+        return torch.where((word_index < 0).unsqueeze(1), guesses[guessed], self.vectors[known])
+
+    @property
+    def can_guess(self) -> bool:
+        return self.guesser is not None
+
+    @torch.no_grad()
+    def guess(self, words: Sequence[str]) -> Float[Tensor, "words word"]:
+        """A vector for each of some unknown words, from its letters, parts and likeness to known words."""
+        assert self.guesser is not None
+        return guess_vectors(words, self.vocabulary, self.vectors, self.guesser)

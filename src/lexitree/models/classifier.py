@@ -86,7 +86,7 @@ class TreeClassifier(nn.Module):
 
     def _word_vectors(self, batch: TreeBatch) -> Tensor:
         """What all input is made of, whoever asks."""
-        return self.lexicon(batch.node_word_index)
+        return self.lexicon(batch.node_word_index, batch.guesses)
 
     def _score(self, x: Tensor, batch: TreeBatch, nodes: Tensor | None) -> Tensor:
         states = self.encoder(x, batch, nodes, self.backend)

@@ -12,7 +12,7 @@ import torch
 
 from lexitree.batch import TreeBatch
 from lexitree.errors import NotFiniteError
-from lexitree.examples import Example, batch_examples
+from lexitree.examples import Example, batch_with_guesses
 from lexitree.models.classifier import TreeClassifier
 from lexitree.models.head_words import HeadWords
 
@@ -92,7 +92,9 @@ def _run_window(
 def _run_group(
     model: TreeClassifier, group: list[Example], nodes: AskedNodes, heads: bool
 ) -> list[NodeOutputs]:
-    batch = batch_examples(group).to(model.device)
+    trees = [example.binary.tree for example in group]
+    batch = batch_with_guesses(trees, [example.word_index for example in group], model.lexicon)
+    batch = batch.to(model.device)
     head_words = None
     if heads and nodes == "all":
         scores, head_words = model.score_with_heads(batch)

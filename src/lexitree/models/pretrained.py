@@ -14,6 +14,7 @@ from safetensors.torch import load_file, save_file  # pyright: ignore[reportUnkn
 
 from lexitree.errors import ConfigError, FileError, LexitreeError, MissingExtraError, ModelFileError
 from lexitree.files import atomic_folder
+from lexitree.lexicon.guesses import VectorGuesser
 from lexitree.lexicon.table import WordTable
 from lexitree.lexicon.vocabulary import Vocabulary
 from lexitree.models.card import model_card
@@ -114,14 +115,24 @@ def from_pretrained(
         raise ModelFileError(folder, f"{WEIGHTS_FILE} and {VOCABULARY_FILE} do not belong together")
     try:
         with torch.device("meta"):
-            model = TreeClassifier(config, WordTable(vocabulary, torch.empty(table.shape)), backend=backend)
+            words = WordTable(vocabulary, torch.empty(table.shape), _empty_guesser(tensors))
+            model = TreeClassifier(config, words, backend=backend)
         model.load_state_dict(tensors, assign=True)
-    except (RuntimeError, TypeError, ConfigError) as error:
+    except (RuntimeError, TypeError, ValueError, ConfigError) as error:
         problem = " ".join(str(error).split())[:300]
         raise ModelFileError(folder, f"{WEIGHTS_FILE} does not fit {CONFIG_FILE} ({problem})") from error
     model.requires_grad_(True)
     model.training_record = read_config_file(folder).get("training") or {}
     return model.to(device).eval()
+
+
+def _empty_guesser(tensors: Mapping[str, torch.Tensor]) -> VectorGuesser | None:
+    """A guesser of the sizes that were saved, if one was."""
+    prefix = "lexicon.guesser."
+    sizes = {
+        name.removeprefix(prefix): each.shape for name, each in tensors.items() if name.startswith(prefix)
+    }
+    return VectorGuesser(**{name: torch.empty(size) for name, size in sizes.items()}) if sizes else None
 
 
 def read_config(folder: Path) -> ModelConfig:

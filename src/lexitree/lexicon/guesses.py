@@ -1,0 +1,114 @@
+"""Words that a table does not have in, vectors guessed from their letters out, so that they are not all alike."""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Sequence
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from lexitree.lexicon.vocabulary import UNK_INDEX, Vocabulary
+from lexitree.trees.brackets import surface_form
+
+SHORTEST_GROUP, LONGEST_GROUP = 2, 5
+MAX_LETTERS = 48
+"""What comes after is not looked at: a word of a million letters must not cost more than others."""
+
+_REPEATS = re.compile(r"(\D)\1\1+")
+_JOINTS = re.compile(r"[-/–—]+")
+
+
+class VectorGuesser(nn.Module):
+    """Guesses the vector of a word as a sum over the groups of letters in it, as fastText does.
+
+    There are many more groups than rows here, so each shares its row with a few others, told by a checksum. The
+    sums are short vectors, which one matrix makes as long as the table's. `fit_guesser` finds the numbers. They are
+    buffers and not parameters: training a model leaves them alone.
+    """
+
+    group_vectors: Tensor
+    projection: Tensor
+    mean: Tensor
+
+    def __init__(
+        self,
+        group_vectors: Float[Tensor, "groups small"],
+        projection: Float[Tensor, "small word"],
+        mean: Float[Tensor, " word"],
+    ) -> None:
+        super().__init__()
+        if (group_vectors.ndim, mean.ndim) != (2, 1) or not group_vectors.numel():
+            raise ValueError("a guesser has a table of groups of letters and a mean")
+        if (group_vectors.shape[1], len(mean)) != projection.shape:
+            raise ValueError("the tensors of a guesser do not fit each other")
+        self.register_buffer("group_vectors", group_vectors)
+        self.register_buffer("projection", projection)
+        self.register_buffer("mean", mean)
+
+    @property
+    def word_size(self) -> int:
+        return len(self.mean)
+
+    def forward(self, words: Sequence[str]) -> Float[Tensor, "words word"]:
+        """A vector for each word, by its letters alone; what other words it comes with does not matter."""
+        groups = [letter_groups(word, len(self.group_vectors)) for word in words]
+        flat = torch.tensor([group for word in groups for group in word], device=self.mean.device)
+        ends = torch.tensor([len(word) for word in groups], device=self.mean.device).cumsum(0)
+        starts = torch.nn.functional.pad(ends, (1, -1))
+        sums = nn.functional.embedding_bag(flat, self.group_vectors, starts, mode="sum")
+        return sums @ self.projection + self.mean
+
+
+def letter_groups(word: str, num_rows: int) -> list[int]:
+    """The rows of a word's groups of two to five letters, each group once, and of how it is capitalized.
+
+    A checksum is the same on every machine, which Python's own hash of a text is not.
+    """
+    framed = f"<{word.lower()[:MAX_LETTERS]}>"
+    groups = {
+        framed[start : start + size]: None
+        for size in range(SHORTEST_GROUP, LONGEST_GROUP + 1)
+        for start in range(len(framed) - size + 1)
+    }
+    case = f"case {word[:1].isupper():d}{word.isupper():d}"
+    return [zlib.crc32(group.encode("utf-8", "surrogatepass")) % num_rows for group in (*groups, case)]
+
+
+def guess_vectors(
+    words: Sequence[str],
+    vocabulary: Vocabulary,
+    vectors: Float[Tensor, "rows word"],
+    guesser: VectorGuesser,
+) -> Float[Tensor, "words word"]:
+    """A vector for each word that a vocabulary does not have.
+
+    `goooood` has the vector of `good`. That of `thought-provokingly` is half what its letters say, and half the mean
+    of its parts. All others go by their letters.
+    """
+    surfaces = [surface_form(word) for word in words]
+    guesses = guesser(surfaces)
+    for place, word in enumerate(surfaces):
+        parts = [part for part in _JOINTS.split(word) if part]
+        if row := _row_without_repeats(word, vocabulary):
+            guesses[place] = vectors[row]
+        elif len(parts) > 1:
+            guesses[place] = (guesses[place] + _part_vectors(parts, vocabulary, vectors, guesser).mean(0)) / 2
+    return guesses
+
+
+def _row_without_repeats(word: str, vocabulary: Vocabulary) -> int:
+    """The row of the word that is lengthened by repeating a letter, digits aside; 0 where it is no such word."""
+    if not _REPEATS.search(word):
+        return UNK_INDEX
+    return vocabulary.index(_REPEATS.sub(r"\1\1", word)) or vocabulary.index(_REPEATS.sub(r"\1", word))
+
+
+def _part_vectors(
+    parts: Sequence[str], vocabulary: Vocabulary, vectors: Tensor, guesser: VectorGuesser
+) -> Tensor:  # [parts, word]
+    """Those of the table or, for parts that it does not have either, those of their letters."""
+    rows = torch.from_numpy(vocabulary.indices(parts)).to(vectors.device)
+    return torch.where((rows == UNK_INDEX).unsqueeze(1), guesser(parts), vectors[rows])
