@@ -6,8 +6,8 @@
 SST comes through LEXITREE_DATA, with the files .tags beside it: the same trees with Penn labels. Of the tables of the
 record, `scheme` is about those trees, their wide phrases restored and split again in each way; `parsers` about trees
 of parsers in each of their styles, over the tokens that text is cut into and over SST's own, and about the share of
-sentences that models label rightly in them; `causes` says where the trees of the first parser, split around their
-heads, differ from SST's.
+sentences that models label rightly in them; `tweaks` about the trees of the first parser, split around their heads
+but for one kind of phrase; `causes` says where they differ from SST's.
 
 A phrase is an inner node below the root. Phrases agree where they cover the same characters; with other tokens there
 may be more in one tree than in the other, so figures are F1 scores.
@@ -19,7 +19,8 @@ import argparse
 import json
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -33,11 +34,13 @@ from lexitree.predict import Predictor, load
 from lexitree.text import detokenize, tokenize
 from lexitree.trees import binarize as split_wide
 from lexitree.trees import read_trees, surface_form, to_binary, unbinarize
-from lexitree.trees.binarize import collapse_unary
+from lexitree.trees.binarize import Direction, collapse_unary
 from lexitree.trees.tree import Tree, intermediate_nodes
 
-WAYS = ("left", "right", "head")
+WAYS: tuple[Direction, ...] = ("left", "right", "head")
+TWEAKED_LABELS = ("NP", "S", "VP", "ADJP", "PP", "SBAR")
 GENERIC, NO_STYLE = "generic", "–"
+STANFORD = "Stanford"
 TEXT, SST = "from text", "SST's"
 """The tokens that a parser reads."""
 
@@ -58,12 +61,14 @@ def main() -> None:
     folder = Path(os.environ["LEXITREE_DATA"]) / "sst"
     files = {f"sst/{name}": folder / name for name in ("dev.txt", "dev.tags", "test.txt", "test.tags")}
     gold = list(read_trees(files["sst/dev.txt"]))
-    parses = list(parse_all(gold, options.parser, options.stanford))
     models = [load(path) for path in options.model]
+    parses = [Parses("SST's own", NO_STYLE, SST, gold), *parse_all(gold, options.parser, options.stanford)]
+    first = next(found.trees for found in parses if found.tokens == SST and found.style == GENERIC)
     tables = {
         "scheme": [row for split in ("dev", "test") for row in measure_scheme(folder, split)],
         "parsers": [row for found in parses for row in measure_parses(found, gold, models)],
-        "causes": find_causes(folder, next(found.trees for found in parses if found.tokens == SST)),
+        "tweaks": list(measure_tweaks(first, gold)),
+        "causes": find_causes(folder, first),
     }
     for rows in tables.values():
         print(*map(json.dumps, rows), sep="\n")
@@ -106,7 +111,7 @@ def parse_all(gold: Sequence[Tree], folders: Iterable[Path], stanford: Path | No
         yield Parses(name, GENERIC, SST, parse(parser, own))
     if stanford:
         with StanfordParser(stanford, on_refused="flat") as parser:
-            yield Parses("Stanford", NO_STYLE, SST, parse(parser, own))
+            yield Parses(STANFORD, NO_STYLE, SST, parse(parser, own))
 
 
 def parse(parser: Parser, sentences: Sequence[tuple[str, ...]]) -> list[Tree]:
@@ -126,12 +131,44 @@ def measure_parses(
     parses: Parses, gold: Sequence[Tree], models: Sequence[Predictor]
 ) -> Iterator[dict[str, Any]]:
     """One row for each way; what other styles change is shown in the best."""
-    for way in WAYS if parses.style in (GENERIC, NO_STYLE) else ("head",):
+    for way in WAYS if parses.style == GENERIC or parses.parser == STANFORD else ("head",):
         found = [to_binary(tree, way).tree for tree in parses.trees]
         row = {"parser": parses.parser, "style": parses.style, "tokens": parses.tokens, "split": way}
         accuracies = [root_accuracy(model, found, gold) for model in models]
         mean = {"dev_root": sum(accuracies) / len(accuracies)} if accuracies else {}
         yield {**row, **agreement(gold, found), **mean}
+
+
+def measure_tweaks(parses: Sequence[Tree], gold: Sequence[Tree]) -> Iterator[dict[str, Any]]:
+    """What becomes of the agreement if phrases of one label, or the final period, are treated otherwise."""
+    tweaks: dict[str, Callable[[Tree], Tree]] = {"none": collapse_unary, "final period on top": period_on_top}
+    for label in TWEAKED_LABELS:
+        for way in ("left", "right"):
+            tweaks[f"{label} to the {way}"] = partial(split_otherwise, label=label, way=way)
+    for name, tweak in tweaks.items():
+        found = [to_binary(tweak(tree), "head").tree for tree in parses]
+        yield {"tweak": name, **agreement(gold, found)}
+
+
+def period_on_top(tree: Tree) -> Tree:
+    """The tree with all that stands before its final period in one phrase."""
+    flat = collapse_unary(tree)
+    if flat.arity[0] < 3 or flat.labels[-1] != "." or flat.parents[-1] != 0:
+        return flat
+    # The period is the last node, the new phrase the second.
+    arity = [2, int(flat.arity[0]) - 1, *flat.arity[1:].tolist()]
+    return Tree(arity, [flat.label, *flat.labels], flat.words)
+
+
+def split_otherwise(tree: Tree, label: str, way: Direction) -> Tree:
+    """The tree with its phrases of one label split in a direction of their own, the others still wide."""
+    split = split_wide(collapse_unary(tree), way)
+    # What is no longer marked stays. The label of a chain is that of its lowest phrase.
+    kept = (
+        name.removeprefix("@") if name.removeprefix("@").rpartition("+")[2] == label else name
+        for name in split.labels
+    )
+    return unbinarize(split.with_labels(kept))
 
 
 def root_accuracy(model: Predictor, trees: Iterable[Tree], gold: Sequence[Tree]) -> float:

@@ -146,7 +146,10 @@ def train_command(
     ] = None,
     binarization: Annotated[
         Direction | None,
-        typer.Option(help="How wide phrases are split. Default: right.", rich_help_panel=MODEL),
+        typer.Option(
+            help="What wide phrases are built around: their first part, last or head. Default: right.",
+            rich_help_panel=MODEL,
+        ),
     ] = None,
     separate_topdown_inputs: Annotated[
         bool,

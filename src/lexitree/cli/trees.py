@@ -103,7 +103,9 @@ def binarize(
     direction: Annotated[
         Direction,
         typer.Option(
-            "--direction", "-d", help="Which child stays innermost: the first, the last, or the head."
+            "--direction",
+            "-d",
+            help="Which child stays innermost: the first, the last, or the head, as in SST.",
         ),
     ] = "right",
     undo: Annotated[bool, flag("--undo", text="Take the nodes labelled @X out again.")] = False,

@@ -49,8 +49,8 @@ def to_binary(
     """The binary tree that a model reads: unary chains collapsed, wide phrases split as by `binarize`.
 
     A collapsed chain carries the label of its topmost labelled node; a node put in by splitting has no label.
-    With `has_sentence_label` the root's label has no say in the shape: in a corpus it is the sentence's, where a
-    parse that is still to be labelled has that of a phrase or none.
+    With `has_sentence_label` the root's label has no say in the shape: it is the answer to the task, which no model
+    may read off its input, and not the kind of phrase that it is in a parse.
     """
     refuse_inner_words(tree, "binarized")
     if tree.is_binary:
