@@ -22,8 +22,8 @@ from lexitree.trees.tree import Tree
 SENTENCES_AT_ONCE = 256
 """So many sentences are read ahead, to be sorted by length."""
 
-SPANS_AT_ONCE = {"cpu": 16_000, "cuda": 400_000}
-"""How many spans a batch may have: a longer one would only take more memory."""
+SPANS_AT_ONCE = {"cpu": 8_000, "cuda": 400_000}
+"""How many spans a batch may have: more would only take more memory, and on a CPU the time to get hold of it."""
 
 MAX_K = 1000
 
@@ -109,7 +109,7 @@ class NeuralParser:
         style = self.model.config.style_index(self.style)
         batch = SentenceBatch.of(numbered, [style] * len(sentences), self.model.device)
         scores, tag_scores = self.model(batch)
-        if not bool(scores.isfinite().all()):
+        if not bool(scores.sum().isfinite()):
             raise NotFiniteError(
                 "the parser's scores are not numbers",
                 remedy="Its weights are damaged: train or copy it again.",

@@ -198,7 +198,8 @@ class Tree:
     def with_labels(self, labels: Iterable[str]) -> Tree:
         """The same tree with other labels."""
         tree = Tree(self.arity, labels, self.words)
-        tree.__dict__["layout"] = self.layout
+        if "layout" in self.__dict__:
+            tree.__dict__["layout"] = self.layout
         return tree
 
     def __eq__(self, other: object) -> bool:
