@@ -1,13 +1,13 @@
-"""A model trained on SST in, how well it reads words that its table lacks out: all alike, guessed, or with their rows.
+"""A model trained on SST in, how it does with words that its table lacks out: all alike, guessed, with their rows.
 
     lexitree train --recipe recipes/sst-bicontree-tuned.toml -o runs/unseen-words --epochs 10 --vectors GLOVE
     python benchmarks/unseen_words.py runs/unseen-words/model --vectors GLOVE --output results/unseen-words.json
 
-Words of the development and test sentences are taken out of the table with all their forms (`Film`, `film`), a guesser
+Words of the development and test sentences are taken out of the table in all their forms (`Film`, `film`), a guesser
 is fitted to what is left of the table and of the vectors, and sentences are labelled with it and without. Hidden are
-either words that the training sentences do not contain, as a new text would have them, or these and words that
-occur in training once. Two more rows are about words that even the vectors lack (most are joined: `well-paced`), and
-about a word of each sentence that is written with a letter repeated (`gooood`), one that has a label other than neutral.
+either words that the training sentences do not contain, as a new text would have them, or these and words that occur
+in training once. Other rows are about words that even the vectors lack (most are joined: `well-paced`), and about one
+word of each sentence, not a neutral one, in which a letter is repeated (`gooood`).
 """
 
 from __future__ import annotations
@@ -38,6 +38,8 @@ from lexitree.trees.tree import Tree
 
 Rows = dict[str, torch.Tensor]
 NEUTRAL = "2"
+NAMES = ("hidden", "split", "unknown")
+SCORES = ("root", "phrase", "watched_root", "watched_phrase", "watched_word")
 
 
 def main() -> None:
@@ -66,6 +68,7 @@ def main() -> None:
             "what": "accuracy on SST, dev and test, when words are not in the table",
             "seeds": options.seeds,
             "training": from_pretrained(options.model).training_record,
+            "means": means(rows),
             "rows": rows,
         }
         options.output.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
@@ -98,9 +101,7 @@ class Bench:
         counts: dict[str, int] = {}
         for word, count in count_words(self.trees["train"]).items():
             counts[word.lower()] = counts.get(word.lower(), 0) + count
-        candidates = sorted(
-            {word.lower() for word in self.table if counts.get(word.lower(), 0) <= often and word.isalpha()}
-        )
+        candidates = sorted({word.lower() for word in self.table if counts.get(word.lower(), 0) <= often})
         hidden = set(random.Random(seed).sample(candidates, int(share * len(candidates))))
         kept = {word: row for word, row in self.table.items() if word.lower() not in hidden}
         others = {word: row for word, row in self.vectors.items() if word.lower() not in hidden}
@@ -163,9 +164,8 @@ class Bench:
     ) -> Iterable[dict[str, Any]]:
         for name, (rows, guesser) in tables.items():
             row = {**condition, "unknown": name, **self.score(trees, watched, rows, guesser)}
-            print(
-                "  ".join(f"{round(v, 4) if isinstance(v, float) else v}" for v in row.values()), flush=True
-            )
+            shares = "".join(f"{100 * row[score]:8.2f}" for score in SCORES)
+            print(f"{row['hidden']:<36}{row['split']:<14}{name:<16}{shares}", flush=True)
             yield row
 
     def score(
@@ -177,9 +177,7 @@ class Bench:
         model = TreeClassifier(self.model.config, lexicon)
         weights = {k: v for k, v in self.model.state_dict().items() if not k.startswith("lexicon.")}
         model.load_state_dict({**lexicon.state_dict(prefix="lexicon."), **weights})
-        right: dict[str, list[bool]] = {
-            name: [] for name in ("root", "phrase", "watched_root", "watched_phrase", "watched_word")
-        }
+        right: dict[str, list[bool]] = {name: [] for name in SCORES}
         for output in run_examples(model, model.prepare(trees)):
             tree = output.example.tree
             gold = output.example.source_label_index
@@ -194,6 +192,20 @@ class Bench:
                 right["watched_word"] += [correct[node]] * bool(contains[node] and not tree.arity[node])
         numbers = {f"num_{name}": len(each) for name, each in right.items() if name.startswith("watched")}
         return {**{name: float(np.mean(each)) for name, each in right.items()}, **numbers}
+
+
+def means(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Each comparison over all seeds."""
+    groups: dict[tuple[str, ...], list[Mapping[str, Any]]] = {}
+    for row in rows:
+        groups.setdefault(tuple(row[name] for name in NAMES), []).append(row)
+    return [
+        {
+            **dict(zip(NAMES, key, strict=True)),
+            **{name: float(np.mean([row[name] for row in group])) for name in SCORES},
+        }
+        for key, group in groups.items()
+    ]
 
 
 def fit(rows: Rows, seed: int = 1) -> FittedGuesser:
