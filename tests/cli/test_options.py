@@ -9,10 +9,11 @@ import torch
 
 from lexitree.cli import options
 from lexitree.cli.console import choose_device
-from lexitree.corpora import corpus, parsed
+from lexitree.corpora import corpus
 from lexitree.errors import BackendError
 from lexitree.models import cells
 from lexitree.ops import precision
+from lexitree.parsing import parsed_corpus
 from lexitree.training import config
 from lexitree.trees import Direction
 
@@ -23,7 +24,7 @@ from lexitree.trees import Direction
         (options.Supervision, corpus.Supervision),
         (options.SplitName, corpus.SplitName),
         (options.Direction, Direction),
-        (options.Parses, parsed.Parses),
+        (options.Parses, parsed_corpus.Parses),
         (options.DecayKind, config.DecayKind),
         (options.BiasInit, cells.BiasInit),
         (options.Precision, precision.Precision),

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import shutil
+import zlib
 from pathlib import Path
 
 import pytest
 import torch
-from safetensors.torch import load_file
+from safetensors.torch import load_file, save_file
 
 from lexitree.corpora.mini import load_mini_parses
 from lexitree.errors import FileError, ModelFileError
@@ -39,6 +40,34 @@ def test_saved_and_loaded_it_gives_the_same_trees(parser: NeuralParser, tmp_path
 def test_tables_are_half_as_large_on_disk(saved_parser: Path) -> None:
     tensors = load_file(saved_parser / "model.safetensors")
     assert {tensor.dtype for tensor in tensors.values()} == {torch.float16}
+
+
+def test_vectors_in_bytes_are_half_as_large_again(parser: NeuralParser, tmp_path: Path) -> None:
+    folder = save_parser(parser, tmp_path / "bytes", table="int8")
+    assert load_file(folder / "vectors.safetensors")["vectors"].dtype == torch.int8
+    loaded = load_parser(folder)
+    step = parser.model.vectors.abs().amax(1, keepdim=True) / 127
+    assert ((loaded.model.vectors - parser.model.vectors).abs() <= 0.51 * step + 1e-6).all()
+    same = [
+        first == second
+        for first, second in zip(*(list(p.parse_all(SENTENCES)) for p in (parser, loaded)), strict=True)
+    ]
+    assert sum(same) >= 0.9 * len(same)
+
+
+@pytest.mark.parametrize(
+    "table", [{"vectors": torch.zeros(2, 2, dtype=torch.int8)}, {"vectors": torch.zeros(2, 2)}]
+)
+def test_vectors_in_another_form(copy: Path, table: dict[str, torch.Tensor]) -> None:
+    save_file(table, copy / "vectors.safetensors")
+    path = copy / "config.json"
+    values = json.loads(path.read_text())
+    values["checksums"]["vectors.safetensors"] = (
+        f"{zlib.crc32((copy / 'vectors.safetensors').read_bytes()):08x}"
+    )
+    path.write_text(json.dumps(values))
+    with pytest.raises(ModelFileError, match=r"vectors\.safetensors"):
+        load_parser(copy)
 
 
 def test_its_card_says_what_it_is(saved_parser: Path) -> None:

@@ -12,6 +12,7 @@ import torch
 from safetensors.torch import load_file
 
 from lexitree.errors import CheckpointError, FileError, TrainingDivergedError
+from lexitree.learning.progress import BatchProgress
 from lexitree.parsing.examples import draw_epoch, gold_batch, length_batches, make_parser_examples
 from lexitree.parsing.objective import WordDropper, parser_loss
 from lexitree.parsing.recipe import ParserTraining
@@ -19,7 +20,6 @@ from lexitree.parsing.run import ParserRun, build_parser_model, make_trainer, tr
 from lexitree.parsing.saved import load_parser
 from lexitree.parsing.trainer import ParserEpoch, ParserListeners
 from lexitree.parsing.treebanks import load_parser_data
-from lexitree.training.observers import BatchProgress
 from tests.parsing.conftest import mini_recipe
 
 RECIPE = mini_recipe(num_trees=30, epochs=4)

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from lexitree.errors import FileError
+from lexitree.learning.progress import METRICS_FILE
 from lexitree.training.curves import LearningCurve, read_curve
-from lexitree.training.loop import METRICS_FILE
 from lexitree.training.observers import EpochRecord
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import torch
 
-from lexitree.training.checkpoint import CHECKPOINT_FILE, load_checkpoint
+from lexitree.learning.checkpoint import CHECKPOINT_FILE, load_checkpoint
 from tests.command import COMMAND, environment, leftovers, run_command
 from tests.tiny import write_treebank
 

@@ -15,12 +15,13 @@ import torch
 from lexitree.errors import CheckpointError, TrainingDivergedError
 from lexitree.evaluation.accuracy import Confusion, Evaluation
 from lexitree.examples import Example, make_examples
+from lexitree.learning.checkpoint import CHECKPOINT_FILE, load_checkpoint, save_checkpoint
+from lexitree.learning.progress import METRICS_FILE, BatchProgress
 from lexitree.models.classifier import TreeClassifier
 from lexitree.training import loop
-from lexitree.training.checkpoint import CHECKPOINT_FILE, load_checkpoint, save_checkpoint
 from lexitree.training.config import TrainingConfig
-from lexitree.training.loop import METRICS_FILE, Trainer
-from lexitree.training.observers import BatchProgress, EpochRecord, SilentObserver
+from lexitree.training.loop import Trainer
+from lexitree.training.observers import EpochRecord, SilentObserver
 from lexitree.trees.brackets import tree_from_brackets
 from tests.tiny import LABELS, tiny_model, tiny_trees
 

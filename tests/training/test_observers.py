@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from lexitree.learning.progress import BatchProgress
 from lexitree.training.observers import (
-    BatchProgress,
     EpochRecord,
     ObserverGroup,
     SilentObserver,

@@ -15,9 +15,9 @@ import torch
 from lexitree.corpora.registry import load_corpus
 from lexitree.errors import CheckpointError, ConfigError, FileError, LexitreeError, VectorsError
 from lexitree.evaluation.accuracy import evaluate
+from lexitree.learning import checkpoint
+from lexitree.learning.checkpoint import CHECKPOINT_FILE
 from lexitree.models.pretrained import from_pretrained
-from lexitree.training import checkpoint
-from lexitree.training.checkpoint import CHECKPOINT_FILE
 from lexitree.training.fingerprint import make_fingerprint
 from lexitree.training.observers import EpochRecord, SilentObserver
 from lexitree.training.run import RESULT_FILE, build_model, train

@@ -25,7 +25,8 @@ from lexitree.errors import (
     MissingExtraError,
     Place,
 )
-from lexitree.training.observers import BatchProgress, EpochRecord
+from lexitree.learning.progress import BatchProgress
+from lexitree.training.observers import EpochRecord
 from lexitree.training.run import train
 from lexitree.training.seeds import SeedSummary, seed_folder, train_seeds
 from tests.command import environment

@@ -20,12 +20,12 @@ from lexitree.cli.options import (
 )
 
 if TYPE_CHECKING:
+    from lexitree.learning.progress import BatchProgress
     from lexitree.parsing.long_sentences import Candidate
     from lexitree.parsing.neural import NeuralParser
     from lexitree.parsing.recipe import ParserRecipe
     from lexitree.parsing.run import ParserRun
     from lexitree.parsing.trainer import ParserEpoch
-    from lexitree.training.observers import BatchProgress
 
 app = typer.Typer(
     no_args_is_help=True,

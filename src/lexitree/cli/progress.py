@@ -7,7 +7,8 @@ from typing import Any
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
 from lexitree.cli.console import messages, percent
-from lexitree.training.observers import BatchProgress, EpochRecord
+from lexitree.learning.progress import BatchProgress
+from lexitree.training.observers import EpochRecord
 
 
 class TrainingProgress:

@@ -16,6 +16,7 @@ import torch
 
 from lexitree.errors import ConfigError, FileError
 from lexitree.files import atomic_write
+from lexitree.learning.checkpoint import CHECKPOINT_FILE
 from lexitree.lexicon.vector_rows import FloatArray
 from lexitree.lexicon.vocabulary import UNK, Vocabulary, count_words
 from lexitree.parsing.config import GENERIC_STYLE, ParserConfig
@@ -29,7 +30,6 @@ from lexitree.parsing.trainer import ParserEpoch, ParserListeners, ParserTrainer
 from lexitree.parsing.treebanks import ParserData, Treebank, file_checksum, find_data_file, load_parser_data
 from lexitree.parsing.vector_table import reduced_vectors
 from lexitree.parsing.word_features import SENTENCE_END, SENTENCE_START
-from lexitree.training.checkpoint import CHECKPOINT_FILE
 from lexitree.version import __version__
 
 MODEL_FOLDER, RESULT_FILE = "model", "result.json"

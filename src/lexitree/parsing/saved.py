@@ -6,7 +6,7 @@ import json
 import zlib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 import torch
 from safetensors import SafetensorError
@@ -16,6 +16,7 @@ from torch.overrides import TorchFunctionMode
 
 from lexitree.errors import FileError, LexitreeError, ModelFileError
 from lexitree.files import atomic_folder
+from lexitree.lexicon.quantized import restore_tensors, shrink_tensors
 from lexitree.lexicon.vocabulary import Vocabulary
 from lexitree.models.pretrained import CARD_FILE, CONFIG_FILE, FORMAT, locate_model, read_config_file
 from lexitree.ops.threads import one_thread
@@ -38,27 +39,35 @@ DAMAGED_REMEDY = "Copy or download the parser again."
 
 
 def save_parser(
-    parser: NeuralParser, folder: str | Path, *, training: Mapping[str, Any] | None = None
+    parser: NeuralParser,
+    folder: str | Path,
+    *,
+    training: Mapping[str, Any] | None = None,
+    table: Literal["float16", "int8"] = "float16",
 ) -> Path:
     """Write a parser to a directory, whole or not at all.
 
-    `training` (data, scores, settings) goes into its card; without it, what the parser was loaded with.
+    `training` (data, scores, settings) goes into its card; without it, what the parser was loaded with. `table` is
+    how the fixed word vectors are written: with two bytes a number, or with one.
     """
     folder = Path(folder)
     record = dict(parser.training_record if training is None else training)
     _refuse_other_content(folder)
     with atomic_folder(folder, SafetensorError) as temporary:
-        _write_files(parser, temporary, record)
+        _write_files(parser, temporary, record, table)
         for path in temporary.iterdir():
             path.chmod(0o644)
     return folder
 
 
-def _write_files(parser: NeuralParser, folder: Path, training: dict[str, Any]) -> None:
+def _write_files(
+    parser: NeuralParser, folder: Path, training: dict[str, Any], table: Literal["float16", "int8"]
+) -> None:
     model = parser.model
-    weights = {name: _half(tensor) for name, tensor in model.state_dict().items()}
+    weights = shrink_tensors(model.state_dict(), (), "float16")
+    vectors = shrink_tensors({"vectors": model.vectors}, ("vectors",), table)
     save_file(weights, folder / WEIGHTS_FILE, metadata={"format": "pt"})
-    save_file({"vectors": _half(model.vectors)}, folder / VECTORS_FILE, metadata={"format": "pt"})
+    save_file(vectors, folder / VECTORS_FILE, metadata={"format": "pt"})
     _write(folder / VECTOR_WORDS_FILE, model.features.vector_words.to_json())
     _write(folder / TRAINED_WORDS_FILE, model.features.trained_words.to_json())
     config = {
@@ -78,12 +87,6 @@ def _write_files(parser: NeuralParser, folder: Path, training: dict[str, Any]) -
 
 def _write(path: Path, text: str) -> None:
     path.write_text(text, encoding="utf-8")
-
-
-def _half(tensor: Tensor) -> Tensor:
-    """Half the digits are more than enough for a trained parser, and half the size."""
-    largest = torch.finfo(torch.float16).max
-    return tensor.detach().cpu().clamp(-largest, largest).to(torch.float16).contiguous()
 
 
 def _checksum(path: Path) -> str:
@@ -181,9 +184,6 @@ def _read_vocabulary(path: Path) -> Vocabulary:
 
 def _read_tensors(path: Path) -> dict[str, Tensor]:
     try:
-        tensors = load_file(path)
+        return restore_tensors(load_file(path))
     except (SafetensorError, OSError, ValueError) as error:
         raise ModelFileError(path, f"is damaged or cut off ({error})", remedy=DAMAGED_REMEDY) from error
-    if not all(tensor.is_floating_point() for tensor in tensors.values()):
-        raise ModelFileError(path, "must hold floating-point numbers")
-    return {name: tensor.float() for name, tensor in tensors.items()}

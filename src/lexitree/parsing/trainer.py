@@ -18,14 +18,13 @@ from torch import Tensor, nn
 
 from lexitree.errors import CheckpointError, NotFiniteError, TrainingDivergedError
 from lexitree.files import atomic_write
+from lexitree.learning.averaging import WeightAverage
+from lexitree.learning.checkpoint import CHECKPOINT_FILE, Checkpoint, load_checkpoint, save_checkpoint
+from lexitree.learning.progress import METRICS_FILE, BatchProgress
 from lexitree.parsing.examples import GoldBatch, ParserExample, draw_epoch, gold_batch, length_batches
 from lexitree.parsing.model import ParserModel
 from lexitree.parsing.objective import WordDropper, parser_loss
 from lexitree.parsing.recipe import ParserTraining
-from lexitree.training.averaging import WeightAverage
-from lexitree.training.checkpoint import CHECKPOINT_FILE, Checkpoint, load_checkpoint, save_checkpoint
-from lexitree.training.loop import METRICS_FILE
-from lexitree.training.observers import BatchProgress
 
 SECONDS_BETWEEN_READS = 0.5
 """Reading a loss makes a GPU wait, so it is done only now and then."""

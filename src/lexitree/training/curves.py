@@ -11,7 +11,7 @@ from typing import Any
 
 from lexitree.errors import FileError
 from lexitree.files import read_lines
-from lexitree.training.loop import METRICS_FILE
+from lexitree.learning.progress import METRICS_FILE
 from lexitree.training.observers import EpochRecord
 from lexitree.training.seeds import Spread
 

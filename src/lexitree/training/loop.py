@@ -18,15 +18,14 @@ from lexitree.errors import CheckpointError, NotFiniteError, TrainingDivergedErr
 from lexitree.evaluation.accuracy import Evaluation, evaluate
 from lexitree.examples import Example
 from lexitree.files import atomic_write
+from lexitree.learning.checkpoint import CHECKPOINT_FILE, Checkpoint, load_checkpoint, save_checkpoint
+from lexitree.learning.progress import METRICS_FILE, BatchProgress
 from lexitree.models.classifier import TreeClassifier
-from lexitree.training.checkpoint import CHECKPOINT_FILE, Checkpoint, load_checkpoint, save_checkpoint
 from lexitree.training.config import TrainingConfig
-from lexitree.training.observers import BatchProgress, EpochRecord, Observer, SilentObserver
+from lexitree.training.observers import EpochRecord, Observer, SilentObserver
 from lexitree.training.optimizer import LazyAdam
 from lexitree.training.phrases import PhraseEpochs
 from lexitree.training.steps import make_step
-
-METRICS_FILE = "metrics.jsonl"
 
 SECONDS_BETWEEN_READS = 0.25
 """Reading a loss makes a GPU wait, so there it is done only now and then."""

@@ -10,18 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
 
-
-@dataclass(frozen=True, slots=True)
-class BatchProgress:
-    """Where the run is within an epoch."""
-
-    epoch: int
-    num_epochs: int
-    num_trees_done: int
-    num_trees: int
-    loss: float
-    """The mean loss per sentence so far in this epoch."""
-    trees_per_second: float
+from lexitree.learning.progress import BatchProgress
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,10 +8,10 @@ from torch.optim.adam import adam
 from torch.optim.adamw import adamw
 
 from lexitree.batch import TreeBatch
+from lexitree.learning.averaging import WeightAverage
 from lexitree.models.classifier import TreeClassifier
 from lexitree.ops.backends import why_not_fused
 from lexitree.ops.threads import one_thread
-from lexitree.training.averaging import WeightAverage
 from lexitree.training.config import TrainingConfig
 
 StateTensors = dict[str, Tensor]

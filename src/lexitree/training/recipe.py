@@ -9,9 +9,9 @@ from pathlib import Path
 from types import UnionType
 from typing import Any, cast, get_args
 
-from lexitree.corpora.parsed import Parses
 from lexitree.errors import ConfigError, FileError
 from lexitree.files import read_toml
+from lexitree.parsing.parsed_corpus import Parses
 from lexitree.training.config import TrainingConfig
 
 MAX_LENGTH = 1e3

@@ -14,13 +14,14 @@ from typing import Any, cast
 import torch
 
 from lexitree.corpora.corpus import Corpus
-from lexitree.corpora.parsed import Parses, with_parses
 from lexitree.corpora.registry import find_entry, load_corpus
 from lexitree.corpora.treebank import chosen_strips
 from lexitree.errors import ConfigError, FileError
 from lexitree.evaluation.accuracy import Evaluation, evaluate
 from lexitree.examples import Example
 from lexitree.files import atomic_write
+from lexitree.learning.checkpoint import CHECKPOINT_FILE
+from lexitree.learning.progress import METRICS_FILE
 from lexitree.lexicon.table import WordTable
 from lexitree.lexicon.vectors import build_table, read_vectors, wanted_forms, with_length
 from lexitree.lexicon.vocabulary import Vocabulary
@@ -31,10 +32,10 @@ from lexitree.models.registry import default_word_size, with_model_defaults
 from lexitree.ops.precision import check_precision, products_in
 from lexitree.ops.threads import use_cores
 from lexitree.parsing.adapters import open_parser
-from lexitree.training.checkpoint import CHECKPOINT_FILE
+from lexitree.parsing.parsed_corpus import Parses, with_parses
 from lexitree.training.environment import describe_environment
 from lexitree.training.fingerprint import make_fingerprint
-from lexitree.training.loop import METRICS_FILE, Trainer, TrainingResult
+from lexitree.training.loop import Trainer, TrainingResult
 from lexitree.training.observers import (
     EpochRecord,
     Observer,

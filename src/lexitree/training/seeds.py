@@ -6,7 +6,6 @@ import json
 import multiprocessing
 import os
 import queue
-import signal
 import statistics
 import sys
 import time
@@ -18,7 +17,9 @@ from typing import Any
 
 from lexitree.errors import ConfigError, LexitreeError
 from lexitree.files import atomic_write
-from lexitree.training.observers import BatchProgress, EpochRecord
+from lexitree.learning.progress import BatchProgress
+from lexitree.processes import how_it_ended
+from lexitree.training.observers import EpochRecord
 from lexitree.training.recipe import Recipe
 from lexitree.training.run import RESULT_FILE
 
@@ -170,16 +171,10 @@ class _Pool:
                 self._listen()
             if process.exitcode != 0:
                 raise LexitreeError(
-                    f"the process of seed {seed} {_how_it_ended(process.exitcode)}",
+                    f"the process of seed {seed} {how_it_ended(process.exitcode)}",
                     remedy="Run the same command with --resume; every seed goes on from its last epoch.",
                 )
             del self.running[seed]
-
-
-def _how_it_ended(exit_code: int | None) -> str:
-    if exit_code is not None and exit_code < 0:
-        return f"was ended from outside ({signal.Signals(-exit_code).name})"
-    return f"failed with exit code {exit_code}; what it wrote to the screen says why"
 
 
 def _train_one(recipe: Recipe, folder: Path, options: dict[str, Any], messages: Any) -> None:

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from lexitree.corpora.corpus import Corpus
-from lexitree.corpora.parsed import with_parses
 from lexitree.errors import ConfigError
+from lexitree.parsing.parsed_corpus import with_parses
 from lexitree.training.recipe import Recipe
 from lexitree.training.run import load_recipe_corpus
 from lexitree.trees.binarize import to_binary

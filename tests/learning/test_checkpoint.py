@@ -14,8 +14,8 @@ import torch
 from safetensors.torch import save_file
 
 from lexitree.errors import CheckpointError, FileError
-from lexitree.training import checkpoint as module
-from lexitree.training.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
+from lexitree.learning import checkpoint as module
+from lexitree.learning.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from tests.command import environment
 
 RECORD = {"fingerprint": {"labels": ["0", "1"]}, "history": [{"epoch": 1, "loss": 0.1}]}
@@ -149,7 +149,7 @@ def test_a_real_limit_on_file_sizes(path: Path) -> None:
 import resource, signal, sys, torch
 from pathlib import Path
 from lexitree.errors import FileError
-from lexitree.training.checkpoint import Checkpoint, save_checkpoint
+from lexitree.learning.checkpoint import Checkpoint, save_checkpoint
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
 try:

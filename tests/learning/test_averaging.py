@@ -13,9 +13,9 @@ from torch import nn
 from lexitree.corpora.registry import load_corpus
 from lexitree.evaluation.accuracy import evaluate
 from lexitree.examples import batch_examples
+from lexitree.learning.averaging import WeightAverage
+from lexitree.learning.checkpoint import CHECKPOINT_FILE, load_checkpoint
 from lexitree.models.pretrained import from_pretrained
-from lexitree.training.averaging import WeightAverage
-from lexitree.training.checkpoint import CHECKPOINT_FILE, load_checkpoint
 from lexitree.training.config import TrainingConfig
 from lexitree.training.optimizer import LazyAdam
 from lexitree.training.recipe import Recipe
