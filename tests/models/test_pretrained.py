@@ -18,6 +18,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from lexitree.errors import BackendError, FileError, MissingExtraError, ModelFileError
+from lexitree.lexicon.quantized import TableForm
 from lexitree.models import pretrained
 from lexitree.models.pretrained import FILES, from_pretrained, push_to_hub, save_pretrained
 from lexitree.predict import Predictor
@@ -108,6 +109,33 @@ def test_double_precision_is_kept(tmp_path: Path) -> None:
     assert Predictor(loaded).predict(tiny_trees(1)[0]).probabilities.shape[1] == 2
 
 
+@pytest.mark.parametrize(("table", "num_bytes", "error"), [("float16", 2, 1e-3), ("int8", 1, 1e-2)])
+def test_short_forms_of_the_table(tmp_path: Path, table: TableForm, num_bytes: int, error: float) -> None:
+    model = tiny_model()
+    folder = save_pretrained(model, tmp_path / "short", table=table)
+    written = load_file(folder / "model.safetensors")
+    assert written["lexicon.vectors"].element_size() == num_bytes
+    others = {name: tensor.dtype for name, tensor in written.items() if name != "lexicon.vectors"}
+    assert set(others.values()) == {torch.float16}
+    loaded = from_pretrained(folder)
+    assert {tensor.dtype for tensor in loaded.state_dict().values()} == {torch.float32}
+    trees = tiny_trees(20)
+    exact, near = (list(Predictor(each).predict_all(trees)) for each in (model, loaded))
+    for first, second in zip(exact, near, strict=True):
+        assert abs(first.probabilities - second.probabilities).max() < error
+    assert files_of(save_pretrained(loaded, tmp_path / "again", table=table)) == files_of(folder)
+
+
+def test_a_short_form_is_read_as_such_only(tmp_path: Path, folder: Path) -> None:
+    """What a program that knows no short forms would read as a model of 16 bits is none."""
+    short = save_pretrained(tiny_model(), tmp_path / "short", table="float16")
+    edit_config(short, lambda values: values.pop("table"))
+    assert from_pretrained(short).lexicon.vectors.dtype == torch.float16
+    edit_config(folder, lambda values: values.update(table="float16"))
+    with pytest.raises(ModelFileError, match=r"not in the form that config\.json says"):
+        from_pretrained(folder)
+
+
 def test_the_card_is_a_table_that_holds(folder: Path) -> None:
     card = (folder / "README.md").read_text()
     assert card.startswith("---\nlibrary_name: lexitree\n")
@@ -155,6 +183,8 @@ def test_a_missing_card_is_no_matter(folder: Path) -> None:
         (lambda values: values.pop("format"), "has format None"),
         (lambda values: values.update(library="other"), "is not a lexitree model's"),
         (lambda values: values.update(model=[1]), "is not a lexitree model's"),
+        (lambda values: values.update(table="int4"), "a table in a form that there is not: 'int4'"),
+        (lambda values: values.update(table=8), "a table in a form that there is not"),
         (lambda values: values["model"].update(hidden=9), "does not fit config.json"),
         (lambda values: values["model"].update(hidden=10**12), "does not fit config.json"),
         (lambda values: values["model"].update(hidden=10**40), "does not fit config.json"),
@@ -233,6 +263,33 @@ def test_a_guesser_that_does_not_fit(folder: Path, shapes: dict[str, tuple[int, 
     guesser = {f"lexicon.guesser.{name}": torch.zeros(shape) for name, shape in shapes.items()}
     edit_weights(folder, lambda tensors: tensors.update(guesser))
     with pytest.raises(ModelFileError, match=r"model\.safetensors does not fit"):
+        from_pretrained(folder)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda tensors: tensors.pop("lexicon.vectors.scale"),
+        lambda tensors: tensors.update({"lexicon.vectors.scale": torch.ones(3).half()}),
+        lambda tensors: tensors.update({"lexicon.vectors.scale": torch.ones(()).half()}),
+        lambda tensors: tensors.update({"lexicon.vectors.scale": tensors["lexicon.vectors.scale"].float()}),
+        lambda tensors: tensors.update(
+            {"lexicon.vectors.scale": tensors["lexicon.vectors.scale"].to(torch.int8)}
+        ),
+        lambda tensors: tensors.update({"lexicon.vectors": tensors["lexicon.vectors"].int()}),
+        lambda tensors: tensors.update({"lexicon.vectors": tensors["lexicon.vectors"].half()}),
+        lambda tensors: tensors.update({"lexicon.vectors": tensors["lexicon.vectors"][:-1].clone()}),
+        lambda tensors: tensors.update({"lexicon.vectors": tensors["lexicon.vectors"].flatten()}),
+        lambda tensors: tensors.update({"scorer.hidden_bias": torch.zeros(8)}),
+        lambda tensors: tensors.update({"scorer.hidden_bias": torch.zeros(8).to(torch.int8)}),
+        lambda tensors: tensors.update({"scorer.hidden_bias.scale": torch.zeros(8).half()}),
+        lambda tensors: tensors.clear(),
+    ],
+)
+def test_bytes_that_do_not_fit(tmp_path: Path, change: Callable[[dict[str, torch.Tensor]], object]) -> None:
+    folder = save_pretrained(tiny_model(), tmp_path / "bytes", table="int8")
+    edit_weights(folder, change)
+    with pytest.raises(ModelFileError, match=r"model\.safetensors"):
         from_pretrained(folder)
 
 

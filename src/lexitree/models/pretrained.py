@@ -6,7 +6,7 @@ import json
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, cast, get_args
 
 import torch
 from safetensors import SafetensorError
@@ -15,6 +15,7 @@ from safetensors.torch import load_file, save_file  # pyright: ignore[reportUnkn
 from lexitree.errors import ConfigError, FileError, LexitreeError, MissingExtraError, ModelFileError
 from lexitree.files import atomic_folder
 from lexitree.lexicon.guesses import VectorGuesser
+from lexitree.lexicon.quantized import TableForm, restore_tensors, shrink_tensors
 from lexitree.lexicon.table import WordTable
 from lexitree.lexicon.vocabulary import Vocabulary
 from lexitree.models.card import model_card
@@ -32,30 +33,41 @@ WEIGHTS_FILE, CONFIG_FILE, VOCABULARY_FILE, CARD_FILE = (
     "README.md",
 )
 FILES = (WEIGHTS_FILE, CONFIG_FILE, VOCABULARY_FILE, CARD_FILE)
+TABLES = ("lexicon.vectors", "lexicon.guesser.group_vectors")
+"""The weights that are most of a model's size: a row of numbers for each word or group of letters."""
 
 
 def save_pretrained(
-    model: TreeClassifier, folder: str | Path, *, training: Mapping[str, Any] | None = None
+    model: TreeClassifier,
+    folder: str | Path,
+    *,
+    training: Mapping[str, Any] | None = None,
+    table: TableForm = "float32",
 ) -> Path:
     """Write a model to a directory, whole or not at all.
 
-    `training` (data, scores, settings) goes into its card; without it, what the model was loaded with.
+    `training` (data, scores, settings) goes into its card; without it, what the model was loaded with. `table` is how
+    word vectors are written: as they are (float32), or with two bytes a number (float16) or one (int8); all other
+    weights then have two. Read back, a model computes in 32 bits as before.
     """
     folder = Path(folder)
     record = dict(model.training_record if training is None else training)
     _refuse_other_content(folder)
     with atomic_folder(folder, SafetensorError) as temporary:
-        _write_files(model, temporary, record)
+        _write_files(model, temporary, record, table)
     return folder
 
 
-def _write_files(model: TreeClassifier, folder: Path, training: dict[str, Any]) -> None:
-    tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in model.state_dict().items()}
+def _write_files(
+    model: TreeClassifier, folder: Path, training: dict[str, Any], table: TableForm = "float32"
+) -> None:
+    tensors = shrink_tensors(model.state_dict(), TABLES, table)
     save_file(tensors, folder / WEIGHTS_FILE, metadata={"format": "pt"})
     config = {
         "library": "lexitree",
         "format": FORMAT,
         "version": __version__,
+        **({} if table == "float32" else {"table": table}),
         "model": model.config.as_dict(),
         "training": training,
     }
@@ -107,9 +119,9 @@ def from_pretrained(
 ) -> TreeClassifier:
     """Read a model from a directory or, as `owner/name`, from the Hugging Face hub."""
     folder = locate_model(name, revision=revision)
-    config = read_config(folder)
+    config, values = read_config(folder), read_config_file(folder)
     vocabulary = _read_vocabulary(folder / VOCABULARY_FILE)
-    tensors = _read_weights(folder / WEIGHTS_FILE)
+    tensors = _read_weights(folder / WEIGHTS_FILE, values.get("table", "float32"))
     table = tensors.get("lexicon.vectors")
     if table is None or table.ndim != 2 or len(table) != vocabulary.num_rows:
         raise ModelFileError(folder, f"{WEIGHTS_FILE} and {VOCABULARY_FILE} do not belong together")
@@ -122,7 +134,7 @@ def from_pretrained(
         problem = " ".join(str(error).split())[:300]
         raise ModelFileError(folder, f"{WEIGHTS_FILE} does not fit {CONFIG_FILE} ({problem})") from error
     model.requires_grad_(True)
-    model.training_record = read_config_file(folder).get("training") or {}
+    model.training_record = values.get("training") or {}
     return model.to(device).eval()
 
 
@@ -168,6 +180,8 @@ def read_config_file(folder: Path) -> dict[str, Any]:
             f"has format {values.get('format')!r}; this version reads {FORMAT}",
             remedy="Upgrade lexitree: pip install --upgrade lexitree",
         )
+    if values.get("table", "float32") not in get_args(TableForm):
+        raise ModelFileError(path, f"has a table in a form that there is not: {values['table']!r:.40}")
     return values
 
 
@@ -179,19 +193,29 @@ def _read_vocabulary(path: Path) -> Vocabulary:
     return Vocabulary.from_json(text, path)
 
 
-def _read_weights(path: Path) -> dict[str, torch.Tensor]:
+def _read_weights(path: Path, form: TableForm) -> dict[str, torch.Tensor]:
+    """The weights in the precision they were saved with or, if they are in a short form, in 32 bits."""
+    tensors = _read_tensors(path)
+    if form != "float32":
+        try:
+            return restore_tensors(tensors)
+        except ValueError as error:
+            raise ModelFileError(path, f"is not in the form that {CONFIG_FILE} says ({error})") from error
+    kinds = {tensor.dtype for tensor in tensors.values()}
+    if len(kinds) != 1 or not kinds.pop().is_floating_point:
+        raise ModelFileError(path, "must hold floating-point numbers of one kind")
+    return tensors
+
+
+def _read_tensors(path: Path) -> dict[str, torch.Tensor]:
     try:
-        tensors = load_file(path)
+        return load_file(path)
     except FileNotFoundError as error:
         raise ModelFileError(path, "is missing") from error
     except (SafetensorError, OSError, ValueError) as error:
         raise ModelFileError(
             path, f"is damaged or cut off ({error})", remedy="Copy or download the model again."
         ) from error
-    kinds = {tensor.dtype for tensor in tensors.values()}
-    if len(kinds) != 1 or not kinds.pop().is_floating_point:
-        raise ModelFileError(path, "must hold floating-point numbers of one kind")
-    return tensors
 
 
 def locate_model(name: str | Path, *, revision: str | None = None) -> Path:
