@@ -23,6 +23,7 @@ from lexitree.cli import predict_texts, text_progress
 from lexitree.cli.predict_texts import TextJob
 from lexitree.cli.text_arguments import begins_a_tree, is_file_name
 from lexitree.cli.text_inputs import Inputs
+from lexitree.cli.text_labelling import TextLabeller
 from lexitree.parsing import adapters
 from lexitree.trees.brackets import ReadReport, tree_from_brackets
 from tests.cli import parser_program
@@ -320,7 +321,8 @@ def test_results_are_seen_as_they_come(saved_model: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(sys, "stdout", screen)
     monkeypatch.setattr(sys, "stdin", keyboard)
     inputs = Inputs(["-"], "text", "utf-8", "raise", ReadReport())
-    TextJob(tiny_pipeline(), inputs, None, None, "", False, 1, False).run("table", resume=False)
+    labeller = TextLabeller(tiny_pipeline(), batch_size=1)
+    TextJob(labeller, inputs, None, None, "", False).run("table", resume=False)
     # The heading, and then one line after each text.
     assert seen == [1, 2, 3, 4]
 

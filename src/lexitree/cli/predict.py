@@ -24,7 +24,6 @@ from lexitree.cli.text_arguments import (
     ModelOrInputArgument,
     OneSentenceOption,
     ParserOption,
-    open_text_pipeline,
     read_arguments,
 )
 from lexitree.cli.text_output import TextForm
@@ -106,6 +105,12 @@ def predict_command(
     batch_size: Annotated[
         int, typer.Option(min=1, help="How many sentences are labelled together.", rich_help_panel=TEXT)
     ] = 256,
+    jobs: Annotated[
+        int,
+        typer.Option(
+            min=1, help="How many processes label texts, each on a core of its own.", rich_help_panel=TEXT
+        ),
+    ] = 1,
     encoding: EncodingOption = "utf-8",
     on_error: OnErrorOption = "raise",
     device: DeviceOption = "auto",
@@ -136,15 +141,17 @@ def predict_command(
     with its sentences and phrases, whose start and end count characters. With --column, rows come out as they went in
     with label and probability added. With --resume, a stopped run is gone on with: a torn last line is cut off.
     """
-    from lexitree.cli.console import choose_device, show_skipped
+    from lexitree.cli.console import show_skipped
     from lexitree.cli.text_inputs import Inputs
-    from lexitree.predict import load
+    from lexitree.cli.text_labelling import LabellerSetup
     from lexitree.trees.brackets import ReadReport
 
     arguments = read_arguments(context, model, inputs or [], model_name)
-    predictor = load(arguments.model, device=choose_device(device), backend=backend, precision=precision)
+    setup = LabellerSetup(
+        arguments, parser, device, backend, precision, batch_size, one_sentence, head_weights
+    )
     if head_weights:
-        refuse_head_weights(predictor, {"--nodes root": nodes == "root", "--column": column is not None})
+        refuse_head_weights({"--nodes root": nodes == "root", "--column": column is not None})
     report = ReadReport()
     source = Inputs(arguments.inputs, input_kind, encoding, on_error, report)
     if column is None and source.hold_trees():
@@ -154,31 +161,30 @@ def predict_command(
                 "--resume": resume,
                 "--prefix": bool(prefix),
                 "--one-sentence": one_sentence,
+                "--jobs": jobs > 1,
             }
         )
         form = OTHER_NAMES.get(form, form) if form else None
-        predict_trees(predictor, source, output, form, nodes, head_weights=head_weights)
+        predict_trees(setup.load(), source, output, form, nodes, head_weights=head_weights)
         show_skipped(report.num_errors, report.errors)
         return
     from contextlib import ExitStack
 
     from lexitree.cli.predict_texts import TextJob
+    from lexitree.cli.text_workers import TextWorkers
 
     refuse_for_text({"--nodes root": nodes == "root"})
     with ExitStack() as resources:
-        pipe = open_text_pipeline(arguments, predictor, parser, resources)
-        job = TextJob(pipe, source, output, column, prefix, phrases, batch_size, one_sentence, head_weights)
+        labeller = setup.open(resources) if jobs == 1 else resources.enter_context(TextWorkers(setup, jobs))
+        job = TextJob(labeller, source, output, column, prefix, phrases, head_weights)
         job.run(None if form is None else TEXT_FORMS[form], resume=resume)
     show_skipped(report.num_errors, report.errors, what="rows")
 
 
-def refuse_head_weights(predictor: Predictor, options: dict[str, bool]) -> None:
-    """Where no phrase has a head, or none is written out, there are no weights to give."""
+def refuse_head_weights(options: dict[str, bool]) -> None:
+    """Where no phrase is written out, there are no weights to give."""
     from lexitree.errors import ConfigError
 
-    config, encoder = predictor.model.config, predictor.model.encoder
-    if not encoder.has_heads:
-        raise ConfigError(f"--head-weights is for models with heads, and {config.model} has none")
     wrong = [option for option, is_given in options.items() if is_given]
     if wrong:
         raise ConfigError(f"--head-weights needs the JSON of phrases, which {wrong[0]} does not give")

@@ -1,9 +1,8 @@
-"""A pipeline and inputs of text in, labelled texts out: each written as soon as it is done."""
+"""A labeller and inputs of text in, labelled texts out: each written as soon as it is done."""
 
 from __future__ import annotations
 
 import sys
-from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,8 +15,9 @@ from lexitree.errors import ConfigError, Place
 
 if TYPE_CHECKING:
     from lexitree.cli.text_inputs import Inputs
+    from lexitree.cli.text_labelling import TextLabeller
+    from lexitree.cli.text_workers import TextWorkers
     from lexitree.pipeline.document import Document
-    from lexitree.pipeline.pipeline import TextPipeline
     from lexitree.pipeline.tables import Row
 
 COLUMN_FORMS: tuple[TextForm, ...] = ("csv", "json")
@@ -34,14 +34,12 @@ FORMS_OF_FILES: dict[str, TextForm] = {
 class TextJob:
     """One call of `lexitree predict` on text."""
 
-    pipe: TextPipeline
+    labeller: TextLabeller | TextWorkers
     source: Inputs
     output: Path | None
     column: str | None
     prefix: str
     phrases: bool
-    batch_size: int
-    one_sentence: bool
     head_weights: bool = False
 
     def run(self, form: TextForm | None, *, resume: bool) -> None:
@@ -49,7 +47,7 @@ class TextJob:
         rows, columns = self._rows()
         output = self._text_output(form, columns)
         if output.form in WHOLE_FORMS:
-            documents = (document for _, document in self._label(rows))
+            documents = (document for _, document in self._one_process().documents(rows))
             self._write_whole(documents, output.form, resume)
             return
         from lexitree.cli.console import output as screen
@@ -59,12 +57,25 @@ class TextJob:
             on_its_own = self.output is not None or not screen.is_terminal
             quoted = self.column is not None and bool(columns)
             with text_progress(on_its_own, self.source.files, quoted=quoted, done=num_done) as advance:
-                for row, document in self._label(rows):
-                    if output.form == "tree" and self.output is None:
+                if output.form == "tree" and self.output is None:
+                    for _, document in self._one_process().documents(rows):
                         _show(document)
-                    else:
-                        write(output.record(row, document))
+                        advance()
+                    return
+                for record in self.labeller.records(rows, output):
+                    write(record)
                     advance()
+
+    def _one_process(self) -> TextLabeller:
+        """What gives whole documents, which other processes do not send."""
+        from lexitree.cli.text_labelling import TextLabeller
+
+        if not isinstance(self.labeller, TextLabeller):
+            raise ConfigError(
+                "--jobs is for records, one after the other, not for pictures, pages and trees on the screen",
+                remedy="Use --format json, table, csv or brackets, or leave --jobs out.",
+            )
+        return self.labeller
 
     def _rows(self) -> tuple[Iterator[Row], Sequence[str]]:
         """The rows of all inputs, and the header of CSV."""
@@ -108,19 +119,6 @@ class TextJob:
     def _delimiter(self) -> str:
         named = self.output if self.output is not None else self.source.arguments[0]
         return "\t" if str(named).endswith(".tsv") else ","
-
-    def _label(self, rows: Iterable[Row]) -> Iterator[tuple[Row, Document]]:
-        """Each row with its document; rows are held only while the pipeline has their texts."""
-        held: deque[Row] = deque()
-
-        def texts() -> Iterator[str]:
-            for row in rows:
-                held.append(row)
-                yield row.text
-
-        stream = self.pipe.stream(texts(), batch_size=self.batch_size, one_sentence=self.one_sentence)
-        for document in stream:
-            yield held.popleft(), document
 
     def _write_whole(self, documents: Iterable[Document], form: TextForm, resume: bool) -> None:
         from lexitree.cli.resumption import refuse_resumption

@@ -1,0 +1,159 @@
+"""Several processes label a file as one does: the same records in the same order, and nothing left when they stop."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lexitree.cli import text_workers
+from lexitree.cli.text_arguments import Arguments
+from lexitree.cli.text_labelling import LabellerSetup
+from lexitree.cli.text_output import TextOutput
+from lexitree.cli.text_workers import TextWorkers
+from lexitree.errors import ConfigError, LexitreeError, ModelFileError, Place, TableError
+from lexitree.pipeline.tables import AddedColumns, Row
+from tests.cli.conftest import Call, assert_users_error
+from tests.cli.untrained_parser import save_untrained_parser
+from tests.command import COMMAND, environment
+
+TEXTS = [f"the film is {word} . it is number {number}" for number in range(9) for word in ("good", "bad")]
+JSON = TextOutput("json", None, AddedColumns(), ())
+
+
+@pytest.fixture(scope="module")
+def parser_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return save_untrained_parser(tmp_path_factory.mktemp("parser") / "untrained")
+
+
+@pytest.fixture
+def setup(saved_model: Path, parser_folder: Path) -> LabellerSetup:
+    return make_setup(saved_model, f"builtin:{parser_folder}")
+
+
+@pytest.fixture(autouse=True)
+def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(text_workers, "ROWS_AT_ONCE", 4)
+
+
+def make_setup(model: Path, parser: str) -> LabellerSetup:
+    # One by one: the last digits depend on what else is in a batch.
+    return LabellerSetup(Arguments(str(model), ()), parser, "cpu", "auto", "float32", 1, False, False)
+
+
+def rows(texts: list[str]) -> Iterator[Row]:
+    return (Row(text, (("text", text),), Place("texts", number)) for number, text in enumerate(texts, 1))
+
+
+def test_records_are_those_of_one_process_in_their_order(setup: LabellerSetup) -> None:
+    with ExitStack() as resources:
+        expected = list(setup.open(resources).records(rows(TEXTS), JSON))
+    with TextWorkers(setup, 2) as workers:
+        assert list(workers.records(rows(TEXTS), JSON)) == expected
+    assert [json.loads(record)["text"] for record in expected] == TEXTS
+    assert [worker.process.exitcode for worker in workers.workers] == [0, 0]
+
+
+def test_no_more_processes_start_than_there_are_chunks(setup: LabellerSetup) -> None:
+    with TextWorkers(setup, 8) as workers:
+        assert len(list(workers.records(rows(TEXTS[:3]), JSON))) == 3
+        assert len(workers.workers) == 1
+    with TextWorkers(setup, 8) as workers:
+        assert list(workers.records(rows([]), JSON)) == []
+
+
+def test_an_error_comes_after_the_records_before_it(setup: LabellerSetup) -> None:
+    output = TextOutput("json", "text", AddedColumns(), ())
+    wrong = Row("bad", (("text", "bad"), ("label", "0")), Place("texts", 6))
+    records: list[str] = []
+    with TextWorkers(setup, 2) as workers, pytest.raises(TableError, match="texts:6"):
+        records.extend(workers.records([*rows(TEXTS[:5]), wrong, *rows(TEXTS)], output))
+    assert [json.loads(record)["text"] for record in records] == TEXTS[:5]
+    assert not any(worker.process.is_alive() for worker in workers.workers)
+
+
+def test_a_missing_model_is_the_users_error_in_every_process(parser_folder: Path, tmp_path: Path) -> None:
+    setup = make_setup(tmp_path / "none", f"builtin:{parser_folder}")
+    with TextWorkers(setup, 2) as workers, pytest.raises(ModelFileError, match="none"):
+        list(workers.records(rows(TEXTS), JSON))
+
+
+def test_a_process_that_was_killed_is_reported(setup: LabellerSetup) -> None:
+    with TextWorkers(setup, 2) as workers:
+        records = workers.records(rows(TEXTS), JSON)
+        next(records)
+        workers.workers[1].process.kill()
+        workers.workers[1].process.join()
+        with pytest.raises(LexitreeError, match="SIGKILL"):
+            list(records)
+
+
+def test_what_other_processes_cannot_do_is_refused(
+    call: Call, saved_model: Path, parser_folder: Path, tmp_path: Path
+) -> None:
+    with pytest.raises(ConfigError, match="built-in"):
+        TextWorkers(make_setup(saved_model, "brackets:trees.txt"), 2)
+    parser = f"builtin:{parser_folder}"
+    arguments = ("predict", "--model", saved_model, "--parser", parser, "--jobs", 2)
+    assert_users_error(call(*arguments, "a film", "-o", tmp_path / "a.html"), "--jobs is for records")
+    assert_users_error(call(*arguments, "a film", "-f", "tree"), "--jobs is for records")
+    assert_users_error(call(*arguments, "(_ (_ a) (_ film))"), "--jobs is for text")
+
+
+@pytest.mark.slow
+def test_ctrl_c_leaves_whole_records_and_no_process(
+    saved_model: Path, parser_folder: Path, tmp_path: Path
+) -> None:
+    texts, output = tmp_path / "texts.txt", tmp_path / "out.jsonl"
+    texts.write_text("\n".join(TEXTS * 400) + "\n")
+    command = [
+        *(*COMMAND, "predict", "--model", str(saved_model), "--parser", f"builtin:{parser_folder}"),
+        *(str(texts), "-o", str(output), "--resume", "--jobs", "2"),
+    ]
+    process = subprocess.Popen(
+        command,
+        stderr=subprocess.PIPE,
+        env=environment(),
+        start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+    wait_for(lambda: output.exists() and output.stat().st_size > 0)
+    children = children_of(process.pid)
+    assert len(children) >= 2
+    # As the terminal does: to all processes at once.
+    os.killpg(process.pid, signal.SIGINT)
+    _, messages = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert b"Traceback" not in messages
+    wait_for(lambda: not any(map(is_running, children)))
+    done = [json.loads(line)["text"] for line in output.read_text().splitlines()]
+    assert 0 < len(done) < len(TEXTS) * 400
+    assert done == (TEXTS * 400)[: len(done)]
+
+
+def wait_for(condition: Any, seconds: float = 60) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+def children_of(pid: int) -> list[int]:
+    return list(map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split()))
+
+
+def is_running(pid: int) -> bool:
+    """Whether there is such a process and it has not ended; nobody may have asked for its exit code."""
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state != "Z"
