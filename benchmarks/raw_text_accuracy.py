@@ -1,0 +1,132 @@
+"""Test sentences as raw text in, how the package's models label them out, beside gold trees and beside VADER.
+
+    python benchmarks/raw_text_accuracy.py --output results/raw-text-accuracy.json
+
+The test sentences of SST and TREC under LEXITREE_DATA are written as people write them (spaces as usual, quotes and
+brackets restored), each kept as one sentence. Then our tokenizer, parser and binarizer make of them what the model
+reads. VADER, installed into an environment of its own, reads the same texts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import lexitree
+from environment import describe_run
+from lexitree import TextPipeline, Tree, detokenize
+from lexitree.corpora import load_corpus
+from peers.environments import AbsentPeerError, Peer, default_cache, prepare, worker_environment
+from peers.workers import script
+
+VADER = Peer(
+    name="vader",
+    worker="vader_worker.py",
+    cell="",
+    requirements=("vaderSentiment==3.3.2",),
+    imports="vaderSentiment.vaderSentiment",
+)
+TASKS = {
+    "sentiment": ("sst-fine", ("sst/test.txt",)),
+    "sentiment-binary": ("sst-binary", ("sst/test.txt",)),
+    "questions": ("trec", ("trec/TREC_10.label", "trec/test.parses")),
+}
+SPLITS = ("dev", "test")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--split", choices=SPLITS, default="test", help="the sentences (default: %(default)s)"
+    )
+    parser.add_argument("--cache", type=Path, default=default_cache(), help="where VADER is kept")
+    parser.add_argument("--output", type=Path, help="write the record to this JSON file")
+    options = parser.parse_args()
+    rows = [row for name in TASKS for row in measure(name, options.split, options.cache)]
+    for row in rows:
+        print(json.dumps(row))
+    if options.output:
+        folder = Path(os.environ["LEXITREE_DATA"])
+        files = {file: folder / file for _, names in TASKS.values() for file in names}
+        record = {
+            **describe_run(dict(files)),
+            "what": f"root accuracy on the {options.split} sentences, from raw text and from the corpus's own trees",
+            "seeds": [],
+            "rows": rows,
+        }
+        options.output.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+
+
+def measure(name: str, split: str, cache: Path) -> list[dict[str, Any]]:
+    """The row of a model and, for two classes, that of VADER."""
+    corpus = load_corpus(TASKS[name][0])
+    trees = corpus.splits[split]
+    gold = [tree.label for tree in trees]
+    texts = [detokenize(tree.words) for tree in trees]
+    pipe = lexitree.load(name)
+    assert isinstance(pipe, TextPipeline)
+    from_text = accuracy(label_texts(pipe, texts), gold)
+    from_trees = accuracy(label_trees(pipe, trees), gold)
+    row = {
+        "system": name,
+        "corpus": corpus.name,
+        "sentences": len(gold),
+        "raw_text_accuracy": from_text,
+        "own_trees_accuracy": from_trees,
+        "points_lost": 100 * (from_trees - from_text),
+    }
+    if name != "sentiment-binary":
+        return [row]
+    vader = vader_accuracy(texts, gold, cache)
+    return [row] if vader is None else [row, {**row_of_vader(row), "raw_text_accuracy": vader}]
+
+
+def row_of_vader(row: dict[str, Any]) -> dict[str, Any]:
+    return {"system": "VADER 3.3.2", "corpus": row["corpus"], "sentences": row["sentences"]}
+
+
+def label_texts(pipe: TextPipeline, texts: Sequence[str]) -> list[str]:
+    documents = pipe.stream(texts, one_sentence=True)
+    return [document.sentences[0].prediction.label for document in documents]
+
+
+def label_trees(pipe: TextPipeline, trees: Sequence[Tree]) -> list[str]:
+    return [prediction.label for prediction in pipe.predictor.predict_all(trees, nodes="root")]
+
+
+def accuracy(labels: Sequence[str], gold: Sequence[str]) -> float:
+    return sum(one == other for one, other in zip(labels, gold, strict=True)) / len(gold)
+
+
+def vader_accuracy(texts: Sequence[str], gold: Sequence[str], cache: Path) -> float | None:
+    """With the threshold that suits it better: sentences without a word that it knows score 0."""
+    try:
+        python = prepare(VADER, cache)
+    except AbsentPeerError as reason:
+        print(f"VADER is not here: {reason}")
+        return None
+    answer = subprocess.run(
+        [str(python), script(VADER.worker)],
+        input=json.dumps(texts),
+        capture_output=True,
+        text=True,
+        check=True,
+        env=worker_environment(threads=1),
+    ).stdout
+    scores: list[float] = json.loads(answer)
+    is_positive = [label == "positive" for label in gold]
+    return max(
+        sum((score >= 0) == wanted for score, wanted in zip(scores, is_positive, strict=True)),
+        sum((score > 0) == wanted for score, wanted in zip(scores, is_positive, strict=True)),
+    ) / len(gold)
+
+
+if __name__ == "__main__":
+    main()
