@@ -11,14 +11,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from lexitree.errors import JsonLinesError, OnError, Place, TableError
 from lexitree.files import MAX_LINE_CHARACTERS, display_name, read_lines
-from lexitree.pipeline.document import Document
 from lexitree.pipeline.records import DIGITS, short_phrases, to_json
 from lexitree.trees.brackets import ReadReport
 from lexitree.trees.jsonl import parse_json_line
+
+if TYPE_CHECKING:
+    from lexitree.pipeline.document import Document
 
 TableForm = Literal["csv", "json"]
 
