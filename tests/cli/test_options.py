@@ -11,6 +11,7 @@ from lexitree.cli import options
 from lexitree.cli.console import choose_device
 from lexitree.corpora import corpus
 from lexitree.errors import BackendError
+from lexitree.lexicon import quantized
 from lexitree.models import cells
 from lexitree.ops import precision
 from lexitree.parsing import parsed_corpus
@@ -28,6 +29,7 @@ from lexitree.trees import Direction
         (options.DecayKind, config.DecayKind),
         (options.BiasInit, cells.BiasInit),
         (options.Precision, precision.Precision),
+        (options.TableForm, quantized.TableForm),
     ],
 )
 def test_choices_are_those_of_the_library(offered: object, known: object) -> None:

@@ -29,6 +29,7 @@ COMMANDS = {
     "explain": "explain.explain_command",
     "models": "models.models_command",
     "info": "models.info_command",
+    "pack": "pack.pack_command",
     "analyze": "analyze.app",
     "trees": "trees.app",
     "vectors": "vectors.app",

@@ -24,6 +24,7 @@ Parses = Literal["replace", "add"]
 DecayKind = Literal["decoupled", "l2"]
 BiasInit = Literal["uniform", "zero"]
 Precision = Literal["float32", "tf32", "bf16"]
+TableForm = Literal["float32", "float16", "int8"]
 
 EncodingOption = Annotated[str, typer.Option(help="The encoding of the input; never guessed.")]
 OnErrorOption = Annotated[

@@ -85,7 +85,7 @@ def filter_vectors(
 
     if path.suffix != ".npz":
         raise FileError(path, "the name of the output must end in .npz")
-    counts = _count_words(trees, data, encoding, on_error)
+    counts = count_source_words(trees, data, encoding, on_error)
     kept = _read_wanted(vectors, counts, dim, on_error)
     write_vectors_npz(path, kept, float16=float16)
     report = coverage(counts, Vocabulary(word for word in kept.words if word != UNK))
@@ -114,7 +114,7 @@ def show_coverage(
     from lexitree.lexicon import Vocabulary, coverage
     from lexitree.lexicon.vocabulary import UNK
 
-    counts = _count_words(trees, data, encoding, on_error)
+    counts = count_source_words(trees, data, encoding, on_error)
     kept = _read_wanted(vectors, counts, dim, on_error)
     vocabulary = Vocabulary(word for word in kept.words if word != UNK)
     report = coverage(counts, vocabulary, num_shown=num_unknown)
@@ -125,7 +125,9 @@ def show_coverage(
     _print_report(report)
 
 
-def _count_words(sources: Sequence[str], data: Path | None, encoding: str, on_error: OnError) -> Counter[str]:
+def count_source_words(
+    sources: Sequence[str], data: Path | None, encoding: str, on_error: OnError
+) -> Counter[str]:
     """The words of all files and corpora with their counts."""
     from lexitree.errors import FileError
     from lexitree.lexicon import count_words
@@ -165,14 +167,14 @@ def _read_wanted(path: Path, counts: Counter[str], dim: int | None, on_error: On
     """The vectors of the counted words, read with a progress bar."""
     from lexitree.lexicon import vectors_for
 
-    with _progress_bar(path.name) as show_progress:
+    with progress_bar(path.name) as show_progress:
         vectors = vectors_for(counts, path, dim=dim, on_error=on_error, progress=show_progress)
     show_skipped(vectors.num_skipped, vectors.errors, what="rows")
     return vectors
 
 
 @contextmanager
-def _progress_bar(name: str) -> Generator[Callable[[int, int], None]]:
+def progress_bar(name: str) -> Generator[Callable[[int, int], None]]:
     """A bar on the terminal (nothing is drawn elsewhere), told the bytes done and the bytes in all."""
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 

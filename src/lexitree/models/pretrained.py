@@ -55,6 +55,8 @@ def save_pretrained(
     _refuse_other_content(folder)
     with atomic_folder(folder, SafetensorError) as temporary:
         _write_files(model, temporary, record, table)
+        # Safetensors writes for the owner's eyes only; whoever may read the directory may read the model.
+        (temporary / WEIGHTS_FILE).chmod(0o644)
     return folder
 
 

@@ -1,0 +1,221 @@
+"""`lexitree pack`: a trained model in; the same with more words or fewer, in fewer bytes, out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from lexitree.cli.options import DataOption, JsonOption, ModelArgument, TableForm, flag
+
+if TYPE_CHECKING:
+    from lexitree.corpora.corpus import Corpus
+    from lexitree.evaluation.accuracy import Evaluation
+    from lexitree.lexicon import WordVectors
+    from lexitree.models.classifier import TreeClassifier
+    from lexitree.models.packing import PackedWords
+
+Scores = dict[str, dict[str, float | None]]
+
+
+def pack_command(
+    model: ModelArgument,
+    folder: Annotated[Path, typer.Option("--output", "-o", help="The directory of the new model.")],
+    num_words: Annotated[
+        int, typer.Option("--words", min=0, help="How many words it knows; 0: all of model and vectors.")
+    ] = 0,
+    vectors: Annotated[
+        Path | None,
+        typer.Option(
+            help="The word vectors it was trained with; more of them are added.", show_default=False
+        ),
+    ] = None,
+    corpus: Annotated[
+        str | None,
+        typer.Option(
+            help="The corpus it was trained on: its words are kept first, and the model is scored on it before and"
+            " after.",
+            show_default=False,
+        ),
+    ] = None,
+    trees: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--trees",
+            "-t",
+            help="More text whose words are wanted: a file or folder of trees, or a corpus; may be repeated.",
+            show_default=False,
+        ),
+    ] = None,
+    table: Annotated[
+        TableForm,
+        typer.Option(
+            help="How vectors are written: four bytes a number, two or one; other weights then have two."
+        ),
+    ] = "int8",
+    no_guesses: Annotated[
+        bool, flag("--no-guesses", text="Leave all words that it does not know alike.")
+    ] = False,
+    data: DataOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Make a trained model ready for other texts than its corpus, and small.
+
+    Example: lexitree pack runs/sst/model -o sentiment --vectors glove.840B.300d.zip --corpus sst --words 40000
+
+    Words that training has met are kept first, then those of --trees, then others of the vectors, in the order of
+    their file. A word that the table has no room for gets a vector guessed from its letters and parts. A parser is
+    only written in fewer bytes.
+    """
+    from lexitree.models.pretrained import locate_model, read_config_file
+
+    source = locate_model(model)
+    if read_config_file(source).get("kind") == "parser":
+        report = _pack_parser(
+            source, folder, table, bool(num_words or vectors or corpus or trees or no_guesses)
+        )
+    else:
+        report = _pack_classifier(
+            source,
+            folder,
+            table,
+            num_words=num_words,
+            vectors=vectors,
+            corpus=corpus,
+            trees=trees or [],
+            guess=not no_guesses,
+            data=data,
+        )
+    report = {
+        "model": str(folder),
+        "table": table,
+        "bytes_before": _size(source),
+        "bytes": _size(folder),
+        **report,
+    }
+    if as_json:
+        typer.echo(json.dumps(report, indent=2))
+    else:
+        _show(report)
+
+
+def _pack_parser(source: Path, folder: Path, table: TableForm, has_other_options: bool) -> dict[str, Any]:
+    from lexitree.errors import ConfigError
+    from lexitree.parsing.saved import load_parser, save_parser
+
+    if has_other_options or table == "float32":
+        raise ConfigError(
+            f"{source} is a parser, whose words stay as they are",
+            remedy="Say --table int8 or --table float16 only.",
+        )
+    save_parser(load_parser(source), folder, table=table)
+    return {}
+
+
+def _pack_classifier(
+    source: Path,
+    folder: Path,
+    table: TableForm,
+    *,
+    num_words: int,
+    vectors: Path | None,
+    corpus: str | None,
+    trees: list[str],
+    guess: bool,
+    data: Path | None,
+) -> dict[str, Any]:
+    import dataclasses
+
+    from lexitree.cli.vectors import count_source_words
+    from lexitree.corpora import load_corpus
+    from lexitree.errors import ConfigError
+    from lexitree.lexicon import count_words
+    from lexitree.models.packing import pack_model
+    from lexitree.models.pretrained import from_pretrained, save_pretrained
+
+    if num_words and corpus is None:
+        raise ConfigError(
+            "which of its words training has met is not known, and these must be kept",
+            remedy="Name the corpus that it was trained on: --corpus.",
+        )
+    loaded = load_corpus(corpus, data=data) if corpus else None
+    model = from_pretrained(source)
+    before = _score(model, loaded) if loaded else {}
+    packed = pack_model(
+        model,
+        count_words(loaded.train) if loaded else {},
+        num_words=num_words,
+        vectors=_read_all(vectors) if vectors else None,
+        others=count_source_words(trees, data, "utf-8", "raise") if trees else None,
+        guess=guess,
+    )
+    save_pretrained(model, folder, table=table)
+    if not loaded:
+        return {"words": dataclasses.asdict(packed)}
+    # What counts are the scores of the model as others will read it.
+    after = _score(from_pretrained(folder), loaded)
+    save_pretrained(model, folder, table=table, training={**model.training_record, **_record(packed, after)})
+    return {"words": dataclasses.asdict(packed), "before": before, "after": after}
+
+
+def _read_all(path: Path) -> WordVectors:
+    from lexitree.cli.vectors import progress_bar
+    from lexitree.lexicon import read_vectors
+
+    with progress_bar(path.name) as show_progress:
+        return read_vectors(path, progress=show_progress)
+
+
+def _score(model: TreeClassifier, corpus: Corpus) -> Scores:
+    """Root and phrase accuracy on the development and test sentences, where there are any."""
+    from lexitree.predict import Predictor
+
+    predictor = Predictor(model)
+    splits = {split: trees for split in ("dev", "test") if (trees := corpus.scored_trees(split))}
+    return {
+        split: _accuracies(predictor.evaluate(trees, supervision=corpus.supervision))
+        for split, trees in splits.items()
+    }
+
+
+def _accuracies(scores: Evaluation) -> dict[str, float | None]:
+    return {"root": scores.root.accuracy, "phrase": scores.phrase.accuracy if scores.phrase else None}
+
+
+def _record(packed: PackedWords, scores: Scores) -> dict[str, Any]:
+    """What the card says of it: its words, and its scores in place of those it had."""
+    accuracies = {f"{split}_{kind}": share for split, each in scores.items() for kind, share in each.items()}
+    return {"words": packed.num_words, "words_added": packed.num_added, **accuracies}
+
+
+def _size(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.iterdir())
+
+
+def _show(report: Mapping[str, Any]) -> None:
+    from rich.table import Table
+
+    from lexitree.cli.console import output, percent
+
+    sizes = [f"{report[name] / 1e6:.1f} MB" for name in ("bytes", "bytes_before")]
+    output.print(f"{report['model']}: {sizes[0]}, {report['table']}; it had {sizes[1]}", soft_wrap=True)
+    if words := report.get("words"):
+        output.print(f"{words['num_words']:,} words, {words['num_added']:,} of them new to the model")
+        if words["similarity"] is not None:
+            output.print(
+                f"others are guessed: cosine {words['similarity']:.2f} with the true vectors of words held out,"
+                f" where the mean of all has {words['mean_similarity']:.2f}",
+                soft_wrap=True,
+            )
+    if "before" in report:
+        table = Table()
+        for column in ("split", "root before", "after", "phrase before", "after"):
+            table.add_column(column)
+        for split, before in report["before"].items():
+            after = report["after"][split]
+            shares = [each[kind] for kind in ("root", "phrase") for each in (before, after)]
+            table.add_row(split, *map(percent, shares))
+        output.print(table)
