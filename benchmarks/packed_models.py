@@ -3,8 +3,8 @@
     python benchmarks/packed_models.py runs/unseen-words/model --vectors GLOVE --trees GUM --output RECORD
 
 The model is that of unseen_words.py. First its table is only written in other forms; then it is packed as `lexitree
-pack` does, with vectors of words that are not in the corpus and with guesses, for several numbers of words. Words that
-training has not met come in the order of their counts in the GUM treebank.
+pack` does, with vectors of words that are not in the corpus and with guesses, for several numbers of words. Words not
+met in training come in the order of their counts in the GUM treebank.
 """
 
 from __future__ import annotations
