@@ -54,8 +54,10 @@ def lay_out(arity: list[int]) -> Layout:
             ends[node] = starts[node] + 1
         parent = parents[node]
         if parent != NO_PARENT:
-            ends[parent] = max(ends[parent], ends[node])
-            heights[parent] = max(heights[parent], heights[node] + 1)
+            # From behind, the last child comes first, and it ends where its parent does.
+            ends[parent] = ends[parent] or ends[node]
+            if heights[parent] <= heights[node]:
+                heights[parent] = heights[node] + 1
     arrays = (parents, starts, ends, depths, heights)
     return Layout(*(frozen_array(values) for values in arrays))
 
