@@ -33,7 +33,7 @@ import torch
 from environment import describe_run
 from lexitree.parsing.adapters import StanfordParser, open_parser
 from lexitree.pipeline.pipeline import TextPipeline
-from lexitree.predict import load
+from lexitree.predict import Predictor
 from lexitree.text import detokenize, split_sentences
 from lexitree.trees.brackets import read_trees
 from peers.environments import AbsentPeerError, default_cache
@@ -138,7 +138,7 @@ def spread(what: str, unit: str, times: Sequence[float]) -> Row:
 def measure_warm(options: argparse.Namespace, texts: Sequence[str]) -> Row:
     """From a text to its JSON, one sentence at a time on one thread, in a process that has begun long ago."""
     torch.set_num_threads(1)
-    pipe = TextPipeline(load(options.model), open_parser(options.parser))
+    pipe = TextPipeline(Predictor.from_pretrained(options.model), open_parser(options.parser))
     chosen = [text for text in texts if len(words_of(text)) in WARM_WORDS][: options.warm_sentences]
     for text in chosen[:WARM_UP]:
         pipe(text).to_json()
