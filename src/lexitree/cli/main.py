@@ -112,7 +112,7 @@ def _collect_seldom() -> None:
     Importing torch makes half a million objects that all stay: looking through them again and again would take a
     quarter of a second of a start that takes two.
     """
-    gc.set_threshold(100_000, 50, 100)
+    gc.set_threshold(10_000, 10, 10)
     atexit.register(gc.freeze)
 
 
