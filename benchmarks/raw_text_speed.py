@@ -49,6 +49,7 @@ Row = dict[str, Any]
 
 def main() -> None:
     options = parse_options()
+    load = os.getloadavg()[0]
     folder = Path(os.environ["LEXITREE_DATA"]) / "sst"
     texts = read_texts(folder, max(options.sentences))
     latency = [*measure_cold(options), measure_warm(options, texts)]
@@ -62,6 +63,7 @@ def main() -> None:
             "seeds": [1],
             "model": options.model,
             "parser": options.parser,
+            "note": f"When it began, the machine had a load of {load:.1f} already.",
             "latency": latency,
             "throughput": throughput,
         }
