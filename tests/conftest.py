@@ -9,6 +9,8 @@ import pytest
 import torch
 from hypothesis import settings
 
+from lexitree import shipped
+from lexitree.parsing.adapters import opening
 from lexitree.training.run import train
 from tests.tiny import tiny_recipe, write_dependency_treebank, write_treebank
 
@@ -41,6 +43,16 @@ def trained_run(treebank: Path, tmp_path_factory: pytest.TempPathFactory) -> Pat
 def saved_model(trained_run: Path) -> Path:
     """The folder of a saved model. Do not write into it."""
     return trained_run / "model"
+
+
+@pytest.fixture
+def shipped_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder in which the models of the package are looked for, whatever this version comes with."""
+    folder = tmp_path / "shipped"
+    folder.mkdir()
+    monkeypatch.setattr(shipped, "FOLDER", folder)
+    monkeypatch.setattr(opening, "BUILTIN_MODEL", folder / "parser")
+    return folder
 
 
 @pytest.fixture(scope="session")

@@ -12,6 +12,7 @@ LAYERS = (
     "version",
     "errors",
     "files",
+    "shipped",
     "processes",
     "text",
     "trees",
@@ -30,6 +31,7 @@ LAYERS = (
     "views",
     "predict",
     "pipeline",
+    "loading",
     "reproduction",
     "cli",
 )

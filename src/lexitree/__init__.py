@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from lexitree.lexicon.vector_npz import write_vectors_npz
     from lexitree.lexicon.vectors import read_vectors
     from lexitree.lexicon.vocabulary import Vocabulary
+    from lexitree.loading import load
     from lexitree.models.classifier import TreeClassifier
     from lexitree.models.config import ModelConfig
     from lexitree.models.pretrained import from_pretrained, push_to_hub, save_pretrained
@@ -49,7 +50,7 @@ if TYPE_CHECKING:
     from lexitree.parsing.saved import load_parser
     from lexitree.pipeline.document import Document
     from lexitree.pipeline.pipeline import TextPipeline
-    from lexitree.predict import Prediction, Predictor, load
+    from lexitree.predict import Prediction, Predictor
     from lexitree.reports.comparison import compare_systems
     from lexitree.reports.plots import plot_curves, plot_lengths
     from lexitree.text.detokenizer import detokenize
@@ -116,7 +117,7 @@ _HOMES = {
     "TextPipeline": "pipeline.pipeline",
     "Prediction": "predict",
     "Predictor": "predict",
-    "load": "predict",
+    "load": "loading",
     "compare_systems": "reports.comparison",
     "plot_curves": "reports.plots",
     "plot_lengths": "reports.plots",

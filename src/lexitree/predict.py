@@ -231,14 +231,3 @@ class Predictor:
             label_names=self.model.config.label_names,
             weigher=self._weigher.about(output.example.binary),
         )
-
-
-def load(
-    name: str | Path,
-    *,
-    device: str | torch.device = "cpu",
-    backend: str = "auto",
-    precision: Precision = "float32",
-) -> Predictor:
-    """A ready predictor from a saved model's directory or from the Hugging Face hub (`owner/name`)."""
-    return Predictor.from_pretrained(name, device=device, backend=backend, precision=precision)

@@ -119,7 +119,6 @@ def test_start_is_quick_and_imports_nothing_heavy() -> None:
         ["train", "x", "-o", "y", "--seeds", "a"],
         ["train", "x", "-o", "y", "--seeds", "5-3"],
         ["train", "x", "-o", "y", "--jobs", "0"],
-        ["predict"],
         ["predict", "m", "--format", "xml"],
         ["evaluate", "m"],
         ["evaluate", "m", "c", "--split", "all"],

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from lexitree.models.pretrained import save_pretrained
 from tests.cli.conftest import Call, assert_users_error
+from tests.cli.untrained_parser import save_untrained_parser
 from tests.tiny import FINER_LABELS, tiny_model
 
 
@@ -60,3 +61,29 @@ def test_info_of_a_run_says_where_the_model_is(call: Call, trained_run: Path) ->
     assert_users_error(
         call("info", trained_run), "is not a saved model", f"Did you mean {trained_run / 'model'}?"
     )
+
+
+def test_models_of_the_package(call: Call, shipped_folder: Path) -> None:
+    assert "no models come with this version" in call("models", "--shipped").err
+    assert json.loads(call("models", "--shipped", "--json").out) == []
+    names = {"0": "bad", "1": "good"}
+    record = {"test_root": 0.875, "dev_root": 0.5, "seed": 3}
+    save_pretrained(tiny_model(label_names=names), shipped_folder / "sentiment", training=record)
+    save_untrained_parser(shipped_folder / "parser")
+    (first, second) = json.loads(call("models", "--shipped", "--json").out)
+    assert first["name"] == "sentiment"
+    assert first["answers"] == ["bad", "good"]
+    assert first["scores"] == {"test_root": 0.875, "dev_root": 0.5}
+    assert first["num_bytes"] == sum(path.stat().st_size for path in (shipped_folder / "sentiment").iterdir())
+    assert (second["name"], second["answers"]) == ("parser", [])
+    table = call("models", "--shipped").out
+    assert "bad, good" in table
+    assert "test root 87.5" in table
+    assert "Penn trees" in table
+
+
+def test_info_by_name(call: Call, shipped_folder: Path) -> None:
+    save_pretrained(tiny_model(), shipped_folder / "questions")
+    save_untrained_parser(shipped_folder / "parser")
+    assert json.loads(call("info", "questions", "--json").out)["num_words"] == 14
+    assert_users_error(call("info", "parser"), "is a parser", "lexitree parser")

@@ -7,16 +7,19 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 from lexitree.lexicon.vector_npz import write_vectors_npz
 from lexitree.lexicon.vector_rows import WordVectors
 from lexitree.lexicon.vocabulary import Vocabulary
-from lexitree.models.pretrained import from_pretrained, read_config_file
+from lexitree.models.model_files import read_config_file
+from lexitree.models.pretrained import from_pretrained, save_pretrained
 from lexitree.parsing.config import ParserConfig
 from lexitree.parsing.model import ParserModel
 from lexitree.parsing.neural import NeuralParser
 from lexitree.parsing.saved import load_parser, save_parser
 from tests.cli.conftest import Call, assert_users_error
+from tests.tiny import tiny_model
 
 
 @pytest.fixture
@@ -72,7 +75,7 @@ def test_a_small_table_in_words(call: Call, saved_model: Path, treebank: Path, t
     )
     found = call("pack", saved_model, "-o", folder, *options)
     assert found.code == 0, found.err
-    assert "float16; it had" in found.out
+    assert "in float16; it had" in found.out
     assert "5 words, 0 of them new" in found.out
     assert "guessed" not in found.out
     assert "phrase before" in found.out
@@ -108,3 +111,39 @@ def test_a_parser(call: Call, saved_parser: Path, tmp_path: Path) -> None:
     for options in (("--words", 3), ("--table", "float32"), ("--no-guesses",)):
         found = call("pack", saved_parser, "-o", tmp_path / "other", *options)
         assert_users_error(found, "is a parser, whose words stay as they are")
+
+
+@pytest.fixture
+def sentiment(shipped_folder: Path) -> Path:
+    """A model of the package with the five labels that count for two in the embedded reviews."""
+    model = tiny_model(labels=tuple("01234"))
+    return save_pretrained(model, shipped_folder / "sentiment", training={"corpus": "five", "test_root": 0.1})
+
+
+def test_a_model_that_only_answers_otherwise(call: Call, sentiment: Path, tmp_path: Path) -> None:
+    folder = sentiment.parent / "sentiment-binary"
+    found = call("pack", "sentiment", "-o", folder, "--answers", "mini-reviews-polarity", "--json")
+    assert found.code == 0, found.err
+    scores = json.loads(found.out)["scores"]
+    assert sorted(path.name for path in folder.iterdir()) == ["README.md", "config.json"]
+    record = read_config_file(folder)["training"]
+    assert record["test_root"] == scores["test"]["root"] != 0.1
+    loaded = from_pretrained("sentiment-binary")
+    assert loaded.config.labels == ("negative", "positive")
+    assert torch.equal(loaded.lexicon.vectors, from_pretrained("sentiment").lexicon.vectors)
+    assert (
+        "root accuracy" in call("pack", "sentiment", "-o", folder, "--answers", "mini-reviews-polarity").out
+    )
+    assert "as sentiment" in call("models", "--shipped").out
+
+
+def test_answers_that_cannot_be_given(call: Call, sentiment: Path, tmp_path: Path) -> None:
+    answers = ("--answers", "mini-reviews-polarity")
+    found = call("pack", "sentiment", "-o", tmp_path / "elsewhere", *answers)
+    assert_users_error(found, "only models of the package have others' weights")
+    found = call("pack", "sentiment", "-o", sentiment.parent / "mine", *answers)
+    assert_users_error(found, "both must be models of the package")
+    found = call("pack", sentiment, "-o", sentiment.parent / "questions", *answers)
+    assert_users_error(found, "both must be models of the package")
+    found = call("pack", "sentiment", "-o", sentiment.parent / "questions", "--answers", "mini-questions")
+    assert_users_error(found, "are not those that count for the answers of mini-questions (none)")

@@ -8,6 +8,7 @@ import io
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -19,7 +20,7 @@ import pytest
 from rich import progress
 from rich.progress import Progress
 
-from lexitree.cli import predict_texts, text_progress
+from lexitree.cli import predict_texts, text_arguments, text_progress
 from lexitree.cli.predict_texts import TextJob
 from lexitree.cli.text_arguments import begins_a_tree, is_file_name
 from lexitree.cli.text_inputs import Inputs
@@ -142,10 +143,10 @@ def test_text_that_begins_with_a_bracket(predict: Call, call: Call, saved_model:
     assert_users_error(forced, "<standard input>:1")
 
 
-def test_text_without_a_parser_says_what_to_do(call: Call, saved_model: Path) -> None:
+def test_text_without_a_parser_says_what_to_do(call: Call, saved_model: Path, shipped_folder: Path) -> None:
     for finished in (call("predict", saved_model, TEXT), call("predict", saved_model, stdin="some words\n")):
         assert_users_error(finished, "no parser of its own", "--parser")
-    assert_users_error(call("predict", TEXT), "no model is named", "--model")
+    assert_users_error(call("predict", TEXT), "sentiment: does not come with this version", "saved model")
     assert_users_error(call("predict", saved_model, TEXT, "--parser", "magic"), "no parser called 'magic'")
 
 
@@ -409,3 +410,46 @@ def test_the_weights_of_all_words_are_for_json_only(predict: Call, reviews: Path
     assert_users_error(
         predict(reviews, "--column", "review", "--head-weights"), "which --column does not give"
     )
+
+
+@pytest.fixture
+def shipped(shipped_folder: Path, saved_model: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The package with one model, the tiny one, and with a parser that needs no model."""
+    monkeypatch.setattr(adapters, "open_parser", {"builtin": RightBranching()}.get)
+    return Path(shutil.copytree(saved_model, shipped_folder / "sentiment")).parent
+
+
+def test_without_a_model_the_package_has_one(call: Call, shipped: Path, reviews: Path) -> None:
+    expected = call("predict", "sentiment", TEXT).out
+    assert json.loads(expected)["text"] == TEXT
+    for arguments, stdin in (
+        ((TEXT,), ""),
+        (("-m", "sentiment", TEXT), ""),
+        ((), f"{TEXT}\n"),
+        (("-",), f"{TEXT}\n"),
+    ):
+        assert call("predict", *arguments, stdin=stdin).out == expected
+    tree = call("predict", stdin=SENTENCE)
+    assert json.loads(tree.out)["label"] == "1"
+    table = call("predict", reviews, "--column", "review")
+    assert records(table.out)[1][:2] == records(CSV)[1]
+
+
+def test_a_word_alone_is_the_name_of_a_model(call: Call, shipped: Path) -> None:
+    assert_users_error(call("predict", "Great"), "Great: there is no such model directory")
+    assert json.loads(call("predict", "-m", "sentiment", "Great").out)["text"] == "Great"
+
+
+def test_a_model_that_does_not_come_with_the_package(call: Call, shipped: Path) -> None:
+    assert_users_error(
+        call("predict", "questions", TEXT), "questions: does not come", "Those that do: sentiment"
+    )
+
+
+def test_nobody_is_made_to_type(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = SimpleNamespace(stdin=SimpleNamespace(isatty=lambda: True))
+    monkeypatch.setattr(text_arguments, "sys", screen)
+    for command in ("predict", "explain"):
+        found = call(command)
+        assert found.code == 2
+        assert "a text is needed" in found.err

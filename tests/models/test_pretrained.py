@@ -20,7 +20,8 @@ from safetensors.torch import load_file, save_file
 from lexitree.errors import BackendError, FileError, MissingExtraError, ModelFileError
 from lexitree.lexicon.quantized import TableForm
 from lexitree.models import pretrained
-from lexitree.models.pretrained import FILES, from_pretrained, push_to_hub, save_pretrained
+from lexitree.models.model_files import FILES
+from lexitree.models.pretrained import from_pretrained, push_to_hub, save_pretrained
 from lexitree.predict import Predictor
 from tests.command import files_of, leftovers
 from tests.tiny import CONSTITUENCY_MODELS, FINER_LABELS, tiny_model, tiny_trees

@@ -58,10 +58,11 @@ def evaluate_command(
     from lexitree.cli.console import choose_device, output, percent, show_skipped
     from lexitree.cli.splits import read_split
     from lexitree.corpora.treebank import chosen_strips
-    from lexitree.predict import load
+    from lexitree.predict import Predictor
     from lexitree.trees.brackets import ReadReport
 
-    predictor = load(model, device=choose_device(device), backend=backend, precision=precision)
+    device = choose_device(device)
+    predictor = Predictor.from_pretrained(model, device=device, backend=backend, precision=precision)
     report = ReadReport()
     strip = chosen_strips(traces=strip_traces, function_tags=strip_function_tags)
     options: dict[str, Any] = {"encoding": encoding, "on_error": on_error, "strip": strip}

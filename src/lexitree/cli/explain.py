@@ -65,12 +65,12 @@ def explain_command(
     from lexitree.cli.console import choose_device, messages
     from lexitree.cli.streams import open_output
     from lexitree.cli.text_inputs import Inputs
-    from lexitree.predict import load
+    from lexitree.predict import Predictor
     from lexitree.trees.brackets import ReadReport
     from lexitree.views.page import explanation_page
 
     arguments = read_arguments(context, model, text or [], model_name)
-    predictor = load(arguments.model, device=choose_device(device), backend=backend)
+    predictor = Predictor.from_pretrained(arguments.model, device=choose_device(device), backend=backend)
     source = Inputs(arguments.inputs, input_kind, encoding, "raise", ReadReport())
     explanation = _explain(arguments, predictor, source, parser, one_sentence)
     path = output or new_file_name(explanation.text, Path())

@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 import json
-from typing import Any, cast
+from typing import Annotated, Any, cast
 
 import typer
 
-from lexitree.cli.options import JsonOption, ModelArgument
+from lexitree.cli.options import JsonOption, ModelArgument, flag
 
 
-def models_command(as_json: JsonOption = False) -> None:
+def models_command(
+    only_shipped: Annotated[
+        bool, flag("--shipped", text="Those that come trained with the package, with sizes and scores.")
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
     """List the models, with their parameter counts at the paper's sizes.
 
     The counts are taken from the modules themselves, for word vectors of 300, an output layer of 128 and five
     labels, without the table of word vectors. RNTN has word vectors of the size of its states and no output layer.
+
+    [bold]Ready for use:[/bold]  lexitree models --shipped
     """
+    if only_shipped:
+        _show_shipped(as_json)
+        return
     from lexitree.models.registry import list_models
 
     models = list_models()
@@ -44,13 +54,42 @@ def models_command(as_json: JsonOption = False) -> None:
     output.print(table)
 
 
+def _show_shipped(as_json: bool) -> None:
+    """The models that any command takes by name."""
+    import dataclasses
+
+    from lexitree.models.shipped_models import list_shipped
+
+    models = list_shipped()
+    if as_json:
+        typer.echo(json.dumps([dataclasses.asdict(model) for model in models], indent=2, ensure_ascii=False))
+        return
+    from rich.table import Table
+
+    from lexitree.cli.console import messages, output, percent
+
+    if not models:
+        messages.print("no models come with this version")
+        return
+    table = Table()
+    for column in ("name", "size", "answers", "scores"):
+        table.add_column(column, justify="right" if column == "size" else "left")
+    for model in models:
+        size = f"as {model.weights_of}" if model.weights_of else f"{model.num_bytes / 1e6:.1f} MB"
+        scores = [f"{kind.replace('_', ' ')} {percent(share)}" for kind, share in model.scores.items()]
+        answers = ", ".join(model.answers) or "Penn trees"
+        table.add_row(model.name, size, answers, ", ".join(scores) or "–")
+    output.print(table)
+
+
 def info_command(model: ModelArgument, as_json: JsonOption = False) -> None:
     """Show what a saved model is: its kind, labels, sizes, training and scores.
 
     Example: lexitree info runs/mini/model
     """
     from lexitree.lexicon.table import WordTable
-    from lexitree.models.pretrained import from_pretrained, locate_model, read_config_file
+    from lexitree.models.model_files import locate_model, read_config_file
+    from lexitree.models.pretrained import from_pretrained
 
     folder = locate_model(model)
     values = read_config_file(folder)

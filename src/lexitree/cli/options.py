@@ -44,7 +44,10 @@ PrecisionOption = Annotated[
     Precision, typer.Option(help="Exact (float32), or faster on a GPU with fewer digits (tf32, bf16).")
 ]
 ModelArgument = Annotated[
-    str, typer.Argument(help="A saved model: its directory, or owner/name on the Hugging Face hub.")
+    str,
+    typer.Argument(
+        help="A model: its name in the package, its directory, or owner/name on the Hugging Face hub."
+    ),
 ]
 OutputOption = Annotated[
     Path | None,

@@ -56,6 +56,14 @@ def pack_command(
             help="How vectors are written: four bytes a number, two or one; other weights then have two."
         ),
     ] = "int8",
+    answers: Annotated[
+        str | None,
+        typer.Option(
+            help="For models of the package: the output has this model's weights and answers as models of another"
+            " corpus do, such as sst-polarity.",
+            show_default=False,
+        ),
+    ] = None,
     no_guesses: Annotated[
         bool, flag("--no-guesses", text="Leave all words that it does not know alike.")
     ] = False,
@@ -70,10 +78,12 @@ def pack_command(
     their file. A word that the table has no room for gets a vector guessed from its letters and parts. A parser is
     only written in fewer bytes.
     """
-    from lexitree.models.pretrained import locate_model, read_config_file
+    from lexitree.models.model_files import locate_model, read_config_file
 
     source = locate_model(model)
-    if read_config_file(source).get("kind") == "parser":
+    if answers is not None:
+        report = _pack_answers(model, folder, answers, data)
+    elif read_config_file(source).get("kind") == "parser":
         report = _pack_parser(
             source, folder, table, bool(num_words or vectors or corpus or trees or no_guesses)
         )
@@ -89,13 +99,7 @@ def pack_command(
             guess=not no_guesses,
             data=data,
         )
-    report = {
-        "model": str(folder),
-        "table": table,
-        "bytes_before": _size(source),
-        "bytes": _size(folder),
-        **report,
-    }
+    report = {"model": str(folder), "bytes_before": _size(source), "bytes": _size(folder), **report}
     if as_json:
         typer.echo(json.dumps(report, indent=2))
     else:
@@ -112,7 +116,7 @@ def _pack_parser(source: Path, folder: Path, table: TableForm, has_other_options
             remedy="Say --table int8 or --table float16 only.",
         )
     save_parser(load_parser(source), folder, table=table)
-    return {}
+    return {"table": table}
 
 
 def _pack_classifier(
@@ -154,11 +158,33 @@ def _pack_classifier(
     )
     save_pretrained(model, folder, table=table)
     if not loaded:
-        return {"words": dataclasses.asdict(packed)}
+        return {"table": table, "words": dataclasses.asdict(packed)}
     # What counts are the scores of the model as others will read it.
     after = _score(from_pretrained(folder), loaded)
     save_pretrained(model, folder, table=table, training={**model.training_record, **_record(packed, after)})
-    return {"words": dataclasses.asdict(packed), "before": before, "after": after}
+    return {"table": table, "words": dataclasses.asdict(packed), "before": before, "after": after}
+
+
+def _pack_answers(model: str, folder: Path, answers: str, data: Path | None) -> dict[str, Any]:
+    """The model as one of the package that only answers otherwise."""
+    from lexitree import shipped
+    from lexitree.corpora import load_corpus
+    from lexitree.errors import ConfigError
+    from lexitree.models.pretrained import from_pretrained
+    from lexitree.models.shipped_models import save_answers, with_answers_of
+
+    if folder.resolve().parent != shipped.FOLDER.resolve():
+        raise ConfigError(
+            f"only models of the package have others' weights, and {folder} is elsewhere",
+            remedy=f"Write to a directory in {shipped.FOLDER}.",
+        )
+    corpus = load_corpus(answers, data=data)
+    loaded = from_pretrained(model)
+    with_answers_of(loaded, corpus)
+    scores = _score(loaded, corpus)
+    record = {**loaded.training_record, "corpus": corpus.name, **_accuracy_record(scores)}
+    save_answers(loaded, model, folder.name, record)
+    return {"scores": scores}
 
 
 def _read_all(path: Path) -> WordVectors:
@@ -187,8 +213,11 @@ def _accuracies(scores: Evaluation) -> dict[str, float | None]:
 
 def _record(packed: PackedWords, scores: Scores) -> dict[str, Any]:
     """What the card says of it: its words, and its scores in place of those it had."""
-    accuracies = {f"{split}_{kind}": share for split, each in scores.items() for kind, share in each.items()}
-    return {"words": packed.num_words, "words_added": packed.num_added, **accuracies}
+    return {"words": packed.num_words, "words_added": packed.num_added, **_accuracy_record(scores)}
+
+
+def _accuracy_record(scores: Scores) -> dict[str, float | None]:
+    return {f"{split}_{kind}": share for split, each in scores.items() for kind, share in each.items()}
 
 
 def _size(folder: Path) -> int:
@@ -201,7 +230,8 @@ def _show(report: Mapping[str, Any]) -> None:
     from lexitree.cli.console import output, percent
 
     sizes = [f"{report[name] / 1e6:.1f} MB" for name in ("bytes", "bytes_before")]
-    output.print(f"{report['model']}: {sizes[0]}, {report['table']}; it had {sizes[1]}", soft_wrap=True)
+    form = f" in {report['table']}" if "table" in report else ""
+    output.print(f"{report['model']}: {sizes[0]}{form}; it had {sizes[1]}", soft_wrap=True)
     if words := report.get("words"):
         output.print(f"{words['num_words']:,} words, {words['num_added']:,} of them new to the model")
         if words["similarity"] is not None:
@@ -210,6 +240,10 @@ def _show(report: Mapping[str, Any]) -> None:
                 f" where the mean of all has {words['mean_similarity']:.2f}",
                 soft_wrap=True,
             )
+    for split, scores in report.get("scores", {}).items():
+        output.print(
+            f"{split}: root accuracy {percent(scores['root'])}, phrase accuracy {percent(scores['phrase'])}"
+        )
     if "before" in report:
         table = Table()
         for column in ("split", "root before", "after", "phrase before", "after"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from lexitree.files import STANDARD_STREAM
+from lexitree.shipped import BUILTIN_PARSER, DEFAULT_MODEL, is_shipped
 
 if TYPE_CHECKING:
     from contextlib import ExitStack
@@ -29,7 +31,10 @@ _WHITE_SPACE = re.compile(r"\s")
 
 ModelOrInputArgument = Annotated[
     str | None,
-    typer.Argument(help="A saved model: its directory, or owner/name on the Hugging Face hub."),
+    typer.Argument(
+        help="A model: its name in the package, its directory, or owner/name on the Hugging Face hub. Default, for"
+        " texts and files: sentiment."
+    ),
 ]
 InputKindOption = Annotated[
     InputKind, typer.Option("--input", help="What the input is: trees begin with a bracket.")
@@ -62,20 +67,33 @@ class Arguments:
 def read_arguments(
     context: typer.Context, first: str | None, others: Sequence[str], model: str | None
 ) -> Arguments:
-    """The first argument is the model unless `--model` names it; without any other, standard input is read."""
-    from lexitree.errors import ConfigError
+    """The first argument is the model unless `--model` names it or it is input; there is one for such cases.
 
+    Without any input, standard input is read, but nobody is made to type it who has said nothing at all.
+    """
     inputs = [*([] if first is None else [first]), *others]
     if model is None:
-        if first is None:
-            raise typer.BadParameter("a model is needed: its directory, or owner/name", ctx=context)
-        if _WHITE_SPACE.search(first) and not Path(first).exists():
-            raise ConfigError(
-                f"no model is named, only a text: {first[:60]!r}",
-                remedy="Name a saved model before it, or with --model MODEL.",
-            )
-        model, inputs = inputs[0], inputs[1:]
+        if first is None and sys.stdin.isatty():
+            raise typer.BadParameter("a text is needed, or a model and trees", ctx=context)
+        if first is None or _is_input(first):
+            model = DEFAULT_MODEL
+        else:
+            model, inputs = inputs[0], inputs[1:]
     return Arguments(model, tuple(inputs) or (STANDARD_STREAM,))
+
+
+def _is_input(argument: str) -> bool:
+    """Whether the first argument is no model: a text of several words, or a file."""
+    try:
+        path = Path(argument)
+        return (
+            argument == STANDARD_STREAM
+            or path.is_file()
+            or bool(_WHITE_SPACE.search(argument) and not path.exists())
+        )
+    except (OSError, ValueError):
+        # Too long for a name, or with a zero byte in it.
+        return True
 
 
 def is_file_name(argument: str) -> bool:
@@ -107,11 +125,13 @@ def open_text_pipeline(
 
 
 def find_parser(model: str, parser: str | None, resources: ExitStack) -> Parser:
-    """The parser that is asked for; a model without one of its own cannot read text otherwise."""
+    """The parser that is asked for; models of the package have theirs, others cannot read text otherwise."""
     from contextlib import AbstractContextManager
 
     from lexitree.errors import ConfigError
 
+    if parser is None and is_shipped(model):
+        parser = BUILTIN_PARSER
     if parser is None:
         raise ConfigError(
             f"{model} reads trees: it has no parser of its own, which text needs",

@@ -62,10 +62,14 @@ class LabellerSetup:
     def load(self) -> Predictor:
         """The model, where it is to run."""
         from lexitree.cli.console import choose_device
-        from lexitree.predict import load
+        from lexitree.predict import Predictor
 
-        device = choose_device(self.device)
-        predictor = load(self.arguments.model, device=device, backend=self.backend, precision=self.precision)
+        predictor = Predictor.from_pretrained(
+            self.arguments.model,
+            device=choose_device(self.device),
+            backend=self.backend,
+            precision=self.precision,
+        )
         if self.head_weights and not predictor.model.encoder.has_heads:
             name = predictor.model.config.model
             raise ConfigError(f"--head-weights is for models with heads, and {name} has none")

@@ -6,7 +6,7 @@ import json
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, cast, get_args
+from typing import Any
 
 import torch
 from safetensors import SafetensorError
@@ -21,18 +21,19 @@ from lexitree.lexicon.vocabulary import Vocabulary
 from lexitree.models.card import model_card
 from lexitree.models.classifier import TreeClassifier
 from lexitree.models.config import ModelConfig
+from lexitree.models.model_files import (
+    CARD_FILE,
+    CONFIG_FILE,
+    FILES,
+    FORMAT,
+    VOCABULARY_FILE,
+    WEIGHTS_FILE,
+    locate_model,
+    read_config_file,
+    weights_folder,
+)
 from lexitree.version import __version__
 
-FORMAT = 1
-"""Raised when old programs could no longer read what new ones write."""
-
-WEIGHTS_FILE, CONFIG_FILE, VOCABULARY_FILE, CARD_FILE = (
-    "model.safetensors",
-    "config.json",
-    "vocabulary.json",
-    "README.md",
-)
-FILES = (WEIGHTS_FILE, CONFIG_FILE, VOCABULARY_FILE, CARD_FILE)
 TABLES = ("lexicon.vectors", "lexicon.guesser.group_vectors")
 """The weights that are most of a model's size: a row of numbers for each word or group of letters."""
 
@@ -52,7 +53,7 @@ def save_pretrained(
     """
     folder = Path(folder)
     record = dict(model.training_record if training is None else training)
-    _refuse_other_content(folder)
+    refuse_other_content(folder)
     with atomic_folder(folder, SafetensorError) as temporary:
         _write_files(model, temporary, record, table)
         # Safetensors writes for the owner's eyes only; whoever may read the directory may read the model.
@@ -65,18 +66,25 @@ def _write_files(
 ) -> None:
     tensors = shrink_tensors(model.state_dict(), TABLES, table)
     save_file(tensors, folder / WEIGHTS_FILE, metadata={"format": "pt"})
+    (folder / VOCABULARY_FILE).write_text(_word_table(model).vocabulary.to_json(), encoding="utf-8")
+    write_description(model, folder, training, **({} if table == "float32" else {"table": table}))
+
+
+def write_description(
+    model: TreeClassifier, folder: Path, training: Mapping[str, Any], **about_weights: str
+) -> None:
+    """Write what a model is, for programs (config.json) and for people (its card)."""
     config = {
         "library": "lexitree",
         "format": FORMAT,
         "version": __version__,
-        **({} if table == "float32" else {"table": table}),
+        **about_weights,
         "model": model.config.as_dict(),
         "training": training,
     }
     (folder / CONFIG_FILE).write_text(
         json.dumps(config, indent=2, ensure_ascii=False) + "\n", encoding="utf-8"
     )
-    (folder / VOCABULARY_FILE).write_text(_word_table(model).vocabulary.to_json(), encoding="utf-8")
     (folder / CARD_FILE).write_text(
         model_card(model.config, training, model.num_parameters()), encoding="utf-8"
     )
@@ -88,7 +96,7 @@ def _word_table(model: TreeClassifier) -> WordTable:
     return model.lexicon
 
 
-def _refuse_other_content(folder: Path) -> None:
+def refuse_other_content(folder: Path) -> None:
     """Saving replaces the whole directory, so there must be nothing but an older model in it."""
     if not folder.exists():
         return
@@ -119,11 +127,13 @@ def from_pretrained(
     backend: str = "auto",
     revision: str | None = None,
 ) -> TreeClassifier:
-    """Read a model from a directory or, as `owner/name`, from the Hugging Face hub."""
+    """Read a model: from a directory, by its name in the package or, as `owner/name`, from the Hugging Face hub."""
     folder = locate_model(name, revision=revision)
-    config, values = read_config(folder), read_config_file(folder)
+    config = read_config(folder)
+    record: dict[str, Any] = read_config_file(folder).get("training") or {}
+    folder = weights_folder(folder)
     vocabulary = _read_vocabulary(folder / VOCABULARY_FILE)
-    tensors = _read_weights(folder / WEIGHTS_FILE, values.get("table", "float32"))
+    tensors = _read_weights(folder / WEIGHTS_FILE, read_config_file(folder).get("table", "float32"))
     table = tensors.get("lexicon.vectors")
     if table is None or table.ndim != 2 or len(table) != vocabulary.num_rows:
         raise ModelFileError(folder, f"{WEIGHTS_FILE} and {VOCABULARY_FILE} do not belong together")
@@ -136,7 +146,7 @@ def from_pretrained(
         problem = " ".join(str(error).split())[:300]
         raise ModelFileError(folder, f"{WEIGHTS_FILE} does not fit {CONFIG_FILE} ({problem})") from error
     model.requires_grad_(True)
-    model.training_record = values.get("training") or {}
+    model.training_record = record
     return model.to(device).eval()
 
 
@@ -152,39 +162,14 @@ def _empty_guesser(tensors: Mapping[str, torch.Tensor]) -> VectorGuesser | None:
 def read_config(folder: Path) -> ModelConfig:
     """The shape of a saved model."""
     values = read_config_file(folder)
+    if values.get("kind") == "parser":
+        raise ModelFileError(
+            folder, "is a parser, and not a model that labels", remedy="See `lexitree parser`."
+        )
     try:
         return ModelConfig.from_dict(values["model"])
     except (LexitreeError, TypeError) as error:
         raise ModelFileError(folder / CONFIG_FILE, f"is not a model's ({error})") from error
-
-
-def read_config_file(folder: Path) -> dict[str, Any]:
-    """All of config.json, checked for what every version has."""
-    path = folder / CONFIG_FILE
-    try:
-        loaded: object = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError as error:
-        inside = folder / "model"
-        remedy = f"Did you mean {inside}?" if (inside / CONFIG_FILE).exists() else ""
-        raise ModelFileError(
-            folder, f"is not a saved model: it has no {CONFIG_FILE}", remedy=remedy
-        ) from error
-    except (OSError, ValueError, RecursionError) as error:
-        raise ModelFileError(path, f"cannot be read ({error})") from error
-    if not isinstance(loaded, dict):
-        raise ModelFileError(path, "is not a lexitree model's")
-    values = cast(dict[str, Any], loaded)
-    if values.get("library") != "lexitree" or not isinstance(values.get("model"), dict):
-        raise ModelFileError(path, "is not a lexitree model's")
-    if values.get("format") != FORMAT:
-        raise ModelFileError(
-            path,
-            f"has format {values.get('format')!r}; this version reads {FORMAT}",
-            remedy="Upgrade lexitree: pip install --upgrade lexitree",
-        )
-    if values.get("table", "float32") not in get_args(TableForm):
-        raise ModelFileError(path, f"has a table in a form that there is not: {values['table']!r:.40}")
-    return values
 
 
 def _read_vocabulary(path: Path) -> Vocabulary:
@@ -217,33 +202,6 @@ def _read_tensors(path: Path) -> dict[str, torch.Tensor]:
     except (SafetensorError, OSError, ValueError) as error:
         raise ModelFileError(
             path, f"is damaged or cut off ({error})", remedy="Copy or download the model again."
-        ) from error
-
-
-def locate_model(name: str | Path, *, revision: str | None = None) -> Path:
-    """The directory of a model: a local one, or downloaded from the hub for a name like `owner/name`."""
-    folder = Path(name)
-    if folder.is_dir():
-        return folder
-    if folder.exists() or str(name).count("/") != 1 or str(name).startswith((".", "/", "~")):
-        raise ModelFileError(name, "there is no such model directory")
-    return _download_from_hub(str(name), revision)
-
-
-def _download_from_hub(name: str, revision: str | None) -> Path:
-    try:
-        from huggingface_hub import snapshot_download  # pyright: ignore[reportUnknownVariableType]
-    except ImportError as error:
-        raise MissingExtraError("huggingface_hub", "hub", f"Loading '{name}' from the hub") from error
-    try:
-        return Path(snapshot_download(name, revision=revision, allow_patterns=list(FILES)))
-    except (
-        Exception
-    ) as error:  # the hub's client raises many kinds, all of them about the network or the name
-        raise ModelFileError(
-            name,
-            f"is neither a directory here nor could be loaded from the hub ({type(error).__name__})",
-            remedy="Check the name and the network, or give the path of a saved model.",
         ) from error
 
 

@@ -18,7 +18,7 @@ from lexitree.errors import FileError, LexitreeError, ModelFileError
 from lexitree.files import atomic_folder
 from lexitree.lexicon.quantized import restore_tensors, shrink_tensors
 from lexitree.lexicon.vocabulary import Vocabulary
-from lexitree.models.pretrained import CARD_FILE, CONFIG_FILE, FORMAT, locate_model, read_config_file
+from lexitree.models.model_files import CARD_FILE, CONFIG_FILE, FORMAT, locate_model, read_config_file
 from lexitree.ops.threads import one_thread
 from lexitree.parsing.card import parser_card
 from lexitree.parsing.config import ParserConfig

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from lexitree.models.classifier import TreeClassifier
-from lexitree.models.pretrained import WEIGHTS_FILE, from_pretrained
+from lexitree.models.model_files import WEIGHTS_FILE
+from lexitree.models.pretrained import from_pretrained
 from lexitree.reproduction.experiments import Experiment, PlannedRun
 from lexitree.reproduction.records import checksum, public_recipe, read_record, record_seeds, save_record
 from lexitree.reproduction.runner import (

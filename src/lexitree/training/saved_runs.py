@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
-from lexitree.models.pretrained import CONFIG_FILE
+from lexitree.models.model_files import CONFIG_FILE
 from lexitree.training.curves import SEED_FOLDERS
 from lexitree.training.run import MODEL_FOLDER
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
+from lexitree import shipped
 from lexitree.errors import ConfigError
 from lexitree.parsing.adapters.benepar import BeneparParser
 from lexitree.parsing.adapters.brackets import BracketsParser
@@ -17,7 +17,7 @@ from lexitree.parsing.adapters.stanford import StanfordParser
 from lexitree.parsing.adapters.stanza import StanzaParser
 from lexitree.parsing.parser import Parser
 
-BUILTIN_MODEL = Path(__file__).parents[2] / "shipped" / "parser"
+BUILTIN_MODEL = shipped.FOLDER / "parser"
 """The saved parser that `builtin` alone stands for: the one that comes with the package."""
 
 
