@@ -38,8 +38,9 @@ from lexitree.trees.tree import Tree
 
 Rows = dict[str, torch.Tensor]
 NEUTRAL = "2"
+HIDDEN = ("words not met in training", "words met at most once")
 NAMES = ("hidden", "split", "unknown")
-SCORES = ("root", "phrase", "watched_root", "watched_phrase", "watched_word")
+SCORES = ("root", "phrase", "watched_root", "watched_phrase", "watched_word_accuracy")
 
 
 def main() -> None:
@@ -106,7 +107,7 @@ class Bench:
         kept = {word: row for word, row in self.table.items() if word.lower() not in hidden}
         others = {word: row for word, row in self.vectors.items() if word.lower() not in hidden}
         fitted = fit({**others, **kept}, seed)
-        condition = {"hidden": f"words seen {often} times at most", "seed": seed, "num_hidden": len(hidden)}
+        condition = {"hidden": HIDDEN[often], "seed": seed, "num_hidden": len(hidden)}
         for split in splits:
             trees = self.trees[split]
             watched = {word for word in surfaces(trees) if word.lower() in hidden}
@@ -189,7 +190,9 @@ class Bench:
             for node in np.flatnonzero(gold >= 0).tolist():
                 right["phrase"].append(correct[node])
                 right["watched_phrase"] += [correct[node]] * bool(contains[node])
-                right["watched_word"] += [correct[node]] * bool(contains[node] and not tree.arity[node])
+                right["watched_word_accuracy"] += [correct[node]] * bool(
+                    contains[node] and not tree.arity[node]
+                )
         numbers = {f"num_{name}": len(each) for name, each in right.items() if name.startswith("watched")}
         return {**{name: float(np.mean(each)) for name, each in right.items()}, **numbers}
 
