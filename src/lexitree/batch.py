@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -72,13 +73,13 @@ class TreeBatch:
     """The first leaf below each node ..."""
     span_end: Int[Tensor, " nodes"]
     """... and the one after the last."""
-    down_order: Int[Tensor, " nodes"]
+    down_order: Int[Tensor, " down_nodes"]
     """The node at each place of the down order."""
-    up_to_down: Int[Tensor, " nodes"]
+    up_to_down: Int[Tensor, " down_nodes"]
     """The place in the down order of each node."""
-    down_parent_index: Int[Tensor, " edges"]
+    down_parent_index: Int[Tensor, " down_edges"]
     """The place of the parent, for each place of the down order after the roots."""
-    preorder_index: Int[Tensor, " nodes"]
+    preorder_index: Int[Tensor, " tree_nodes"]
     """The node of each (tree, node of the tree), trees one after the other."""
     level_offset: Int[Tensor, " levels_plus_1"]
     """Where each level above the leaves starts in the up order; what a device needs to walk the levels itself."""
@@ -90,6 +91,8 @@ class TreeBatch:
     buffer: Int[Tensor, " numbers"]
     """What all of the tensors above are views of."""
 
+    has_shared_nodes: bool = False
+    """Whether trees have nodes in common, so that a node may have several parents; see `forest`."""
     guesses: Float[Tensor, "guesses word"] | None = None
     """Vectors of words that the lexicon does not know, where it guesses any: `word_index` has ~k for guess k."""
 
@@ -149,15 +152,21 @@ class TreeBatch:
             "depth_offset": np.cumsum(depth_sizes),
             "counts": np.array([num_leaves, len(trees), len(level_sizes) - 1, len(depth_sizes) - 1]),
         }
-        buffer = torch.from_numpy(np.concatenate(list(arrays.values())).astype(np.int64, copy=False))
-        return cls(
+        return cls.from_arrays(
+            arrays,
             level_sizes=tuple(level_sizes.tolist()),
             depth_sizes=tuple(depth_sizes.tolist()),
             tree_sizes=tuple(sizes.tolist()),
             is_binary=bool((inner_arity == 2).all()),
-            **_views(buffer, {name: len(array) for name, array in arrays.items()}),
-            buffer=buffer,
         )
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, IndexArray], **sizes: Any) -> TreeBatch:
+        """A batch of index arrays, all of them in one buffer, and of what is no tensor."""
+        buffer = torch.from_numpy(
+            np.concatenate([arrays[name] for name in _TENSORS]).astype(np.int64, copy=False)
+        )
+        return cls(**_views(buffer, {name: len(arrays[name]) for name in _TENSORS}), buffer=buffer, **sizes)
 
     @property
     def num_trees(self) -> int:
@@ -205,6 +214,7 @@ class TreeBatch:
             is_binary=self.is_binary,
             **views,
             buffer=buffer,
+            has_shared_nodes=self.has_shared_nodes,
             guesses=None if self.guesses is None else self.guesses.to(buffer.device),
         )
 

@@ -16,7 +16,7 @@ from lexitree.ops.levelwise.gates import (
     run_leaves,
     sigmoid_gradient,
 )
-from lexitree.ops.levelwise.levels import EdgeOrder, cut, level_by_level
+from lexitree.ops.levelwise.levels import EdgeOrder, arrive, cut, level_by_level
 from lexitree.ops.levelwise.pairs import run_pairs_backward
 from lexitree.ops.threads import one_thread
 from lexitree.ops.weights import BottomUpWeights
@@ -74,19 +74,16 @@ class _BottomUp(torch.autograd.Function):
         batch: TreeBatch = ctx.batch
         hidden, num_leaves, num_edges = c.shape[1], batch.num_leaves, len(batch.children_index)
         edges = EdgeOrder.of(batch)
-        dh_edges = gradients[0].index_select(0, edges.node)
+        dh_edges = edges.spread(gradients[0])
         dc_edges = torch.empty_like(dh_edges)
         dc_edges[num_edges:] = 0
         dgates, slope_c = _slopes(gates, children_c, tanh_c[num_leaves:])
         forget, weights = gates[:, : 2 * hidden], (weight_h, weight_c, peephole)
         run_pairs_backward(dgates, slope_c, forget, (dh_edges, dc_edges), *weights, edges, batch)
-        leaf_place = edges.place[:num_leaves]
-        dleaf_gates = _run_leaves_backward(
-            dh_edges.index_select(0, leaf_place),
-            dc_edges.index_select(0, leaf_place),
-            leaf_gates,
-            tanh_c[:num_leaves],
+        dh, dc = (
+            arrive(rows, edges.leaves, c.new_empty(num_leaves, hidden)) for rows in (dh_edges, dc_edges)
         )
+        dleaf_gates = _run_leaves_backward(dh, dc, leaf_gates, tanh_c[:num_leaves])
         dweight_h = dgates.t() @ children_h
         dweight_c = None if weight_c is None else dgates[:, : 3 * hidden].t() @ children_c
         dpeephole = None if peephole is None else dgates[:, 4 * hidden :].t() @ c[num_leaves:]

@@ -94,7 +94,7 @@ class _GatedChildren(torch.autograd.Function):
         hidden, num_edges = c.shape[1], len(batch.children_index)
         edges = EdgeOrder.of(batch)
         dh = torch.nn.functional.pad(gradients[0], (0, 0, batch.num_leaves, 0))
-        dh_edges = dh.index_select(0, edges.node)
+        dh_edges = edges.spread(dh)
         dc_edges = torch.empty_like(dh_edges)
         dc_edges[num_edges:] = 0
         dgates, slope_c, slope_g = _slopes(gates, children_c, tanh_c, g)

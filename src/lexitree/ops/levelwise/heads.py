@@ -10,7 +10,7 @@ from torch import Tensor
 
 from lexitree.batch import TreeBatch
 from lexitree.ops.levelwise.gates import apply, for_products, sigmoid_gradient
-from lexitree.ops.levelwise.levels import EdgeOrder, blocks, cut, level_by_level
+from lexitree.ops.levelwise.levels import EdgeOrder, arrive, blocks, cut, level_by_level
 from lexitree.ops.threads import one_thread
 from lexitree.ops.weights import HeadMethod, HeadWeights
 
@@ -62,22 +62,23 @@ class _GatedHeads(torch.autograd.Function):
         batch: TreeBatch = ctx.batch
         num_leaves, size, num_edges = batch.num_leaves, z.shape[1], len(batch.children_index)
         edges = EdgeOrder.of(batch)
-        dx_edges = gradients[0].index_select(0, edges.node)
+        dx_edges = edges.spread(gradients[0])
         dx, dz = torch.empty_like(z), torch.empty_like(z)
         x_L, x_R = torch.split(pairs, size, 1)
         # What dx is multiplied with to give the gradients of the gate and, directly, of the children.
         sigmoid_gradient(x_L - x_R, z, out=dz)
         shares = torch.stack([z, 1 - z], 1)
         dpairs = dx_edges[:num_edges].view(-1, 2 * size)
-        for (place, dx_t, dx_block), (dz_t, share, dpair, dpair_blocks) in level_by_level(
-            cut(batch.level_sizes[1:], edges.place[num_leaves:], dx, dx.unsqueeze(1)),
+        for places, (dx_t, dx_block), (dz_t, share, dpair, dpair_blocks) in level_by_level(
+            edges.levels,
+            cut(batch.level_sizes[1:], dx, dx.unsqueeze(1)),
             cut(batch.level_sizes[1:], dz, shares, dpairs, blocks(dpairs, size)),
             backwards=True,
         ):
-            torch.index_select(dx_edges, 0, place, out=dx_t)
+            arrive(dx_edges, places, out=dx_t)
             dpair_blocks.addcmul_(dx_block, share)
             dpair.addmm_(dz_t.mul_(dx_t), gate)
-        dwords = dx_edges.index_select(0, edges.place[:num_leaves])
+        dwords = arrive(dx_edges, edges.leaves, z.new_empty(num_leaves, size))
         return dwords, dz.t() @ pairs, dz.sum(0), None
 
 

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from lexitree.batch import TreeBatch
-from lexitree.ops.levelwise.levels import EdgeOrder, blocks, cut, level_by_level
+from lexitree.ops.levelwise.levels import EdgeOrder, arrive, blocks, cut, level_by_level
 
 
 def run_pairs_backward(
@@ -25,14 +25,15 @@ def run_pairs_backward(
     The columns of `dgates` are first those that see the children's cells, as many as `weight_c` has rows, and last
     those of the output gate.
     """
-    hidden, num_leaves, widths = slope_c.shape[1], batch.num_leaves, batch.level_sizes[1:]
+    hidden, widths = slope_c.shape[1], batch.level_sizes[1:]
     dh_edges, dc_edges = edge_gradients
     dh_pairs, dc_pairs = (rows[: len(batch.children_index)].view(-1, 2 * hidden) for rows in edge_gradients)
     dh, dc = torch.empty_like(slope_c), torch.empty_like(slope_c)
     dcell, do = blocks(dgates[:, :-hidden], hidden), dgates[:, -hidden:]
     see_cells = dgates[:, : 0 if weight_c is None else len(weight_c)]
-    for node, gate, pair in level_by_level(
-        cut(widths, edges.place[num_leaves:], dh, dc, dc.unsqueeze(1)),
+    for places, node, gate, pair in level_by_level(
+        edges.levels,
+        cut(widths, dh, dc, dc.unsqueeze(1)),
         cut(
             widths,
             dgates,
@@ -45,10 +46,10 @@ def run_pairs_backward(
         cut(widths, dh_pairs, dc_pairs, blocks(dc_pairs, hidden)),
         backwards=True,
     ):
-        (place, dh_t, dc_t, dc_block), (dh_pair, dc_pair, dc_kept) = node, pair
+        (dh_t, dc_t, dc_block), (dh_pair, dc_pair, dc_kept) = node, pair
         dall_gates, df_i, dcell_t, do_t, slope, f = gate
-        torch.index_select(dh_edges, 0, place, out=dh_t)
-        torch.index_select(dc_edges, 0, place, out=dc_t)
+        arrive(dh_edges, places, out=dh_t)
+        arrive(dc_edges, places, out=dc_t)
         do_t.mul_(dh_t)
         dc_t.addcmul_(dh_t, slope)
         if peephole is not None:

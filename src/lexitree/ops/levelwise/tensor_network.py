@@ -10,7 +10,7 @@ from torch import Tensor
 
 from lexitree.batch import TreeBatch
 from lexitree.ops.levelwise.gates import apply, tanh_gradient
-from lexitree.ops.levelwise.levels import EdgeOrder, cut, level_by_level
+from lexitree.ops.levelwise.levels import EdgeOrder, arrive, cut, level_by_level
 from lexitree.ops.threads import one_thread
 from lexitree.ops.weights import TensorWeights
 
@@ -55,19 +55,20 @@ class _TensorNetwork(torch.autograd.Function):
         batch: TreeBatch = ctx.batch
         num_leaves, size, num_edges = batch.num_leaves, p.shape[1], len(batch.children_index)
         edges = EdgeOrder.of(batch)
-        dp_edges = gradients[0].index_select(0, edges.node)
+        dp_edges = edges.spread(gradients[0])
         dpre = torch.empty_like(p[num_leaves:])
         # Both factors ab have a gradient: V and its transpose act at once.
         symmetric = (slices + slices.mT).view(-1, 2 * size)
         dpairs = dp_edges[:num_edges].view(-1, 2 * size)
-        for ((place, p_t, dpre_t, pair, dpair),) in level_by_level(
-            cut(batch.level_sizes[1:], edges.place[num_leaves:], p[num_leaves:], dpre, pairs, dpairs),
+        for places, (p_t, dpre_t, pair, dpair) in level_by_level(
+            edges.levels,
+            cut(batch.level_sizes[1:], p[num_leaves:], dpre, pairs, dpairs),
             backwards=True,
         ):
-            tanh_gradient(dp_edges.index_select(0, place), p_t, out=dpre_t)
+            tanh_gradient(arrive(dp_edges, places, torch.empty_like(p_t)), p_t, out=dpre_t)
             products = (dpre_t.unsqueeze(2) * pair.unsqueeze(1)).flatten(1)
             dpair.addmm_(products, symmetric).addmm_(dpre_t, matrix)
-        dleaves = dp_edges.index_select(0, edges.place[:num_leaves])
+        dleaves = arrive(dp_edges, edges.leaves, p.new_empty(num_leaves, size))
         # Slice by slice: the products of all nodes at once would be d times as large as all that is kept of them.
         dslices = torch.stack([(pairs * dpre_k.unsqueeze(1)).t() @ pairs for dpre_k in dpre.unbind(1)])
         return dleaves, dslices, dpre.t() @ pairs, dpre.sum(0), None
