@@ -67,7 +67,7 @@ def rows_from_bytes(
     steps: Int8[Tensor, "rows size"], scale: Float16[Tensor, " rows"]
 ) -> Float[Tensor, "rows size"]:
     """The inverse of `bytes_from_rows`, to within half a step."""
-    return steps.float() * scale.float().unsqueeze(1)
+    return steps.float().mul_(scale.float().unsqueeze(1))
 
 
 def half(tensor: Tensor) -> Tensor:
