@@ -44,8 +44,10 @@ if TYPE_CHECKING:
     from lexitree.loading import load
     from lexitree.models.classifier import TreeClassifier
     from lexitree.models.config import ModelConfig
+    from lexitree.models.packing import pack_model
     from lexitree.models.pretrained import from_pretrained, push_to_hub, save_pretrained
     from lexitree.models.registry import count_parameters, list_models
+    from lexitree.models.shipped_models import list_shipped
     from lexitree.parsing.adapters.opening import open_parser
     from lexitree.parsing.saved import load_parser
     from lexitree.pipeline.document import Document
@@ -106,11 +108,13 @@ _HOMES = {
     "Vocabulary": "lexicon.vocabulary",
     "TreeClassifier": "models.classifier",
     "ModelConfig": "models.config",
+    "pack_model": "models.packing",
     "from_pretrained": "models.pretrained",
     "push_to_hub": "models.pretrained",
     "save_pretrained": "models.pretrained",
     "count_parameters": "models.registry",
     "list_models": "models.registry",
+    "list_shipped": "models.shipped_models",
     "open_parser": "parsing.adapters.opening",
     "load_parser": "parsing.saved",
     "Document": "pipeline.document",
@@ -202,6 +206,7 @@ __all__ = [
     "head_words",
     "label_by_spans",
     "list_models",
+    "list_shipped",
     "load",
     "load_corpus",
     "load_parser",
@@ -210,6 +215,7 @@ __all__ = [
     "make_examples",
     "open_parser",
     "oracle_score",
+    "pack_model",
     "paired_bootstrap",
     "plot_curves",
     "plot_lengths",

@@ -229,9 +229,11 @@ def _show(report: Mapping[str, Any]) -> None:
 
     from lexitree.cli.console import output, percent
 
-    sizes = [f"{report[name] / 1e6:.1f} MB" for name in ("bytes", "bytes_before")]
-    form = f" in {report['table']}" if "table" in report else ""
-    output.print(f"{report['model']}: {sizes[0]}{form}; it had {sizes[1]}", soft_wrap=True)
+    if "table" in report:
+        size, before = (f"{report[name] / 1e6:.1f} MB" for name in ("bytes", "bytes_before"))
+        output.print(f"{report['model']}: {size} in {report['table']}; it had {before}", soft_wrap=True)
+    else:
+        output.print(f"{report['model']}: the same weights, other answers", soft_wrap=True)
     if words := report.get("words"):
         output.print(f"{words['num_words']:,} words, {words['num_added']:,} of them new to the model")
         if words["similarity"] is not None:
