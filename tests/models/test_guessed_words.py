@@ -128,6 +128,14 @@ def test_threads_share_a_model(model: TreeClassifier, trees: list[Tree]) -> None
             assert_same(straight, found)
 
 
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+def test_a_gpu_guesses_the_same(trees: list[Tree]) -> None:
+    model = with_guesser(tiny_model())
+    straight = probabilities(model, trees)
+    for one, other in zip(straight, probabilities(model.to("cuda"), trees), strict=True):
+        np.testing.assert_allclose(one, other, rtol=0, atol=1e-5)
+
+
 def test_scores_and_head_weights_go_by_guesses_too(model: TreeClassifier, trees: list[Tree]) -> None:
     complete = with_all_words(model)
     found, expected = (evaluate(each, each.prepare(trees)).as_dict() for each in (model, complete))

@@ -54,7 +54,7 @@ def explain_command(
 ) -> None:
     """Show how the label of a sentence came about, phrase by phrase, on one HTML page.
 
-    [bold]A text:[/bold]  lexitree explain runs/mini/model "Not a bad film." --parser builtin
+    [bold]A text:[/bold]  lexitree explain "Not a bad film."
 
     [bold]A tree:[/bold]  lexitree explain runs/mini/model "(_ (_ Not) (_ bad))" -o not-bad.html
 

@@ -125,9 +125,11 @@ def predict_command(
 
     [bold]A picture:[/bold]  lexitree predict runs/mini/model trees.txt -o trees.svg
 
-    [bold]Text:[/bold]  lexitree predict runs/mini/model "Not very good." --parser builtin
+    [bold]Text:[/bold]  lexitree predict "Not very good."
 
-    [bold]A column:[/bold]  lexitree predict runs/mini/model reviews.csv --column review --parser builtin -o out.csv
+    [bold]A column:[/bold]  lexitree predict reviews.csv --column review -o out.csv
+
+    [bold]By another model:[/bold]  lexitree predict runs/mini/model "Not very good." --parser builtin
 
     Trees are brackets, one a line or spread over lines, or .jsonl. For the model deptree they are dependency trees:
     .toks with .dparents beside it, or .jsonl with parents. Their own labels are not looked at (write _ where there is
@@ -137,9 +139,10 @@ def predict_command(
     A picture has all sentences below each other: colours are labels, boxes hold head words, thick lines lead to them,
     and hovering shows probabilities.
 
-    What does not begin with a bracket is text, one a line, and needs a parser. Each line of JSON is then one text
-    with its sentences and phrases, whose start and end count characters. With --column, rows come out as they went in
-    with label and probability added. With --resume, a stopped run is gone on with: a torn last line is cut off.
+    What does not begin with a bracket is text, one a line, and needs a parser, which models of the package have. Each
+    line of JSON is then one text with its sentences and phrases, whose start and end count characters. With --column,
+    rows come out as they went in with label and probability added. With --resume, a stopped run is gone on with: a torn
+    last line is cut off.
     """
     from lexitree.cli.console import show_skipped
     from lexitree.cli.text_inputs import Inputs
