@@ -141,8 +141,8 @@ def predict_command(
 
     What does not begin with a bracket is text, one a line, and needs a parser, which models of the package have. Each
     line of JSON is then one text with its sentences and phrases, whose start and end count characters. With --column,
-    rows come out as they went in with label and probability added. With --resume, a stopped run is gone on with: a torn
-    last line is cut off.
+    rows come out as they went in with label and probability added. With --resume, a stopped run is gone on with: a
+    torn last line is cut off.
     """
     from lexitree.cli.console import show_skipped
     from lexitree.cli.text_inputs import Inputs
