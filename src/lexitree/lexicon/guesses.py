@@ -89,14 +89,27 @@ def guess_vectors(
     of its parts. All others go by their letters.
     """
     surfaces = [surface_form(word) for word in words]
-    guesses = guesser(surfaces)
-    for place, word in enumerate(surfaces):
-        parts = [part for part in _JOINTS.split(word) if part]
+    parts = {word: _parts(word) for word in surfaces}
+    strange = [part for each in parts.values() for part in each if not vocabulary.index(part)]
+    asked = list({**parts, **dict.fromkeys(strange)})
+    by_letters = dict(zip(asked, guesser(asked), strict=True))
+    guesses: list[Tensor] = []
+    for word in surfaces:
         if row := _row_without_repeats(word, vocabulary):
-            guesses[place] = vectors[row]
-        elif len(parts) > 1:
-            guesses[place] = (guesses[place] + _part_vectors(parts, vocabulary, vectors, guesser).mean(0)) / 2
-    return guesses
+            guesses.append(vectors[row])
+        elif parts[word]:
+            rows = [(part, vocabulary.index(part)) for part in parts[word]]
+            mean = torch.stack([vectors[row] if row else by_letters[part] for part, row in rows]).mean(0)
+            guesses.append((by_letters[word] + mean) / 2)
+        else:
+            guesses.append(by_letters[word])
+    return torch.stack(guesses)
+
+
+def _parts(word: str) -> list[str]:
+    """The words that a word is joined of; none if it is not."""
+    parts = [part for part in _JOINTS.split(word) if part]
+    return parts if len(parts) > 1 else []
 
 
 def _row_without_repeats(word: str, vocabulary: Vocabulary) -> int:
@@ -104,11 +117,3 @@ def _row_without_repeats(word: str, vocabulary: Vocabulary) -> int:
     if not _REPEATS.search(word):
         return UNK_INDEX
     return vocabulary.index(_REPEATS.sub(r"\1\1", word)) or vocabulary.index(_REPEATS.sub(r"\1", word))
-
-
-def _part_vectors(
-    parts: Sequence[str], vocabulary: Vocabulary, vectors: Tensor, guesser: VectorGuesser
-) -> Tensor:  # [parts, word]
-    """Those of the table or, for parts that it does not have either, those of their letters."""
-    rows = torch.from_numpy(vocabulary.indices(parts)).to(vectors.device)
-    return torch.where((rows == UNK_INDEX).unsqueeze(1), guesser(parts), vectors[rows])
