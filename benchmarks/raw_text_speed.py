@@ -25,6 +25,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,7 @@ import torch
 
 from environment import describe_run
 from lexitree.parsing.adapters import StanfordParser, open_parser
+from lexitree.parsing.parser import Parser
 from lexitree.pipeline.pipeline import TextPipeline
 from lexitree.predict import Predictor
 from lexitree.text import detokenize, split_sentences
@@ -78,10 +80,10 @@ def parse_options() -> argparse.Namespace:
     parser.add_argument("--parser", default="builtin", help="as for lexitree predict")
     parser.add_argument("--sentences", type=int, nargs="+", default=[2_000, 10_000], help="sizes of files")
     parser.add_argument("--jobs", type=int, nargs="+", default=[1, 2], help="numbers of processes")
-    parser.add_argument("--rounds", type=int, default=3, help="how often each file is labelled")
+    parser.add_argument("--rounds", type=int, default=3, help="how often each file is labelled or parsed")
     parser.add_argument("--cold-starts", type=int, default=10)
     parser.add_argument("--warm-sentences", type=int, default=200)
-    parser.add_argument("--stanford-sentences", type=int, default=500)
+    parser.add_argument("--parsed-sentences", type=int, default=500, help="for the parsers alone")
     parser.add_argument("--no-stanford", action="store_true", help="leave the Stanford parser out")
     parser.add_argument("--cache", type=Path, default=default_cache(), help="where it is kept")
     parser.add_argument("--output", type=Path, help="write the record to this JSON file")
@@ -225,29 +227,32 @@ def resident_mib(pid: int) -> float:
     return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
 
 
-def measure_parsers(options: argparse.Namespace, texts: Sequence[str]) -> Iterator[Row]:
-    """Trees alone: our parser and Stanford's, on the same tokens, after a few sentences to warm up."""
-    sentences = [words_of(text) for text in texts[: max(options.sentences)]]
-    ours = open_parser(options.parser)
-    yield parse_speed("our parser alone, one thread", ours, sentences)
-    if options.no_stanford:
-        return
+def measure_parsers(options: argparse.Namespace, texts: Sequence[str]) -> list[Row]:
+    """Trees alone: our parser and Stanford's by turns, on the same tokens, after a few sentences to warm up."""
+    sentences = [words_of(text) for text in texts[: options.parsed_sentences]]
+    with ExitStack() as resources:
+        parsers: dict[str, Parser] = {"our parser alone, one thread": open_parser(options.parser)}
+        if not options.no_stanford:
+            parsers |= open_stanford(options.cache, resources)
+        for parser in parsers.values():
+            list(parser.parse_all(sentences[:WARM_UP]))
+        seconds: dict[str, list[float]] = {system: [] for system in parsers}
+        for system in [*parsers] * options.rounds:
+            start = time.perf_counter()
+            assert sum(1 for _ in parsers[system].parse_all(sentences)) == len(sentences)
+            seconds[system].append(time.perf_counter() - start)
+    return [{"system": system, **rates(len(sentences), times)} for system, times in seconds.items()]
+
+
+def open_stanford(cache: Path, resources: ExitStack) -> dict[str, Parser]:
+    """The Stanford parser under its name, where it can be had."""
     try:
-        folder, java = prepare_stanford(options.cache)
+        folder, java = prepare_stanford(cache)
     except AbsentPeerError as reason:
         print(f"the Stanford parser is left out: {reason}", file=sys.stderr)
-        return
-    with StanfordParser(folder, java=java, on_refused="flat") as stanford:
-        yield parse_speed(
-            f"Stanford parser {VERSION} alone", stanford, sentences[: options.stanford_sentences]
-        )
-
-
-def parse_speed(system: str, parser: Any, sentences: list[list[str]]) -> Row:
-    list(parser.parse_all(sentences[:WARM_UP]))
-    start = time.perf_counter()
-    num_trees = sum(1 for _ in parser.parse_all(sentences))
-    return {"system": system, **rates(num_trees, [time.perf_counter() - start])}
+        return {}
+    parser = resources.enter_context(StanfordParser(folder, java=java, on_refused="flat"))
+    return {f"Stanford parser {VERSION} alone": parser}
 
 
 if __name__ == "__main__":
