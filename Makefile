@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test test-all lint format docs clean
+.PHONY: demo test test-all lint format docs models clean
 
 demo: .venv/ready
 	$(BIN)/lexitree demo
@@ -25,6 +25,30 @@ format: .venv/ready
 docs: .venv/ready
 	$(BIN)/pip install --quiet -c constraints.txt -e '.[docs]'
 	$(BIN)/mkdocs build --strict
+
+# The models that come with the package, made anew: the treebanks, corpora and vectors lie under LEXITREE_DATA. On a GPU
+# (DEVICE=cuda) all of it takes about a quarter of an hour.
+DEVICE ?= auto
+VECTORS ?= $(LEXITREE_DATA)/vectors/glove.840B.300d.approx.npz
+SHIPPED := src/lexitree/shipped
+BANKS := $(LEXITREE_DATA)/treebanks
+PACK = $(BIN)/lexitree pack runs/$(1)/$$(tail -1 runs/$(1)/seed.txt)/model -o $(SHIPPED)/$(1) --vectors $(VECTORS) \
+	--about recipes/shipped/$(1).md
+
+models: .venv/ready
+	rm -rf $(SHIPPED)/parser $(SHIPPED)/sentiment $(SHIPPED)/sentiment-binary $(SHIPPED)/questions
+	$(BIN)/lexitree parser train --recipe recipes/parsing/parser-shipped.toml -o runs/parser-shipped --device $(DEVICE)
+	$(BIN)/lexitree pack runs/parser-shipped/model -o $(SHIPPED)/parser --about recipes/shipped/parser.md
+	for name in sentiment questions; do \
+	  $(BIN)/lexitree train --recipe recipes/$$name.toml -o runs/$$name --vectors $(VECTORS) --seeds 1-5 --device $(DEVICE) \
+	    || exit; done
+	$(BIN)/python scripts/choose_seed.py runs/sentiment --corpus sst-fine > runs/sentiment/seed.txt
+	$(BIN)/python scripts/choose_seed.py runs/questions --corpus trec > runs/questions/seed.txt
+	$(call PACK,sentiment) --corpus sst-fine --words 40000 -t $(BANKS)/gum.train.txt -t $(BANKS)/mctb.forum.txt \
+	  -t $(BANKS)/mctb.dialogue.txt -t $(BANKS)/mctb.law.txt
+	$(BIN)/lexitree pack sentiment -o $(SHIPPED)/sentiment-binary --answers sst-polarity \
+	  --about recipes/shipped/sentiment-binary.md
+	$(call PACK,questions) --corpus trec --words 16000 -t $(BANKS)/gum.train.txt
 
 clean:
 	rm -rf .venv build dist site .pytest_cache .ruff_cache .hypothesis

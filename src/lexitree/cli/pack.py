@@ -64,6 +64,15 @@ def pack_command(
             show_default=False,
         ),
     ] = None,
+    about: Annotated[
+        Path | None,
+        typer.Option(
+            help="A Markdown file that goes into its card: data, licences, limits.",
+            exists=True,
+            dir_okay=False,
+            show_default=False,
+        ),
+    ] = None,
     no_guesses: Annotated[
         bool, flag("--no-guesses", text="Leave all words that it does not know alike.")
     ] = False,
@@ -78,14 +87,16 @@ def pack_command(
     their file. A word that the table has no room for gets a vector guessed from its letters and parts. A parser is
     only written in fewer bytes.
     """
+    from lexitree.models.card import ABOUT
     from lexitree.models.model_files import locate_model, read_config_file
 
     source = locate_model(model)
+    said = {ABOUT: about.read_text(encoding="utf-8")} if about else {}
     if answers is not None:
-        report = _pack_answers(model, folder, answers, data)
+        report = _pack_answers(model, folder, answers, said, data)
     elif read_config_file(source).get("kind") == "parser":
         report = _pack_parser(
-            source, folder, table, bool(num_words or vectors or corpus or trees or no_guesses)
+            source, folder, table, said, bool(num_words or vectors or corpus or trees or no_guesses)
         )
     else:
         report = _pack_classifier(
@@ -97,6 +108,7 @@ def pack_command(
             corpus=corpus,
             trees=trees or [],
             guess=not no_guesses,
+            said=said,
             data=data,
         )
     report = {"model": str(folder), "bytes_before": _size(source), "bytes": _size(folder), **report}
@@ -106,7 +118,9 @@ def pack_command(
         _show(report)
 
 
-def _pack_parser(source: Path, folder: Path, table: TableForm, has_other_options: bool) -> dict[str, Any]:
+def _pack_parser(
+    source: Path, folder: Path, table: TableForm, said: Mapping[str, str], has_other_options: bool
+) -> dict[str, Any]:
     from lexitree.errors import ConfigError
     from lexitree.parsing.saved import load_parser, save_parser
 
@@ -115,7 +129,8 @@ def _pack_parser(source: Path, folder: Path, table: TableForm, has_other_options
             f"{source} is a parser, whose words stay as they are",
             remedy="Say --table int8 or --table float16 only.",
         )
-    save_parser(load_parser(source), folder, table=table)
+    parser = load_parser(source)
+    save_parser(parser, folder, table=table, training={**parser.training_record, **said})
     return {"table": table}
 
 
@@ -129,6 +144,7 @@ def _pack_classifier(
     corpus: str | None,
     trees: list[str],
     guess: bool,
+    said: Mapping[str, str],
     data: Path | None,
 ) -> dict[str, Any]:
     import dataclasses
@@ -156,16 +172,19 @@ def _pack_classifier(
         others=count_source_words(trees, data, "utf-8", "raise") if trees else None,
         guess=guess,
     )
-    save_pretrained(model, folder, table=table)
+    record = {**model.training_record, **said}
+    save_pretrained(model, folder, table=table, training=record)
     if not loaded:
         return {"table": table, "words": dataclasses.asdict(packed)}
     # What counts are the scores of the model as others will read it.
     after = _score(from_pretrained(folder), loaded)
-    save_pretrained(model, folder, table=table, training={**model.training_record, **_record(packed, after)})
+    save_pretrained(model, folder, table=table, training={**record, **_record(packed, after)})
     return {"table": table, "words": dataclasses.asdict(packed), "before": before, "after": after}
 
 
-def _pack_answers(model: str, folder: Path, answers: str, data: Path | None) -> dict[str, Any]:
+def _pack_answers(
+    model: str, folder: Path, answers: str, said: Mapping[str, str], data: Path | None
+) -> dict[str, Any]:
     """The model as one of the package that only answers otherwise."""
     from lexitree import shipped
     from lexitree.corpora import load_corpus
@@ -182,7 +201,7 @@ def _pack_answers(model: str, folder: Path, answers: str, data: Path | None) -> 
     loaded = from_pretrained(model)
     with_answers_of(loaded, corpus)
     scores = _score(loaded, corpus)
-    record = {**loaded.training_record, "corpus": corpus.name, **_accuracy_record(scores)}
+    record = {**loaded.training_record, **said, "corpus": corpus.name, **_accuracy_record(scores)}
     save_answers(loaded, model, folder.name, record)
     return {"scores": scores}
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 from lexitree.corpora.corpus import describe_answers
 from lexitree.examples import TreeKind
 from lexitree.models.config import ModelConfig
 from lexitree.models.registry import encoder_class
+
+ABOUT = "about"
+"""The key under which a training record has what its makers say of data, licences and limits."""
 
 
 def model_card(config: ModelConfig, training: Mapping[str, Any], num_parameters: int) -> str:
@@ -40,12 +43,17 @@ def model_card(config: ModelConfig, training: Mapping[str, Any], num_parameters:
         f"prediction = predictor.predict({example})",
         "```",
         "",
+        *training_lines(training),
     ]
-    if training:
-        lines += ["## Training", "", "| what | value |", "|---|---|"]
-        lines += [f"| {key} | {_cell(value)} |" for key, value in training.items()]
-        lines.append("")
     return "\n".join(lines)
+
+
+def training_lines(training: Mapping[str, Any]) -> list[str]:
+    """What is known of the training: what its makers say (`about`, Markdown), and the rest as a table."""
+    about = str(training.get(ABOUT, "")).strip()
+    rows = [f"| {key} | {_cell(value)} |" for key, value in training.items() if key != ABOUT]
+    table = ["## Training", "", "| what | value |", "|---|---|", *rows, ""] if rows else []
+    return [*([about, ""] if about else []), *table]
 
 
 _WHAT_IT_READS: dict[TreeKind, tuple[str, str]] = {
@@ -68,5 +76,8 @@ def _finer_labels(config: ModelConfig) -> str:
 
 
 def _cell(value: object) -> str:
+    if isinstance(value, Mapping):
+        values = cast(Mapping[str, object], value)
+        return "; ".join(f"{key}: {_cell(part)}" for key, part in values.items())
     text = f"{value:.4g}" if isinstance(value, float) else str(value)
     return text.replace("|", "\\|").replace("\n", " ")

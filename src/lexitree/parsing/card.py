@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from lexitree.models.card import training_lines
 from lexitree.parsing.config import ParserConfig
 
 
@@ -37,14 +38,6 @@ def parser_card(
         'tree = parser.parse(["It", "works", "."])',
         "```",
         "",
+        *training_lines(training),
     ]
-    if training:
-        lines += ["## Training", "", "| what | value |", "|---|---|"]
-        lines += [f"| {key} | {_cell(value)} |" for key, value in training.items()]
-        lines.append("")
     return "\n".join(lines)
-
-
-def _cell(value: object) -> str:
-    text = f"{value:.4g}" if isinstance(value, float) else str(value)
-    return text.replace("|", "\\|").replace("\n", " ")

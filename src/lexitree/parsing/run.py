@@ -72,8 +72,8 @@ def train_parser(
     model = build_parser_model(recipe, banks, data).to(device)
     trainer = make_trainer(recipe, model, banks, folder, listeners)
 
-    def save() -> None:
-        record = _training_record(recipe, banks, trainer.history)
+    def save(**scores: Any) -> None:
+        record = {**_training_record(recipe, banks, trainer.history), **scores}
         save_parser(NeuralParser(model), folder / MODEL_FOLDER, training=record)
 
     def keep() -> None:
@@ -87,6 +87,8 @@ def train_parser(
     save()
     # What is scored is what was saved, with its fewer digits.
     test = score_tests(load_parser(folder / MODEL_FOLDER, device=device), banks.test)
+    # Its card has them as well.
+    save(test_f1={name: scores["f1"] for name, scores in test.items()})
     run = ParserRun(folder, history, test)
     _write_result(run, recipe, model, banks, data)
     return run

@@ -1,0 +1,57 @@
+"""The runs of several seeds in, the seed that labels raw development text best out.
+
+    python scripts/choose_seed.py runs/sentiment --corpus sst-fine
+
+A model of the package is for raw text, so its seed is chosen by that: development sentences, parsed by the package's
+parser. Where a corpus has a task with fewer labels for the same model (sst-fine read as sst-polarity), both count.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+from pathlib import Path
+
+from lexitree.corpora import Corpus, load_corpus
+from lexitree.models.pretrained import from_pretrained
+from lexitree.models.shipped_models import with_answers_of
+from lexitree.parsing.adapters import open_parser
+from lexitree.parsing.parsed_corpus import with_parses
+from lexitree.predict import Predictor
+
+COARSER = {"sst-fine": "sst-polarity"}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("folder", type=Path, help="the directory of the run, with one of each seed in it")
+    parser.add_argument("--corpus", required=True, help="what the model was trained on")
+    options = parser.parse_args()
+    names = [options.corpus, *filter(None, [COARSER.get(options.corpus)])]
+    corpora = [parsed_development(load_corpus(name)) for name in names]
+    scores: dict[str, float] = {}
+    for run in sorted(options.folder.glob("seed-*")):
+        accuracies = [score(run / "model", corpus) for corpus in corpora]
+        scores[run.name] = sum(accuracies) / len(accuracies)
+        print(json.dumps({"run": run.name, **dict(zip(names, accuracies, strict=True))}))
+    # Of equals the first: max keeps it.
+    print(max(scores, key=scores.__getitem__))
+
+
+def parsed_development(corpus: Corpus) -> Corpus:
+    only_dev = dataclasses.replace(corpus, splits={"train": (), "dev": corpus.dev})
+    return with_parses(only_dev, open_parser("builtin"), parses="replace")
+
+
+def score(folder: Path, corpus: Corpus) -> float:
+    model = from_pretrained(folder)
+    if corpus.finer_labels:
+        with_answers_of(model, corpus)
+    return Predictor(model).evaluate(corpus.dev, supervision="root").root.accuracy
+
+
+if __name__ == "__main__":
+    main()
