@@ -75,6 +75,11 @@ def oracle_score(
         [count_sentence(tree, guess, tags, rules) for guess in guesses or (None,)]
         for tree, guesses in pair_trees(gold, candidates)
     ]
+    return sum_up_candidates(lists, on_error)
+
+
+def sum_up_candidates(lists: Sequence[Sequence[SentenceCounts]], on_error: OnError = "raise") -> OracleScores:
+    """The same of candidates that were counted one by one; those of a sentence from the parser's first on."""
     if on_error == "raise":
         sum_up(_with_errors_first(lists))
     chosen = [_find_best(counts) for counts in lists]
@@ -86,18 +91,18 @@ def oracle_score(
     )
 
 
-def _with_errors_first(lists: list[list[SentenceCounts]]) -> Iterator[SentenceCounts]:
+def _with_errors_first(lists: Sequence[Sequence[SentenceCounts]]) -> Iterator[SentenceCounts]:
     """One of the candidates of each sentence, an erroneous one where there is one."""
     return (next((sentence for sentence in counts if sentence.is_error), counts[0]) for counts in lists)
 
 
-def _find_best(counts: list[SentenceCounts]) -> int:
+def _find_best(counts: Sequence[SentenceCounts]) -> int:
     """The place of the valid candidate with the highest F1; of equals, max takes the first."""
     valid = [place for place, sentence in enumerate(counts) if sentence.is_valid]
     return max(valid, key=lambda place: counts[place].f1, default=NO_CHOICE)
 
 
-def _mean_score(lists: list[list[SentenceCounts]]) -> RandomScore:
+def _mean_score(lists: Sequence[Sequence[SentenceCounts]]) -> RandomScore:
     """Every valid candidate of a sentence is drawn as often as any other of its candidates."""
     means = np.zeros(3)
     for counts in lists:

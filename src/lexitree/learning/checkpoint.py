@@ -81,3 +81,16 @@ def load_checkpoint(path: Path, device: torch.device | str = "cpu") -> Checkpoin
             remedy="Delete it and start the run anew, or put back a whole copy.",
         ) from error
     return Checkpoint(groups["weights"], groups["best_weights"], groups["optimizer"], record)
+
+
+def compare_fingerprints(path: Path, saved: Mapping[str, Any], current: Mapping[str, Any]) -> None:
+    """A run goes on only with the settings and the data it began with."""
+    # As JSON has them: a tuple comes back as a list.
+    current = json.loads(json.dumps(dict(current)))
+    differing = [key for key in {**saved, **current} if saved.get(key) != current.get(key)]
+    if differing:
+        raise CheckpointError(
+            path,
+            f"belongs to another run: it differs in {', '.join(differing)}",
+            remedy="Give the settings it was started with, or another output directory.",
+        )

@@ -19,7 +19,13 @@ from torch import Tensor, nn
 from lexitree.errors import CheckpointError, NotFiniteError, TrainingDivergedError
 from lexitree.files import atomic_write
 from lexitree.learning.averaging import WeightAverage
-from lexitree.learning.checkpoint import CHECKPOINT_FILE, Checkpoint, load_checkpoint, save_checkpoint
+from lexitree.learning.checkpoint import (
+    CHECKPOINT_FILE,
+    Checkpoint,
+    compare_fingerprints,
+    load_checkpoint,
+    save_checkpoint,
+)
 from lexitree.learning.progress import METRICS_FILE, BatchProgress
 from lexitree.parsing.examples import GoldBatch, ParserExample, draw_epoch, gold_batch, length_batches
 from lexitree.parsing.model import ParserModel
@@ -259,7 +265,7 @@ class ParserTrainer:
     def _resume(self, path: Path) -> None:
         checkpoint = load_checkpoint(path, self.model.device)
         try:
-            _compare_fingerprints(path, checkpoint.record["fingerprint"], self.fingerprint)
+            compare_fingerprints(path, checkpoint.record["fingerprint"], self.fingerprint)
             self.history = [ParserEpoch(**record) for record in checkpoint.record["history"]]
             self.num_updates = int(checkpoint.record["num_updates"])
             self.clock.fill_(self.num_updates)
@@ -281,19 +287,6 @@ class ParserTrainer:
         if self.average is not None:
             for name, average in self.average.averages.items():
                 average.copy_(tensors[f"average/{name}"])
-
-
-def _compare_fingerprints(path: Path, saved: Mapping[str, Any], current: Mapping[str, Any]) -> None:
-    """A run goes on only with the settings and the data it began with."""
-    # As JSON has them: a tuple comes back as a list.
-    current = json.loads(json.dumps(dict(current)))
-    differing = [key for key in {**saved, **current} if saved.get(key) != current.get(key)]
-    if differing:
-        raise CheckpointError(
-            path,
-            f"belongs to another run: it differs in {', '.join(differing)}",
-            remedy="Give the settings it was started with, or another output directory.",
-        )
 
 
 def _copy_weights(model: ParserModel) -> dict[str, Tensor]:

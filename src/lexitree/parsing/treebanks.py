@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 
@@ -20,6 +21,8 @@ from lexitree.trees.brackets import read_bracket_lines
 from lexitree.trees.tree import Tree
 
 EMBEDDED = "mini-questions/"
+
+Item = TypeVar("Item")
 
 COMMONPLACE_WORDS = 3
 """A sentence of so many words or fewer belongs to no text in particular."""
@@ -99,14 +102,14 @@ def sentence_key(tree: Tree) -> str:
 
 
 def hold_out(
-    trees: tuple[Tree, ...], share: float, seed: list[int]
-) -> tuple[tuple[Tree, ...], tuple[Tree, ...]]:
-    """The trees that stay and those that are held out, by chance and the same each time."""
+    items: Sequence[Item], share: float, seed: list[int]
+) -> tuple[tuple[Item, ...], tuple[Item, ...]]:
+    """The trees, or whatever, that stay and those that are held out, by chance and the same each time."""
     rng = np.random.Generator(np.random.PCG64(seed))
-    is_out = np.zeros(len(trees), dtype=np.bool_)
-    is_out[rng.permutation(len(trees))[: round(share * len(trees))]] = True
-    kept = tuple(tree for tree, out in zip(trees, is_out.tolist(), strict=True) if not out)
-    return kept, tuple(tree for tree, out in zip(trees, is_out.tolist(), strict=True) if out)
+    is_out = np.zeros(len(items), dtype=np.bool_)
+    is_out[rng.permutation(len(items))[: round(share * len(items))]] = True
+    kept = tuple(item for item, out in zip(items, is_out.tolist(), strict=True) if not out)
+    return kept, tuple(item for item, out in zip(items, is_out.tolist(), strict=True) if out)
 
 
 def _read_plan(plan: TreebankPlan, data: str | Path | None) -> tuple[Tree, ...]:

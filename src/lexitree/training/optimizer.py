@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Protocol
+
 import torch
 from torch import Tensor, nn
 from torch.optim.adam import adam
@@ -9,12 +12,24 @@ from torch.optim.adamw import adamw
 
 from lexitree.batch import TreeBatch
 from lexitree.learning.averaging import WeightAverage
-from lexitree.models.classifier import TreeClassifier
+from lexitree.lexicon.table import Lexicon
 from lexitree.ops.backends import why_not_fused
 from lexitree.ops.threads import one_thread
 from lexitree.training.config import TrainingConfig
 
 StateTensors = dict[str, Tensor]
+
+
+class LexicalModel(Protocol):
+    """What is trained: weights, of which the word vectors are a lexicon's."""
+
+    @property
+    def device(self) -> torch.device: ...
+
+    @property
+    def lexicon(self) -> Lexicon: ...
+
+    def named_parameters(self) -> Iterator[tuple[str, nn.Parameter]]: ...
 
 
 class LazyAdam:
@@ -23,7 +38,7 @@ class LazyAdam:
     A word that is not in a batch keeps its vector and its moments; a dense step would move all of them.
     """
 
-    def __init__(self, model: TreeClassifier, config: TrainingConfig) -> None:
+    def __init__(self, model: LexicalModel, config: TrainingConfig) -> None:
         self.config = config
         # On the model's device: a step that is recorded there and replayed must count on.
         self.num_steps = torch.zeros((), dtype=torch.int64, device=model.device)
@@ -49,18 +64,25 @@ class LazyAdam:
         if self.table is not None:
             self.table.grad = None
 
+    def step(self, batch: TreeBatch) -> None:
+        """Update by the gradients of a batch of trees."""
+        # The kernel goes by the words of the leaves.
+        self.update(batch.num_trees, None if len(batch.inner_word_index) else batch)
+
     @torch.no_grad()
     @one_thread()
-    def step(self, batch: TreeBatch) -> None:
-        """Update by the gradients of a batch; decay is counted by sentence, so any batch size decays alike."""
+    def update(self, num_sentences: int, batch: TreeBatch | None = None) -> None:
+        """Update by the gradients; decay is counted by sentence, so any number of them decays alike.
+
+        `batch` is given where its leaves are the words that were looked up, one after the other.
+        """
         self.num_steps += 1
         config = self.config
-        decay = config.decay * batch.num_trees if config.decay_kind == "decoupled" else config.decay
+        decay = config.decay * num_sentences if config.decay_kind == "decoupled" else config.decay
         self._step_dense(decay)
         if self.table is not None and self.table.grad is not None:
-            # The kernel goes by the words of the leaves.
-            only_leaves = not len(batch.inner_word_index)
-            if self.table.is_cuda and only_leaves and why_not_fused("cuda", self.table.dtype) is None:
+            can_fuse = self.table.is_cuda and why_not_fused("cuda", self.table.dtype) is None
+            if can_fuse and batch is not None:
                 self._step_rows_fused(self.table, self.table.grad, batch, decay)
             else:
                 self._step_rows(self.table, self.table.grad, decay)

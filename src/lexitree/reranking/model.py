@@ -1,0 +1,154 @@
+"""Batches of lists in, a score for every candidate out: how probable its labels are, given words and shape."""
+
+from __future__ import annotations
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from lexitree.batch import TreeBatch
+from lexitree.errors import ConfigError
+from lexitree.lexicon.table import Lexicon
+from lexitree.models.cells import HeadComposer, glorot_bias, glorot_matrix
+from lexitree.models.encoders import BiConTree, ConTree, ConTreeLex, pick
+from lexitree.models.head_words import HeadWords, find_head_words
+from lexitree.models.registry import encoder_class
+from lexitree.ops.backends import Backend, check_backend, get_backend
+from lexitree.ops.spans import span_means
+from lexitree.ops.threads import one_thread
+from lexitree.reranking.batches import ListBatch
+from lexitree.reranking.config import RerankerConfig
+
+
+class RerankerModel(nn.Module):
+    """A lexicon, one of the paper's encoders over trees, and a scorer of constituents.
+
+    The score of a tree is the sum over its nodes of the log probability of the node's label.
+    """
+
+    def __init__(self, config: RerankerConfig, lexicon: Lexicon, *, backend: str = "auto") -> None:
+        super().__init__()
+        if lexicon.word_size != config.word_size:
+            raise ConfigError(
+                f"the word vectors have {lexicon.word_size} dimensions, the reranker expects {config.word_size}"
+            )
+        check_backend(backend)
+        self.config = config
+        self.backend_name = backend
+        self.lexicon = lexicon
+        self.encoder = encoder_class(config.model)(config.encoder)
+        self.scorer = ConstituentScorer(config, self.encoder.num_features, has_heads=self.encoder.has_heads)
+
+    @property
+    def device(self) -> torch.device:
+        return self.scorer.bias.device
+
+    @property
+    def backend(self) -> Backend:
+        """The implementation that runs where the model is now."""
+        return get_backend(self.backend_name, self.device, self.scorer.bias.dtype)
+
+    @property
+    def goes_down(self) -> bool:
+        return isinstance(self.encoder, BiConTree)
+
+    @property
+    def shares_subtrees(self) -> bool:
+        """Whether equal subtrees are computed once; the reference and the kernels for GPUs read single trees."""
+        return self.backend.name == "levelwise"
+
+    def forward(self, batch: ListBatch) -> Float[Tensor, " candidates"]:
+        """The score of every candidate, without what the parser thinks of it."""
+        x = self._input_vectors(batch)
+        features, nodes, x = self._encode(x, batch)
+        features = nn.functional.dropout(features, self.config.state_dropout, self.training)
+        scores = self.scorer(features, x if self.encoder.has_heads else None, nodes)
+        chosen = scores.flatten().index_select(0, batch.node * scores.shape[1] + batch.label)
+        return scores.new_zeros(batch.num_candidates).index_add(0, batch.candidate, chosen)
+
+    def _input_vectors(self, batch: ListBatch) -> Tensor:
+        """Head vectors of the nodes of `up` or, for a model without heads, the vectors of its leaves.
+
+        Words are looked up, and part of them dropped, once a list: its candidates differ in nothing but their shape.
+        """
+        words = nn.functional.dropout(self.lexicon(batch.word_index), self.config.dropout, self.training)
+        leaves = words if batch.leaf_word is None else words.index_select(0, batch.leaf_word)
+        heads = self.encoder.heads
+        return leaves if heads is None else heads(leaves, batch.up, self.backend)
+
+    def _encode(self, x: Tensor, batch: ListBatch) -> tuple[Tensor, TreeBatch, Tensor]:
+        """The features of all nodes that are scored, the batch they are in, and their head vectors."""
+        encoder = self.encoder
+        assert isinstance(encoder, ConTree | ConTreeLex | BiConTree)
+        h_up = encoder.bottom_up(x, batch.up, self.backend)
+        if not isinstance(encoder, BiConTree):
+            return h_up, batch.up, x
+        assert batch.down is not None
+        x = pick(x, batch.down_source)
+        h_down = encoder.top_down(x, batch.down, self.backend)
+        means = span_means(h_down[: batch.down.num_leaves], batch.down.span_start, batch.down.span_end)
+        return torch.cat([pick(h_up, batch.down_source), h_down, means], 1), batch.down, x
+
+    def find_heads(self, batch: TreeBatch) -> HeadWords | None:
+        """The head word of every node of some trees; None for a model without heads."""
+        heads: HeadComposer | None = self.encoder.heads
+        if heads is None:
+            return None
+        x = heads(self.lexicon(batch.word_index), batch, self.backend)
+        return find_head_words(x, heads.weights, batch, heads.method)
+
+    def num_parameters(self) -> int:
+        """The number of parameters without those of the lexicon, as the paper counts them."""
+        return sum(weight.numel() for part in (self.encoder, self.scorer) for weight in part.parameters())
+
+
+class ConstituentScorer(nn.Module):
+    """For a phrase A with the parts B and C: log softmax(relu(W_L N_B + W_R N_C + W_H H_A + b)), over all labels.
+
+    N are the features of nodes and H is the head vector, which a model without heads does not have. With `output`
+    there is another layer between the ReLU and the softmax. A word has no parts: its own features stand for theirs.
+    """
+
+    def __init__(self, config: RerankerConfig, num_features: int, *, has_heads: bool) -> None:
+        super().__init__()
+        num_labels = len(config.labels)
+        rows = config.output or num_labels
+
+        def make(columns: int) -> nn.Parameter:
+            return glorot_matrix(rows, columns, rows=rows, columns=columns)
+
+        self.weight = make(2 * num_features)
+        self.bias = glorot_bias(rows, rows=rows, init=config.bias_init)
+        self.head_weight = make(config.word_size) if has_heads else None
+        self.word_weight = make(num_features) if config.score_words else None
+        self.word_bias = glorot_bias(rows, rows=rows, init=config.bias_init) if config.score_words else None
+        self.label_weight = self.label_bias = None
+        if config.output:
+            self.label_weight = glorot_matrix(num_labels, rows, rows=num_labels, columns=rows)
+            self.label_bias = glorot_bias(num_labels, rows=num_labels, init=config.bias_init)
+
+    @one_thread()
+    def forward(
+        self,
+        features: Float[Tensor, "nodes features"],
+        heads: Float[Tensor, "nodes word"] | None,
+        batch: TreeBatch,
+    ) -> Float[Tensor, "nodes labels"]:
+        """The log probability of every label at every node; 0 at words where these have no score."""
+        pairs = features.index_select(0, batch.children_index).view(-1, 2 * features.shape[1])
+        phrases = torch.addmm(self.bias, pairs, self.weight.t())
+        if heads is not None and self.head_weight is not None:
+            phrases = phrases.addmm(heads[batch.num_leaves :], self.head_weight.t())
+        scores = self._normalize(phrases)
+        return torch.cat([self._score_words(features[: batch.num_leaves], scores.shape[1]), scores])
+
+    def _score_words(self, features: Tensor, num_labels: int) -> Tensor:
+        if self.word_weight is None or self.word_bias is None:
+            return features.new_zeros(len(features), num_labels)
+        return self._normalize(torch.addmm(self.word_bias, features, self.word_weight.t()))
+
+    def _normalize(self, scores: Tensor) -> Tensor:
+        scores = scores.relu()
+        if self.label_weight is not None and self.label_bias is not None:
+            scores = torch.addmm(self.label_bias, scores, self.label_weight.t())
+        return scores.log_softmax(1)
