@@ -52,6 +52,15 @@ FILES = {
     "my-recipe.toml": MY_RECIPE,
     "penn.txt": PENN,
     "broken.txt": "(3 (2 A) (4 gem))\n(1 (2 A) (1 bore)))\n(2 (2 It) ())\n",
+    "reviews.txt": "The film is really not so much bad as bland.\n"
+    "It is a charming and often affecting journey.\n"
+    "I can't recommend it highly enough.\n"
+    "Never before have I been so bored by explosions.\n"
+    "The camera is fantastic, and the battery lasts forever.\n",
+    "questions.txt": "Who wrote the first dictionary?\nHow many moons does Mars have?\nWhere is the Louvre?\n"
+    "What does NASA stand for?\nWhy is the sky blue?\nWhat is the fastest bird?\n",
+    "orders.csv": 'order,comment,total\n1007,"Arrived broken, and nobody answers.",19.90\n'
+    "1008,Works as described and looks great.,24.50\n",
     "sentences.tsv": "like\tWhat a lovely place .\ndislike\tNever again .\nlike\tGo there !\ndislike\tStay away .\n",
 }
 
@@ -72,8 +81,17 @@ class Step:
     """The exit status that is right; -1 is any."""
 
 
+BUT = '"The acting is great, but the story goes nowhere."'
 STEPS = (
     Step("version", "lexitree --version"),
+    Step("text-tree", f"lexitree predict {BUT} --format tree"),
+    Step("text-file", "lexitree predict reviews.txt --format table"),
+    Step("text-questions", "lexitree predict --model questions questions.txt --format table"),
+    Step("text-column", "lexitree predict orders.csv --column comment -o labelled.csv && cat labelled.csv"),
+    Step("text-json", f"lexitree predict {BUT} --format json", width=400),
+    Step("text-explain", f"lexitree explain {BUT} -o explained.html"),
+    Step("text-python", "python examples/read_text.py"),
+    Step("shipped", "lexitree models --shipped"),
     Step("models", "lexitree models"),
     Step("data-list", "lexitree data list --json", first=8),
     Step("data-show", "lexitree data show mini-reviews", width=120),

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 NUM_DRAWN = 3
 MAX_DRAWN_WORDS = 11
 DEMO_EPOCHS = 10
+SENTENCE = "The acting is great, but the story goes nowhere."
 
 
 def demo_command(
@@ -29,13 +30,15 @@ def demo_command(
     epochs: Annotated[int, typer.Option(help="How long to train.", min=1)] = DEMO_EPOCHS,
     seed: Annotated[int, typer.Option(help="The random seed.", min=0)] = 1,
 ) -> None:
-    """Train BiConTree on the embedded reviews, score it, and draw trees with the head words it has learned.
+    """Read a sentence with a model of the package; then train BiConTree on the embedded reviews, score it, and draw
+    trees with the head words it has learned.
 
     Needs no download and takes about a minute.
     """
     from lexitree.cli.console import output as screen
     from lexitree.corpora import load_corpus
 
+    _read_sentence()
     start = time.perf_counter()
     corpus = load_corpus("mini-reviews")
     model, result = _train_model(corpus, demo_recipe(epochs=epochs, seed=seed), output)
@@ -44,6 +47,17 @@ def demo_command(
     if output:
         tree = "(_ (_ Not) (_ (_ very) (_ good)))"
         screen.print(f"\nTry it: echo '{tree}' | lexitree predict {output} --format draw", soft_wrap=True)
+
+
+def _read_sentence() -> None:
+    """What the package can do without any training."""
+    from lexitree.cli.console import messages, show_tree
+    from lexitree.loading import load
+
+    messages.print('The model "sentiment", which comes with the package, reads a sentence:')
+    sentence = load("sentiment")(SENTENCE).sentences[0]
+    names = dict(zip(sentence.prediction.label_set, sentence.label_names, strict=True))
+    show_tree(sentence.prediction.named_tree(names), sentence.prediction.notes(), names.values())
 
 
 def demo_recipe(*, epochs: int = DEMO_EPOCHS, seed: int = 1) -> Recipe:

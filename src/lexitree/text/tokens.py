@@ -53,6 +53,9 @@ class Token:
     form: str
     """What the parser and the model look up, as the Penn treebanks write it: `-LRB-` for `(`."""
 
+    def __str__(self) -> str:
+        return self.text
+
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
