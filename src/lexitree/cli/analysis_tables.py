@@ -85,7 +85,7 @@ def show_pair(pair: PairComparison, names: dict[str, str]) -> None:
             output.out(example.text(names))
 
 
-def show_overlap(overlap: HeadOverlap, num_left_out: int) -> None:
+def show_overlap(overlap: HeadOverlap, num_left_out: int, *, title: str = "heads") -> None:
     from lexitree.cli.console import output, percent
 
     left_out = f"; {num_left_out:,} left out, whose brackets differ" if num_left_out else ""
@@ -99,7 +99,7 @@ def show_overlap(overlap: HeadOverlap, num_left_out: int) -> None:
         for row in overlap.rows()
     ]
     columns = ("phrases", "count", "learned", "always left", "always right", "random child")
-    show_table("heads that are Collins' heads (%)", columns, rows)
+    show_table(f"{title} that are Collins' heads (%)", columns, rows)
 
 
 def show_curves(curves: Sequence[LearningCurve]) -> None:

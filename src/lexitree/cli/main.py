@@ -35,6 +35,7 @@ COMMANDS = {
     "vectors": "vectors.app",
     "data": "data.app",
     "parser": "parser.app",
+    "rerank": "rerank.app",
     "reproduce": "reproduce.reproduce_command",
     "demo": "demo.demo_command",
 }

@@ -53,3 +53,6 @@ OutputOption = Annotated[
     Path | None,
     typer.Option("--output", "-o", help="Write to this file, whole or not at all; else to the screen."),
 ]
+RerankerArgument = Annotated[
+    str, typer.Argument(metavar="RERANKER", help="The directory of a saved reranker.")
+]

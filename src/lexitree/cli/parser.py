@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from lexitree.learning.progress import BatchProgress
     from lexitree.parsing.long_sentences import Candidate
     from lexitree.parsing.neural import NeuralParser
+    from lexitree.parsing.parser import KBestParser
     from lexitree.parsing.recipe import ParserRecipe
     from lexitree.parsing.run import ParserRun
     from lexitree.parsing.trainer import ParserEpoch
@@ -41,6 +42,13 @@ StyleOption = Annotated[
 ]
 KBestOption = Annotated[
     int, typer.Option("--kbest", "-k", help="How many trees a sentence.", min=1, max=1000)
+]
+RerankOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="RERANKER",
+        help="A saved reranker, which chooses among the 8 most probable trees (or --kbest, if that is more).",
+    ),
 ]
 
 
@@ -90,7 +98,7 @@ def train_command(
         device=choose_device(device),
         minutes=minutes,
         resume=resume,
-        listeners=None if quiet else _listeners(),
+        listeners=None if quiet else parser_listeners(),
     )
     _show_run(run)
 
@@ -111,7 +119,7 @@ def _plan(path: Path, *, epochs: int | None, seed: int | None, small: bool) -> P
     )
 
 
-def _listeners() -> Any:
+def parser_listeners() -> Any:
     """A line an epoch, and a line that tells where the epoch is."""
     from lexitree.cli.console import messages, percent
     from lexitree.parsing.trainer import ParserListeners
@@ -160,6 +168,7 @@ def evaluate_command(
     trees: Annotated[Path, typer.Argument(help="Gold Penn trees; - reads standard input.")],
     kbest: KBestOption = 1,
     style: StyleOption = None,
+    rerank: RerankOption = None,
     as_json: JsonOption = False,
     encoding: EncodingOption = "utf-8",
     on_error: OnErrorOption = "raise",
@@ -168,7 +177,8 @@ def evaluate_command(
     """Parse the words of gold trees and compare: labelled F1 as evalb counts it, tags and complete matches.
 
     Traces, function tags and ROOT are taken off the gold trees first; what is punctuation is told by their tags. With
-    --kbest 8 also the F1 of the best among the 8 most probable trees of each sentence.
+    --kbest 8 also the F1 of the best among the 8 most probable trees of each sentence. With --rerank the tree is the
+    one that the reranker chooses among them.
     """
     from lexitree.cli.console import choose_device, output, percent, show_skipped
     from lexitree.cli.streams import stream_trees
@@ -182,8 +192,9 @@ def evaluate_command(
     gold = list(clean_trees(stream_trees([trees], encoding, on_error, report)))
     if not gold:
         raise FileError(trees, "has no trees")
-    loaded = load_parser(parser, device=choose_device(device), style=style)
-    scores = score_parser(loaded, gold, k=kbest).as_dict()
+    device = choose_device(device)
+    loaded = load_parser(parser, device=device, style=style)
+    scores = score_parser(_with_reranker(loaded, rerank, device), gold, k=kbest).as_dict()
     show_skipped(report.num_errors, report.errors)
     if as_json:
         output.file.write(json.dumps({"style": loaded.style, **scores}) + "\n")
@@ -208,6 +219,7 @@ def parse_command(
         Format, typer.Option("--format", "-f", help="Trees in brackets, or a line of JSON.")
     ] = "brackets",
     style: StyleOption = None,
+    rerank: RerankOption = None,
     encoding: EncodingOption = "utf-8",
     device: DeviceOption = "auto",
 ) -> None:
@@ -217,13 +229,15 @@ def parse_command(
 
     In brackets each sentence has one line or, with --kbest, a line `log probability<TAB>tree` for each tree and an
     empty line after the last. In JSON each sentence is one line: a tree with its log_probability or, with --kbest,
-    a list of them as `parses`. An empty line stays an empty line.
+    a list of them as `parses`. An empty line stays an empty line. With --rerank the trees come in the order of the
+    reranker, with the parser's own probabilities.
     """
     from lexitree.cli.console import choose_device
     from lexitree.files import read_lines
     from lexitree.parsing.saved import load_parser
 
-    loaded = load_parser(parser, device=choose_device(device), style=style)
+    device = choose_device(device)
+    loaded = _with_reranker(load_parser(parser, device=device, style=style), rerank, device)
     # Who types expects an answer to each line; a file is read ahead, so that sentences of a length go together.
     read_ahead = 1 if str(sentences) == "-" and sys.stdin.isatty() else READ_AHEAD
     lines = (line.split() for _, line in read_lines(sentences, encoding))
@@ -232,11 +246,19 @@ def parse_command(
         sys.stdout.flush()
 
 
+def _with_reranker(parser: NeuralParser, reranker: str | None, device: str) -> KBestParser:
+    """The parser as it is, or with a reranker behind it."""
+    from lexitree.reranking.reranked_parser import RerankedParser
+    from lexitree.reranking.saved import load_reranker
+
+    return parser if reranker is None else RerankedParser(parser, load_reranker(reranker, device=device))
+
+
 READ_AHEAD = 128
 
 
 def _parse_lines(
-    parser: NeuralParser, lines: Iterator[list[str]], k: int, form: Format, read_ahead: int
+    parser: KBestParser, lines: Iterator[list[str]], k: int, form: Format, read_ahead: int
 ) -> Iterator[str]:
     from itertools import islice
 
@@ -247,7 +269,7 @@ def _parse_lines(
 
 
 def _parse_chunk(
-    parser: NeuralParser, sentences: Sequence[Sequence[str]], k: int, form: Format
+    parser: KBestParser, sentences: Sequence[Sequence[str]], k: int, form: Format
 ) -> Iterator[str]:
     """What is written for each sentence, without the end of its last line."""
     from lexitree.trees.brackets import tree_to_brackets

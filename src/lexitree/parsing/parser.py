@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol
 
+from lexitree.parsing.long_sentences import Candidate
 from lexitree.trees.tree import Tree
 
 
@@ -17,4 +18,13 @@ class Parser(Protocol):
         Phrases and words carry Penn labels (`NP`, `NN`), phrases may have any number of parts, and the words of a
         tree are those of its sentence, one to one.
         """
+        ...
+
+
+class KBestParser(Parser, Protocol):
+    """A parser that can name more than one tree."""
+
+    def parse_all_k_best(self, sentences: Iterable[Sequence[str]], k: int) -> Iterator[list[Candidate]]:
+        """The k best trees of each sentence, from the best on, with their log probabilities; fewer if there are no
+        more."""
         ...

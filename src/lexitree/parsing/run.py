@@ -54,6 +54,7 @@ def train_parser(
     recipe: ParserRecipe,
     folder: str | Path,
     *,
+    banks: ParserData | None = None,
     data: str | Path | None = None,
     device: str = "cpu",
     minutes: float | None = None,
@@ -62,12 +63,13 @@ def train_parser(
 ) -> ParserRun:
     """Train by a recipe, into a directory: checkpoint, metrics, the best parser and its scores on all test treebanks.
 
-    With `resume` a run that was cut, or that ran out of `minutes`, goes on from its last epoch. The minutes are those
-    of training: reading the data and scoring the tests come on top.
+    `banks` are trained on instead of the recipe's whole treebanks. With `resume` a run that was cut, or that ran out
+    of `minutes`, goes on from its last epoch. The minutes are those of training: reading the data and scoring the
+    tests come on top.
     """
     folder = Path(folder)
     _claim_folder(folder, resume=resume)
-    banks = load_parser_data(recipe, data)
+    banks = banks or load_parser_data(recipe, data)
     torch.manual_seed(recipe.training.seed)
     model = build_parser_model(recipe, banks, data).to(device)
     trainer = make_trainer(recipe, model, banks, folder, listeners)

@@ -8,7 +8,7 @@ from typing import Any
 
 from lexitree.evaluation.bracket_oracle import oracle_score
 from lexitree.evaluation.bracket_score import BracketScores, score_brackets
-from lexitree.parsing.neural import NeuralParser
+from lexitree.parsing.parser import KBestParser
 from lexitree.trees.tree import Tree
 
 
@@ -36,7 +36,7 @@ class ParserScores:
         return figures
 
 
-def score_parser(parser: NeuralParser, trees: Sequence[Tree], *, k: int = 1) -> ParserScores:
+def score_parser(parser: KBestParser, trees: Sequence[Tree], *, k: int = 1) -> ParserScores:
     """Parse the words of gold trees and compare; punctuation is what the gold tags say. k > 1 adds the oracle."""
     sentences = [tree.words for tree in trees]
     if k == 1:

@@ -58,7 +58,7 @@ def load_rerank_data(
     if not kept or not dev:
         raise ConfigError(
             f"{len(train):,} lists are too few to hold out {recipe.held_out:.0%} of them for development",
-            remedy="Give more lists, or files of lists for development (--dev).",
+            remedy="Give more lists, of other sentences than those of the test, or lists for development (--dev).",
         )
     return RerankData(kept, dev, test)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +16,7 @@ FloatArray = npt.NDArray[np.float64]
 WEIGHTS: tuple[float, ...] = (0.0, *(round(2.0 ** (step / 4), 4) for step in range(-20, 25)))
 """The weights that are tried: none, and from 1/32 to 64."""
 
-NEIGHBOURS = 2
+NEIGHBOURS = 4
 """A weight is judged with as many on each side of it: one that is good by chance stands alone."""
 
 
@@ -51,12 +52,22 @@ def weight_f1(lists: Sequence[ScoredList], weight: float) -> float:
     return choice_f1(lists, [scored.choose(weight) for scored in lists])
 
 
-def choose_weight(lists: Sequence[ScoredList], weights: Sequence[float] = WEIGHTS) -> tuple[float, float]:
-    """The weight whose neighbourhood has the best mean F1, and its own F1; of equals the larger one."""
+class WeightChoice(NamedTuple):
+    """The weight that development lists like best."""
+
+    weight: float
+    f1: float
+    """What it gives on them."""
+    mean_f1: float
+    """The mean of what it and its neighbours give: the steadier figure, by which it was chosen."""
+
+
+def choose_weight(lists: Sequence[ScoredList], weights: Sequence[float] = WEIGHTS) -> WeightChoice:
+    """The weight whose neighbourhood has the best mean F1; of equals the larger one, nearer to the parser."""
     scores = [weight_f1(lists, weight) for weight in weights]
     means = [
         float(np.mean(scores[max(0, place - NEIGHBOURS) : place + NEIGHBOURS + 1]))
         for place in range(len(scores))
     ]
     best = max(range(len(weights)), key=lambda place: (means[place], weights[place]))
-    return weights[best], scores[best]
+    return WeightChoice(weights[best], scores[best], means[best])

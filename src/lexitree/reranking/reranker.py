@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import json
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
+import numpy as np
+
+from lexitree.errors import InputError, OnError
 from lexitree.reranking.examples import ListExample, binarize_list, make_list_example
 from lexitree.reranking.interpolation import FloatArray, rank_places
-from lexitree.reranking.lists import CandidateList, ScoredTree
+from lexitree.reranking.lists import CandidateList, ScoredTree, parse_list
 from lexitree.reranking.model import RerankerModel
 from lexitree.reranking.scoring import LISTS_AT_ONCE, score_lists
+from lexitree.trees.brackets import ReadReport
+from lexitree.trees.jsonl import tree_to_json
 from lexitree.trees.tree import Tree
 
 
@@ -20,12 +26,16 @@ class RankedList:
     """A list with the order in which a reranker likes its candidates."""
 
     source: CandidateList
-    order: tuple[int, ...]
-    """The places of the candidates in the list, from the best on."""
     tree_scores: FloatArray  # [candidates]
     """What the tree model thinks of them, in the order of the list: sums of log probabilities of labels."""
     totals: FloatArray  # [candidates]
     """The same and the parser's scores, with their weight."""
+
+    @property
+    def order(self) -> list[int]:
+        """The places of the candidates in the list, from the best on."""
+        base_scores = np.array([candidate.score for candidate in self.source.candidates])
+        return rank_places(self.totals, base_scores)
 
     @property
     def best(self) -> Tree:
@@ -52,9 +62,10 @@ class Reranker:
     def base_weight(self) -> float:
         return self.model.config.base_weight
 
-    def prepare(self, candidates: CandidateList) -> ListExample:
-        """A list as the model reads it."""
-        binary = binarize_list(candidates, self.model.config.binarization)
+    def prepare(self, candidates: CandidateList, *, with_gold: bool = False) -> ListExample:
+        """A list as the model reads it; to compare it with a gold tree takes longer than to rerank it."""
+        source = candidates if with_gold else CandidateList(candidates.candidates, None, candidates.place)
+        binary = binarize_list(source, self.model.config.binarization)
         return make_list_example(binary, self.model.lexicon, self.model.config.labels)
 
     def rerank(self, candidates: CandidateList) -> RankedList:
@@ -66,15 +77,60 @@ class Reranker:
     ) -> Iterator[RankedList]:
         """Each list from its best candidate on, as a stream; `read_ahead` lists are held at a time.
 
-        The order in which candidates come makes no difference, nor do other lists. A list of one stays as it is.
+        The order in which candidates come makes no difference, nor do other lists.
         """
         waiting = iter(lists)
         while window := list(islice(waiting, read_ahead)):
-            # A gold tree is of no concern here, and takes longer to compare than to rerank.
-            examples = [self.prepare(CandidateList(each.candidates, None, each.place)) for each in window]
-            for source, scored in zip(window, score_lists(self.model, examples), strict=True):
-                yield self._rank(source, scored.tree_scores, scored.base_scores)
+            yield from self._rank(window, [self.prepare(candidates) for candidates in window])
 
-    def _rank(self, source: CandidateList, tree_scores: FloatArray, base_scores: FloatArray) -> RankedList:
-        totals = tree_scores + self.base_weight * base_scores
-        return RankedList(source, tuple(rank_places(totals, base_scores)), tree_scores, totals)
+    def rerank_lines(
+        self,
+        lines: Iterable[tuple[int, str]],
+        name: str,
+        *,
+        on_error: OnError = "raise",
+        report: ReadReport | None = None,
+        read_ahead: int = LISTS_AT_ONCE,
+    ) -> Iterator[RankedList | None]:
+        """The list of each numbered line; None for an empty line, and for a damaged one that is skipped."""
+        report = report if report is not None else ReadReport()
+
+        def read(number: int, line: str) -> tuple[CandidateList, ListExample] | None:
+            if not line.strip():
+                return None
+            try:
+                candidates = parse_list(line, number, name)
+                return candidates, self.prepare(candidates)
+            except InputError as error:
+                report.note(error, on_error)
+                return None
+
+        waiting = iter(lines)
+        while window := [read(*line) for line in islice(waiting, read_ahead)]:
+            found = [each for each in window if each is not None]
+            ranked = iter(self._rank([each[0] for each in found], [each[1] for each in found]))
+            for each in window:
+                yield None if each is None else next(ranked)
+
+    def _rank(self, lists: Sequence[CandidateList], examples: Sequence[ListExample]) -> list[RankedList]:
+        return [
+            RankedList(source, scored.tree_scores, scored.tree_scores + self.base_weight * scored.base_scores)
+            for source, scored in zip(lists, score_lists(self.model, examples), strict=True)
+        ]
+
+
+def ranked_to_json(ranked: RankedList) -> str:
+    """A reranked list as a line of JSON, which is a list again; trees are written as `tree_to_json` has them."""
+    gold = ranked.source.gold
+    values: dict[str, Any] = {} if gold is None else {"gold": tree_to_json(gold)}
+    values["candidates"] = [
+        {
+            "score": float(ranked.totals[place]),
+            "tree_score": float(ranked.tree_scores[place]),
+            "base_score": ranked.source.candidates[place].score,
+            "place": place,
+            "tree": tree_to_json(ranked.source.candidates[place].tree),
+        }
+        for place in ranked.order
+    ]
+    return json.dumps(values, ensure_ascii=False)

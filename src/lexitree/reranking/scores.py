@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,9 @@ from lexitree.evaluation.bracket_oracle import OracleScores, sum_up_candidates
 from lexitree.evaluation.bracket_score import BracketScores, bracket_bootstrap, sum_up
 from lexitree.evaluation.significance import NUM_RESAMPLES, BootstrapResult
 from lexitree.reranking.interpolation import ScoredList, rank_places
+from lexitree.reranking.lists import CandidateList
+from lexitree.reranking.reranker import Reranker
+from lexitree.reranking.scoring import score_lists
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +101,16 @@ def score_choices(
         significance=bracket_bootstrap(chosen, bounds.first, num_resamples=num_resamples),
         k=max(map(len, counts)),
     )
+
+
+def score_reranker(
+    reranker: Reranker, lists: Iterable[CandidateList], *, num_resamples: int = NUM_RESAMPLES
+) -> RerankScores:
+    """Rerank lists with gold trees and score what was chosen."""
+    examples = (reranker.prepare(candidates, with_gold=True) for candidates in lists)
+    scored = list(score_lists(reranker.model, examples))
+    choices = [each.choose(reranker.base_weight) for each in scored]
+    return score_choices(scored, choices, num_resamples=num_resamples)
 
 
 def _counts(scored: ScoredList) -> tuple[SentenceCounts, ...]:

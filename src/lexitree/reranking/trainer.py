@@ -48,6 +48,8 @@ class RerankEpoch:
     """The mean margin loss a list."""
     dev_f1: float
     """Labelled F1 of the development lists, with the weight of the parser's score that suits them best."""
+    mean_f1: float
+    """The mean over that weight and its neighbours, by which epochs are compared: it moves less by chance."""
     base_weight: float
     """That weight."""
     seconds: float
@@ -140,18 +142,19 @@ class RerankTrainer:
         seconds = time.perf_counter() - start
         try:
             with self._weights_to_keep():
-                weight, dev_f1 = choose_weight(list(score_lists(self.model, self.dev)))
+                choice = choose_weight(list(score_lists(self.model, self.dev)))
         except NotFiniteError as error:
             raise self._diverged(epoch) from error
         return RerankEpoch(
             epoch=epoch,
             loss=loss,
-            dev_f1=dev_f1,
-            base_weight=weight,
+            dev_f1=choice.f1,
+            mean_f1=choice.mean_f1,
+            base_weight=choice.weight,
             seconds=time.perf_counter() - start,
             lists_per_second=len(self.train) / max(seconds, 1e-9),
             # Ties go to the later epoch: its weights have seen more.
-            is_best=dev_f1 >= max((record.dev_f1 for record in self.history), default=-1.0),
+            is_best=choice.mean_f1 >= max((record.mean_f1 for record in self.history), default=-1.0),
         )
 
     def _train_epoch(self, epoch: int) -> float:

@@ -1,0 +1,249 @@
+"""`lexitree rerank`: candidate trees of any parser in, a reranker, its scores, or the best of the trees out."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from lexitree.cli.options import (
+    BackendOption,
+    DataOption,
+    DeviceOption,
+    EncodingOption,
+    JsonOption,
+    OnErrorOption,
+    OutputOption,
+    RerankerArgument,
+    flag,
+)
+from lexitree.cli.rerank_heads import heads_command
+from lexitree.cli.rerank_lists import lists_command
+
+if TYPE_CHECKING:
+    from lexitree.reranking.recipe import RerankRecipe
+    from lexitree.reranking.reranker import RankedList
+
+app = typer.Typer(
+    no_args_is_help=True,
+    help=(
+        "Reranking: choose among the k best trees of any parser by a tree LSTM that reads each as a whole.\n\n"
+        "Lists are JSON Lines, one sentence a line: "
+        '{"candidates": [{"score": -1.5, "tree": "(S ...)"}, ...], "gold": "(S ...)"}. What '
+        "lexitree parser parse --kbest 8 --format json writes is such a line as well.\n\n"
+        "[bold]Start here:[/bold]  lexitree rerank train lists.jsonl --vectors glove.npz -o runs/reranker, then "
+        "lexitree rerank apply runs/reranker/model others.jsonl"
+    ),
+)
+RerankerName = Literal["contree", "contree-lex", "bicontree"]
+ListsArgument = Annotated[
+    Path, typer.Argument(metavar="LISTS", help="A file of lists; - reads standard input.")
+]
+BaseWeightOption = Annotated[
+    float | None,
+    typer.Option(
+        help="How much the parser's score counts. Default: what development lists chose.",
+        min=0,
+        show_default=False,
+    ),
+]
+
+
+@app.command("train")
+def train_command(
+    lists: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="LISTS", help="Files of lists with gold trees, to be trained on."),
+    ] = None,
+    folder: Annotated[
+        Path, typer.Option("--output", "-o", help="Where the run goes: checkpoint, metrics, model, scores.")
+    ] = Path("runs/reranker"),
+    recipe: Annotated[
+        Path | None, typer.Option(help="A TOML recipe; what is given here changes it.", show_default=False)
+    ] = None,
+    dev: Annotated[
+        list[str] | None,
+        typer.Option(help="Lists for development. Without them a tenth of the others is held out."),
+    ] = None,
+    test: Annotated[list[str] | None, typer.Option(help="Lists that the result is scored on.")] = None,
+    vectors: Annotated[str | None, typer.Option(help="A file of word vectors.")] = None,
+    all_vectors: Annotated[
+        bool, flag("--all-vectors", text="Keep the vectors of all words, for other texts than these.")
+    ] = False,
+    train_words: Annotated[
+        bool, flag("--train-words", text="Fine-tune the word vectors; without vectors it must be.")
+    ] = False,
+    model: Annotated[RerankerName | None, typer.Option(help="Default: contree-lex.")] = None,
+    hidden: Annotated[int | None, typer.Option(help="The size of the states. Default: 150.", min=1)] = None,
+    epochs: Annotated[
+        int | None, typer.Option(help="How often every list is seen. Default: 20.", min=1)
+    ] = None,
+    seeds: Annotated[
+        str, typer.Option("--seeds", "--seed", help="3, 1,2,5 or 1-5; several are runs of their own.")
+    ] = "1",
+    jobs: Annotated[int, typer.Option(help="How many seeds are trained at the same time.", min=1)] = 1,
+    minutes: Annotated[
+        float | None,
+        typer.Option(help="Begin no epoch that would end later than this; --resume goes on.", min=0),
+    ] = None,
+    resume: Annotated[bool, flag("--resume", text="Go on with a run that was cut.")] = False,
+    quiet: Annotated[bool, flag("--quiet", "-q", text="No progress, only the result.")] = False,
+    data: DataOption = None,
+    device: DeviceOption = "auto",
+    backend: BackendOption = "auto",
+) -> None:
+    """Train a reranker on lists with gold trees; keep the best epoch by development F1.
+
+    [bold]Train:[/bold]  lexitree rerank train wsj00.jsonl --vectors glove.npz -o runs/reranker
+
+    The best candidate of each list must win by a margin that grows with the wrong constituents of the others. After
+    each epoch the weight of the parser's own score is chosen on the development lists, and kept with the model.
+
+    A list of one candidate teaches nothing and is passed over; lists may be of any length, and in any order. A list
+    without a gold tree, without scores, or whose trees have different words is an error that names its line. A
+    sentence that is tested on is not trained on. Lists of sentences that the parser itself was trained on mislead the
+    reranker: make honest ones with `lexitree rerank lists`.
+
+    The run leaves model/ (the reranker), result.json, metrics.jsonl and checkpoint.safetensors; several seeds leave
+    seed-1, seed-2 and so on. The same command with --resume goes on with one that was cut.
+    """
+    from lexitree.cli.console import choose_device, parse_seeds
+    from lexitree.cli.rerank_runs import train_seeds
+
+    planned = _plan(
+        recipe,
+        {"lists": lists, "dev": dev, "test": test, "vectors": vectors, "all_vectors": all_vectors or None},
+        {"model": model, "hidden": hidden},
+        {"epochs": epochs, "train_words": train_words or None},
+    )
+    options: dict[str, Any] = {
+        "data": None if data is None else str(data),
+        "device": choose_device(device),
+        "backend": backend,
+        "minutes": minutes,
+        "resume": resume,
+    }
+    train_seeds(planned, folder, parse_seeds(seeds), jobs, options, quiet=quiet)
+
+
+def _plan(
+    path: Path | None, values: dict[str, Any], model: dict[str, Any], training: dict[str, Any]
+) -> RerankRecipe:
+    """The recipe of a file, or a plain one, with the options that were given."""
+    import dataclasses
+
+    from lexitree.errors import ConfigError
+    from lexitree.reranking.recipe import RerankRecipe, read_rerank_recipe
+
+    def given(options: dict[str, Any]) -> dict[str, Any]:
+        return {name: value for name, value in options.items() if value is not None}
+
+    recipe = RerankRecipe() if path is None else read_rerank_recipe(path)
+    planned = dataclasses.replace(
+        recipe,
+        **given(values),
+        model={**recipe.model, **given(model)},
+        training=dataclasses.replace(recipe.training, **given(training)),
+    )
+    if not planned.lists:
+        raise ConfigError("there are no lists to be trained on", remedy="Name a file of them.")
+    return planned
+
+
+@app.command("evaluate")
+def evaluate_command(
+    reranker: RerankerArgument,
+    lists: ListsArgument,
+    base_weight: BaseWeightOption = None,
+    details: Annotated[bool, flag("--details", text="Also F1 by sentence length and by label.")] = False,
+    as_json: JsonOption = False,
+    encoding: EncodingOption = "utf-8",
+    on_error: OnErrorOption = "raise",
+    device: DeviceOption = "auto",
+    backend: BackendOption = "auto",
+) -> None:
+    """Score a reranker on lists with gold trees: labelled F1 as evalb counts it, beside its bounds.
+
+    [bold]With all figures:[/bold]  lexitree rerank evaluate runs/reranker/model wsj00.jsonl --details
+
+    The bounds are the parser's own choice (its highest score), the best candidate of each list (the oracle), and
+    a candidate at random. p is that of the difference to the parser's own choice, by paired bootstrap over
+    sentences, two-sided. What is punctuation is told by the gold tags. Every list must have a gold tree; with
+    --on-error skip those that have none, and damaged ones, are left out and listed.
+    """
+    from lexitree.cli.console import choose_device, show_skipped
+    from lexitree.cli.rerank_tables import show_details, show_scores
+    from lexitree.errors import FileError
+    from lexitree.reranking.lists import read_lists
+    from lexitree.reranking.saved import load_reranker
+    from lexitree.reranking.scores import score_reranker
+    from lexitree.trees.brackets import ReadReport
+
+    loaded = load_reranker(reranker, device=choose_device(device), backend=backend, base_weight=base_weight)
+    report = ReadReport()
+    found = list(read_lists(lists, encoding=encoding, on_error=on_error, report=report, needs_gold=True))
+    show_skipped(report.num_errors, report.errors, what="lists")
+    if not found:
+        raise FileError(lists, "has no lists")
+    scores = score_reranker(loaded, found)
+    if as_json:
+        typer.echo(json.dumps({"base_weight": loaded.base_weight, **scores.as_dict()}, indent=2))
+        return
+    show_scores(scores, loaded.base_weight)
+    if details:
+        show_details(scores)
+
+
+@app.command("apply")
+def apply_command(
+    reranker: RerankerArgument,
+    lists: ListsArgument = Path("-"),
+    output: OutputOption = None,
+    form: Annotated[
+        Literal["brackets", "json"],
+        typer.Option("--format", "-f", help="The best tree in brackets, or all candidates as JSON."),
+    ] = "brackets",
+    base_weight: BaseWeightOption = None,
+    encoding: EncodingOption = "utf-8",
+    on_error: OnErrorOption = "raise",
+    device: DeviceOption = "auto",
+    backend: BackendOption = "auto",
+) -> None:
+    """Choose the best tree of each list; one line out for each line in.
+
+    [bold]Behind our parser:[/bold]  lexitree parser parse PARSER text.txt --kbest 8 -f json | lexitree rerank apply
+    RERANKER
+
+    Trees leave as they came. In JSON a line is a list again: `candidates` from the best on, each with its `tree`, its
+    `score` (that of the tree model and the parser's together), `tree_score`, `base_score` and its `place` in the list
+    as it came, from 0. A gold tree is passed on and not looked at. A list of one candidate is given back; one of
+    hundreds is reranked whole. An empty line stays an empty line. A damaged list is an error that names its line or,
+    with --on-error skip, becomes an empty line.
+    """
+    from lexitree.cli.console import choose_device, show_skipped
+    from lexitree.cli.streams import open_output
+    from lexitree.files import display_name, read_lines
+    from lexitree.reranking.saved import load_reranker
+    from lexitree.trees.brackets import ReadReport
+
+    loaded = load_reranker(reranker, device=choose_device(device), backend=backend, base_weight=base_weight)
+    report = ReadReport()
+    lines = read_lines(lists, encoding)
+    found = loaded.rerank_lines(lines, display_name(lists), on_error=on_error, report=report)
+    with open_output(output) as write:
+        for ranked in found:
+            write(("" if ranked is None else _written(ranked, form)) + "\n")
+    show_skipped(report.num_errors, report.errors, what="lists")
+
+
+def _written(ranked: RankedList, form: Literal["brackets", "json"]) -> str:
+    from lexitree.reranking.reranker import ranked_to_json
+    from lexitree.trees.brackets import tree_to_brackets
+
+    return tree_to_brackets(ranked.best) if form == "brackets" else ranked_to_json(ranked)
+
+
+app.command("lists")(lists_command)
+app.command("heads")(heads_command)

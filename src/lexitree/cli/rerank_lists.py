@@ -1,0 +1,59 @@
+"""`lexitree rerank lists`: the recipe of a parser in, honest lists of the sentences it is trained on out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lexitree.cli.options import DataOption, DeviceOption, flag
+
+
+def lists_command(
+    output: Annotated[Path, typer.Argument(metavar="OUTPUT", help="The file that the lists go to.")],
+    recipe: Annotated[
+        Path, typer.Option(help="The TOML recipe of the parser, as for `lexitree parser train`.")
+    ],
+    folder: Annotated[Path, typer.Option("--runs", help="Where the parsers of the folds go.")] = Path(
+        "runs/jackknife"
+    ),
+    folds: Annotated[int, typer.Option(help="Into how many parts the sentences are cut.", min=2)] = 5,
+    kbest: Annotated[
+        int, typer.Option("--kbest", "-k", help="How many trees a sentence.", min=1, max=1000)
+    ] = 8,
+    minutes: Annotated[
+        float | None, typer.Option(help="The most that the training of one parser may take.", min=0)
+    ] = None,
+    quiet: Annotated[bool, flag("--quiet", "-q", text="No progress, only the result.")] = False,
+    data: DataOption = None,
+    device: DeviceOption = "auto",
+) -> None:
+    """Write honest lists of the sentences that our own parser is trained on (jack-knifing).
+
+    [bold]Then train on them:[/bold]  lexitree rerank lists lists.jsonl --recipe recipes/parsing/parser.toml
+    --device cuda
+
+    A parser has its training sentences by heart: its lists of them are too good, and a reranker would learn to
+    trust them. So the training treebanks of the recipe are cut into parts, and each part is parsed by a parser that
+    was trained on the others. The same command goes on where it was cut.
+    """
+    from lexitree.cli.console import choose_device, messages
+    from lexitree.cli.console import output as console
+    from lexitree.cli.parser import parser_listeners
+    from lexitree.parsing.recipe import read_parser_recipe
+    from lexitree.reranking.jackknife import write_jackknife_lists
+
+    num_lists = write_jackknife_lists(
+        read_parser_recipe(recipe),
+        folder,
+        output,
+        num_folds=folds,
+        k=kbest,
+        data=data,
+        device=choose_device(device),
+        minutes=minutes,
+        listeners=None if quiet else parser_listeners(),
+        on_fold=lambda fold: None if quiet else messages.print(f"[bold]fold {fold} of {folds}[/bold]"),
+    )
+    console.print(f"{num_lists:,} lists: {output}", soft_wrap=True)

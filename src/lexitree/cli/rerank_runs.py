@@ -1,0 +1,91 @@
+"""A recipe and seeds in, trained rerankers out, with a line an epoch on the screen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from lexitree.learning.progress import BatchProgress
+    from lexitree.reranking.recipe import RerankRecipe
+    from lexitree.reranking.run import RerankRun
+    from lexitree.reranking.trainer import RerankEpoch, RerankListeners
+
+
+def train_seeds(
+    recipe: RerankRecipe,
+    folder: Path,
+    seeds: Sequence[int],
+    jobs: int,
+    options: dict[str, Any],
+    *,
+    quiet: bool,
+) -> None:
+    """One seed goes into the folder itself, several into seed-1, seed-2 and so on."""
+    from lexitree.learning.side_by_side import run_side_by_side
+
+    single = len(seeds) == 1
+    tasks = [
+        (
+            recipe.with_seed(seed),
+            folder if single else folder / f"seed-{seed}",
+            options,
+            "" if single else f"seed {seed}  ",
+            quiet,
+        )
+        for seed in seeds
+    ]
+    for number, run in run_side_by_side(train_one, tasks, jobs=jobs):
+        _show_run(run, tasks[number][3])
+
+
+def train_one(
+    recipe: RerankRecipe, folder: Path, options: dict[str, Any], name: str, quiet: bool
+) -> RerankRun:
+    """Train one seed, in this process or in one of its own."""
+    import torch
+
+    from lexitree.reranking.run import train_reranker
+
+    # The products are small: seeds make better use of several cores.
+    torch.set_num_threads(1)
+    return train_reranker(recipe, folder, listeners=None if quiet else _listeners(name), **options)
+
+
+def _listeners(name: str) -> RerankListeners:
+    """A line an epoch, and a line that tells where the epoch is."""
+    from lexitree.cli.console import messages, percent
+    from lexitree.reranking.trainer import RerankListeners
+
+    def on_batch(progress: BatchProgress) -> None:
+        if messages.is_terminal and not name:
+            messages.print(
+                f"epoch {progress.epoch}/{progress.num_epochs}  {progress.num_trees_done:,}/{progress.num_trees:,}"
+                f" lists  loss {progress.loss:.3f}  {progress.trees_per_second:.0f} lists/s",
+                end="\r",
+            )
+
+    def on_epoch(epoch: RerankEpoch) -> None:
+        messages.print(
+            f"{name}epoch {epoch.epoch:>2}  loss {epoch.loss:6.3f}  dev F1 [bold]{percent(epoch.dev_f1)}[/bold]"
+            f"  weight {epoch.base_weight:.2f}  {epoch.lists_per_second:.0f} lists/s, {epoch.seconds:.0f} s"
+            + ("  [green]best[/green]" if epoch.is_best else ""),
+            soft_wrap=True,
+        )
+
+    return RerankListeners(on_batch, on_epoch)
+
+
+def _show_run(run: RerankRun, name: str) -> None:
+    from lexitree.cli.console import output, percent
+    from lexitree.cli.rerank_tables import show_scores
+    from lexitree.reranking.run import MODEL_FOLDER
+
+    output.print(
+        f"{name}best epoch {run.best.epoch} of {len(run.history)}:  dev F1 {percent(run.best.dev_f1)}"
+        f"  weight of the parser's score {run.best.base_weight:g}"
+    )
+    if run.test is not None:
+        show_scores(run.test, run.best.base_weight)
+    output.print(f"reranker: {run.folder / MODEL_FOLDER}", soft_wrap=True)

@@ -1,0 +1,89 @@
+"""What a reranker did in, lines and tables on the screen out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from lexitree.reranking.model import RerankerModel
+    from lexitree.reranking.scores import RerankScores
+    from lexitree.trees.tree import Tree
+
+FEWEST_BRACKETS = 10
+"""A label that is rarer in the gold trees has no row of its own."""
+
+
+def show_scores(scores: RerankScores, base_weight: float) -> None:
+    """The reranker between its bounds."""
+    from rich.table import Table
+
+    from lexitree.cli.console import output, percent
+
+    chosen, bounds = scores.chosen, scores.bounds
+    table = Table(title=f"{chosen.overall.num_sentences:,} sentences, up to {scores.k} candidates each")
+    table.add_column("choice")
+    for column in ("F1", "precision", "recall", "complete"):
+        table.add_column(column, justify="right")
+    table.add_row(
+        "at random",
+        percent(bounds.random.f1),
+        percent(bounds.random.precision),
+        percent(bounds.random.recall),
+    )
+    for name, figures in (
+        ("the parser's", bounds.first),
+        ("the reranker's", chosen),
+        ("the best (oracle)", bounds.best),
+    ):
+        values = (figures.f1, figures.precision, figures.recall, figures.overall.complete_match)
+        table.add_row(name, *map(percent, values))
+    output.print(table)
+    test = scores.significance
+    output.print(
+        f"{100 * scores.gap_closed:.1f} % of the way from the parser to the oracle;"
+        f" difference {100 * test.difference:+.2f} (95 % between {100 * test.low:+.2f} and {100 * test.high:+.2f}),"
+        f" p {test.shown_p()}; the parser's score counts {base_weight:g} times",
+        soft_wrap=True,
+    )
+
+
+def show_details(scores: RerankScores) -> None:
+    """F1 by sentence length and by label, beside the parser's."""
+    from lexitree.cli.analysis_tables import show_table
+    from lexitree.cli.console import percent
+
+    figures = ("the parser's F1", "the reranker's F1")
+    show_table(
+        "by sentence length",
+        ("words", "sentences", *figures),
+        [
+            (
+                f"{row['first']}–{row['last']}",
+                f"{row['sentences']:,}",
+                percent(row["first_f1"]),
+                percent(row["f1"]),
+            )
+            for row in scores.by_length()
+        ],
+    )
+    show_table(
+        f"by label, from {FEWEST_BRACKETS} on",
+        ("label", "in gold trees", *figures),
+        [
+            (row["label"], f"{row['gold']:,}", percent(row["first_f1"]), percent(row["f1"]))
+            for row in scores.by_label()
+            if row["gold"] >= FEWEST_BRACKETS
+        ],
+    )
+
+
+def draw_heads(model: RerankerModel, trees: Sequence[Tree]) -> None:
+    """Trees as they came, each phrase with the head word that the reranker has learned."""
+    from lexitree.cli.console import show_tree
+    from lexitree.reranking.heads import find_reranker_heads
+    from lexitree.trees.draw import head_notes
+
+    for headed in find_reranker_heads(model, trees):
+        source = headed.source
+        show_tree(source, head_notes(source, headed.source_heads()), source.labels)
