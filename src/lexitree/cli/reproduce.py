@@ -39,6 +39,10 @@ def reproduce_command(
     jobs: Annotated[
         int | None, typer.Option(help="Seeds trained at the same time. Default: one a core.", min=1)
     ] = None,
+    minutes: Annotated[
+        float | None,
+        typer.Option(help="reranking: stop after this long; the same command goes on.", min=0),
+    ] = None,
     device: DeviceOption = "auto",
     precision: Annotated[
         str, typer.Option(help="float32, or tf32: faster on a GPU, fewer digits.")
@@ -96,6 +100,7 @@ def reproduce_command(
         seeds=parse_seeds(seeds) if seeds else None,
         epochs=epochs,
         jobs=jobs,
+        minutes=minutes,
         device="cpu" if table else choose_device(device),
         precision=precision,
         smoke=smoke,
@@ -104,7 +109,7 @@ def reproduce_command(
         pictures=pictures,
     )
     if not table:
-        perform(experiment, settings, watch=_watch)
+        perform(experiment, settings, watch=_watch, say=_say)
     report = make_report(experiment, read_records(experiment, settings.records_folder))
     if as_json:
         output.print_json(data=_as_dict(experiment, report))
@@ -126,9 +131,13 @@ def _keep_only(experiment: Experiment, only: list[str] | None) -> Experiment:
 
     from lexitree.errors import ConfigError
     from lexitree.reproduction.experiments import SCORE_TABLE
+    from lexitree.reproduction.kinds import RERANKING
+    from lexitree.reproduction.reranking.plan import keep_systems
 
     if not only:
         return experiment
+    if experiment.kind == RERANKING:
+        return keep_systems(experiment, only)
     if experiment.kind != SCORE_TABLE:
         raise ConfigError(
             f"{experiment.name} is one analysis of all its runs",
@@ -146,6 +155,12 @@ def _keep_only(experiment: Experiment, only: list[str] | None) -> Experiment:
         for system, tasks in experiment.rows.items()
     }
     return dataclasses.replace(experiment, rows={system: tasks for system, tasks in rows.items() if tasks})
+
+
+def _say(text: str) -> None:
+    from lexitree.cli.console import messages
+
+    messages.print(text, soft_wrap=True)
 
 
 @contextmanager

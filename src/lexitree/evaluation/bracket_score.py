@@ -137,15 +137,32 @@ def bracket_bootstrap(
     Sentences are drawn with replacement, the same ones for both, and F1 is computed anew of each drawing. Sentences
     that are not valid in both are left out of both.
     """
-    check_settings(num_resamples, confidence)
     tables = (first.sentences, second.sentences)
     if not np.array_equal(tables[0].length, tables[1].length):
         raise ConfigError("a paired test needs the scores of two systems on the same sentences")
     is_valid = tables[0].is_valid & tables[1].is_valid
-    pairs = [(2 * table.matched[is_valid], (table.gold + table.guessed)[is_valid]) for table in tables]
-    num_sentences = int(is_valid.sum())
-    if not num_sentences:
+    if not is_valid.any():
         raise ConfigError("there is no sentence that is valid in both systems")
+    one, other = ((table.matched[is_valid], (table.gold + table.guessed)[is_valid]) for table in tables)
+    return f1_bootstrap(one, other, num_resamples=num_resamples, confidence=confidence, seed=seed)
+
+
+SentenceBrackets = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
+"""Of each sentence, the brackets that match, and those of both trees together; of several seeds, their sums."""
+
+
+def f1_bootstrap(
+    first: SentenceBrackets,
+    second: SentenceBrackets,
+    *,
+    num_resamples: int = NUM_RESAMPLES,
+    confidence: float = CONFIDENCE,
+    seed: int = 0,
+) -> BootstrapResult:
+    """The same from the brackets of each sentence, which may be summed up over several runs of a system."""
+    check_settings(num_resamples, confidence)
+    num_sentences = len(first[0])
+    pairs = [(2 * matched, brackets) for matched, brackets in (first, second)]
     differences = [
         np.subtract(*(_f1(matched[drawn].sum(1), brackets[drawn].sum(1)) for matched, brackets in pairs))
         for drawn in draw_resamples(num_sentences, num_resamples, seed)

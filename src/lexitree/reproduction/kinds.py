@@ -15,10 +15,13 @@ from lexitree.reproduction.analyses.head_pictures import analyse_pictures, repor
 from lexitree.reproduction.analyses.job import Analyse, Job, perform_analysis
 from lexitree.reproduction.experiments import SCORE_TABLE, Experiment
 from lexitree.reproduction.report import Report
+from lexitree.reproduction.reranking.report import report_reranking
+from lexitree.reproduction.reranking.runs import Say, perform_reranking
 from lexitree.reproduction.runner import Settings, Watch, run_experiment, watch_nothing
 from lexitree.reproduction.tables import report_scores
 
 PICTURES = "head-pictures"
+RERANKING = "reranking"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,17 +38,24 @@ ANALYSES: dict[str, Analysis] = {
     "error-analysis": Analysis(analyse_errors, report_errors),
     "accuracy-by-length": Analysis(analyse_lengths, report_lengths),
 }
-KINDS = (SCORE_TABLE, *ANALYSES)
+KINDS = (SCORE_TABLE, RERANKING, *ANALYSES)
 
 
-def perform(experiment: Experiment, settings: Settings, *, watch: Watch = watch_nothing) -> None:
-    """Train what is missing and leave the records of an experiment; what is recorded is not done again."""
+def perform(
+    experiment: Experiment, settings: Settings, *, watch: Watch = watch_nothing, say: Say = lambda _: None
+) -> None:
+    """Train what is missing and leave the records of an experiment; what is recorded is not done again.
+
+    Experiments of many short runs `say` how far they are, others are watched run by run.
+    """
     if settings.sentences and experiment.kind != PICTURES:
         raise ConfigError(
             f"{experiment.name} draws no sentences", remedy=f"Give them to `lexitree reproduce {PICTURES}`."
         )
     if experiment.kind == SCORE_TABLE:
         run_experiment(experiment, settings, watch=watch)
+    elif experiment.kind == RERANKING:
+        perform_reranking(experiment, settings, say)
     else:
         perform_analysis(ANALYSES[experiment.kind].analyse, Job(experiment, settings, watch))
 
@@ -55,4 +65,7 @@ def make_report(experiment: Experiment, records: Mapping[str, Mapping[str, Any]]
     if experiment.kind == SCORE_TABLE:
         return report_scores(experiment, records)
     record = records.get(experiment.name)
-    return Report() if record is None else ANALYSES[experiment.kind].report(experiment, record)
+    if record is None:
+        return Report()
+    report = report_reranking if experiment.kind == RERANKING else ANALYSES[experiment.kind].report
+    return report(experiment, record)

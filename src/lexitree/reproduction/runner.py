@@ -51,6 +51,8 @@ class Settings:
     """None: as many as the experiment asks for."""
     epochs: int | None = None
     jobs: int | None = None
+    minutes: float | None = None
+    """Begin nothing that would end later; only experiments of many short runs heed it."""
     device: str = "cpu"
     precision: str = "float32"
     smoke: bool = False

@@ -39,7 +39,6 @@ class RerankData:
 
 def load_rerank_data(
     recipe: RerankRecipe,
-    direction: Direction,
     data: str | Path | None = None,
     *,
     on_error: OnError = "raise",
@@ -48,7 +47,7 @@ def load_rerank_data(
     """Read the lists of a recipe. A sentence of more than three words that is tested on is not trained on."""
 
     def read(names: Iterable[str]) -> list[BinaryList]:
-        return read_prepared(names, direction, data, on_error=on_error, report=report)
+        return read_prepared(names, recipe.direction, data, on_error=on_error, report=report)
 
     test = read(recipe.test)
     train = without_sentences_of(test, read(recipe.lists))

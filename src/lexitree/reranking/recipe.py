@@ -11,6 +11,7 @@ from typing import Any, cast
 from lexitree.errors import ConfigError, FileError
 from lexitree.files import read_toml
 from lexitree.reranking.config import OTHER_LABEL, RerankerConfig, RerankTraining
+from lexitree.trees.binarize import Direction
 
 MAX_LENGTH = 1e3
 """No vectors that anybody trains are as long as that."""
@@ -59,6 +60,11 @@ class RerankRecipe:
                 raise ConfigError(f"{name} of a reranker comes from its lists and vectors and cannot be set")
         # What is wrong with the settings is said before anything is read.
         RerankerConfig.from_dict({**self.model, "labels": (OTHER_LABEL,)})
+
+    @property
+    def direction(self) -> Direction:
+        """How phrases of three and more parts are split."""
+        return RerankerConfig.from_dict({**self.model, "labels": (OTHER_LABEL,)}).binarization
 
     def with_seed(self, seed: int) -> RerankRecipe:
         """The same recipe with another seed."""

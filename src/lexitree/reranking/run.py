@@ -70,7 +70,7 @@ def train_reranker(
     """
     folder = Path(folder)
     _claim_folder(folder, resume=resume)
-    lists = lists or load_rerank_data(recipe, _config(recipe, ("",)).binarization, data)
+    lists = lists or load_rerank_data(recipe, data)
     torch.manual_seed(recipe.training.seed)
     model = build_reranker(recipe, lists, data, backend=backend).to(device)
     parts = {part: _number(model, found) for part, found in lists.parts.items()}
