@@ -74,8 +74,11 @@ class GoldCounts:
 
     @property
     def wrong(self) -> IndexArray:
-        """The number of constituents of each candidate that the gold tree does not have."""
-        return self.guessed - self.matched
+        """The number of constituents of each candidate that are wrong: too many or missing.
+
+        If only those counted that the gold tree does not have, flat trees would be the safe choice.
+        """
+        return self.guessed + self.gold - 2 * self.matched
 
 
 @dataclass(frozen=True, slots=True)

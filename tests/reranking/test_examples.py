@@ -1,0 +1,70 @@
+"""Lists as a reranker reads them: binary trees with phrase labels, and what they share with the gold tree."""
+
+from __future__ import annotations
+
+import pytest
+
+from lexitree.errors import JsonLinesError
+from lexitree.reranking.config import OTHER_LABEL
+from lexitree.reranking.examples import binarize_list, frequent_labels, make_list_example
+from lexitree.reranking.lists import CandidateList, ScoredTree
+from lexitree.trees.binarize import expand_unary, unbinarize
+from lexitree.trees.brackets import tree_from_brackets
+from tests.reranking.tiny_lists import make_lists, prepared, tiny_model
+
+FLAT = "(ROOT (S (NP-SBJ (DT the) (JJ old) (NN film)) (VP (VBZ works)) (. .)))"
+DEEP = "(ROOT (S (NP (DT the) (NX (JJ old) (NN film))) (VP (VBZ works)) (. .)))"
+
+
+def two_trees(gold: str | None = None) -> CandidateList:
+    candidates = tuple(ScoredTree(tree_from_brackets(text), 0.0) for text in (FLAT, DEEP))
+    return CandidateList(candidates, None if gold is None else tree_from_brackets(gold))
+
+
+def test_labels_are_those_of_phrases() -> None:
+    binary = binarize_list(two_trees(), "right")
+    flat, deep = binary.trees
+    assert flat.labels == ("S", "NP", "DT", "@NP", "JJ", "NN", "@S", "VP+VBZ", ".")
+    assert deep.labels == ("S", "NP", "DT", "NX", "JJ", "NN", "@S", "VP+VBZ", ".")
+    assert binary.node_labels()[:9] == ["S", "NP", "", "@NP", "", "", "@S", "VP", ""]
+    # The words, (the film), (old film), its phrase with `the`, (works .) and the sentence: all shared but for labels.
+    assert binary.forest.num_nodes == flat.num_nodes
+
+
+def test_binarized_labels_can_be_taken_back() -> None:
+    binary = binarize_list(two_trees(), "head")
+    stripped = FLAT.replace("(ROOT ", "", 1)[:-1].replace("NP-SBJ", "NP")
+    assert expand_unary(unbinarize(binary.trees[0])) == tree_from_brackets(stripped)
+    # What is given back is what came.
+    assert binary.source.candidates[0].tree == tree_from_brackets(FLAT)
+
+
+def test_wrong_constituents_are_those_too_many_and_those_missing() -> None:
+    counts = binarize_list(two_trees(gold=DEEP), "head").counts
+    assert counts is not None
+    assert counts.wrong.tolist() == [1, 0]
+    counts = binarize_list(two_trees(gold=FLAT), "head").counts
+    assert counts is not None
+    assert counts.wrong.tolist() == [0, 1]
+    assert (counts.gold, counts.matched.tolist(), counts.guessed.tolist()) == (3, [3, 3], [3, 4])
+
+
+def test_rare_labels_are_one() -> None:
+    lists = prepared(make_lists(20))
+    labels = frequent_labels(lists, 10)
+    assert labels[0] == OTHER_LABEL
+    assert "NP" in labels
+    assert len(labels) < len(frequent_labels(lists, 1))
+    model = tiny_model("contree", lists)
+    example = make_list_example(lists[0], model.lexicon, labels)
+    assert len(example.label_index) == sum(tree.num_nodes for tree in lists[0].trees)
+    assert set(example.label_index.tolist()) <= set(range(len(labels)))
+    none_known = make_list_example(lists[0], model.lexicon, (OTHER_LABEL,))
+    assert set(none_known.label_index.tolist()) == {0}
+
+
+@pytest.mark.parametrize("tree", ["(S (@NP (NN a) (NN b)) (NN c))", "(S+VP (NN a) (NN b) (NN c))"])
+def test_trees_that_are_binarized_already_are_refused(tree: str) -> None:
+    candidates = CandidateList((ScoredTree(tree_from_brackets(tree), 0.0),))
+    with pytest.raises(JsonLinesError, match="candidate 1"):
+        binarize_list(candidates, "head")

@@ -1,0 +1,203 @@
+"""Scores of candidates: those of the paper's equations, whatever the order of lists and batches."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+
+from lexitree.batch import TreeBatch
+from lexitree.errors import ConfigError
+from lexitree.lexicon.table import WordTable
+from lexitree.lexicon.vocabulary import Vocabulary
+from lexitree.reranking.batches import ListBatch, batch_lists
+from lexitree.reranking.config import RERANKERS, RerankerConfig
+from lexitree.reranking.examples import BinaryList, make_list_example
+from lexitree.reranking.lists import CandidateList, ScoredTree
+from lexitree.reranking.loss import margin_loss
+from lexitree.reranking.model import RerankerModel
+from lexitree.reranking.scoring import score_lists
+from lexitree.trees.tree import Tree
+from tests.reranking.tiny_lists import make_lists, prepared, tiny_model
+from tests.strategies import trees
+
+TOLERANCE = 1e-9
+LISTS = prepared(make_lists(6, num_wrong=4))
+ONE_WORD = CandidateList((ScoredTree(Tree.leaf("yes", "UH"), 0.0),))
+
+each_model = pytest.mark.parametrize("name", RERANKERS)
+
+
+def make_batch(model: RerankerModel, lists: Sequence[BinaryList], *, shares: bool | None = None) -> ListBatch:
+    examples = [make_list_example(each, model.lexicon, model.config.labels) for each in lists]
+    shared = model.shares_subtrees if shares is None else shares
+    return batch_lists(examples, goes_down=model.goes_down, shares=shared)
+
+
+def scores_of(model: RerankerModel, lists: Sequence[BinaryList]) -> list[np.ndarray]:
+    examples = [make_list_example(each, model.lexicon, model.config.labels) for each in lists]
+    return [scored.tree_scores for scored in score_lists(model, examples)]
+
+
+def reordered(candidates: CandidateList, order: Sequence[int]) -> CandidateList:
+    return CandidateList(tuple(candidates.candidates[place] for place in order), candidates.gold)
+
+
+@each_model
+@given(seed=st.integers(0, 99))
+@settings(max_examples=10)
+def test_neither_the_order_of_a_list_nor_its_company_matters(name: str, seed: int) -> None:
+    model = tiny_model(name, LISTS)
+    expected = scores_of(model, LISTS)
+    rng = random.Random(seed)
+    orders = [rng.sample(range(len(each.trees)), len(each.trees)) for each in LISTS]
+    shuffled = prepared([reordered(each.source, order) for each, order in zip(LISTS, orders, strict=True)])
+    places = rng.sample(range(len(LISTS)), len(LISTS))
+    found = scores_of(model, [shuffled[place] for place in places])
+    for place, scores in zip(places, found, strict=True):
+        np.testing.assert_allclose(scores, expected[place][orders[place]], atol=TOLERANCE)
+        np.testing.assert_allclose(scores_of(model, [LISTS[place]])[0], expected[place], atol=TOLERANCE)
+
+
+def gradients(model: RerankerModel, batch: ListBatch) -> dict[str, Tensor]:
+    model.zero_grad()
+    scores = model(batch)
+    weight = torch.randn(scores.shape, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    (scores * weight).sum().backward()
+    found = {name: weight.grad for name, weight in model.named_parameters()}
+    return {
+        "scores": scores.detach(),
+        **{name: grad.to_dense().clone() for name, grad in found.items() if grad is not None},
+    }
+
+
+@each_model
+@pytest.mark.parametrize("score_words", [True, False])
+@pytest.mark.parametrize("output", [0, 7])
+def test_scores_and_gradients_are_those_of_the_reference(name: str, score_words: bool, output: int) -> None:
+    reference = tiny_model(name, LISTS, backend="reference", score_words=score_words, output=output)
+    expected = gradients(reference, make_batch(reference, LISTS))
+    levelwise = tiny_model(name, LISTS, backend="levelwise", score_words=score_words, output=output)
+    for shares in (True, False):
+        found = gradients(levelwise, make_batch(levelwise, LISTS, shares=shares))
+        assert found.keys() == expected.keys()
+        for key, value in expected.items():
+            torch.testing.assert_close(found[key], value, rtol=0, atol=TOLERANCE, msg=key)
+
+
+@st.composite
+def candidate_lists(draw: st.DrawFn) -> CandidateList:
+    """Trees of every shape over the same words, unary chains and flat phrases among them."""
+    first = draw(trees(max_words=6, labels=("S", "NP", "VP", "NN", ",")))
+    found = [first]
+    for _ in range(draw(st.integers(0, 3))):
+        other = draw(trees(max_words=6, labels=("S", "NP", "VP", "NN", ",")))
+        if other.num_words == first.num_words:
+            found.append(Tree(other.arity, other.labels, first.words))
+    scores = draw(st.lists(st.floats(-50, 0), min_size=len(found), max_size=len(found)))
+    return CandidateList(tuple(map(ScoredTree, found, scores)), first)
+
+
+@each_model
+@given(lists=st.lists(candidate_lists(), min_size=1, max_size=3))
+@settings(max_examples=15)
+def test_trees_of_every_shape_have_the_scores_of_the_reference(name: str, lists: list[CandidateList]) -> None:
+    binary = prepared(lists)
+    found, expected = (
+        scores_of(tiny_model(name, binary, backend=backend), binary) for backend in ("levelwise", "reference")
+    )
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(one, other, atol=TOLERANCE)
+
+
+def test_the_papers_equation() -> None:
+    """One tree by hand: the sum over its phrases of log softmax(relu(W_L N_B + W_R N_C + W_H H_A + b))[label]."""
+    model = tiny_model("contree-lex", LISTS, backend="reference", score_words=False)
+    (first, *_), scorer = LISTS, model.scorer
+    tree = first.trees[0]
+    batch = TreeBatch.from_trees([tree], [model.lexicon.index(tree.words)])
+    assert model.encoder.heads is not None
+    x = model.encoder.heads(model.lexicon(batch.word_index), batch, model.backend)
+    h = model.encoder(x, batch, None, model.backend)
+    by_node = dict(zip(range(tree.num_nodes), batch.preorder_index.tolist(), strict=True))
+    width = h.shape[1]
+    assert scorer.head_weight is not None
+    total = 0.0
+    for node, parts in enumerate(tree.children):
+        if not parts:
+            continue
+        left, right = (h[by_node[part]] for part in parts)
+        W_L, W_R = scorer.weight[:, :width], scorer.weight[:, width:]
+        O = torch.relu(W_L @ left + W_R @ right + scorer.head_weight @ x[by_node[node]] + scorer.bias)  # noqa: E741
+        total += math.log(O.softmax(0)[model.config.labels.index(tree.labels[node])].item())
+    assert scores_of(model, [first])[0][0] == pytest.approx(total, abs=1e-9)
+
+
+@each_model
+def test_trees_of_a_list_share_their_dropped_words(name: str) -> None:
+    """The same tree twice has the same score, also in training: nothing of its words is drawn twice."""
+    source = LISTS[0].source
+    (twice,) = prepared([CandidateList((source.candidates[0], *source.candidates))])
+    model = tiny_model(name, LISTS, dropout=0.5).train()
+    for shares in (True, False):
+        torch.manual_seed(4)
+        scores = model(make_batch(model, [twice], shares=shares))
+        assert scores[0].item() == pytest.approx(scores[1].item(), abs=TOLERANCE)
+    torch.manual_seed(5)
+    assert model(make_batch(model, [twice]))[0].item() != pytest.approx(scores[0].item())
+
+
+def test_a_list_of_hundreds_and_one_of_one_word() -> None:
+    (candidates,) = make_lists(1)
+    many = CandidateList(candidates.candidates * 100)
+    binary = prepared([many, ONE_WORD])
+    model = tiny_model("bicontree", binary)
+    long, short = scores_of(model, binary)
+    assert len(long) == 100 * len(candidates.candidates)
+    np.testing.assert_allclose(long[: len(candidates.candidates)], long[-len(candidates.candidates) :])
+    assert short[0] <= 0
+
+
+def test_words_without_a_score_add_nothing() -> None:
+    (single,) = prepared([ONE_WORD])
+    assert scores_of(tiny_model("contree", [single], score_words=False), [single])[0].tolist() == [0.0]
+
+
+def test_other_models_and_sizes_are_refused() -> None:
+    with pytest.raises(ConfigError, match="model must be one of"):
+        RerankerConfig(model="bilstm", labels=("?",))
+    config = RerankerConfig(labels=("?",), word_size=5)
+    table = WordTable(Vocabulary(["a"]), torch.zeros(2, 4))
+    with pytest.raises(ConfigError, match="4 dimensions"):
+        RerankerModel(config, table)
+
+
+class TestMarginLoss:
+    def test_by_hand(self) -> None:
+        scores = torch.tensor([[1.0, 0.0, 9.0], [5.0, 0.0, 0.0]])
+        wrong = torch.tensor([[0.0, 2.0, 0.0], [0.0, 3.0, 1.0]])
+        is_there = torch.tensor([[True, True, False], [True, True, True]])
+        # 0 + 2 is one more than 1; 5 is more than 0 + 3 and than 0 + 1.
+        assert margin_loss(scores, wrong, is_there, 1.0).tolist() == [1.0, 0.0]
+        assert margin_loss(scores, wrong, is_there, 0.25).tolist() == [0.0, 0.0]
+
+    @given(st.data())
+    @settings(max_examples=50)
+    def test_against_every_candidate_in_turn(self, data: st.DataObject) -> None:
+        num = data.draw(st.integers(1, 5))
+        scores = data.draw(st.lists(st.integers(-5, 5), min_size=num, max_size=num))
+        wrong = data.draw(st.lists(st.integers(0, 5), min_size=num, max_size=num))
+        fewest = min(wrong)
+        best = max(score for score, count in zip(scores, wrong, strict=True) if count == fewest)
+        shortfalls = [score + count - fewest - best for score, count in zip(scores, wrong, strict=True)]
+        loss = margin_loss(
+            torch.tensor([scores]).double(), torch.tensor([wrong]).double(), torch.ones(1, num).bool(), 1.0
+        )
+        assert loss.item() == max(0, *shortfalls)
