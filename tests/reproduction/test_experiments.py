@@ -61,9 +61,7 @@ def test_every_analysis_is_an_experiment_that_shares_its_runs() -> None:
     scored = {
         run.name for experiment in EXPERIMENTS if experiment.kind == SCORE_TABLE for run in experiment.runs
     }
-    analyses = [
-        experiment for experiment in EXPERIMENTS if experiment.kind not in (SCORE_TABLE, RERANKING)
-    ]
+    analyses = [experiment for experiment in EXPERIMENTS if experiment.kind not in (SCORE_TABLE, RERANKING)]
     assert {experiment.kind for experiment in analyses} == set(ANALYSES)
     for experiment in analyses:
         assert {run.name for run in experiment.runs} <= scored

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from lexitree.evaluation.significance import TIE_DECIMALS
 from lexitree.reranking.examples import GoldCounts
 
 FloatArray = npt.NDArray[np.float64]
@@ -66,7 +67,8 @@ def choose_weight(lists: Sequence[ScoredList], weights: Sequence[float] = WEIGHT
     """The weight whose neighbourhood has the best mean F1; of equals the larger one, nearer to the parser."""
     scores = [weight_f1(lists, weight) for weight in weights]
     means = [
-        float(np.mean(scores[max(0, place - NEIGHBOURS) : place + NEIGHBOURS + 1]))
+        # Rounded: what differs by less is no difference.
+        round(float(np.mean(scores[max(0, place - NEIGHBOURS) : place + NEIGHBOURS + 1])), TIE_DECIMALS)
         for place in range(len(scores))
     ]
     best = max(range(len(weights)), key=lambda place: (means[place], weights[place]))
