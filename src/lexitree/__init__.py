@@ -55,6 +55,10 @@ if TYPE_CHECKING:
     from lexitree.predict import Prediction, Predictor
     from lexitree.reports.comparison import compare_systems
     from lexitree.reports.plots import plot_curves, plot_lengths
+    from lexitree.reranking.lists import CandidateList, read_lists
+    from lexitree.reranking.reranker import RankedList, Reranker
+    from lexitree.reranking.saved import load_reranker
+    from lexitree.reranking.scores import score_reranker
     from lexitree.text.detokenizer import detokenize
     from lexitree.text.sentences import split_sentences
     from lexitree.text.tokenizer import tokenize
@@ -125,6 +129,12 @@ _HOMES = {
     "compare_systems": "reports.comparison",
     "plot_curves": "reports.plots",
     "plot_lengths": "reports.plots",
+    "CandidateList": "reranking.lists",
+    "read_lists": "reranking.lists",
+    "RankedList": "reranking.reranker",
+    "Reranker": "reranking.reranker",
+    "load_reranker": "reranking.saved",
+    "score_reranker": "reranking.scores",
     "detokenize": "text.detokenizer",
     "split_sentences": "text.sentences",
     "tokenize": "text.tokenizer",
@@ -165,6 +175,7 @@ _HOMES = {
 __all__ = [
     "BracketScore",
     "BracketScores",
+    "CandidateList",
     "Corpus",
     "DependencyTree",
     "Document",
@@ -174,7 +185,9 @@ __all__ = [
     "ModelConfig",
     "Prediction",
     "Predictor",
+    "RankedList",
     "Recipe",
+    "Reranker",
     "SvmClassifier",
     "SystemAnswers",
     "TextPipeline",
@@ -210,6 +223,7 @@ __all__ = [
     "load",
     "load_corpus",
     "load_parser",
+    "load_reranker",
     "load_sentences",
     "load_treebank",
     "make_examples",
@@ -223,11 +237,13 @@ __all__ = [
     "read_curve",
     "read_dependencies",
     "read_json_lines",
+    "read_lists",
     "read_recipe",
     "read_trees",
     "read_vectors",
     "save_pretrained",
     "score_brackets",
+    "score_reranker",
     "split_sentences",
     "strip_function_tags",
     "strip_traces",
