@@ -27,7 +27,7 @@ docs: .venv/ready
 	$(BIN)/mkdocs build --strict
 
 # The models that come with the package, made anew: the treebanks, corpora and vectors lie under LEXITREE_DATA. On a GPU
-# (DEVICE=cuda) all of it takes about a quarter of an hour.
+# (DEVICE=cuda) it is a matter of minutes, on a CPU of hours.
 DEVICE ?= auto
 VECTORS ?= $(LEXITREE_DATA)/vectors/glove.840B.300d.approx.npz
 SHIPPED := src/lexitree/shipped

@@ -89,7 +89,11 @@ def measure(name: str, split: str, cache: Path) -> list[dict[str, Any]]:
 
 
 def row_of_vader(row: dict[str, Any]) -> dict[str, Any]:
-    return {"system": "VADER 3.3.2", "corpus": row["corpus"], "sentences": row["sentences"]}
+    return {
+        "system": f"VADER {VADER.requirements[0].partition('==')[2]}",
+        "corpus": row["corpus"],
+        "sentences": row["sentences"],
+    }
 
 
 def label_texts(pipe: TextPipeline, texts: Sequence[str]) -> list[str]:

@@ -11,6 +11,7 @@ import lexitree
 from lexitree import shipped
 from lexitree.parsing.neural import NeuralParser
 from lexitree.pipeline.pipeline import TextPipeline
+from tests.command import run_command
 
 ROOT = Path(__file__).parents[1]
 MOST_BYTES = 40_000_000
@@ -102,6 +103,13 @@ def test_the_parser_parses() -> None:
     tree = parser.parse(["The", "plot", "is", "n't", "bad", "."])
     spans = set(zip(tree.starts.tolist(), tree.ends.tolist(), tree.labels, strict=True))
     assert {(0, 6, "S"), (0, 2, "NP"), (2, 5, "VP")} <= spans
+
+
+@pytest.mark.parametrize("text", ["Great!", "", "good/bad idea"])
+def test_one_word_is_a_text_on_the_command_line(text: str) -> None:
+    finished = run_command("predict", text, "--format", "json")
+    assert finished.returncode == 0
+    assert json.loads(finished.stdout)["text"] == text
 
 
 def test_words_that_nobody_has_seen_are_read(sentiment: TextPipeline) -> None:

@@ -54,6 +54,12 @@ def test_a_phrase_that_nobody_labelled_has_no_label() -> None:
     assert parsed.dev[0].labels == ("3", "", "2", "3", "2")
 
 
+def test_of_a_unary_chain_the_topmost_label_counts() -> None:
+    corpus = corpus_of(["(3 (1 (2 good) (2 film)))"])
+    parsed = with_parses(corpus, CannedParser("(NP (JJ good) (NN film))"), parses="replace")
+    assert parsed.train[0].labels == ("3", "2", "2")
+
+
 def test_labels_of_other_splits_do_not_leak() -> None:
     corpus = corpus_of(SENTIMENT[:1], test=SENTIMENT[1:])
     parsed = with_parses(corpus, CannedParser(*PARSES), parses="replace")

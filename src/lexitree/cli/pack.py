@@ -92,7 +92,11 @@ def pack_command(
 
     source = locate_model(model)
     said = {ABOUT: about.read_text(encoding="utf-8")} if about else {}
+    size_before = _size(source)
     if answers is not None:
+        _refuse_with_answers(
+            num_words=num_words, vectors=vectors, corpus=corpus, trees=trees, no_guesses=no_guesses
+        )
         report = _pack_answers(model, folder, answers, said, data)
     elif read_config_file(source).get("kind") == "parser":
         report = _pack_parser(
@@ -111,11 +115,22 @@ def pack_command(
             said=said,
             data=data,
         )
-    report = {"model": str(folder), "bytes_before": _size(source), "bytes": _size(folder), **report}
+    report = {"model": str(folder), "bytes_before": size_before, "bytes": _size(folder), **report}
     if as_json:
         typer.echo(json.dumps(report, indent=2))
     else:
         _show(report)
+
+
+def _refuse_with_answers(**options: object) -> None:
+    """Options that would have no effect are errors."""
+    from lexitree.errors import ConfigError
+
+    given = [f"--{name.replace('num_', '').replace('_', '-')}" for name, value in options.items() if value]
+    if given:
+        raise ConfigError(
+            f"with --answers the weights and words stay as they are, and {given[0]} does nothing"
+        )
 
 
 def _pack_parser(

@@ -27,7 +27,7 @@ TREE_SUFFIXES = (".toks", ".tsv", ".jsonl")
 """Files that hold trees by their names, unless a column of them is asked for."""
 
 _FILE_NAME = re.compile(r"\S*[/\\]\S*|\S+\.[A-Za-z]\w{0,5}")
-_WHITE_SPACE = re.compile(r"\s")
+_MODEL_NAME = re.compile(r"[\w.~:+@\\/-]+")
 
 ModelOrInputArgument = Annotated[
     str | None,
@@ -83,13 +83,17 @@ def read_arguments(
 
 
 def _is_input(argument: str) -> bool:
-    """Whether the first argument is no model: a text of several words, or a file."""
+    """Whether the first argument is no model: a text, or a file.
+
+    One word is a text if nothing is called so and no model could be: `Great!` and the empty text.
+    """
     try:
         path = Path(argument)
         return (
             argument == STANDARD_STREAM
             or path.is_file()
-            or bool(_WHITE_SPACE.search(argument) and not path.exists())
+            or not argument
+            or not (_MODEL_NAME.fullmatch(argument) or path.exists())
         )
     except (OSError, ValueError):
         # Too long for a name, or with a zero byte in it.
@@ -104,7 +108,7 @@ def is_file_name(argument: str) -> bool:
     if argument == STANDARD_STREAM or _FILE_NAME.fullmatch(argument):
         return True
     try:
-        return Path(argument).exists()
+        return bool(argument) and Path(argument).exists()
     except (OSError, ValueError):
         # Too long for a name, or with a zero byte in it.
         return False

@@ -17,6 +17,9 @@ SHORTEST_GROUP, LONGEST_GROUP = 2, 5
 MAX_LETTERS = 48
 """What comes after is not looked at: a word of a million letters must not cost more than others."""
 
+MAX_PARTS = 16
+"""Nor are more parts of a joined word."""
+
 _REPEATS = re.compile(r"(\D)\1\1+")
 _JOINTS = re.compile(r"[-/–—]+")
 
@@ -108,7 +111,7 @@ def guess_vectors(
 
 def _parts(word: str) -> list[str]:
     """The words that a word is joined of; none if it is not."""
-    parts = [part for part in _JOINTS.split(word) if part]
+    parts = [part for part in _JOINTS.split(word[: MAX_PARTS * MAX_LETTERS], MAX_PARTS) if part][:MAX_PARTS]
     return parts if len(parts) > 1 else []
 
 

@@ -12,6 +12,8 @@ from lexitree.lexicon.table import WordTable
 from lexitree.lexicon.vector_rows import WordVectors
 from lexitree.models.classifier import TreeClassifier
 
+MAX_FITTED = 100_000
+
 
 @dataclass(frozen=True, slots=True)
 class PackedWords:
@@ -37,14 +39,15 @@ def pack_model(
 ) -> PackedWords:
     """Give a model a table of `num_words` words (see `resize_table`) and, with `guess`, guesses for all others.
 
-    Guesses are fitted to all words there are, also to those that the table has no room for.
+    Guesses are fitted to all words there are, also to those that the table has no room for, or to the first 100,000:
+    more would take long and teach little.
     """
     old = model.lexicon
     if not isinstance(old, WordTable):
         raise ConfigError(f"a model with a {type(old).__name__} has no table of words")
     every = resize_table(old, trained, vectors=vectors, others=others)
     words = every.vocabulary.words
-    fitted = fit_guesser(words, every.vectors[1:]) if guess else None
+    fitted = fit_guesser(words[:MAX_FITTED], every.vectors[1 : 1 + MAX_FITTED]) if guess else None
     table = resize_table(every, trained, others=others, num_words=num_words)
     table.guesser = fitted.guesser if fitted else None
     model.lexicon = table.to(model.device)

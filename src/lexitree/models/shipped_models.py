@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from lexitree import shipped
 from lexitree.corpora.corpus import Corpus
@@ -47,8 +47,18 @@ def _describe(name: str, folder: Path) -> ShippedModel:
         sum(path.stat().st_size for path in folder.iterdir()),
         values.get("weights_of"),
         tuple(config.label_name(label) for label in config.labels) if config else (),
-        {kind: training[kind] for kind in SCORES if isinstance(training.get(kind), float)},
+        dict(_scores(training)),
     )
+
+
+def _scores(training: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
+    """The scores of a training record; those of several test treebanks one by one."""
+    for kind in SCORES:
+        found: object = training.get(kind)
+        if isinstance(found, Mapping):
+            yield from ((f"{kind} {name}", score) for name, score in cast(Mapping[str, float], found).items())
+        elif isinstance(found, int | float):
+            yield kind, float(found)
 
 
 def with_answers_of(model: TreeClassifier, corpus: Corpus) -> None:

@@ -88,7 +88,11 @@ def _with_phrase_labels(
 
 
 def _label_phrases(parse: Tree, tree: Tree, known: PhraseLabels) -> Tree:
-    own = {span: label for span, label in zip(_spans(tree), tree.labels, strict=True) if label != NO_LABEL}
+    own: dict[tuple[int, int], str] = {}
+    for span, label in zip(_spans(tree), tree.labels, strict=True):
+        if label != NO_LABEL:
+            # Of a unary chain the topmost label counts, as everywhere.
+            own.setdefault(span, label)
     labels = [
         own.get((start, end)) or known.get(tuple(tree.words[start:end]), NO_LABEL)
         for start, end in _spans(parse)

@@ -44,6 +44,7 @@ from lexitree.training.observers import (
     TensorBoardObserver,
 )
 from lexitree.training.recipe import Recipe
+from lexitree.trees.binarize import Direction
 
 MODEL_FOLDER, RESULT_FILE = "model", "result.json"
 
@@ -156,12 +157,20 @@ def load_recipe_corpus(recipe: Recipe) -> Corpus:
     return _with_parses(corpus, recipe) if recipe.parser else corpus
 
 
+def _parse_direction(recipe: Recipe) -> Direction:
+    """How the model will split the parses of raw text, which is how it should meet them in training."""
+    asked = {name: recipe.model[name] for name in ("binarization",) if name in recipe.model}
+    return ModelConfig(labels=("any",), **asked).parse_binarization
+
+
 def _with_parses(corpus: Corpus, recipe: Recipe) -> Corpus:
     with ExitStack() as stack:
         parser = open_parser(recipe.parser)
         if isinstance(parser, AbstractContextManager):
             stack.enter_context(cast(AbstractContextManager[object], parser))
-        return with_parses(corpus, parser, parses=cast(Parses, recipe.parses))
+        return with_parses(
+            corpus, parser, parses=cast(Parses, recipe.parses), direction=_parse_direction(recipe)
+        )
 
 
 def build_model(recipe: Recipe, corpus: Corpus, *, backend: str = "auto") -> TreeClassifier:
