@@ -14,6 +14,8 @@ from lexitree.trees.tree import NO_LABEL, Tree
 from lexitree.views.visible import visible
 
 SHOWN_NO_LABEL = "no label"
+MOST_WEIGHED_WORDS = 500
+"""The longest phrase of which the weights of all words are shown."""
 
 
 @dataclass(frozen=True)
@@ -94,13 +96,18 @@ class ExplainedTree:
         return None if self.head_weight is None or self.is_word(node) else self.head_weight[node]
 
     def word_weights(self, node: int) -> Mapping[int, float]:
-        """The shares of a phrase's words, by place in the sentence; that of the head only, where no more is known."""
+        """The shares of a phrase's words, by place in the sentence; that of the head only, where no more is known.
+
+        Of a very long phrase, too: asking for all phrases of a long sentence takes as long as they are together.
+        """
         if self.head_index is None or self.head_weight is None or self.is_word(node):
             return {}
-        weights = None if self.head_weights is None else self.head_weights(node)
+        start, end = self.spans[node]
+        ask = self.head_weights if end - start <= MOST_WEIGHED_WORDS else None
+        weights = ask(node) if ask is not None else None
         if weights is None:
             return {self.head_index[node]: self.head_weight[node]}
-        return dict(enumerate(weights, self.spans[node][0]))
+        return dict(enumerate(weights, start))
 
     def steps(self) -> list[int]:
         """The phrases in the order in which they come about: parts before the whole, from left to right."""
