@@ -19,6 +19,9 @@ from lexitree.trees.tree import Tree
 
 IndexArray = npt.NDArray[np.int64]
 
+KnownPairs = dict[tuple[int, int], int]
+"""The number of each phrase by those of its two parts."""
+
 
 @dataclass(frozen=True, slots=True)
 class Forest:
@@ -37,6 +40,23 @@ class Forest:
     """For every node of every tree, in pre-order and tree by tree, the node here."""
     num_trees: int
 
+    @classmethod
+    def of(cls, num_words: int, known: KnownPairs, nodes: Sequence[int], num_trees: int) -> Forest:
+        """A forest of numbered phrases, children first, and of the numbers of the trees' nodes."""
+        heights = [0] * num_words
+        spans = [(word, word + 1) for word in range(num_words)]
+        for left, right in known:
+            heights.append(1 + max(heights[left], heights[right]))
+            spans.append((spans[left][0], spans[right][1]))
+        return cls(
+            num_words,
+            np.array(list(known), dtype=np.int64).reshape(-1, 2),
+            np.array(heights[num_words:], dtype=np.int64),
+            np.array(spans[num_words:], dtype=np.int64).reshape(-1, 2),
+            np.array(nodes, dtype=np.int64),
+            num_trees,
+        )
+
     @property
     def num_nodes(self) -> int:
         return self.num_words + len(self.children)
@@ -47,26 +67,14 @@ def share_subtrees(trees: Sequence[Tree]) -> Forest:
     num_words = trees[0].num_words
     if any(tree.num_words != num_words or not tree.is_binary for tree in trees):
         raise TreeError("only binary trees over the same words share their subtrees")
-    known: dict[tuple[int, int], int] = {}
+    known: KnownPairs = {}
     nodes: list[int] = []
     for tree in trees:
         nodes += _number_nodes(tree.arity.tolist(), num_words, known)
-    heights = [0] * num_words
-    spans = [(word, word + 1) for word in range(num_words)]
-    for left, right in known:
-        heights.append(1 + max(heights[left], heights[right]))
-        spans.append((spans[left][0], spans[right][1]))
-    return Forest(
-        num_words,
-        np.array(list(known), dtype=np.int64).reshape(-1, 2),
-        np.array(heights[num_words:], dtype=np.int64),
-        np.array(spans[num_words:], dtype=np.int64).reshape(-1, 2),
-        np.array(nodes, dtype=np.int64),
-        len(trees),
-    )
+    return Forest.of(num_words, known, nodes, len(trees))
 
 
-def _number_nodes(arity: list[int], num_words: int, known: dict[tuple[int, int], int]) -> list[int]:
+def _number_nodes(arity: list[int], num_words: int, known: KnownPairs) -> list[int]:
     """The numbers of a tree's nodes in pre-order; `known` has the pairs of children that were met, and grows.
 
     From behind, both children of a phrase are met before it, the left one last.

@@ -3,14 +3,32 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from lexitree.errors import JsonLinesError
+from lexitree.forest import share_subtrees
+from lexitree.parsing.penn_spans import without_root
 from lexitree.reranking.config import OTHER_LABEL
 from lexitree.reranking.examples import binarize_list, frequent_labels, make_list_example
 from lexitree.reranking.lists import CandidateList, ScoredTree
-from lexitree.trees.binarize import expand_unary, unbinarize
-from lexitree.trees.brackets import tree_from_brackets
+from lexitree.reranking.packing import pack_trees
+from lexitree.trees.binarize import Direction, binarize, collapse_unary, expand_unary, unbinarize
+from lexitree.trees.brackets import tree_from_brackets, tree_to_brackets
+from lexitree.trees.penn import strip_function_tags
+from lexitree.trees.tree import Tree
 from tests.reranking.tiny_lists import make_lists, prepared, tiny_model
+from tests.strategies import trees
+
+
+@st.composite
+def same_word_lists(draw: st.DrawFn) -> list[Tree]:
+    """Trees of every shape over the same words, with chains, wide phrases, ROOT and function tags."""
+    labels = ("S", "NP-SBJ", "VP", "NN", ",", "ROOT", "CC", "-LRB-", "")
+    found = draw(st.lists(trees(max_words=9, labels=labels), min_size=1, max_size=5))
+    same = [tree for tree in found if tree.num_words == found[0].num_words]
+    return [Tree(tree.arity, tree.labels, found[0].words) for tree in same]
+
 
 FLAT = "(ROOT (S (NP-SBJ (DT the) (JJ old) (NN film)) (VP (VBZ works)) (. .)))"
 DEEP = "(ROOT (S (NP (DT the) (NX (JJ old) (NN film))) (VP (VBZ works)) (. .)))"
@@ -24,17 +42,17 @@ def two_trees(gold: str | None = None) -> CandidateList:
 def test_labels_are_those_of_phrases() -> None:
     binary = binarize_list(two_trees(), "right")
     flat, deep = binary.trees
-    assert flat.labels == ("S", "NP", "DT", "@NP", "JJ", "NN", "@S", "VP+VBZ", ".")
-    assert deep.labels == ("S", "NP", "DT", "NX", "JJ", "NN", "@S", "VP+VBZ", ".")
-    assert binary.node_labels()[:9] == ["S", "NP", "", "@NP", "", "", "@S", "VP", ""]
+    assert flat.labels == ("S", "NP", "", "@NP", "", "", "@S", "VP", "")
+    assert deep.labels == ("S", "NP", "", "NX", "", "", "@S", "VP", "")
+    assert [*flat.labels, *deep.labels] == binary.packed.labels
     # The words, (the film), (old film), its phrase with `the`, (works .) and the sentence: all shared but for labels.
     assert binary.forest.num_nodes == flat.num_nodes
 
 
 def test_binarized_labels_can_be_taken_back() -> None:
     binary = binarize_list(two_trees(), "head")
-    stripped = FLAT.replace("(ROOT ", "", 1)[:-1].replace("NP-SBJ", "NP")
-    assert expand_unary(unbinarize(binary.trees[0])) == tree_from_brackets(stripped)
+    restored = expand_unary(unbinarize(binary.trees[0]))
+    assert tree_to_brackets(restored) == "(S (NP (_ the) (_ old) (_ film)) (VP works) (_ .))"
     # What is given back is what came.
     assert binary.source.candidates[0].tree == tree_from_brackets(FLAT)
 
@@ -68,3 +86,22 @@ def test_trees_that_are_binarized_already_are_refused(tree: str) -> None:
     candidates = CandidateList((ScoredTree(tree_from_brackets(tree), 0.0),))
     with pytest.raises(JsonLinesError, match="candidate 1"):
         binarize_list(candidates, "head")
+
+
+@pytest.mark.parametrize("direction", ["left", "right", "head"])
+@given(candidates=same_word_lists())
+@settings(max_examples=60)
+def test_packing_in_one_pass_is_binarizing_and_sharing(direction: Direction, candidates: list[Tree]) -> None:
+    packed = pack_trees(candidates, direction)
+    cleaned = [without_root(strip_function_tags(tree)) for tree in candidates]
+    binary = [binarize(collapse_unary(tree), direction) for tree in cleaned]
+    expected = share_subtrees(binary)
+    for name in ("children", "heights", "spans", "nodes"):
+        assert getattr(packed.forest, name).tolist() == getattr(expected, name).tolist()
+    assert packed.labels == [
+        label if num_children else label.rpartition("+")[0]
+        for tree in binary
+        for num_children, label in zip(tree.arity.tolist(), tree.labels, strict=True)
+    ]
+    single = packed.single_trees(candidates[0].words)
+    assert [tree.arity.tolist() for tree in single] == [tree.arity.tolist() for tree in binary]

@@ -109,4 +109,4 @@ def cut_folds(lists: Sequence[BinaryList], num_folds: int, *, dev_share: float) 
 
 
 def _tree(prepared: BinaryList) -> Tree:
-    return prepared.trees[0]
+    return prepared.source.candidates[0].tree

@@ -5,48 +5,46 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
 from lexitree.errors import JsonLinesError, TreeError
 from lexitree.evaluation.bracket_counts import SentenceCounts, count_sentence
-from lexitree.forest import Forest, share_subtrees
+from lexitree.forest import Forest
 from lexitree.lexicon.table import Lexicon
-from lexitree.parsing.penn_spans import without_root
 from lexitree.reranking.config import OTHER_LABEL
 from lexitree.reranking.lists import CandidateList
-from lexitree.trees.binarize import Direction, binarize, collapse_unary
-from lexitree.trees.penn import strip_function_tags, strip_traces
-from lexitree.trees.tree import CHAIN_JOINT, Tree
+from lexitree.reranking.packing import PackedTrees, pack_trees
+from lexitree.trees.binarize import Direction
+from lexitree.trees.tree import Tree
 
 IndexArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
 
-AS_A_TREEBANK = "Give the trees as a treebank has them, neither binarized nor with joined labels."
 
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class BinaryList:
     """A list as the tree model reads it; `source` has the trees as they came, which are what is given back."""
 
     source: CandidateList
-    trees: tuple[Tree, ...]
-    forest: Forest
+    packed: PackedTrees
     counts: GoldCounts | None
     """None for a list without a gold tree."""
 
     @property
     def words(self) -> tuple[str, ...]:
-        return self.trees[0].words
+        return self.source.words
 
-    def node_labels(self) -> list[str]:
-        """The phrase label of every node of every tree, in pre-order and tree by tree; a bare word has ""."""
-        return [
-            label if num_children else label.rpartition(CHAIN_JOINT)[0]
-            for tree in self.trees
-            for num_children, label in zip(tree.arity.tolist(), tree.labels, strict=True)
-        ]
+    @property
+    def forest(self) -> Forest:
+        return self.packed.forest
+
+    @cached_property
+    def trees(self) -> list[Tree]:
+        """The binary trees one by one, with phrase labels, for a model that goes down; made when asked for."""
+        return self.packed.single_trees(self.words)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,32 +99,29 @@ class ListExample:
 
 def binarize_list(candidates: CandidateList, direction: Direction) -> BinaryList:
     """Trees as their brackets count, without ROOT, traces and function tags; chains joined, wide phrases split."""
-    trees: list[Tree] = []
-    for number, candidate in enumerate(candidates.candidates, 1):
+    trees = [candidate.tree for candidate in candidates.candidates]
+    try:
+        packed = pack_trees(trees, direction)
+    except TreeError as error:
+        raise JsonLinesError(candidates.place, _name_fault(trees, direction), remedy=error.remedy) from error
+    return BinaryList(candidates, packed, GoldCounts.of(candidates))
+
+
+def _name_fault(trees: Sequence[Tree], direction: Direction) -> str:
+    """Which of the candidates cannot be read, and why."""
+    for number, tree in enumerate(trees, 1):
         try:
-            trees.append(binarize(collapse_unary(_clean(candidate.tree)), direction))
+            pack_trees([tree], direction)
         except TreeError as error:
-            remedy = (
-                error.remedy
-                or "Give the trees as a treebank has them, neither binarized nor with joined labels."
-            )
-            raise JsonLinesError(
-                candidates.place, f"candidate {number}: {error.message}", remedy=remedy
-            ) from error
-    return BinaryList(candidates, tuple(trees), share_subtrees(trees), GoldCounts.of(candidates))
-
-
-def _clean(tree: Tree) -> Tree:
-    kept = strip_traces(tree)
-    assert kept is not None, "a list has words"
-    return without_root(strip_function_tags(kept))
+            return f"candidate {number}: {error.message}"
+    raise AssertionError("one of them is at fault")
 
 
 def count_labels(lists: Iterable[BinaryList]) -> Counter[str]:
     """How often each phrase label occurs among the candidates."""
     counts: Counter[str] = Counter()
     for binary in lists:
-        counts.update(binary.node_labels())
+        counts.update(binary.packed.labels)
     return counts
 
 
@@ -144,6 +139,6 @@ def make_list_example(binary: BinaryList, lexicon: Lexicon, labels: Sequence[str
     return ListExample(
         binary,
         lexicon.index(binary.words),
-        np.array([numbers.get(label, other) for label in binary.node_labels()], dtype=np.int64),
+        np.array([numbers.get(label, other) for label in binary.packed.labels], dtype=np.int64),
         np.array([candidate.score for candidate in binary.source.candidates]),
     )

@@ -119,7 +119,7 @@ def _build_lexicon(recipe: RerankRecipe, lists: RerankData, data: str | Path | N
                 "word vectors that start random must be trained",
                 remedy="Name a file of vectors (--vectors), or train them (--train-words).",
             )
-        trees = [each.trees[0] for each in lists.train]
+        trees = [each.source.candidates[0].tree for each in lists.train]
         return WordTable.random(Vocabulary.from_trees(trees, min_count=recipe.min_count), DEFAULT_WORD_SIZE)
     words = (word for part in lists.parts.values() for each in part for word in each.words)
     wanted = None if recipe.all_vectors else wanted_forms(words)

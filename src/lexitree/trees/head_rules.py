@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -39,6 +40,11 @@ def head_children(tree: Tree, rules: HeadRules = COLLINS) -> IntArray:
     ]
     _correct_binarized(tree, categories, heads, rules)
     return np.array(heads, dtype=np.int32)
+
+
+def head_slot(label: str, parts: Sequence[str], rules: HeadRules = COLLINS) -> int:
+    """The place of the head among the parts of one phrase, counted from 0, by their labels; none of them is an @X."""
+    return _find_head([_child_category(part) for part in parts], _rule_of(label, rules))
 
 
 def head_words(tree: Tree) -> IntArray:
