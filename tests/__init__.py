@@ -12,6 +12,7 @@ WITH_TENSORS = [
     # Not ops.fused: what Triton compiles must stay as it was written.
     *(f"ops.{name}" for name in ("backends", "levelwise", "reference", "sequences", "spans", "weights")),
     *(f"models.{name}" for name in ("cells", "classifier", "encoders", "head_words")),
+    *(f"reranking.{name}" for name in ("batches", "loss", "model")),
 ]
 
 if importlib.util.find_spec("beartype"):

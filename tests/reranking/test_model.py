@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import math
 import random
 from collections.abc import Sequence
@@ -38,7 +39,7 @@ each_model = pytest.mark.parametrize("name", RERANKERS)
 def make_batch(model: RerankerModel, lists: Sequence[BinaryList], *, shares: bool | None = None) -> ListBatch:
     examples = [make_list_example(each, model.lexicon, model.config.labels) for each in lists]
     shared = model.shares_subtrees if shares is None else shares
-    return batch_lists(examples, goes_down=model.goes_down, shares=shared)
+    return batch_lists(examples, model.device, goes_down=model.goes_down, shares=shared)
 
 
 def scores_of(model: RerankerModel, lists: Sequence[BinaryList]) -> list[np.ndarray]:
@@ -70,7 +71,7 @@ def gradients(model: RerankerModel, batch: ListBatch) -> dict[str, Tensor]:
     model.zero_grad()
     scores = model(batch)
     weight = torch.randn(scores.shape, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
-    (scores * weight).sum().backward()
+    (scores * weight.to(scores)).sum().backward()
     found = {name: weight.grad for name, weight in model.named_parameters()}
     return {
         "scores": scores.detach(),
@@ -201,3 +202,18 @@ class TestMarginLoss:
             torch.tensor([scores]).double(), torch.tensor([wrong]).double(), torch.ones(1, num).bool(), 1.0
         )
         assert loss.item() == max(0, *shortfalls)
+
+
+@pytest.mark.skipif(importlib.util.find_spec("triton") is None, reason="needs Triton")
+@each_model
+def test_the_kernels_have_the_scores_and_gradients_of_the_reference(name: str) -> None:
+    """Interpreted where there is no GPU; they read single trees, whose words are still looked up once a list."""
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    lists = LISTS[:2]
+    reference = tiny_model(name, lists, backend="reference")
+    expected = gradients(reference, make_batch(reference, lists))
+    fused = tiny_model(name, lists, backend="fused").float().to(device)
+    assert not fused.shares_subtrees
+    found = gradients(fused, make_batch(fused, lists))
+    for key, value in expected.items():
+        torch.testing.assert_close(found[key].cpu().double(), value, rtol=1e-3, atol=1e-4, msg=key)
