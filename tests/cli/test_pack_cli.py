@@ -19,6 +19,7 @@ from lexitree.parsing.model import ParserModel
 from lexitree.parsing.neural import NeuralParser
 from lexitree.parsing.saved import load_parser, save_parser
 from tests.cli.conftest import Call, assert_users_error
+from tests.command import run_command
 from tests.tiny import tiny_model
 
 
@@ -147,3 +148,19 @@ def test_answers_that_cannot_be_given(call: Call, sentiment: Path, tmp_path: Pat
     assert_users_error(found, "both must be models of the package")
     found = call("pack", "sentiment", "-o", sentiment.parent / "questions", "--answers", "mini-questions")
     assert_users_error(found, "are not those that count for the answers of mini-questions (none)")
+
+
+def test_what_its_makers_say_goes_into_the_card(saved_model: Path, tmp_path: Path) -> None:
+    about = tmp_path / "about.md"
+    about.write_text("## Limits\n\nOnly for tests.\n", encoding="utf-8")
+    first, second = tmp_path / "first", tmp_path / "second"
+    assert run_command("pack", saved_model, "-o", first, "--no-guesses", "--about", about).returncode == 0
+    # It stays with the model, also where that is written anew without a word.
+    assert run_command("pack", first, "-o", second, "--no-guesses").returncode == 0
+    for folder in (first, second):
+        card = (folder / "README.md").read_text(encoding="utf-8")
+        assert "## Limits\n\nOnly for tests.\n" in card
+        assert "| about |" not in card
+    missing = run_command("pack", saved_model, "-o", tmp_path / "third", "--about", tmp_path / "none.md")
+    assert missing.returncode == 2
+    assert "none.md" in missing.stderr

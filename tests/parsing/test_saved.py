@@ -77,7 +77,7 @@ def test_vectors_in_another_form(copy: Path, table: dict[str, torch.Tensor]) -> 
 def test_its_card_says_what_it_is(saved_parser: Path) -> None:
     card = (saved_parser / "README.md").read_text()
     assert card.startswith("---\nlibrary_name: lexitree\n")
-    assert "| treebanks | {'learned': 50} |" in card
+    assert "| treebanks | learned: 50 |" in card
     assert "styles: mini" in card
 
 
