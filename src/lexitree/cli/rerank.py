@@ -78,7 +78,7 @@ def train_command(
     model: Annotated[RerankerName | None, typer.Option(help="Default: contree-lex.")] = None,
     hidden: Annotated[int | None, typer.Option(help="The size of the states. Default: 150.", min=1)] = None,
     epochs: Annotated[
-        int | None, typer.Option(help="How often every list is seen. Default: 20.", min=1)
+        int | None, typer.Option(help="How often every list is seen. Default: 15.", min=1)
     ] = None,
     seeds: Annotated[
         str, typer.Option("--seeds", "--seed", help="3, 1,2,5 or 1-5; several are runs of their own.")

@@ -96,7 +96,7 @@ class RerankerConfig:
 class RerankTraining:
     """How a reranker is trained."""
 
-    epochs: int = 20
+    epochs: int = 15
     """How many times every list is seen."""
     batch_lists: int = 16
     """Lists an update."""
@@ -106,7 +106,7 @@ class RerankTraining:
     """How much all weights shrink for each list of an update: the regularisation of the margin loss."""
     averaging: float = 0.998
     """How much of the average of all weights so far stays at an update; the average is what is kept. 0: none."""
-    margin: float = 1.0
+    margin: float = 0.5
     """By how much the best candidate must win for each wrong constituent of another one."""
     base_weight: float = 1.0
     """How much the parser's score counts in training; what counts afterwards is chosen on development lists."""

@@ -17,7 +17,7 @@ FloatArray = npt.NDArray[np.float64]
 WEIGHTS: tuple[float, ...] = (0.0, *(round(2.0 ** (step / 4), 4) for step in range(-20, 25)))
 """The weights that are tried: none, and from 1/32 to 64."""
 
-NEIGHBOURS = 4
+NEIGHBOURS = 8
 """A weight is judged with as many on each side of it: one that is good by chance stands alone."""
 
 
