@@ -14,6 +14,7 @@ from safetensors.torch import load_file, save_file
 
 from lexitree.errors import CheckpointError, ConfigError, FileError, ModelFileError, TrainingDivergedError
 from lexitree.learning.progress import BatchProgress
+from lexitree.models.pretrained import from_pretrained
 from lexitree.reranking.config import RERANKERS, RerankTraining
 from lexitree.reranking.data import RerankData, cut_folds, load_rerank_data, without_sentences_of
 from lexitree.reranking.examples import BinaryList
@@ -128,6 +129,8 @@ def test_damaged_files_are_named(saved: Path, tmp_path: Path, name: str) -> None
 def test_other_models_and_weights_are_refused(saved: Path, saved_model: Path, tmp_path: Path) -> None:
     with pytest.raises(ModelFileError, match="no reranker"):
         load_reranker(saved_model)
+    with pytest.raises(ModelFileError, match="is a reranker, and not"):
+        from_pretrained(saved)
     folder = save_reranker(load_reranker(saved), tmp_path / "other")
     tensors = load_file(folder / "model.safetensors")
     save_file({**tensors, "scorer.bias": torch.zeros(3)}, folder / "model.safetensors")

@@ -37,6 +37,9 @@ from lexitree.version import __version__
 TABLES = ("lexicon.vectors", "lexicon.guesser.group_vectors")
 """The weights that are most of a model's size: a row of numbers for each word or group of letters."""
 
+OTHER_KINDS = {"parser": "lexitree parser", "reranker": "lexitree rerank"}
+"""What else is saved in such directories, and the command that reads it."""
+
 
 def save_pretrained(
     model: TreeClassifier,
@@ -162,9 +165,9 @@ def _empty_guesser(tensors: Mapping[str, torch.Tensor]) -> VectorGuesser | None:
 def read_config(folder: Path) -> ModelConfig:
     """The shape of a saved model."""
     values = read_config_file(folder)
-    if values.get("kind") == "parser":
+    if (kind := values.get("kind")) in OTHER_KINDS:
         raise ModelFileError(
-            folder, "is a parser, and not a model that labels", remedy="See `lexitree parser`."
+            folder, f"is a {kind}, and not a model that labels", remedy=f"See `{OTHER_KINDS[kind]}`."
         )
     try:
         return ModelConfig.from_dict(values["model"])
