@@ -34,16 +34,12 @@ class RerankerConfig:
     """The size of the word vectors."""
     hidden: int = 150
     """The size of the states, in each direction."""
-    output: int = 0
-    """The size of a layer between the states and the scores of the labels; 0 for none, as in the paper."""
     head_method: HeadMethod = "G"
     """How a phrase gets its head vector: learned gate, left, right, average."""
     score_words: bool = True
     """Whether phrases of one word, and words that are none, have a score like other phrases."""
     dropout: float = 0.5
     """The share of each word vector that is dropped in training, the same for all trees of a list."""
-    state_dropout: float = 0.0
-    """The share of the states that is dropped in training on their way to the scores."""
     bias_init: BiasInit = "zero"
     """Biases start at zero, or random as in the authors' code."""
     binarization: Direction = "head"
@@ -52,10 +48,9 @@ class RerankerConfig:
     """How much the parser's score counts beside the tree model's; chosen on development lists."""
 
     def __post_init__(self) -> None:
-        for name in ("hidden", "word_size", "output"):
-            _check_number(name, getattr(self, name), int, 0 if name == "output" else 1)
-        for name in ("dropout", "state_dropout"):
-            _check_number(name, getattr(self, name), float, 0, below=1)
+        for name in ("hidden", "word_size"):
+            _check_number(name, getattr(self, name), int, 1)
+        _check_number("dropout", self.dropout, float, 0, below=1)
         _check_number("base_weight", self.base_weight, float, 0)
         if not self.labels or not all(isinstance(cast(object, label), str) for label in self.labels):
             raise ConfigError("a reranker needs the labels of phrases, as texts")

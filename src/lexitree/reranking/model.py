@@ -61,7 +61,6 @@ class RerankerModel(nn.Module):
         """The score of every candidate, without what the parser thinks of it."""
         x = self._input_vectors(batch)
         features, nodes, x = self._encode(x, batch)
-        features = nn.functional.dropout(features, self.config.state_dropout, self.training)
         scores = self.scorer(features, x if self.encoder.has_heads else None, nodes)
         chosen = scores.flatten().index_select(0, batch.node * scores.shape[1] + batch.label)
         return scores.new_zeros(batch.num_candidates).index_add(0, batch.candidate, chosen)
@@ -105,27 +104,22 @@ class RerankerModel(nn.Module):
 class ConstituentScorer(nn.Module):
     """For a phrase A with the parts B and C: log softmax(relu(W_L N_B + W_R N_C + W_H H_A + b)), over all labels.
 
-    N are the features of nodes and H is the head vector, which a model without heads does not have. With `output`
-    there is another layer between the ReLU and the softmax. A word has no parts: its own features stand for theirs.
+    N are the features of nodes and H is the head vector, which a model without heads does not have. A word has no
+    parts: its own features stand for theirs.
     """
 
     def __init__(self, config: RerankerConfig, num_features: int, *, has_heads: bool) -> None:
         super().__init__()
-        num_labels = len(config.labels)
-        rows = config.output or num_labels
+        num_labels, init = len(config.labels), config.bias_init
 
         def make(columns: int) -> nn.Parameter:
-            return glorot_matrix(rows, columns, rows=rows, columns=columns)
+            return glorot_matrix(num_labels, columns, rows=num_labels, columns=columns)
 
         self.weight = make(2 * num_features)
-        self.bias = glorot_bias(rows, rows=rows, init=config.bias_init)
+        self.bias = glorot_bias(num_labels, rows=num_labels, init=init)
         self.head_weight = make(config.word_size) if has_heads else None
         self.word_weight = make(num_features) if config.score_words else None
-        self.word_bias = glorot_bias(rows, rows=rows, init=config.bias_init) if config.score_words else None
-        self.label_weight = self.label_bias = None
-        if config.output:
-            self.label_weight = glorot_matrix(num_labels, rows, rows=num_labels, columns=rows)
-            self.label_bias = glorot_bias(num_labels, rows=num_labels, init=config.bias_init)
+        self.word_bias = glorot_bias(num_labels, rows=num_labels, init=init) if config.score_words else None
 
     @one_thread()
     def forward(
@@ -135,20 +129,14 @@ class ConstituentScorer(nn.Module):
         batch: TreeBatch,
     ) -> Float[Tensor, "nodes labels"]:
         """The log probability of every label at every node; 0 at words where these have no score."""
+        num_leaves = batch.num_leaves
         pairs = features.index_select(0, batch.children_index).view(-1, 2 * features.shape[1])
         phrases = torch.addmm(self.bias, pairs, self.weight.t())
         if heads is not None and self.head_weight is not None:
-            phrases = phrases.addmm(heads[batch.num_leaves :], self.head_weight.t())
-        scores = self._normalize(phrases)
-        return torch.cat([self._score_words(features[: batch.num_leaves], scores.shape[1]), scores])
+            phrases = phrases.addmm(heads[num_leaves:], self.head_weight.t())
+        return torch.cat([self._score_words(features[:num_leaves]), phrases.relu().log_softmax(1)])
 
-    def _score_words(self, features: Tensor, num_labels: int) -> Tensor:
+    def _score_words(self, features: Float[Tensor, "words features"]) -> Float[Tensor, "words labels"]:
         if self.word_weight is None or self.word_bias is None:
-            return features.new_zeros(len(features), num_labels)
-        return self._normalize(torch.addmm(self.word_bias, features, self.word_weight.t()))
-
-    def _normalize(self, scores: Tensor) -> Tensor:
-        scores = scores.relu()
-        if self.label_weight is not None and self.label_bias is not None:
-            scores = torch.addmm(self.label_bias, scores, self.label_weight.t())
-        return scores.log_softmax(1)
+            return features.new_zeros(len(features), len(self.bias))
+        return torch.addmm(self.word_bias, features, self.word_weight.t()).relu().log_softmax(1)
