@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +14,7 @@ from torch import Tensor
 
 from lexitree.batch import TreeBatch
 from lexitree.forest import batch_forests
+from lexitree.parsing.model import send
 from lexitree.reranking.examples import ListExample
 
 IndexArray = npt.NDArray[np.int64]
@@ -65,40 +67,49 @@ def batch_lists(
     examples: Sequence[ListExample], device: torch.device | str = "cpu", *, goes_down: bool, shares: bool
 ) -> ListBatch:
     """Lay lists out for a model that goes down the trees as well, or only up; `shares` computes subtrees once."""
-    word_index = [example.word_index for example in examples]
-    up = batch_forests([example.binary.forest for example in examples], word_index) if shares else None
-    down = _single_trees(examples) if goes_down or not shares else None
-    if up is None:
-        assert down is not None
-        up, source, leaf_word = down, None, _leaf_words(examples)
-    else:
-        source = None if down is None else _forest_nodes(up, down)
-        leaf_word = None
-    scored = (down or up).preorder_index if goes_down else up.preorder_index
-    tree_sizes = torch.tensor((down or up).tree_sizes)
+    layout = _lay_out(examples, goes_down=goes_down, shares=shares)
+    scored = layout.down or layout.up
+    tree_sizes = torch.tensor(scored.tree_sizes)
     is_there = _presence(examples)
 
-    def send(tensor: Tensor) -> Tensor:
-        return (
-            tensor
-            if torch.device(device).type == "cpu"
-            else tensor.pin_memory().to(device, non_blocking=True)
-        )
+    def move(tensor: Tensor) -> Tensor:
+        return send(tensor, device)
 
     return ListBatch(
-        up=up.to(device),
-        word_index=send(torch.from_numpy(np.concatenate(word_index))),
-        leaf_word=None if leaf_word is None else send(leaf_word),
-        down=down.to(device) if down is not None and goes_down else None,
-        down_source=None if source is None or not goes_down else send(source),
-        node=send(scored),
-        label=send(torch.from_numpy(np.concatenate([example.label_index for example in examples]))),
-        candidate=send(torch.arange(len(tree_sizes)).repeat_interleave(tree_sizes)),
-        place=send(is_there.flatten().nonzero().squeeze(1)),
-        base_scores=send(_fill(is_there, [_below_best(example) for example in examples])),
-        wrong=send(_fill(is_there, [_wrong(example) for example in examples])),
-        is_there=send(is_there),
+        up=layout.up.to(device),
+        word_index=move(_join([example.word_index for example in examples])),
+        leaf_word=None if layout.leaf_word is None else move(layout.leaf_word),
+        down=None if layout.down is None else layout.down.to(device),
+        down_source=None if layout.down_source is None else move(layout.down_source),
+        node=move(scored.preorder_index),
+        label=move(_join([example.label_index for example in examples])),
+        candidate=move(torch.arange(len(tree_sizes)).repeat_interleave(tree_sizes)),
+        place=move(is_there.flatten().nonzero().squeeze(1)),
+        base_scores=move(_fill(is_there, [_below_best(example) for example in examples])),
+        wrong=move(_fill(is_there, [_wrong(example) for example in examples])),
+        is_there=move(is_there),
     )
+
+
+class _Layout(NamedTuple):
+    """The trees of a batch; see `ListBatch`."""
+
+    up: TreeBatch
+    leaf_word: Tensor | None = None
+    down: TreeBatch | None = None
+    down_source: Tensor | None = None
+
+
+def _lay_out(examples: Sequence[ListExample], *, goes_down: bool, shares: bool) -> _Layout:
+    if not shares:
+        trees = _single_trees(examples)
+        return _Layout(trees, _leaf_words(examples), trees if goes_down else None)
+    forests = [example.binary.forest for example in examples]
+    forest = batch_forests(forests, [example.word_index for example in examples])
+    if not goes_down:
+        return _Layout(forest)
+    trees = _single_trees(examples)
+    return _Layout(forest, None, trees, _forest_nodes(forest, trees))
 
 
 def _single_trees(examples: Sequence[ListExample]) -> TreeBatch:
@@ -113,13 +124,17 @@ def _leaf_words(examples: Sequence[ListExample]) -> Tensor:
         num_words = len(example.word_index)
         found.append(np.tile(np.arange(first, first + num_words), example.num_candidates))
         first += num_words
-    return torch.from_numpy(np.concatenate(found))
+    return _join(found)
 
 
 def _forest_nodes(forest: TreeBatch, trees: TreeBatch) -> Tensor:
     """The node of the forest for each node of single trees: both know the nodes of each tree in pre-order."""
     nodes = torch.empty_like(trees.preorder_index)
     return nodes.index_copy_(0, trees.preorder_index, forest.preorder_index)
+
+
+def _join(arrays: Sequence[IndexArray]) -> Tensor:
+    return torch.from_numpy(np.concatenate(arrays))
 
 
 def _presence(examples: Sequence[ListExample]) -> Tensor:
