@@ -15,7 +15,7 @@ from safetensors.torch import save_file
 
 from lexitree.errors import CheckpointError, FileError
 from lexitree.learning import checkpoint as module
-from lexitree.learning.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
+from lexitree.learning.checkpoint import Checkpoint, compare_fingerprints, load_checkpoint, save_checkpoint
 from tests.command import environment
 
 RECORD = {"fingerprint": {"labels": ["0", "1"]}, "history": [{"epoch": 1, "loss": 0.1}]}
@@ -168,3 +168,19 @@ except FileError as error:
     assert "cannot be written" in finished.stderr
     assert "Traceback" not in finished.stderr
     assert_untouched(path)
+
+
+def test_what_differs_between_runs_is_said(tmp_path: Path) -> None:
+    saved = {"seed": 1, "labels": ["a", "b"], "training": {"rate": 0.1, "decay": 0}, "gone": None}
+    # A tuple is what JSON makes a list of, and what is not there is as good as nothing.
+    compare_fingerprints(tmp_path, saved, {**saved, "labels": ("a", "b")})
+    with pytest.raises(CheckpointError) as caught:
+        compare_fingerprints(tmp_path, saved, {**saved, "seed": 2, "training": {"rate": 0.2, "decay": 0}})
+    assert "belongs to another run: seed was 1, is 2; training.rate was 0.1, is 0.2" in str(caught.value)
+
+
+def test_long_settings_are_cut_off_where_they_differ(tmp_path: Path) -> None:
+    with pytest.raises(CheckpointError) as caught:
+        compare_fingerprints(tmp_path, {"labels": ["x"] * 500}, {"labels": ["y"] * 500})
+    assert len(str(caught.value)) < 500
+    assert "['x', 'x'" in str(caught.value)

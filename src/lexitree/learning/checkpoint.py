@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,9 @@ from lexitree.errors import CheckpointError
 from lexitree.files import atomic_path
 
 CHECKPOINT_FILE = "checkpoint.safetensors"
+
+MAX_SHOWN = 80
+"""A setting is shown up to so many characters where it differs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,11 +90,28 @@ def load_checkpoint(path: Path, device: torch.device | str = "cpu") -> Checkpoin
 def compare_fingerprints(path: Path, saved: Mapping[str, Any], current: Mapping[str, Any]) -> None:
     """A run goes on only with the settings and the data it began with."""
     # As JSON has them: a tuple comes back as a list.
-    current = json.loads(json.dumps(dict(current)))
-    differing = [key for key in {**saved, **current} if saved.get(key) != current.get(key)]
+    before, now = _flatten(saved), _flatten(json.loads(json.dumps(dict(current))))
+    differing = [key for key in {**before, **now} if before.get(key) != now.get(key)]
     if differing:
+        changes = "; ".join(
+            f"{key} was {_shown(before.get(key))}, is {_shown(now.get(key))}" for key in differing
+        )
         raise CheckpointError(
             path,
-            f"belongs to another run: it differs in {', '.join(differing)}",
+            f"belongs to another run: {changes}",
             remedy="Give the settings it was started with, or another output directory.",
         )
+
+
+def _flatten(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Settings within settings under one name, so that what is said to differ is what differs."""
+    flat: dict[str, Any] = {}
+    for key, value in values.items():
+        inner = cast(Mapping[str, Any], value) if isinstance(value, Mapping) else None
+        flat.update({prefix + key: value} if inner is None else _flatten(inner, f"{prefix}{key}."))
+    return flat
+
+
+def _shown(value: object) -> str:
+    """A setting as it is written, a long one cut off."""
+    return textwrap.shorten(repr(value), MAX_SHOWN, placeholder=" ...")

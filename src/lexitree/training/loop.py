@@ -18,7 +18,13 @@ from lexitree.errors import CheckpointError, NotFiniteError, TrainingDivergedErr
 from lexitree.evaluation.accuracy import Evaluation, evaluate
 from lexitree.examples import Example
 from lexitree.files import atomic_write
-from lexitree.learning.checkpoint import CHECKPOINT_FILE, Checkpoint, load_checkpoint, save_checkpoint
+from lexitree.learning.checkpoint import (
+    CHECKPOINT_FILE,
+    Checkpoint,
+    compare_fingerprints,
+    load_checkpoint,
+    save_checkpoint,
+)
 from lexitree.learning.progress import METRICS_FILE, BatchProgress
 from lexitree.models.classifier import TreeClassifier
 from lexitree.training.config import TrainingConfig
@@ -185,7 +191,7 @@ class Trainer:
     def _resume(self, path: Path) -> None:
         checkpoint = load_checkpoint(path, self.model.device)
         try:
-            _compare_fingerprints(path, checkpoint.record["fingerprint"], self.fingerprint)
+            compare_fingerprints(path, checkpoint.record["fingerprint"], self.fingerprint)
             self.history = [EpochRecord(**record) for record in checkpoint.record["history"]]
             # Both sets of weights are tried now: a damaged best one must not wait for the last epoch.
             self.model.load_state_dict(dict(checkpoint.best_weights))
@@ -194,18 +200,6 @@ class Trainer:
             self.optimizer.load_state_tensors(dict(checkpoint.optimizer))
         except (RuntimeError, KeyError, TypeError, AttributeError) as error:
             raise CheckpointError(path, f"does not fit this model ({error})") from error
-
-
-def _compare_fingerprints(path: Path, saved: Mapping[str, Any], current: Mapping[str, Any]) -> None:
-    """A run goes on only with the settings and the data it began with."""
-    differing = [key for key in {**saved, **current} if saved.get(key) != current.get(key)]
-    if differing:
-        changes = "; ".join(f"{key} was {saved.get(key)!r}, is {current.get(key)!r}" for key in differing)
-        raise CheckpointError(
-            path,
-            f"belongs to another run: {changes}",
-            remedy="Give the settings it was started with, or another output directory.",
-        )
 
 
 def _write_metrics(path: Path, history: Sequence[EpochRecord]) -> None:
