@@ -23,7 +23,7 @@ def train_seeds(
     quiet: bool,
 ) -> None:
     """One seed goes into the folder itself, several into seed-1, seed-2 and so on."""
-    from lexitree.learning.side_by_side import run_side_by_side
+    from lexitree.learning.many_runs import run_in_processes
 
     single = len(seeds) == 1
     tasks = [
@@ -36,7 +36,7 @@ def train_seeds(
         )
         for seed in seeds
     ]
-    for number, run in run_side_by_side(train_one, tasks, jobs=jobs):
+    for number, run in run_in_processes(train_one, tasks, jobs=jobs):
         _show_run(run, tasks[number][3])
 
 

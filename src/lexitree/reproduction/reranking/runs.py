@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from lexitree.learning.side_by_side import run_side_by_side
+from lexitree.learning.many_runs import run_in_processes
 from lexitree.parsing.recipe import ParserRecipe
 from lexitree.parsing.treebanks import find_data_file
 from lexitree.reproduction.experiments import Experiment
@@ -84,7 +84,7 @@ def _run_tasks(tasks: Sequence[RerankTask], settings: Settings, say: Say) -> Non
     jobs = settings.jobs or os.cpu_count() or 1
     start = time.perf_counter()
     arguments = [(task, deadline) for task in tasks]
-    for done, (number, is_done) in enumerate(run_side_by_side(run_task, arguments, jobs=jobs), 1):
+    for done, (number, is_done) in enumerate(run_in_processes(run_task, arguments, jobs=jobs), 1):
         task = tasks[number]
         spent = time.perf_counter() - start
         name = f"{task.system.name}, {task.lists.title}, part {task.part + 1}, seed {task.seed}"

@@ -7,7 +7,7 @@ import os
 import pytest
 
 from lexitree.errors import ConfigError, LexitreeError
-from lexitree.learning.side_by_side import run_side_by_side
+from lexitree.learning.many_runs import run_in_processes
 
 
 def work(number: int) -> tuple[int, int]:
@@ -25,22 +25,22 @@ def vanish(_: int) -> None:
 
 
 def test_one_job_needs_no_other_process() -> None:
-    results = dict(run_side_by_side(work, [(1,), (2,), (3,)], jobs=1))
+    results = dict(run_in_processes(work, [(1,), (2,), (3,)], jobs=1))
     assert results == {0: (1, os.getpid()), 1: (4, os.getpid()), 2: (9, os.getpid())}
-    assert dict(run_side_by_side(work, [], jobs=4)) == {}
+    assert dict(run_in_processes(work, [], jobs=4)) == {}
 
 
 def test_several_jobs_are_processes() -> None:
-    results = dict(run_side_by_side(work, [(number,) for number in range(4)], jobs=2))
+    results = dict(run_in_processes(work, [(number,) for number in range(4)], jobs=2))
     assert {number: result for number, (result, _) in results.items()} == {0: 0, 1: 1, 2: 4, 3: 9}
     assert os.getpid() not in {process for _, process in results.values()}
 
 
 def test_an_error_is_the_users_to_see() -> None:
     with pytest.raises(ConfigError, match="number"):
-        list(run_side_by_side(fail, [(0,), (1,), (2,)], jobs=2))
+        list(run_in_processes(fail, [(0,), (1,), (2,)], jobs=2))
 
 
 def test_a_process_that_vanishes_is_said() -> None:
     with pytest.raises(LexitreeError, match="ended from outside"):
-        list(run_side_by_side(vanish, [(0,), (1,)], jobs=2))
+        list(run_in_processes(vanish, [(0,), (1,)], jobs=2))

@@ -13,7 +13,7 @@ from lexitree.errors import LexitreeError
 Result = TypeVar("Result")
 
 
-def run_side_by_side(
+def run_in_processes(
     function: Callable[..., Result], tasks: Sequence[tuple[Any, ...]], *, jobs: int
 ) -> Iterator[tuple[int, Result]]:
     """The number and the result of each task as it is done; the first error ends all that have not begun.
