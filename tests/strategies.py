@@ -34,9 +34,9 @@ SHAPES = ("mixed", "left chain", "right chain", "flat", "unary")
 
 
 @st.composite
-def arities(draw: st.DrawFn, max_words: int = 12, *, binary: bool = False) -> list[int]:
+def arities(draw: st.DrawFn, max_words: int = 12, *, min_words: int = 1, binary: bool = False) -> list[int]:
     """The numbers of children of a tree in pre-order."""
-    num_words = draw(st.integers(1, max_words))
+    num_words = draw(st.integers(min_words, max_words))
     shape = draw(st.sampled_from(("mixed", "left chain", "right chain") if binary else SHAPES))
     arity: list[int] = []
     waiting = [(num_words, True)]
@@ -73,12 +73,13 @@ def trees(
     draw: st.DrawFn,
     max_words: int = 12,
     *,
+    min_words: int = 1,
     binary: bool = False,
     labels: Sequence[str] | st.SearchStrategy[str] = PENN_LABELS,
     words: Sequence[str] | st.SearchStrategy[str] = WORDS,
 ) -> Tree:
     """Random trees: single leaves, chains, flat and unary ones and all between; strictly binary if asked for."""
-    arity = draw(arities(max_words, binary=binary))
+    arity = draw(arities(max_words, min_words=min_words, binary=binary))
     return Tree(
         arity,
         draw(_exactly(len(arity), labels)),

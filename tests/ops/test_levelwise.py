@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 
 import pytest
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from lexitree.batch import TreeBatch
 from lexitree.models.config import ModelConfig
 from lexitree.models.registry import ENCODERS
-from lexitree.ops.backends import LEVELWISE
+from lexitree.ops.backends import LEVELWISE, REFERENCE
 from lexitree.ops.sequences import SequenceSchedule
 from lexitree.ops.weights import (
     BottomUpWeights,
@@ -232,6 +233,12 @@ class TestGradcheck:
             (sides, 4 * H),
         )
         self.check(lambda x, *w: LEVELWISE.run_top_down(x, TopDownWeights(*w), self.batch), x, *weights)
+        # Nodes that have their rows of x in common.
+        source = torch.randint(3, (self.batch.num_nodes,))
+        run_down = functools.partial(LEVELWISE.run_top_down, batch=self.batch, source=source)
+        self.check(lambda x, *w: run_down(x, TopDownWeights(*w)), x, *weights)
+        expected = REFERENCE.run_top_down(x, TopDownWeights(*weights), self.batch, source)
+        torch.testing.assert_close(run_down(x, TopDownWeights(*weights)), expected)
 
     @pytest.mark.parametrize("backwards", [True, False])
     def test_sequences(self, backwards: bool) -> None:

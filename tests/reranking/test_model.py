@@ -94,15 +94,19 @@ def test_scores_and_gradients_are_those_of_the_reference(name: str, score_words:
 
 @st.composite
 def candidate_lists(draw: st.DrawFn) -> CandidateList:
-    """Trees of every shape over the same words, unary chains and flat phrases among them."""
-    first = draw(trees(max_words=6, labels=("S", "NP", "VP", "NN", ",")))
+    """Trees of every shape over the same words: unary chains, flat and deep phrases, one word, the same tree twice."""
+    first = draw(trees(max_words=8, labels=LABELS))
     found = [first]
     for _ in range(draw(st.integers(0, 3))):
-        other = draw(trees(max_words=6, labels=("S", "NP", "VP", "NN", ",")))
-        if other.num_words == first.num_words:
-            found.append(Tree(other.arity, other.labels, first.words))
+        other = draw(trees(min_words=first.num_words, max_words=first.num_words, labels=LABELS))
+        found.append(Tree(other.arity, other.labels, first.words))
+    # Some differ in nothing but their labels, or not at all.
+    found += [Tree(tree.arity, tree.labels[::-1], first.words) for tree in found if draw(st.booleans())]
     scores = draw(st.lists(st.floats(-50, 0), min_size=len(found), max_size=len(found)))
     return CandidateList(tuple(map(ScoredTree, found, scores)), first)
+
+
+LABELS = ("S", "NP", "VP", "NN", ",")
 
 
 @each_model
@@ -115,6 +119,56 @@ def test_trees_of_every_shape_have_the_scores_of_the_reference(name: str, lists:
     )
     for one, other in zip(found, expected, strict=True):
         np.testing.assert_allclose(one, other, atol=TOLERANCE)
+
+
+@each_model
+@given(lists=st.lists(candidate_lists(), min_size=1, max_size=4), rng=st.randoms(use_true_random=False))
+@settings(max_examples=15)
+def test_scores_of_every_shape_do_not_depend_on_order(
+    name: str, lists: list[CandidateList], rng: random.Random
+) -> None:
+    binary = prepared(lists)
+    model = tiny_model(name, binary)
+    alone = [scores_of(model, [each])[0] for each in binary]
+    orders = [rng.sample(range(len(each.candidates)), len(each.candidates)) for each in lists]
+    places = rng.sample(range(len(lists)), len(lists))
+    found = scores_of(model, prepared([reordered(lists[place], orders[place]) for place in places]))
+    for place, scores in zip(places, found, strict=True):
+        np.testing.assert_allclose(scores, alone[place][orders[place]], atol=TOLERANCE)
+
+
+def deep_tree(num_words: int, *, left: bool, chain: int) -> Tree:
+    """Brackets that all begin, or all end, at the same word, each below a chain of unary phrases."""
+    unary = [1] * chain
+    step = [2, *unary] if left else [2, 0, *unary]
+    arity = unary + step * (num_words - 1) + [0] * (num_words if left else 1)
+    labels = [LABELS[number % 3] if children else "NN" for number, children in enumerate(arity)]
+    return Tree(arity, labels, [f"word{number % 7}" for number in range(num_words)])
+
+
+@each_model
+def test_deep_trees_have_the_scores_of_the_reference(name: str) -> None:
+    deep = [deep_tree(70, left=left, chain=chain) for left in (True, False) for chain in (0, 2)]
+    binary = prepared([CandidateList(tuple(ScoredTree(tree, 0.0) for tree in deep), deep[0])])
+    (found,), (expected,) = (
+        scores_of(tiny_model(name, binary, backend=backend), binary) for backend in ("levelwise", "reference")
+    )
+    np.testing.assert_allclose(found, expected, atol=TOLERANCE)
+
+
+def test_trees_that_differ_in_labels_only_go_down_once() -> None:
+    first = LISTS[0].source.candidates[0]
+    renamed = Tree(
+        first.tree.arity, ["X" if label == "NP" else label for label in first.tree.labels], first.tree.words
+    )
+    others = LISTS[0].source.candidates[1:]
+    binary = prepared([CandidateList((first, *others, ScoredTree(renamed, -9.0))), LISTS[1].source])
+    model = tiny_model("bicontree", binary)
+    batch = make_batch(model, binary)
+    assert batch.down is not None
+    shapes = [{tuple(tree.arity.tolist()) for tree in each.trees} for each in binary]
+    assert batch.down.num_trees == sum(map(len, shapes)) < batch.num_candidates
+    assert batch.num_candidates == sum(len(each.trees) for each in binary)
 
 
 def test_the_papers_equation() -> None:

@@ -8,7 +8,7 @@ import importlib.util
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, Protocol, runtime_checkable
 
 import torch
 from torch import Tensor
@@ -40,6 +40,15 @@ OLDEST_GPU = (8, 0)
 """The first compute capability with TF32, of which the kernels make float32 products."""
 
 
+@runtime_checkable
+class RunTopDown(Protocol):
+    """Vectors in, top-down states out; with `source`, the row of x of each node, nodes can have rows in common."""
+
+    def __call__(
+        self, x: Tensor, weights: TopDownWeights, batch: TreeBatch, source: Tensor | None = None
+    ) -> Tensor: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Backend:
     """One implementation of the recurrences; all have the same signatures and give the same tensors."""
@@ -50,7 +59,7 @@ class Backend:
     run_child_sum: Callable[[Tensor, ChildSumWeights, TreeBatch], Tensor]
     run_gated_children: Callable[[Tensor, GatedChildrenWeights, TreeBatch], Tensor]
     run_tensor_network: Callable[[Tensor, TensorWeights, TreeBatch], Tensor]
-    run_top_down: Callable[[Tensor, TopDownWeights, TreeBatch], Tensor]
+    run_top_down: RunTopDown
     run_sequences: Callable[[Tensor, SequenceWeights, SequenceSchedule], Tensor]
 
 

@@ -10,7 +10,7 @@ import itertools
 from typing import NamedTuple, cast
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor, tanh
 from torch import sigmoid as s
 
@@ -208,9 +208,16 @@ def _child_sum_state(x_t: Tensor, children: list[State], weights: ChildSumWeight
 
 
 def reference_run_top_down(
-    x: Float[Tensor, "nodes word"], weights: TopDownWeights, batch: TreeBatch
+    x: Float[Tensor, "rows word"],
+    weights: TopDownWeights,
+    batch: TreeBatch,
+    source: Int[Tensor, " nodes"] | None = None,
 ) -> Float[Tensor, "nodes hidden"]:
-    """The state h of every node, computed from its parent's; the paths from the root are sequence LSTMs."""
+    """The state h of every node, computed from its parent's; the paths from the root are sequence LSTMs.
+
+    `source` is the row of x of each node, where nodes have rows in common.
+    """
+    x = x if source is None else x.index_select(0, source)
     states: dict[int, State] = {}
     for root in _numbers(batch.root_index):
         states[root] = _root_state(x[root], weights)

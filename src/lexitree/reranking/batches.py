@@ -16,6 +16,7 @@ from lexitree.batch import TreeBatch
 from lexitree.forest import batch_forests
 from lexitree.parsing.model import send
 from lexitree.reranking.examples import ListExample
+from lexitree.trees.tree import Tree
 
 IndexArray = npt.NDArray[np.int64]
 
@@ -31,7 +32,7 @@ class ListBatch:
     leaf_word: Int[Tensor, " leaves"] | None
     """The word of each leaf of `up`; None where leaves and words are the same."""
     down: TreeBatch | None
-    """Single trees, for a model that goes down as well."""
+    """Trees of their own, for a model that goes down as well; with sharing, those of one shape are one."""
     down_source: Int[Tensor, " down_nodes"] | None
     """The node of `up` for each node of `down`; None where they are the same."""
     node: Int[Tensor, " scored"]
@@ -68,8 +69,6 @@ def batch_lists(
 ) -> ListBatch:
     """Lay lists out for a model that goes down the trees as well, or only up; `shares` computes subtrees once."""
     layout = _lay_out(examples, goes_down=goes_down, shares=shares)
-    scored = layout.down or layout.up
-    tree_sizes = torch.tensor(scored.tree_sizes)
     is_there = _presence(examples)
 
     def move(tensor: Tensor) -> Tensor:
@@ -81,9 +80,9 @@ def batch_lists(
         leaf_word=None if layout.leaf_word is None else move(layout.leaf_word),
         down=None if layout.down is None else layout.down.to(device),
         down_source=None if layout.down_source is None else move(layout.down_source),
-        node=move(scored.preorder_index),
+        node=move(layout.node),
         label=move(_join([example.label_index for example in examples])),
-        candidate=move(torch.arange(len(tree_sizes)).repeat_interleave(tree_sizes)),
+        candidate=move(_candidates(examples)),
         place=move(is_there.flatten().nonzero().squeeze(1)),
         base_scores=move(_fill(is_there, [_below_best(example) for example in examples])),
         wrong=move(_fill(is_there, [_wrong(example) for example in examples])),
@@ -95,6 +94,7 @@ class _Layout(NamedTuple):
     """The trees of a batch; see `ListBatch`."""
 
     up: TreeBatch
+    node: Tensor
     leaf_word: Tensor | None = None
     down: TreeBatch | None = None
     down_source: Tensor | None = None
@@ -102,18 +102,49 @@ class _Layout(NamedTuple):
 
 def _lay_out(examples: Sequence[ListExample], *, goes_down: bool, shares: bool) -> _Layout:
     if not shares:
-        trees = _single_trees(examples)
-        return _Layout(trees, _leaf_words(examples), trees if goes_down else None)
+        trees = TreeBatch.from_trees([tree for example in examples for tree in example.binary.trees])
+        return _Layout(trees, trees.preorder_index, _leaf_words(examples), trees if goes_down else None)
     forests = [example.binary.forest for example in examples]
     forest = batch_forests(forests, [example.word_index for example in examples])
     if not goes_down:
-        return _Layout(forest)
-    trees = _single_trees(examples)
-    return _Layout(forest, None, trees, _forest_nodes(forest, trees))
+        return _Layout(forest, forest.preorder_index)
+    return _lay_out_shapes(examples, forest)
 
 
-def _single_trees(examples: Sequence[ListExample]) -> TreeBatch:
-    return TreeBatch.from_trees([tree for example in examples for tree in example.binary.trees])
+def _lay_out_shapes(examples: Sequence[ListExample], forest: TreeBatch) -> _Layout:
+    """Candidates that differ in nothing but their labels are one tree to a model that goes down."""
+    shapes = [example.binary.shapes for example in examples]
+    trees: list[Tree] = []
+    for example, found in zip(examples, shapes, strict=True):
+        trees += [example.binary.trees[place] for place in found.first.tolist()]
+    down = TreeBatch.from_trees(trees)
+    # Both batches know the nodes of each tree in pre-order: all candidates' here, those of the distinct trees there.
+    sizes = [example.binary.tree_size for example in examples]
+    first_of = _tree_nodes(
+        sizes, [found.first for found in shapes], [found.num_candidates for found in shapes]
+    )
+    shape_of = _tree_nodes(
+        sizes, [found.shape_of for found in shapes], [len(found.first) for found in shapes]
+    )
+    source = torch.empty_like(down.preorder_index)
+    source.index_copy_(0, down.preorder_index, forest.preorder_index.index_select(0, first_of))
+    return _Layout(forest, down.preorder_index.index_select(0, shape_of), None, down, source)
+
+
+def _tree_nodes(sizes: Sequence[int], chosen: Sequence[IndexArray], num_trees: Sequence[int]) -> Tensor:
+    """Where the nodes of some trees of each list stand among those of all its trees, list after list."""
+    found: list[IndexArray] = []
+    first = 0
+    for size, trees, number in zip(sizes, chosen, num_trees, strict=True):
+        found.append((first + size * trees[:, None] + np.arange(size)).reshape(-1))
+        first += size * number
+    return _join(found)
+
+
+def _candidates(examples: Sequence[ListExample]) -> Tensor:
+    """The number of the candidate of each node that is scored."""
+    sizes = [example.binary.tree_size for example in examples for _ in range(example.num_candidates)]
+    return torch.arange(len(sizes)).repeat_interleave(torch.tensor(sizes))
 
 
 def _leaf_words(examples: Sequence[ListExample]) -> Tensor:
@@ -125,12 +156,6 @@ def _leaf_words(examples: Sequence[ListExample]) -> Tensor:
         found.append(np.tile(np.arange(first, first + num_words), example.num_candidates))
         first += num_words
     return _join(found)
-
-
-def _forest_nodes(forest: TreeBatch, trees: TreeBatch) -> Tensor:
-    """The node of the forest for each node of single trees: both know the nodes of each tree in pre-order."""
-    nodes = torch.empty_like(trees.preorder_index)
-    return nodes.index_copy_(0, trees.preorder_index, forest.preorder_index)
 
 
 def _join(arrays: Sequence[IndexArray]) -> Tensor:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -41,10 +42,34 @@ class BinaryList:
     def forest(self) -> Forest:
         return self.packed.forest
 
+    @property
+    def tree_size(self) -> int:
+        """The number of nodes of each binary tree."""
+        return 2 * self.forest.num_words - 1
+
+    @cached_property
+    def shapes(self) -> Shapes:
+        """Which candidates have the same binary tree, whatever its labels: those with the same root in the forest."""
+        roots = self.forest.nodes[:: self.tree_size]
+        _, first, shape_of = np.unique(roots, return_index=True, return_inverse=True)
+        return Shapes(first, shape_of)
+
     @cached_property
     def trees(self) -> list[Tree]:
         """The binary trees one by one, with phrase labels, for a model that goes down; made when asked for."""
         return self.packed.single_trees(self.words)
+
+
+class Shapes(NamedTuple):
+    """The distinct binary trees of a list."""
+
+    first: IndexArray  # [shapes]
+    """The place of the first candidate of each shape."""
+    shape_of: IndexArray  # [candidates]
+
+    @property
+    def num_candidates(self) -> int:
+        return len(self.shape_of)
 
 
 @dataclass(frozen=True, slots=True)

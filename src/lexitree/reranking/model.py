@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from lexitree.batch import TreeBatch
@@ -60,8 +60,9 @@ class RerankerModel(nn.Module):
     def forward(self, batch: ListBatch) -> Float[Tensor, " candidates"]:
         """The score of every candidate, without what the parser thinks of it."""
         x = self._input_vectors(batch)
-        features, nodes, x = self._encode(x, batch)
-        scores = self.scorer(features, x if self.encoder.has_heads else None, nodes)
+        features = self._encode(x, batch)
+        heads = x if self.encoder.has_heads else None
+        scores = self.scorer(features, heads, batch.down or batch.up, batch.down_source)
         chosen = scores.flatten().index_select(0, batch.node * scores.shape[1] + batch.label)
         return scores.new_zeros(batch.num_candidates).index_add(0, batch.candidate, chosen)
 
@@ -75,18 +76,18 @@ class RerankerModel(nn.Module):
         heads = self.encoder.heads
         return leaves if heads is None else heads(leaves, batch.up, self.backend)
 
-    def _encode(self, x: Tensor, batch: ListBatch) -> tuple[Tensor, TreeBatch, Tensor]:
-        """The features of all nodes that are scored, the batch they are in, and their head vectors."""
+    def _encode(self, x: Tensor, batch: ListBatch) -> Tensor:
+        """The features of all nodes that are scored: those of `down` or, for a model that goes up only, of `up`."""
         encoder = self.encoder
         assert isinstance(encoder, ConTree | ConTreeLex | BiConTree)
         h_up = encoder.bottom_up(x, batch.up, self.backend)
         if not isinstance(encoder, BiConTree):
-            return h_up, batch.up, x
-        assert batch.down is not None
-        x = pick(x, batch.down_source)
-        h_down = encoder.top_down(x, batch.down, self.backend)
-        means = span_means(h_down[: batch.down.num_leaves], batch.down.span_start, batch.down.span_end)
-        return torch.cat([pick(h_up, batch.down_source), h_down, means], 1), batch.down, x
+            return h_up
+        down, source = batch.down, batch.down_source
+        assert down is not None
+        h_down = self.backend.run_top_down(x, encoder.top_down.weights, down, source)
+        means = span_means(h_down[: down.num_leaves], down.span_start, down.span_end)
+        return torch.cat([pick(h_up, source), h_down, means], 1)
 
     def find_heads(self, batch: TreeBatch) -> HeadWords | None:
         """The head word of every node of some trees; None for a model without heads."""
@@ -125,16 +126,27 @@ class ConstituentScorer(nn.Module):
     def forward(
         self,
         features: Float[Tensor, "nodes features"],
-        heads: Float[Tensor, "nodes word"] | None,
+        heads: Float[Tensor, "rows word"] | None,
         batch: TreeBatch,
+        source: Int[Tensor, " nodes"] | None = None,
     ) -> Float[Tensor, "nodes labels"]:
-        """The log probability of every label at every node; 0 at words where these have no score."""
+        """The log probability of every label at every node; 0 at words where these have no score.
+
+        `source` is the row of `heads` of each node, where nodes have rows in common.
+        """
         num_leaves = batch.num_leaves
         pairs = features.index_select(0, batch.children_index).view(-1, 2 * features.shape[1])
         phrases = torch.addmm(self.bias, pairs, self.weight.t())
         if heads is not None and self.head_weight is not None:
-            phrases = phrases.addmm(heads[num_leaves:], self.head_weight.t())
+            phrases = phrases + self._score_heads(heads, num_leaves, source)
         return torch.cat([self._score_words(features[:num_leaves]), phrases.relu().log_softmax(1)])
+
+    def _score_heads(self, heads: Tensor, num_leaves: int, source: Tensor | None) -> Tensor:
+        """What the head vectors of all phrases say, W_H H_A; each row is multiplied once, however many have it."""
+        assert self.head_weight is not None
+        if source is None:
+            return heads[num_leaves:] @ self.head_weight.t()
+        return (heads @ self.head_weight.t()).index_select(0, source[num_leaves:])
 
     def _score_words(self, features: Float[Tensor, "words features"]) -> Float[Tensor, "words labels"]:
         if self.word_weight is None or self.word_bias is None:

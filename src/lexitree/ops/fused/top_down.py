@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from lexitree.batch import TreeBatch
@@ -16,9 +16,13 @@ from lexitree.ops.weights import TopDownWeights
 
 
 def fused_run_top_down(
-    x: Float[Tensor, "nodes word"], weights: TopDownWeights, batch: TreeBatch
+    x: Float[Tensor, "rows word"],
+    weights: TopDownWeights,
+    batch: TreeBatch,
+    source: Int[Tensor, " nodes"] | None = None,
 ) -> Float[Tensor, "nodes hidden"]:
-    """The state h of every node, computed from its parent's."""
+    """The state h of every node, computed from its parent's; `source` is the row of x of each node."""
+    x = x if source is None else x.index_select(0, source)
     inputs = torch.addmm(weights.bias[0], x, weights.x[0].t())
     if weights.x.shape[0] == 2:
         # After the roots, left and right children alternate in the down order; a root counts as left.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, cast
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from lexitree.batch import TreeBatch
@@ -16,14 +16,22 @@ from lexitree.ops.weights import TopDownWeights
 
 
 def levelwise_run_top_down(
-    x: Float[Tensor, "nodes word"], weights: TopDownWeights, batch: TreeBatch
+    x: Float[Tensor, "rows word"],
+    weights: TopDownWeights,
+    batch: TreeBatch,
+    source: Int[Tensor, " nodes"] | None = None,
 ) -> Float[Tensor, "nodes hidden"]:
-    """The state h of every node, computed from its parent's."""
-    x_down = apply(_PermuteRows, x, batch.down_order, batch.up_to_down)
-    inputs = [
-        _project_inputs(x_down, weight, bias, batch.num_trees)
-        for weight, bias in zip(weights.x.chunk(2, 1), weights.bias.chunk(2, 1), strict=True)
-    ]
+    """The state h of every node, computed from its parent's; `source` is the row of x of each node."""
+    halves = list(zip(weights.x.chunk(2, 1), weights.bias.chunk(2, 1), strict=True))
+    if source is not None and weights.x.shape[0] == 1:
+        # Each row is multiplied once, however many nodes have it.
+        order = source.index_select(0, batch.down_order)
+        products = (torch.addmm(bias[0], x, weight[0].t()) for weight, bias in halves)
+        inputs = [product.index_select(0, order) for product in products]
+    else:
+        x = x if source is None else x.index_select(0, source)
+        x_down = apply(_PermuteRows, x, batch.down_order, batch.up_to_down)
+        inputs = [_project_inputs(x_down, weight, bias, batch.num_trees) for weight, bias in halves]
     return apply(_TopDown, *inputs, weights.h, weights.c, weights.peephole, batch)
 
 
