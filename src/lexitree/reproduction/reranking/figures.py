@@ -1,4 +1,4 @@
-"""The results of runs in, the figures of the experiment's record out: F1 beside its bounds, how sure, and heads."""
+"""The runs of the experiment in, the figures of its record out: F1 beside its bounds, how sure, and heads."""
 
 from __future__ import annotations
 
@@ -10,89 +10,82 @@ from typing import Any
 import numpy as np
 
 from lexitree.evaluation.bracket_score import SentenceBrackets, f1_bootstrap
-from lexitree.evaluation.heads import HeadOverlap
 from lexitree.evaluation.significance import BootstrapResult
-from lexitree.models.registry import encoder_class
 from lexitree.reproduction.experiments import Experiment
 from lexitree.reproduction.records import read_record
-from lexitree.reproduction.reranking.plan import ListSet, RerankPlan, RerankTask, System
+from lexitree.reproduction.reranking.plan import ListSet, RerankPlan
+from lexitree.reproduction.reranking.recorded import CHILD_CHOICES, Runs, read_choices
 from lexitree.reproduction.runner import Settings
 from lexitree.reranking.examples import BinaryList
-from lexitree.reranking.heads import reranker_overlap
 from lexitree.reranking.interpolation import ScoredList
-from lexitree.reranking.run import MODEL_FOLDER
-from lexitree.reranking.saved import load_reranker
 from lexitree.reranking.scores import RerankScores, score_choices
-from lexitree.trees.penn import strip_traces
-from lexitree.trees.tree import Tree
 
 SENTIMENT_RECORD, SENTIMENT_TREEBANK = "collins-overlap", "WSJ sample"
 """Where the overlap of the sentiment models on the same kind of text is recorded."""
+
+Entries = Mapping[str, Mapping[str, Any]]
+"""What came of the runs of a system on some lists, by seed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answers:
     """What a system chose of one set of lists, seed by seed."""
 
-    scores: Mapping[int, RerankScores]
-    results: Mapping[int, Sequence[Mapping[str, Any]]]
-    """The results of the parts of each seed."""
+    scores: Mapping[str, RerankScores]
+    entries: Entries
 
-    @property
-    def brackets(self) -> SentenceBrackets:
-        """Of each sentence, summed up over the seeds."""
-        tables = [scores.chosen.sentences for scores in self.scores.values()]
+    def brackets(self, seeds: Sequence[str]) -> SentenceBrackets:
+        """Of each sentence, summed up over some seeds."""
+        tables = [self.scores[seed].chosen.sentences for seed in seeds]
         matched = np.sum([table.matched for table in tables], 0)
         return matched, np.sum([table.gold + table.guessed for table in tables], 0)
 
     @property
+    def some(self) -> RerankScores:
+        """The scores of one seed: the parser's own choice and the bounds are the same for all."""
+        return next(iter(self.scores.values()))
+
+    @property
     def first_brackets(self) -> SentenceBrackets:
-        """The same of the parser's own choice, as often as there are seeds."""
-        first = next(iter(self.scores.values())).bounds.first.sentences
+        """Those of the parser's own choice, as often as there are seeds."""
+        first = self.some.bounds.first.sentences
         return len(self.scores) * first.matched, len(self.scores) * (first.gold + first.guessed)
 
 
-def collect_figures(experiment: Experiment, plan: RerankPlan, settings: Settings) -> dict[str, Any]:
-    """The figures of all systems whose seeds are done on a set of lists."""
-    answers = {
-        lists.name: {
-            system.name: found
-            for system in plan.systems
-            if (found := _read_answers(plan, system, lists)) is not None
-        }
-        for lists in plan.list_sets
-    }
+def collect_figures(
+    experiment: Experiment, plan: RerankPlan, runs: Runs, settings: Settings
+) -> dict[str, Any]:
+    """The figures of all systems on all lists, of as many seeds as there are."""
+    list_sets = [lists for lists in plan.list_sets if lists.name in runs]
+    answers = {lists.name: _score_runs(plan, lists, runs, settings.data) for lists in list_sets}
     return {
         "lists": {
-            lists.name: _describe_lists(lists, next(iter(answers[lists.name].values())))
-            for lists in plan.list_sets
-            if answers[lists.name]
+            lists.name: _describe_lists(lists, next(iter(answers[lists.name].values())).some)
+            for lists in list_sets
         },
         "systems": _describe_systems(plan, answers),
-        "comparisons": _compare(experiment, plan, answers),
-        "heads": _overlaps(plan, answers),
+        "comparisons": _compare(experiment, answers),
+        "heads": [row for name, found in answers.items() for row in _overlap_rows(name, found)],
         "sentiment_heads": _sentiment_heads(settings),
+        "drawn": _drawn(experiment, answers),
     }
 
 
-def _read_answers(plan: RerankPlan, system: System, lists: ListSet) -> Answers | None:
-    """None where a run is missing."""
-    scores: dict[int, RerankScores] = {}
-    results: dict[int, list[dict[str, Any]]] = {}
-    for seed in plan.seeds:
-        tasks = plan.tasks_of(system, lists, seed)
-        found = [task.read_result() for task in tasks]
-        done = [result for result in found if result is not None]
-        if len(done) < len(tasks):
-            return None
-        scored = [_scored(each) for task in tasks for each in _tested(task)]
-        choices = [choice for result in done for choice in result["test_choices"]]
-        scores[seed], results[seed] = score_choices(scored, choices), done
-    return Answers(scores, results)
-
-
-def _tested(task: RerankTask) -> Sequence[BinaryList]:
-    return task.lists.read_part(task.part, task.recipe.direction, task.data).test
+def _score_runs(plan: RerankPlan, lists: ListSet, runs: Runs, data: str | None) -> dict[str, Answers]:
+    """The systems in the order of the table."""
+    parts = [lists.read_part(part, plan.recipe.direction, data) for part in range(lists.num_parts)]
+    scored = [_scored(each) for part in parts for each in part.test]
+    known: Mapping[str, Entries] = runs[lists.name]["systems"]
+    found: dict[str, Answers] = {}
+    for system in plan.systems:
+        entries = known.get(system.name, {})
+        by_seed = {seed: entries[seed] for seed in sorted(entries, key=int)}
+        scores = {
+            seed: score_choices(scored, read_choices(entry["choices"])) for seed, entry in by_seed.items()
+        }
+        if scores:
+            found[system.name] = Answers(scores, by_seed)
+    return found
 
 
 def _scored(binary: BinaryList) -> ScoredList:
@@ -101,9 +94,9 @@ def _scored(binary: BinaryList) -> ScoredList:
     return ScoredList(np.zeros_like(base), base, binary.counts)
 
 
-def _describe_lists(lists: ListSet, answers: Answers) -> dict[str, Any]:
+def _describe_lists(lists: ListSet, scores: RerankScores) -> dict[str, Any]:
     kept = ("sentences", "k", "first_f1", "oracle_f1", "random_f1")
-    summary = next(iter(answers.scores.values())).summary()
+    summary = scores.summary()
     return {"title": lists.title, "folds": lists.folds, **{name: summary[name] for name in kept}}
 
 
@@ -121,89 +114,81 @@ def _describe_systems(plan: RerankPlan, answers: Mapping[str, Mapping[str, Answe
 def _describe(answers: Answers) -> dict[str, Any]:
     """The figures of a system on a set of lists; its difference to the parser is that of all seeds together."""
     scores = list(answers.scores.values())
-    some = next(iter(answers.results.values()))
+    brackets = answers.brackets(list(answers.scores))
     return {
-        "num_parameters": some[0]["num_parameters"],
+        "num_parameters": next(iter(answers.entries.values()))["num_parameters"],
         "f1": [each.chosen.f1 for each in scores],
         "gap_closed": [each.gap_closed for each in scores],
-        "significance": f1_bootstrap(answers.brackets, answers.first_brackets).as_dict(),
-        "by_length": scores[0].by_length(),
-        "by_label": scores[0].by_label(),
+        "significance": f1_bootstrap(brackets, answers.first_brackets).as_dict(),
+        "by_length": _mean_rows([each.by_length() for each in scores], "first"),
+        "by_label": _mean_rows([each.by_label() for each in scores], "label"),
         "seeds": {
-            str(seed): {
+            seed: {
                 "f1": answers.scores[seed].chosen.f1,
                 "p": answers.scores[seed].significance.p_two_sided,
-                "best_epochs": [result["best_epoch"] for result in results],
-                "base_weights": [result["base_weight"] for result in results],
-                "dev_f1": statistics.fmean(result["dev_f1"] for result in results),
-                "seconds": sum(result["seconds"] for result in results),
+                **{name: entry[name] for name in ("best_epochs", "base_weights", "dev_f1", "seconds")},
             }
-            for seed, results in answers.results.items()
+            for seed, entry in answers.entries.items()
         },
     }
 
 
-def _compare(
-    experiment: Experiment, plan: RerankPlan, answers: Mapping[str, Mapping[str, Answers]]
-) -> list[dict[str, Any]]:
-    """The systems of each pair against each other, on every set of lists that both have."""
+def _mean_rows(by_seed: Sequence[Sequence[Mapping[str, Any]]], key: str) -> list[dict[str, Any]]:
+    """Rows with the mean F1 of the seeds; a label that is not in the gold trees may be missing from some."""
+    found: dict[Any, list[Mapping[str, Any]]] = {}
+    for rows in by_seed:
+        for row in rows:
+            found.setdefault(row[key], []).append(row)
+    return [{**rows[0], "f1": statistics.fmean(row["f1"] for row in rows)} for rows in found.values()]
+
+
+def _compare(experiment: Experiment, answers: Mapping[str, Mapping[str, Answers]]) -> list[dict[str, Any]]:
+    """The systems of each pair against each other, on all lists and with all seeds that both have."""
     compared: list[dict[str, Any]] = []
     for first, second in experiment.details["comparisons"]:
-        for lists in plan.list_sets:
-            found = answers[lists.name]
+        for name, found in answers.items():
             if first in found and second in found:
-                result: BootstrapResult = f1_bootstrap(found[first].brackets, found[second].brackets)
-                compared.append({"first": first, "second": second, "lists": lists.name, **result.as_dict()})
+                one, other = found[first], found[second]
+                seeds = [seed for seed in one.scores if seed in other.scores]
+                if seeds:
+                    result: BootstrapResult = f1_bootstrap(one.brackets(seeds), other.brackets(seeds))
+                    compared.append({"first": first, "second": second, "lists": name, **result.as_dict()})
     return compared
 
 
-def _overlaps(plan: RerankPlan, answers: Mapping[str, Mapping[str, Answers]]) -> list[dict[str, Any]]:
-    """How often learned heads are Collins' on the gold trees of the tests, by lists, system and kind of phrase."""
-    return [
-        row
-        for lists in plan.list_sets
-        for system in plan.systems
-        if system.name in answers[lists.name] and encoder_class(system.model).has_heads
-        for row in _overlap_rows(plan, system, lists)
-    ]
-
-
-def _overlap_rows(plan: RerankPlan, system: System, lists: ListSet) -> list[dict[str, Any]]:
-    by_seed = [[_measure(task) for task in plan.tasks_of(system, lists, seed)] for seed in plan.seeds]
+def _overlap_rows(lists: str, found: Mapping[str, Answers]) -> list[dict[str, Any]]:
+    """How often learned heads are Collins' on the gold trees of the tests, by system and kind of phrase."""
     rows: list[dict[str, Any]] = []
-    for place, kind in enumerate(by_seed[0][0].rows()):
-        parts = [[overlap.rows()[place] for overlap in seed] for seed in by_seed]
-        counts = [part.num_phrases for part in parts[0]]
-        rows.append(
-            {
-                "lists": lists.name,
-                "system": system.name,
-                "phrases": kind.phrases,
-                "num_phrases": sum(counts),
-                "learned": [_mean([part.learned for part in seed], counts) for seed in parts],
-                **{
-                    choice: _mean([getattr(part, choice) for part in parts[0]], counts)
-                    for choice in ("always_left", "always_right", "random_child")
-                },
-            }
-        )
+    for system, answers in found.items():
+        by_seed = [entry["heads"] for entry in answers.entries.values() if "heads" in entry]
+        for kinds in zip(*by_seed, strict=True):
+            first = kinds[0]
+            rows.append(
+                {
+                    "lists": lists,
+                    "system": system,
+                    "phrases": first["phrases"],
+                    "num_phrases": first["num_phrases"],
+                    "learned": [kind["learned"] for kind in kinds],
+                    **{name: first[name] for name in CHILD_CHOICES},
+                }
+            )
     return rows
 
 
-def _measure(task: RerankTask) -> HeadOverlap:
-    """The overlap on sentences that the model has not seen."""
-    gold = [_without_traces(each.source.gold) for each in _tested(task)]
-    return reranker_overlap(load_reranker(task.folder / MODEL_FOLDER, device=task.device).model, gold)
-
-
-def _without_traces(tree: Tree | None) -> Tree:
-    kept = None if tree is None else strip_traces(tree)
-    assert kept is not None, "lists that are scored have gold trees with words"
-    return kept
-
-
-def _mean(shares: Sequence[float], counts: Sequence[int]) -> float:
-    return float(np.average(shares, weights=counts)) if sum(counts) else 0.0
+def _drawn(experiment: Experiment, answers: Mapping[str, Mapping[str, Answers]]) -> dict[str, Any] | None:
+    """The heads of the experiment's sentences by the system that is shown: its first seed on the first lists."""
+    for name, found in answers.items():
+        shown = found.get(experiment.details["shown"])
+        if shown is not None:
+            seed, entry = next(iter(shown.entries.items()))
+            return {
+                "lists": name,
+                "system": experiment.details["shown"],
+                "seed": int(seed),
+                "heads": entry["drawn"],
+            }
+    return None
 
 
 def _sentiment_heads(settings: Settings) -> dict[str, Any] | None:

@@ -8,21 +8,23 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from lexitree.errors import ConfigError
 from lexitree.parsing.treebanks import find_data_file, hold_out
 from lexitree.reproduction.experiments import Experiment, recipes_folder
+from lexitree.reproduction.records import checksum, public_name
 from lexitree.reproduction.runner import Settings, chosen_seeds
 from lexitree.reranking.data import SPLIT_SEED, RerankData, cut_folds, read_prepared, without_sentences_of
 from lexitree.reranking.examples import BinaryList
 from lexitree.reranking.recipe import RerankRecipe, read_rerank_recipe
-from lexitree.reranking.run import RESULT_FILE
 from lexitree.trees.binarize import Direction
 
 SMOKE_MODEL = {"hidden": 12}
 SMOKE_EPOCHS = 2
 SMOKE_LISTS = "lists.jsonl"
+ONLY = "only"
+"""Among the details of an experiment: the models whose runs are made, if not all."""
 LISTS_KEPT = 4
 """How many sets of lists a process remembers; each run takes its part of one."""
 
@@ -50,17 +52,35 @@ class ListSet:
 
     def read_part(self, part: int, direction: Direction, data: str | None) -> RerankData:
         """The lists of one run, parts counted from 0; a sentence that is tested on is never trained on."""
-        lists = _read(self.lists, direction, data)
+        lists = _read_once(self.lists, direction, data)
         if self.folds:
             return cut_folds(lists, self.folds, dev_share=self.dev_share)[part]
-        test = _read(self.test, direction, data)
+        test = _read_once(self.test, direction, data)
         train, dev = hold_out(without_sentences_of(test, lists), self.dev_share, [SPLIT_SEED])
         return RerankData(train, dev, test)
 
 
+def _read_once(names: Sequence[str], direction: Direction, data: str | None) -> list[BinaryList]:
+    """The lists of files, remembered for as long as these do not change."""
+    return _read(tuple(FileState.of(find_data_file(name, data)) for name in names), direction)
+
+
 @lru_cache(maxsize=LISTS_KEPT)
-def _read(names: tuple[str, ...], direction: Direction, data: str | None) -> list[BinaryList]:
-    return read_prepared(names, direction, data)
+def _read(files: tuple[FileState, ...], direction: Direction) -> list[BinaryList]:
+    return read_prepared([str(file.path) for file in files], direction)
+
+
+class FileState(NamedTuple):
+    """A file as it is now; one that was changed has another size or time."""
+
+    path: Path
+    size: int
+    modified: int
+
+    @classmethod
+    def of(cls, path: Path) -> FileState:
+        state = path.stat()
+        return cls(path, state.st_size, state.st_mtime_ns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,19 +104,43 @@ class RerankTask:
     folder: Path
     data: str | None
     device: str
+    drawn: tuple[str, ...] = ()
+    """Trees in brackets whose learned heads are kept."""
 
     @property
     def seed(self) -> int:
         return self.recipe.training.seed
 
-    def read_result(self) -> dict[str, Any] | None:
-        """What the run left, if it is done and was trained by the same recipe."""
-        path = self.folder / RESULT_FILE
-        if not path.is_file():
-            return None
-        result: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        is_same = result["recipe"] == json.loads(json.dumps(self.recipe.as_dict()))
-        return result if is_same and len(result["epochs"]) >= self.recipe.training.epochs else None
+    @property
+    def name(self) -> str:
+        return f"{self.system.name}, {self.lists.title}, part {self.part + 1}, seed {self.seed}"
+
+    def read_lists(self) -> RerankData:
+        return self.lists.read_part(self.part, self.recipe.direction, self.data)
+
+    def checksums(self) -> dict[str, str]:
+        return data_checksums(self.lists, self.recipe, self.data)
+
+
+def data_checksums(lists: ListSet, recipe: RerankRecipe, data: str | None) -> dict[str, str]:
+    """The SHA-256 of all that runs on some lists read; an error where a file is not there."""
+    files = lists.files(data)
+    if recipe.vectors:
+        files.append(find_data_file(recipe.vectors, data))
+    return {public_name(path): _checksum(FileState.of(path)) for path in files}
+
+
+@lru_cache(maxsize=64)
+def _checksum(file: FileState) -> str:
+    return checksum(file.path)
+
+
+def settings_of(recipe: RerankRecipe) -> dict[str, Any]:
+    """All that decides a run but its seed, its model and its data, as JSON has it."""
+    values: dict[str, Any] = json.loads(json.dumps(recipe.as_dict()))
+    for table, name in ((values, "vectors"), (values["model"], "model"), (values["training"], "seed")):
+        table.pop(name, None)
+    return values
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +148,7 @@ class RerankPlan:
     """Everything that the experiment runs."""
 
     systems: Sequence[System]
+    """All that the table has, whether they are to be run or not."""
     list_sets: Sequence[ListSet]
     recipe: RerankRecipe
     seeds: Sequence[int]
@@ -129,6 +174,7 @@ def plan_reranking(experiment: Experiment, settings: Settings) -> RerankPlan:
         recipe = dataclasses.replace(recipe, vectors=settings.vectors or recipe.vectors, training=training)
     seeds = chosen_seeds(experiment, settings)
     folder = settings.runs_folder / experiment.name
+    drawn = tuple(details["drawn"])
     tasks = [
         RerankTask(
             system,
@@ -138,11 +184,13 @@ def plan_reranking(experiment: Experiment, settings: Settings) -> RerankPlan:
             folder / f"{lists.name}-{system.model}" / f"part-{part + 1}" / f"seed-{seed}",
             settings.data,
             settings.device,
+            drawn,
         )
         for lists in list_sets
         # All systems of a seed before the next seed: a run that is cut has something of each.
         for seed in seeds
         for system in systems
+        if system.model in details.get(ONLY, (system.model,))
         for part in range(lists.num_parts)
     ]
     return RerankPlan(systems, list_sets, recipe, seeds, tasks)
@@ -171,7 +219,7 @@ def _make_small(recipe: RerankRecipe) -> RerankRecipe:
 
 
 def keep_systems(experiment: Experiment, models: Sequence[str]) -> Experiment:
-    """The experiment with some of its systems only, by the names of their models."""
+    """The experiment with the runs of some of its systems only, by the names of their models."""
     known = [values["model"] for values in experiment.details["systems"]]
     unknown = [model for model in models if model not in known]
     if unknown:
@@ -179,5 +227,4 @@ def keep_systems(experiment: Experiment, models: Sequence[str]) -> Experiment:
             f"{experiment.name} has no system of the model {', '.join(unknown)}",
             remedy=f"Its systems are: {', '.join(known)}.",
         )
-    kept = [values for values in experiment.details["systems"] if values["model"] in models]
-    return dataclasses.replace(experiment, details={**experiment.details, "systems": kept})
+    return dataclasses.replace(experiment, details={**experiment.details, ONLY: tuple(models)})

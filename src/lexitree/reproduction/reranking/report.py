@@ -7,7 +7,16 @@ from typing import Any
 
 from lexitree.evaluation.significance import BootstrapResult
 from lexitree.reproduction.experiments import Experiment
-from lexitree.reproduction.report import APPROXIMATED, NOT_RUN, Report, Table, counted, percent, spread
+from lexitree.reproduction.report import (
+    APPROXIMATED,
+    NOT_RUN,
+    Picture,
+    Report,
+    Table,
+    counted,
+    percent,
+    spread,
+)
 
 BOUNDS = (
     ("random_f1", "a candidate at random"),
@@ -28,7 +37,14 @@ def report_reranking(experiment: Experiment, record: Mapping[str, Any]) -> Repor
         _detail_table(experiment, figures, "by_label", "label"),
         _head_table(figures),
     ]
-    return Report(tuple(table for table in tables if table is not None))
+    pictures = tuple(Picture(file, _caption(figures)) for file in record["pictures"])
+    return Report(tuple(table for table in tables if table is not None), pictures)
+
+
+def _caption(figures: Mapping[str, Any]) -> str:
+    drawn = figures["drawn"]
+    title = figures["lists"][drawn["lists"]]["title"]
+    return f"Head words that {drawn['system']} has learned on {title}, seed {drawn['seed']}"
 
 
 def _score_table(experiment: Experiment, record: Mapping[str, Any]) -> Table:
@@ -130,7 +146,7 @@ def _detail_table(experiment: Experiment, figures: Mapping[str, Any], key: str, 
         if row.get("gold", MIN_GOLD) >= MIN_GOLD
     ]
     count = "sentences" if key == "by_length" else "in gold trees"
-    title = f"{figures['lists'][lists]['title']} by {what}, {name}, first seed"
+    title = f"{figures['lists'][lists]['title']} by {what}, {name}"
     return Table((what, count, "the parser's F1", "the reranker's F1"), tuple(rows), (), title)
 
 

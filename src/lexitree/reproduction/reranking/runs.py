@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-import json
+import dataclasses
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
-
-import torch
 
 from lexitree.learning.many_runs import run_in_processes
 from lexitree.parsing.recipe import ParserRecipe
 from lexitree.parsing.treebanks import find_data_file
 from lexitree.reproduction.experiments import Experiment
-from lexitree.reproduction.records import describe, public_name, read_record, save_record
+from lexitree.reproduction.records import public_name, read_record, save_record
+from lexitree.reproduction.reranking.answers import TimeLimit, begin_anew, is_begun, read_answer, run_task
+from lexitree.reproduction.reranking.drawings import write_drawings
 from lexitree.reproduction.reranking.figures import collect_figures
-from lexitree.reproduction.reranking.plan import RerankPlan, RerankTask, plan_reranking
+from lexitree.reproduction.reranking.plan import RerankPlan, RerankTask, plan_reranking, settings_of
+from lexitree.reproduction.reranking.recorded import Runs, add_answers, has_run, recorded_runs
 from lexitree.reproduction.runner import Settings, command_of, record_path
 from lexitree.reranking.jackknife import write_jackknife_lists
-from lexitree.reranking.run import train_reranker
 
 SMOKE_PARSER: dict[str, Any] = {
     "min_count": 1,
@@ -46,71 +46,47 @@ Say = Callable[[str], object]
 
 
 def perform_reranking(experiment: Experiment, settings: Settings, say: Say = lambda _: None) -> None:
-    """Train what is missing and write the record of all that is done.
+    """Train what is missing and write the record of all that is done, with what was recorded before.
 
-    With `settings.minutes`, what would take longer is left for the next time: the same command goes on.
+    With `settings.minutes`, what would take longer is left for the next time: the same command goes on. With
+    `settings.again` the runs that are asked for begin anew; after a cut, the command without it goes on with them.
     """
     plan = plan_reranking(experiment, settings)
     path = record_path(experiment.name, settings)
-    record = read_record(path)
-    if record is not None and not settings.again and _covers(record, plan):
+    recorded = recorded_runs(read_record(path), plan, settings.data)
+    if settings.again:
+        for task in plan.tasks:
+            begin_anew(task)
+    wanted = [task for task in plan.tasks if not has_run(recorded, task) or is_begun(task)]
+    if not wanted:
         return
     if settings.smoke:
         _make_smoke_lists(settings, plan)
-    _run_tasks([task for task in plan.tasks if task.read_result() is None], settings, say)
-    num_done = sum(task.read_result() is not None for task in plan.tasks)
-    if num_done < len(plan.tasks):
-        say(f"{num_done} of {len(plan.tasks)} runs are done; the same command goes on with the others")
-    figures = collect_figures(experiment, plan, settings)
-    if figures["systems"]:
-        save_record(path, _make_record(experiment, settings, plan, figures))
+    _run_tasks([task for task in wanted if read_answer(task) is None], settings, say)
+    num_missing = sum(read_answer(task) is None for task in wanted)
+    if num_missing:
+        say(f"{num_missing} of {len(plan.tasks)} runs are not done yet; {_how_to_go_on(settings)}")
+    runs = add_answers(recorded, plan, settings.data)
+    if runs:
+        save_record(path, _make_record(experiment, settings, plan, runs))
 
 
-def _covers(record: Mapping[str, Any], plan: RerankPlan) -> bool:
-    """Whether a record is of the same recipe and has all that is planned; whether the runs are still there or not."""
-    done, wanted = record["recipe"], json.loads(json.dumps(plan.recipe.as_dict()))
-    is_same = all(done[name] == wanted[name] for name in wanted if name != "vectors")
-    systems = record["figures"]["systems"]
-    return is_same and all(
-        set(map(str, plan.seeds)) <= set(systems.get(system.name, {}).get(lists.name, {}).get("seeds", {}))
-        for system in plan.systems
-        for lists in plan.list_sets
-    )
+def _how_to_go_on(settings: Settings) -> str:
+    how = "the same command without --again" if settings.again else "the same command"
+    return f"{how} goes on with them"
 
 
 def _run_tasks(tasks: Sequence[RerankTask], settings: Settings, say: Say) -> None:
-    deadline = None if settings.minutes is None else time.time() + 60 * settings.minutes
+    begin = time.time()
+    limit = None if settings.minutes is None else TimeLimit(begin, begin + 60 * settings.minutes)
     # One GPU serves many runs at once, a core one.
     jobs = settings.jobs or os.cpu_count() or 1
-    start = time.perf_counter()
-    arguments = [(task, deadline) for task in tasks]
-    for done, (number, is_done) in enumerate(run_in_processes(run_task, arguments, jobs=jobs), 1):
-        task = tasks[number]
-        spent = time.perf_counter() - start
-        name = f"{task.system.name}, {task.lists.title}, part {task.part + 1}, seed {task.seed}"
+    arguments = [(task, limit) for task in tasks]
+    num_done = 0
+    for number, is_done in run_in_processes(run_task, arguments, jobs=jobs):
         if is_done:
-            say(f"{done}/{len(tasks)} runs, {spent:.0f} s: {name}")
-
-
-def run_task(task: RerankTask, deadline: float | None) -> bool:
-    """Train one run, in this process or in one of its own; whether it is done."""
-    left = None if deadline is None else (deadline - time.time()) / 60
-    if left is not None and left <= 0:
-        return False
-    # The products are small: runs make better use of several cores.
-    torch.set_num_threads(1)
-    lists = task.lists.read_part(task.part, task.recipe.direction, task.data)
-    run = train_reranker(
-        task.recipe,
-        task.folder,
-        lists=lists,
-        data=task.data,
-        device=task.device,
-        minutes=left,
-        # The checkpoint refuses what was begun with other settings.
-        resume=task.folder.exists(),
-    )
-    return len(run.history) >= task.recipe.training.epochs
+            num_done += 1
+            say(f"{num_done}/{len(tasks)} runs, {time.time() - begin:.0f} s: {tasks[number].name}")
 
 
 def _make_smoke_lists(settings: Settings, plan: RerankPlan) -> None:
@@ -122,20 +98,28 @@ def _make_smoke_lists(settings: Settings, plan: RerankPlan) -> None:
         write_jackknife_lists(recipe, folder, name, num_folds=SMOKE_FOLDS, k=SMOKE_K)
 
 
-def _make_record(
-    experiment: Experiment, settings: Settings, plan: RerankPlan, figures: dict[str, Any]
-) -> dict[str, Any]:
-    files = (
-        [] if settings.smoke else [path for lists in plan.list_sets for path in lists.files(settings.data)]
-    )
-    vectors = plan.recipe.vectors
-    if vectors:
-        files.append(find_data_file(vectors, settings.data))
+def _make_record(experiment: Experiment, settings: Settings, plan: RerankPlan, runs: Runs) -> dict[str, Any]:
+    """The record of all runs. Where and with what they were made is said of the newest."""
+    entries = [
+        (seed, entry)
+        for found in runs.values()
+        for seeds in found["systems"].values()
+        for seed, entry in seeds.items()
+    ]
+    newest = max((entry for _, entry in entries), key=lambda entry: entry["date"])
+    figures = collect_figures(experiment, plan, runs, settings)
     recipe = plan.recipe.as_dict()
-    recipe["vectors"] = public_name(files[-1]) if vectors else None
+    if plan.recipe.vectors:
+        recipe["vectors"] = public_name(find_data_file(plan.recipe.vectors, settings.data))
     return {
-        **describe(command_of(experiment, settings), files, list(plan.seeds), embedded="mini-questions"),
+        "command": command_of(experiment, dataclasses.replace(settings, seeds=None)),
+        **{name: newest[name] for name in ("commit", "date", "machine")},
+        "data": {name: value for found in runs.values() for name, value in found["data"].items()},
+        "seeds": sorted({int(seed) for seed, _ in entries}),
         "kind": experiment.kind,
         "recipe": recipe,
+        "settings": settings_of(plan.recipe),
+        "runs": runs,
         "figures": figures,
+        "pictures": write_drawings(experiment, figures, settings.pictures_folder),
     }
