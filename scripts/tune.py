@@ -104,7 +104,7 @@ def read_options() -> argparse.Namespace:
     )
     parser.add_argument("--grid", type=Path, required=True, help="the variants, a TOML file")
     parser.add_argument("--name", required=True, help="the record's name")
-    parser.add_argument("--vectors", required=True, help="a file of word vectors")
+    parser.add_argument("--vectors", help="a file of word vectors; without it, recipes with an encoder only")
     parser.add_argument("--only", nargs="*", default=[], help="only these variants")
     parser.add_argument("--seeds", default="1-3")
     parser.add_argument("--epochs", type=int, default=12)
@@ -122,11 +122,12 @@ def plan(grid: dict[str, Any], options: argparse.Namespace) -> dict[tuple[str, s
         for variant, changes in variants.items():
             if options.only and variant not in options.only:
                 continue
-            training = {**changes.get("training", {}), "epochs": options.epochs}
+            training = {"epochs": options.epochs, **changes.get("training", {})}
             recipes[name, variant] = dataclasses.replace(
                 base,
                 **changes.get("recipe", {}),
                 vectors=options.vectors,
+                encoder={**base.encoder, **changes.get("encoder", {})},
                 model={**base.model, **changes.get("model", {})},
                 training=dataclasses.replace(base.training, **training),
             )

@@ -22,7 +22,11 @@ from lexitree.trees.jsonl import write_json_lines
 from lexitree.trees.layout import NO_PARENT
 from lexitree.trees.tree import NO_LABEL, Tree
 
-CONSTITUENCY_MODELS = tuple(name for name, encoder in ENCODERS.items() if encoder.tree_kind == "constituency")
+CONSTITUENCY_MODELS = tuple(
+    name
+    for name, encoder in ENCODERS.items()
+    if encoder.tree_kind == "constituency" and encoder.reads == "word"
+)
 """The models that read the trees made here; the others have tests of their own."""
 
 LABELS = ("0", "1")

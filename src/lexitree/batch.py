@@ -14,6 +14,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from lexitree.errors import TreeError
+from lexitree.lexicon.pieces import PieceBatch
 from lexitree.trees.dependencies import DependencyTree
 from lexitree.trees.tree import Tree
 
@@ -95,6 +96,8 @@ class TreeBatch:
     """Whether trees have nodes in common, so that a node may have several parents; see `forest`."""
     guesses: Float[Tensor, "guesses word"] | None = None
     """Vectors of words that the lexicon does not know, where it guesses any: `word_index` has ~k for guess k."""
+    pieces: PieceBatch | None = None
+    """What a transformer reads, where words have vectors by context: `word_index` numbers those of the batch."""
 
     @classmethod
     def from_trees(
@@ -216,6 +219,7 @@ class TreeBatch:
             buffer=buffer,
             has_shared_nodes=self.has_shared_nodes,
             guesses=None if self.guesses is None else self.guesses.to(buffer.device),
+            pieces=None if self.pieces is None else self.pieces.to(buffer.device),
         )
 
     def padded(self, num_leaves: int, num_inner: int, num_levels: int) -> TreeBatch:

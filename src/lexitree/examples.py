@@ -13,6 +13,7 @@ import numpy.typing as npt
 from lexitree.batch import NO_INDEX, TreeBatch
 from lexitree.corpora.corpus import Supervision, label_index
 from lexitree.errors import ConfigError
+from lexitree.lexicon.pieces import PieceBatch, SplitSentence
 from lexitree.lexicon.table import Lexicon
 from lexitree.lexicon.vocabulary import UNK, UNK_INDEX
 from lexitree.trees.binarize import BinarizedTree, Direction, to_binary, unchanged
@@ -36,6 +37,8 @@ class Example:
     """The number of each label, by node of the tree that the model reads; -1 for none."""
     source_label_index: IndexArray
     """The same by node of the tree as the user has it."""
+    pieces: SplitSentence | None = None
+    """The words as a transformer reads them, for a model that has one."""
 
     @property
     def tree(self) -> Tree:
@@ -71,7 +74,7 @@ def make_example(
     else:
         binary = to_binary(tree, direction, has_sentence_label=supervision == "root")
     numbers, source_numbers = _number_labels(binary, labels, supervision)
-    return Example(binary, lexicon.index(tree.words), numbers, source_numbers)
+    return Example(binary, lexicon.index(tree.words), numbers, source_numbers, lexicon.split(tree.words))
 
 
 def check_tree_kind(tree: Tree, kind: TreeKind) -> None:
@@ -120,30 +123,48 @@ def make_examples(
     ]
 
 
+def example_to_label(binary: BinarizedTree, lexicon: Lexicon) -> Example:
+    """A tree as a model reads it, with nothing known of its labels."""
+    numbers, source_numbers = _number_labels(binary, None, "all")
+    words = binary.tree.words
+    return Example(binary, lexicon.index(words), numbers, source_numbers, lexicon.split(words))
+
+
 def batch_examples(examples: Sequence[Example]) -> TreeBatch:
     """Lay examples out side by side."""
-    return TreeBatch.from_trees(
-        [example.binary.tree for example in examples],
-        word_index=[example.word_index for example in examples],
+    return _batch(
+        examples,
+        [example.word_index for example in examples],
         label_index=[example.label_index for example in examples],
     )
 
 
-def batch_with_guesses(
-    trees: Sequence[Tree], word_index: Sequence[IndexArray], lexicon: Lexicon
-) -> TreeBatch:
-    """Lay trees out to be labelled: words that the lexicon does not know get vectors of their own, if it guesses.
+def batch_to_label(examples: Sequence[Example], lexicon: Lexicon) -> TreeBatch:
+    """Lay examples out to be labelled: words that the lexicon does not know get vectors of their own, if it guesses.
 
     The guesses are the batch's, and nothing is left behind: threads can share a model.
     """
-    if not lexicon.can_guess:
-        return TreeBatch.from_trees(trees, word_index)
+    word_index = [example.word_index for example in examples]
     guess_of: dict[str, int] = {}
-    numbers = [
-        _number_guesses(tree.words, index, guess_of) for tree, index in zip(trees, word_index, strict=True)
-    ]
-    batch = TreeBatch.from_trees(trees, numbers)
+    if lexicon.can_guess:
+        word_index = [
+            _number_guesses(example.binary.tree.words, example.word_index, guess_of) for example in examples
+        ]
+    batch = _batch(examples, word_index)
     return dataclasses.replace(batch, guesses=lexicon.guess(list(guess_of))) if guess_of else batch
+
+
+def _batch(
+    examples: Sequence[Example],
+    word_index: Sequence[IndexArray],
+    label_index: Sequence[IndexArray] | None = None,
+) -> TreeBatch:
+    trees = [example.binary.tree for example in examples]
+    sentences = [example.pieces for example in examples if example.pieces is not None]
+    if not sentences:
+        return TreeBatch.from_trees(trees, word_index, label_index)
+    batch = TreeBatch.from_trees(trees, label_index=label_index)
+    return dataclasses.replace(batch, pieces=PieceBatch.from_trees(trees, sentences, word_index))
 
 
 def _number_guesses(words: Sequence[str], word_index: IndexArray, guess_of: dict[str, int]) -> IndexArray:

@@ -11,7 +11,7 @@ from lexitree.cli import options
 from lexitree.cli.console import choose_device
 from lexitree.corpora import corpus
 from lexitree.errors import BackendError
-from lexitree.lexicon import quantized
+from lexitree.lexicon import quantized, transformer
 from lexitree.models import cells
 from lexitree.ops import precision
 from lexitree.parsing import parsed_corpus
@@ -27,6 +27,8 @@ from lexitree.trees import Direction
         (options.Direction, Direction),
         (options.Parses, parsed_corpus.Parses),
         (options.DecayKind, config.DecayKind),
+        (options.Schedule, config.Schedule),
+        (options.LayerChoice, transformer.LayerChoice),
         (options.BiasInit, cells.BiasInit),
         (options.Precision, precision.Precision),
         (options.TableForm, quantized.TableForm),

@@ -85,7 +85,7 @@ def test_only_models_of_the_package_have_weights_of_others(shipped_folder: Path,
 def test_weights_of_a_model_that_has_none_itself(shipped_folder: Path) -> None:
     describe(shipped_folder / "sentiment", weights_of="sentiment-binary")
     describe(shipped_folder / "sentiment-binary", weights_of="sentiment")
-    with pytest.raises(ModelFileError, match=r"vocabulary\.json"):
+    with pytest.raises(ModelFileError, match=r"model\.safetensors"):
         from_pretrained("sentiment")
 
 

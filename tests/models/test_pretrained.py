@@ -416,7 +416,7 @@ def test_a_name_on_the_hub(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 
     monkeypatch.setattr(huggingface_hub, "snapshot_download", download)
     assert from_pretrained("someone/tiny", revision="v1").config.hidden == 8
-    assert asked == [("someone/tiny", "v1", FILES)]
+    assert asked == [("someone/tiny", "v1", (*FILES, "encoder/*"))]
 
 
 def test_the_hub_cannot_be_reached(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,17 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from lexitree.cli.console import choose_device, parse_seeds
-from lexitree.cli.options import BACKEND_HELP, BiasInit, DecayKind, Direction, Parses, Supervision, flag
+from lexitree.cli.options import (
+    BACKEND_HELP,
+    BiasInit,
+    DecayKind,
+    Direction,
+    LayerChoice,
+    Parses,
+    Schedule,
+    Supervision,
+    flag,
+)
 from lexitree.cli.train_runs import train_one, train_several
 from lexitree.errors import OnError
 
@@ -100,6 +110,38 @@ def train_command(
             help="Without vectors: the size of a word's vector. Default: 300.", rich_help_panel=WORDS
         ),
     ] = None,
+    encoder: Annotated[
+        str | None,
+        typer.Option(
+            help="A transformer that reads the words: minilm, a folder, or a name of the Hugging Face hub;"
+            " --vectors then stand beside. Default: none.",
+            rich_help_panel=WORDS,
+        ),
+    ] = None,
+    encoder_revision: Annotated[
+        str | None,
+        typer.Option(
+            help="A branch, tag or commit of the hub. Default: its main one.", rich_help_panel=WORDS
+        ),
+    ] = None,
+    encoder_layers: Annotated[
+        LayerChoice | None,
+        typer.Option(
+            help="Take the last states of its pieces, or a learned mix of all layers. Default: last.",
+            rich_help_panel=WORDS,
+        ),
+    ] = None,
+    encoder_rate: Annotated[
+        float | None,
+        typer.Option(help="Its step size; 0: it is not trained. Default: 3e-5.", rich_help_panel=WORDS),
+    ] = None,
+    layer_decay: Annotated[
+        float | None,
+        typer.Option(
+            help="The step size of a layer, as a share of that of the layer above. Default: 1.",
+            rich_help_panel=WORDS,
+        ),
+    ] = None,
     freeze_words: Annotated[
         bool, flag("--freeze-words", text="Do not train the word vectors.", panel=WORDS)
     ] = False,
@@ -172,6 +214,26 @@ def train_command(
     ] = None,
     learning_rate: Annotated[
         float | None, typer.Option(help="Adam's step size. Default: 0.001.", rich_help_panel=TRAINING)
+    ] = None,
+    schedule: Annotated[
+        Schedule | None,
+        typer.Option(
+            help="Keep the step sizes, or let them fall along a line to zero. Default: constant.",
+            rich_help_panel=TRAINING,
+        ),
+    ] = None,
+    warm_up: Annotated[
+        float | None,
+        typer.Option(
+            help="The share of the updates in which step sizes rise from zero. Default: 0.",
+            rich_help_panel=TRAINING,
+        ),
+    ] = None,
+    clip: Annotated[
+        float | None,
+        typer.Option(
+            help="Cut the norm of gradients down to this. Default: 0, never.", rich_help_panel=TRAINING
+        ),
     ] = None,
     decay: Annotated[
         float | None,
@@ -260,6 +322,7 @@ def train_command(
         "vector_length": vector_length,
         "min_count": min_count,
     }
+    encoder_changes = {"name": encoder, "revision": encoder_revision, "layers": encoder_layers}
     model_changes = {
         "model": model,
         "head_method": heads.upper() if heads else None,
@@ -278,6 +341,11 @@ def train_command(
         "epochs": epochs,
         "batch_size": batch_size,
         "learning_rate": learning_rate,
+        "schedule": schedule,
+        "warm_up": warm_up,
+        "clip": clip,
+        "encoder_rate": encoder_rate,
+        "layer_decay": layer_decay,
         "decay": decay,
         "decay_kind": decay_kind,
         "word_rate": word_rate,
@@ -285,7 +353,7 @@ def train_command(
         "averaging": averaging,
         "train_words": False if freeze_words else None,
     }
-    planned = _plan(recipe, changes, model_changes, training_changes)
+    planned = _plan(recipe, changes, encoder_changes, model_changes, training_changes)
     numbers = parse_seeds(seeds) if seeds else [planned.training.seed]
     options = {
         "device": choose_device(device),
@@ -301,7 +369,11 @@ def train_command(
 
 
 def _plan(
-    path: Path | None, changes: dict[str, Any], model: dict[str, Any], training: dict[str, Any]
+    path: Path | None,
+    changes: dict[str, Any],
+    encoder: dict[str, Any],
+    model: dict[str, Any],
+    training: dict[str, Any],
 ) -> Recipe:
     """The recipe of a file, or the default one, with the options that were given."""
     from lexitree.training.recipe import Recipe, read_recipe
@@ -311,6 +383,7 @@ def _plan(
     return dataclasses.replace(
         recipe,
         **given,
+        encoder={**recipe.encoder, **_given(encoder)},
         model={**recipe.model, **_given(model)},
         training=dataclasses.replace(recipe.training, **_given(training)),
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +12,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from lexitree.lexicon.guesses import VectorGuesser, guess_vectors
+from lexitree.lexicon.pieces import PieceBatch, SplitSentence, Unit
 from lexitree.lexicon.vocabulary import Vocabulary
 
 IndexArray = npt.NDArray[np.int64]
@@ -34,9 +35,29 @@ class Lexicon(nn.Module, ABC):
 
     @abstractmethod
     def forward(
-        self, word_index: Int[Tensor, " leaves"], guesses: Float[Tensor, "guesses word"] | None = None
+        self,
+        word_index: Int[Tensor, " leaves"],
+        guesses: Float[Tensor, "guesses word"] | None = None,
+        pieces: PieceBatch | None = None,
     ) -> Float[Tensor, "leaves word"]:
-        """A vector for each numbered word of a batch; the number ~k, which is negative, stands for guess k."""
+        """A vector for each numbered word of a batch; the number ~k, which is negative, stands for guess k.
+
+        Where words have vectors by their context, it follows from `pieces`, and words are numbered through the batch.
+        """
+
+    def split(self, words: Sequence[str]) -> SplitSentence | None:
+        """The pieces of the words of a sentence, where vectors are made of pieces in their context."""
+        del words
+        return None
+
+    def choose_trained(self, *, words: bool, encoder: bool) -> None:
+        """Decide whether static vectors are trained, and whether a pretrained encoder is."""
+        del encoder
+        self.requires_grad_(words)
+
+    def pretrained_depths(self) -> Iterable[tuple[nn.Parameter, int]]:
+        """Weights that come from elsewhere and are trained with care, each with its distance from the top layer."""
+        return ()
 
     @property
     def can_guess(self) -> bool:
@@ -46,6 +67,11 @@ class Lexicon(nn.Module, ABC):
     def guess(self, words: Sequence[str]) -> Float[Tensor, "words word"]:
         """A vector for each of some words that it does not know."""
         raise NotImplementedError
+
+    @property
+    def unit(self) -> Unit:
+        """What it gives vectors for."""
+        return "word"
 
     @property
     def lazy_table(self) -> nn.Parameter | None:
@@ -94,8 +120,12 @@ class WordTable(Lexicon):
         return self.vocabulary.indices(words)
 
     def forward(
-        self, word_index: Int[Tensor, " leaves"], guesses: Float[Tensor, "guesses word"] | None = None
+        self,
+        word_index: Int[Tensor, " leaves"],
+        guesses: Float[Tensor, "guesses word"] | None = None,
+        pieces: PieceBatch | None = None,
     ) -> Float[Tensor, "leaves word"]:
+        del pieces
         if guesses is None:
             return nn.functional.embedding(word_index, self.vectors, sparse=True)
         known, guessed = word_index.clamp(min=0), (~word_index).clamp(min=0)

@@ -35,6 +35,14 @@ class TreeClassifier(nn.Module):
                 f"the word vectors have {lexicon.word_size} dimensions, the model expects {config.word_size}",
                 remedy=f"Set the word size to {lexicon.word_size}.",
             )
+        reads = encoder_class(config.model).reads
+        if lexicon.unit != reads:
+            raise ConfigError(
+                f"the model {config.model} reads vectors of {reads}s, and there are vectors of {lexicon.unit}s",
+                remedy="Give it a transformer that reads phrases: --encoder."
+                if reads == "phrase"
+                else "Choose the model pooled, or let the transformer read words.",
+            )
         self.config = config
         self.training_record: dict[str, Any] = {}
         """What is known of its training (data, scores, settings), for a model that was loaded."""
@@ -86,7 +94,7 @@ class TreeClassifier(nn.Module):
 
     def _word_vectors(self, batch: TreeBatch) -> Tensor:
         """What all input is made of, whoever asks."""
-        return self.lexicon(batch.node_word_index, batch.guesses)
+        return self.lexicon(batch.node_word_index, batch.guesses, batch.pieces)
 
     def _score(self, x: Tensor, batch: TreeBatch, nodes: Tensor | None) -> Tensor:
         states = self.encoder(x, batch, nodes, self.backend)

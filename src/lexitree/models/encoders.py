@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from lexitree.batch import TreeBatch
 from lexitree.errors import ConfigError
 from lexitree.examples import TreeKind
+from lexitree.lexicon.pieces import Unit
 from lexitree.models.cells import (
     BottomUpLSTM,
     HeadComposer,
@@ -53,6 +54,8 @@ class Encoder(nn.Module):
     """Whether the vector of a word is its state, so that the two have one size."""
     defaults: ClassVar[Mapping[str, Any]] = MappingProxyType({})
     """Settings that are other than the paper's where none are given, since the model's own paper has others."""
+    reads: ClassVar[Unit] = "word"
+    """What the lexicon is to give it vectors of: words, or phrases that are read each for itself."""
     tree_kind: ClassVar[TreeKind] = "constituency"
     """What it reads: binary constituency trees, or dependency trees of any arity."""
 

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from lexitree.examples import batch_with_guesses
+from lexitree.examples import batch_to_label, example_to_label
 from lexitree.models.classifier import TreeClassifier
 from lexitree.models.head_words import word_weights
 from lexitree.ops.threads import one_thread
@@ -45,8 +45,8 @@ class HeadShares(NamedTuple):
 @one_thread()
 def find_head_shares(model: TreeClassifier, binary: BinarizedTree) -> HeadShares:
     """How a model with heads makes up the head vectors of a tree."""
-    word_index = model.lexicon.index(binary.tree.words)
-    batch = batch_with_guesses([binary.tree], [word_index], model.lexicon).to(model.device)
+    example = example_to_label(binary, model.lexicon)
+    batch = batch_to_label([example], model.lexicon).to(model.device)
     from_left = model.left_head_shares(batch)
     nodes = batch.preorder_index
     phrases = nodes[nodes >= batch.num_leaves] - batch.num_leaves

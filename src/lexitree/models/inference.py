@@ -12,7 +12,7 @@ import torch
 
 from lexitree.batch import TreeBatch
 from lexitree.errors import NotFiniteError
-from lexitree.examples import Example, batch_with_guesses
+from lexitree.examples import Example, batch_to_label
 from lexitree.models.classifier import TreeClassifier
 from lexitree.models.head_words import HeadWords
 
@@ -92,9 +92,7 @@ def _run_window(
 def _run_group(
     model: TreeClassifier, group: list[Example], nodes: AskedNodes, heads: bool
 ) -> list[NodeOutputs]:
-    trees = [example.binary.tree for example in group]
-    batch = batch_with_guesses(trees, [example.word_index for example in group], model.lexicon)
-    batch = batch.to(model.device)
+    batch = batch_to_label(group, model.lexicon).to(model.device)
     head_words = None
     if heads and nodes == "all":
         scores, head_words = model.score_with_heads(batch)

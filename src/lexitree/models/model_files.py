@@ -20,6 +20,8 @@ WEIGHTS_FILE, CONFIG_FILE, VOCABULARY_FILE, CARD_FILE = (
     "README.md",
 )
 FILES = (WEIGHTS_FILE, CONFIG_FILE, VOCABULARY_FILE, CARD_FILE)
+ENCODER_FOLDER = "encoder"
+"""Where a model has its transformer: a directory as `transformers` writes it, so that its tools can read it too."""
 
 
 def locate_model(name: str | Path, *, revision: str | None = None) -> Path:
@@ -43,7 +45,9 @@ def _download_from_hub(name: str, revision: str | None) -> Path:
     except ImportError as error:
         raise MissingExtraError("huggingface_hub", "hub", f"Loading '{name}' from the hub") from error
     try:
-        return Path(snapshot_download(name, revision=revision, allow_patterns=list(FILES)))
+        return Path(
+            snapshot_download(name, revision=revision, allow_patterns=[*FILES, f"{ENCODER_FOLDER}/*"])
+        )
     except (
         Exception
     ) as error:  # the hub's client raises many kinds, all of them about the network or the name

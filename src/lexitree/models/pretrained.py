@@ -6,7 +6,7 @@ import json
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import torch
 from safetensors import SafetensorError
@@ -15,8 +15,10 @@ from safetensors.torch import load_file, save_file  # pyright: ignore[reportUnkn
 from lexitree.errors import ConfigError, FileError, LexitreeError, MissingExtraError, ModelFileError
 from lexitree.files import atomic_folder
 from lexitree.lexicon.guesses import VectorGuesser
+from lexitree.lexicon.pieces import Unit
 from lexitree.lexicon.quantized import TableForm, restore_tensors, shrink_tensors
-from lexitree.lexicon.table import WordTable
+from lexitree.lexicon.table import Lexicon, WordTable
+from lexitree.lexicon.transformer import TransformerLexicon
 from lexitree.lexicon.vocabulary import Vocabulary
 from lexitree.models.card import model_card
 from lexitree.models.classifier import TreeClassifier
@@ -24,6 +26,7 @@ from lexitree.models.config import ModelConfig
 from lexitree.models.model_files import (
     CARD_FILE,
     CONFIG_FILE,
+    ENCODER_FOLDER,
     FILES,
     FORMAT,
     VOCABULARY_FILE,
@@ -32,9 +35,11 @@ from lexitree.models.model_files import (
     read_config_file,
     weights_folder,
 )
+from lexitree.models.registry import encoder_class
+from lexitree.models.saved_encoder import PREFIX, open_saved_encoder, save_encoder
 from lexitree.version import __version__
 
-TABLES = ("lexicon.vectors", "lexicon.guesser.group_vectors")
+TABLES = ("lexicon.vectors", "lexicon.table.vectors", "lexicon.guesser.group_vectors")
 """The weights that are most of a model's size: a row of numbers for each word or group of letters."""
 
 OTHER_KINDS = {"parser": "lexitree parser", "reranker": "lexitree rerank"}
@@ -67,14 +72,19 @@ def save_pretrained(
 def _write_files(
     model: TreeClassifier, folder: Path, training: dict[str, Any], table: TableForm = "float32"
 ) -> None:
-    tensors = shrink_tensors(model.state_dict(), TABLES, table)
+    about: dict[str, Any] = {} if table == "float32" else {"table": table}
+    if isinstance(model.lexicon, TransformerLexicon):
+        about["encoder"] = save_encoder(model.lexicon, folder)
+    own = {name: each for name, each in model.state_dict().items() if not name.startswith(PREFIX)}
+    tensors = shrink_tensors(own, TABLES, table)
     save_file(tensors, folder / WEIGHTS_FILE, metadata={"format": "pt"})
-    (folder / VOCABULARY_FILE).write_text(_word_table(model).vocabulary.to_json(), encoding="utf-8")
-    write_description(model, folder, training, **({} if table == "float32" else {"table": table}))
+    if (words := _word_table(model.lexicon)) is not None:
+        (folder / VOCABULARY_FILE).write_text(words.vocabulary.to_json(), encoding="utf-8")
+    write_description(model, folder, training, **about)
 
 
 def write_description(
-    model: TreeClassifier, folder: Path, training: Mapping[str, Any], **about_weights: str
+    model: TreeClassifier, folder: Path, training: Mapping[str, Any], **about_weights: Any
 ) -> None:
     """Write what a model is, for programs (config.json) and for people (its card)."""
     config = {
@@ -93,10 +103,13 @@ def write_description(
     )
 
 
-def _word_table(model: TreeClassifier) -> WordTable:
-    if not isinstance(model.lexicon, WordTable):
-        raise ConfigError(f"a model with a {type(model.lexicon).__name__} cannot be saved in this format")
-    return model.lexicon
+def _word_table(lexicon: Lexicon) -> WordTable | None:
+    """The table of static vectors, if the lexicon is or has one."""
+    if isinstance(lexicon, TransformerLexicon):
+        return lexicon.table
+    if not isinstance(lexicon, WordTable):
+        raise ConfigError(f"a model with a {type(lexicon).__name__} cannot be saved in this format")
+    return lexicon
 
 
 def refuse_other_content(folder: Path) -> None:
@@ -106,7 +119,7 @@ def refuse_other_content(folder: Path) -> None:
     if not folder.is_dir():
         raise FileError(folder, "is a file, and a model is a directory")
     present = {path.name for path in folder.iterdir()}
-    others = sorted(present - set(FILES))
+    others = sorted(present - {*FILES, ENCODER_FOLDER})
     if others or (present and not _is_model(folder)):
         names = ", ".join((others or sorted(present))[:3])
         raise FileError(
@@ -135,15 +148,14 @@ def from_pretrained(
     config = read_config(folder)
     record: dict[str, Any] = read_config_file(folder).get("training") or {}
     folder = weights_folder(folder)
-    vocabulary = _read_vocabulary(folder / VOCABULARY_FILE)
-    tensors = _read_weights(folder / WEIGHTS_FILE, read_config_file(folder).get("table", "float32"))
-    table = tensors.get("lexicon.vectors")
-    if table is None or table.ndim != 2 or len(table) != vocabulary.num_rows:
-        raise ModelFileError(folder, f"{WEIGHTS_FILE} and {VOCABULARY_FILE} do not belong together")
+    values = read_config_file(folder)
+    tensors = _read_weights(folder / WEIGHTS_FILE, values.get("table", "float32"))
     try:
+        lexicon = _empty_lexicon(folder, values, tensors, encoder_class(config.model).reads)
         with torch.device("meta"):
-            words = WordTable(vocabulary, torch.empty(table.shape), _empty_guesser(tensors))
-            model = TreeClassifier(config, words, backend=backend)
+            model = TreeClassifier(config, lexicon, backend=backend)
+        # A transformer has been read already.
+        tensors |= {name: each for name, each in model.state_dict().items() if name.startswith(PREFIX)}
         model.load_state_dict(tensors, assign=True)
     except (RuntimeError, TypeError, ValueError, ConfigError) as error:
         problem = " ".join(str(error).split())[:300]
@@ -151,6 +163,29 @@ def from_pretrained(
     model.requires_grad_(True)
     model.training_record = record
     return model.to(device).eval()
+
+
+def _empty_lexicon(
+    folder: Path, values: Mapping[str, Any], tensors: Mapping[str, torch.Tensor], unit: Unit
+) -> Lexicon:
+    """A lexicon whose weights are still to be read, but for those of a transformer."""
+    encoder: object = values.get("encoder")
+    if encoder is None:
+        return _empty_table(folder, tensors, "lexicon.vectors")
+    has_table = "lexicon.table.vectors" in tensors
+    table = _empty_table(folder, tensors, "lexicon.table.vectors") if has_table else None
+    if not isinstance(encoder, dict):
+        raise ModelFileError(folder / CONFIG_FILE, "does not say which transformer the model has")
+    return open_saved_encoder(folder, cast(dict[str, Any], encoder), table, unit)
+
+
+def _empty_table(folder: Path, tensors: Mapping[str, torch.Tensor], name: str) -> WordTable:
+    vocabulary = _read_vocabulary(folder / VOCABULARY_FILE)
+    vectors = tensors.get(name)
+    if vectors is None or vectors.ndim != 2 or len(vectors) != vocabulary.num_rows:
+        raise ModelFileError(folder, f"{WEIGHTS_FILE} and {VOCABULARY_FILE} do not belong together")
+    with torch.device("meta"):
+        return WordTable(vocabulary, torch.empty(vectors.shape), _empty_guesser(tensors))
 
 
 def _empty_guesser(tensors: Mapping[str, torch.Tensor]) -> VectorGuesser | None:

@@ -13,6 +13,7 @@ from lexitree.errors import ConfigError
 from lexitree.models.cells import LabelScorer
 from lexitree.models.config import DEFAULT_MODEL, DEFAULT_WORD_SIZE, ModelConfig
 from lexitree.models.encoders import BiConTree, BiLSTM, ConTree, ConTreeLex, Encoder, TopDownConTree
+from lexitree.models.pooled import PooledTransformer
 from lexitree.models.quoted import RNTN, DepTree, GatedChildrenConTree, NaryConTree, PlainBiLSTM
 
 ENCODERS: dict[str, type[Encoder]] = {
@@ -26,6 +27,7 @@ ENCODERS: dict[str, type[Encoder]] = {
     "topdown": TopDownConTree,
     "contree-lex": ConTreeLex,
     "bicontree": BiConTree,
+    "pooled": PooledTransformer,
 }
 
 PAPER_SIZES: dict[str, tuple[int, ...]] = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from lexitree.errors import ConfigError
 
@@ -13,6 +13,7 @@ MAX_STEP = 1e3
 """A larger learning rate is a slip of the pen, and would overflow before any loss could show it."""
 
 DecayKind = Literal["decoupled", "l2"]
+Schedule = Literal["constant", "linear"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,7 +25,13 @@ class TrainingConfig:
     batch_size: int = 25
     """Trees an update; 1 is the authors' one-sentence updates."""
     learning_rate: float = 1e-3
-    """Adam's step size, constant."""
+    """Adam's step size; after the warm-up, where there is a schedule."""
+    schedule: Schedule = "constant"
+    """How the step sizes go on after the warm-up: as they are, or along a line to zero at the last update."""
+    warm_up: float = 0.0
+    """The share of all updates in which the step sizes rise from zero."""
+    clip: float = 0.0
+    """The largest norm of a gradient, all weights but word vectors taken together; 0: any."""
     beta1: float = 0.9
     """Adam's decay of the first moment."""
     beta2: float = 0.999
@@ -39,6 +46,10 @@ class TrainingConfig:
     """Whether the word vectors are fine-tuned."""
     word_rate: float = 1.0
     """The step size of the word vectors, as a share of the learning rate."""
+    encoder_rate: float = 3e-5
+    """The step size of a transformer under the tree; 0: it stays as it is."""
+    layer_decay: float = 1.0
+    """The step size of each layer of a transformer, as a share of that of the layer above."""
     root_weight: float = 1.0
     """How much the label of a whole sentence counts, where that of any other phrase counts 1."""
     distinct_phrases: bool = False
@@ -60,13 +71,24 @@ class TrainingConfig:
                 raise ConfigError(
                     f"{name} must be above 0 and at most {MAX_STEP:g}, not {getattr(self, name)}"
                 )
-        for name in ("beta1", "beta2", "decay", "averaging"):
+        for name in ("beta1", "beta2", "decay", "averaging", "warm_up", "encoder_rate"):
             if not 0 <= getattr(self, name) < 1:
                 raise ConfigError(f"{name} must be at least 0 and below 1, not {getattr(self, name)}")
-        if self.decay_kind not in ("decoupled", "l2"):
+        if self.decay_kind not in get_args(DecayKind):
             raise ConfigError(f"decay_kind must be decoupled or l2, not {self.decay_kind!r}")
+        if self.schedule not in get_args(Schedule):
+            raise ConfigError(f"schedule must be constant or linear, not {self.schedule!r}")
+        if not 0 < self.layer_decay <= 1:
+            raise ConfigError(f"layer_decay must be above 0 and at most 1, not {self.layer_decay}")
+        if not 0 <= self.clip <= MAX_STEP:
+            raise ConfigError(f"clip must be at least 0 and at most {MAX_STEP:g}, not {self.clip}")
         if self.seed < 0:
             raise ConfigError(f"seed must not be negative, as {self.seed} is")
+
+    @property
+    def has_constant_rates(self) -> bool:
+        """Whether all updates have the same step sizes."""
+        return self.schedule == "constant" and self.warm_up == 0 and self.clip == 0
 
     def as_dict(self) -> dict[str, Any]:
         return dataclasses.asdict(self)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,9 @@ from lexitree.training.recipe import Recipe
 def make_fingerprint(recipe: Recipe, model: TreeClassifier, examples: Sequence[Example]) -> dict[str, Any]:
     """The settings of a run, and checksums of its word vectors and trees; more epochs are welcome."""
     settings = recipe.training.as_dict()
-    del settings["epochs"]
+    # The step size falls to zero with the last epoch, so their number counts from the first on.
+    if recipe.training.schedule == "constant":
+        del settings["epochs"]
     return {
         **settings,
         **model.config.as_dict(),
@@ -26,17 +28,15 @@ def make_fingerprint(recipe: Recipe, model: TreeClassifier, examples: Sequence[E
         "checksum of the word vectors": _checksum(
             weight.numpy(force=True) for weight in model.lexicon.parameters()
         ),
-        "checksum of the trees": _checksum(
-            array
-            for example in examples
-            for array in (
-                example.binary.tree.arity,
-                example.binary.tree.leaves,
-                example.word_index,
-                example.label_index,
-            )
-        ),
+        "checksum of the trees": _checksum(array for example in examples for array in _numbers(example)),
     }
+
+
+def _numbers(example: Example) -> Iterator[npt.NDArray[Any]]:
+    tree = example.binary.tree
+    yield from (tree.arity, tree.leaves, example.word_index, example.label_index)
+    if example.pieces is not None:
+        yield example.pieces.ids
 
 
 def _checksum(arrays: Iterable[npt.NDArray[Any]]) -> int:

@@ -77,7 +77,7 @@ class Trainer:
         self.folder = folder
         self.fingerprint = dict(fingerprint or {})
         self.observer: Observer = observer or SilentObserver()
-        self.optimizer = LazyAdam(model, config)
+        self.optimizer = LazyAdam(model, config, config.epochs * -(-len(train) // config.batch_size))
         self.step = make_step(model, self.optimizer)
         self.phrases = None
         if model.encoder.trains_on_phrases and model.config.supervision == "all":

@@ -46,6 +46,8 @@ class Recipe:
     """Scale all vectors of the file to this length; 0: leave them as they are."""
     min_count: int = 1
     """Without vectors: rarer training words are unknown."""
+    encoder: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """A transformer that gives words vectors in their context, see TransformerConfig; `vectors` then stand beside."""
     model: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """Settings of the model, see ModelConfig; labels and word size follow from corpus and vectors."""
     training: TrainingConfig = field(default_factory=TrainingConfig)
@@ -73,7 +75,12 @@ class Recipe:
         return dataclasses.replace(self, training=dataclasses.replace(self.training, seed=seed))
 
     def as_dict(self) -> dict[str, Any]:
-        return {**dataclasses.asdict(self), "model": dict(self.model), "training": self.training.as_dict()}
+        return {
+            **dataclasses.asdict(self),
+            "encoder": dict(self.encoder),
+            "model": dict(self.model),
+            "training": self.training.as_dict(),
+        }
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Recipe:
@@ -101,6 +108,7 @@ _KINDS: dict[str, type | UnionType] = {
     "all_vectors": bool,
     "vector_length": int | float,
     "min_count": int,
+    "encoder": Mapping,
     "model": Mapping,
 }
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
@@ -22,19 +21,17 @@ from lexitree.examples import Example
 from lexitree.files import atomic_write
 from lexitree.learning.checkpoint import CHECKPOINT_FILE
 from lexitree.learning.progress import METRICS_FILE
-from lexitree.lexicon.table import WordTable
-from lexitree.lexicon.vectors import build_table, read_vectors, wanted_forms, with_length
-from lexitree.lexicon.vocabulary import Vocabulary
 from lexitree.models.classifier import TreeClassifier
 from lexitree.models.config import ModelConfig
 from lexitree.models.pretrained import save_pretrained
-from lexitree.models.registry import default_word_size, with_model_defaults
+from lexitree.models.registry import with_model_defaults
 from lexitree.ops.precision import check_precision, products_in
 from lexitree.ops.threads import use_cores
 from lexitree.parsing.adapters import open_parser
 from lexitree.parsing.parsed_corpus import Parses, with_parses
 from lexitree.training.environment import describe_environment
 from lexitree.training.fingerprint import make_fingerprint
+from lexitree.training.lexicons import build_lexicon
 from lexitree.training.loop import Trainer, TrainingResult
 from lexitree.training.observers import (
     EpochRecord,
@@ -185,37 +182,9 @@ def build_model(recipe: Recipe, corpus: Corpus, *, backend: str = "auto") -> Tre
     # What is wrong with the settings is said before a file of vectors is read.
     ModelConfig.from_dict(settings)
     settings = with_model_defaults(settings)
-    lexicon = _build_lexicon(recipe, corpus, settings)
+    lexicon = build_lexicon(recipe, corpus, settings)
     config = ModelConfig.from_dict({**settings, "word_size": lexicon.word_size})
     return TreeClassifier(config, lexicon, backend=backend)
-
-
-def _build_lexicon(recipe: Recipe, corpus: Corpus, settings: Mapping[str, Any]) -> WordTable:
-    word_size: int | None = settings.get("word_size")
-    if recipe.vectors is None:
-        if recipe.vector_length:
-            raise ConfigError("there are no vectors to be scaled", remedy="Name a file of them: --vectors.")
-        vocabulary = Vocabulary.from_trees(corpus.train, min_count=recipe.min_count)
-        return WordTable.random(vocabulary, word_size or default_word_size(settings))
-    every_word = (word for trees in corpus.splits.values() for tree in trees for word in tree.words)
-    wanted = None if recipe.all_vectors else wanted_forms(every_word)
-    on_error = "skip" if recipe.on_error == "skip" else "raise"
-    # Only an archive may hold several files; elsewhere a wrong size is better told by the check below.
-    dim = word_size if recipe.vectors.endswith(".zip") else None
-    vectors = read_vectors(recipe.vectors, wanted, on_error=on_error, dim=dim)
-    if vectors.num_skipped:
-        rows = (
-            "1 malformed row was"
-            if vectors.num_skipped == 1
-            else f"{vectors.num_skipped:,} malformed rows were"
-        )
-        warnings.warn(f"{recipe.vectors}: {rows} left out", stacklevel=2)
-    if recipe.vector_length:
-        vectors = with_length(vectors, recipe.vector_length)
-    vocabulary, table = build_table(vectors)
-    if word_size is not None and word_size != table.shape[1]:
-        raise ConfigError(f"{recipe.vectors} has {table.shape[1]} dimensions, not the {word_size} asked for")
-    return WordTable(vocabulary, torch.from_numpy(table))
 
 
 def _claim_folder(folder: Path, *, resume: bool) -> None:
@@ -281,11 +250,18 @@ def save_model(
     training = {
         "corpus": corpus.name,
         "trees": len(corpus.train),
-        "vectors": Path(recipe.vectors).name if recipe.vectors else "none (random)",
+        **_about_words(recipe),
         **scores,
         **recipe.training.as_dict(),
     }
     save_pretrained(model, folder / MODEL_FOLDER, training=training)
+
+
+def _about_words(recipe: Recipe) -> dict[str, str]:
+    if not recipe.encoder:
+        return {"vectors": Path(recipe.vectors).name if recipe.vectors else "none (random)"}
+    beside = {"vectors": Path(recipe.vectors).name} if recipe.vectors else {}
+    return {"encoder": Path(recipe.encoder["name"]).name, **beside}
 
 
 def _write_result(result: RunResult, recipe: Recipe, model: TreeClassifier, corpus: Corpus) -> None:

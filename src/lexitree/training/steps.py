@@ -37,6 +37,8 @@ def make_step(model: TreeClassifier, optimizer: LazyAdam) -> Step:
         and model.device.type == "cuda"
         and not model.encoder.waits_for_host
         and isinstance(model.lexicon, WordTable)
+        # A recording repeats the step sizes that it was made with.
+        and optimizer.config.has_constant_rates
     )
     return RecordedStep(model, optimizer) if can_record else PlainStep(model, optimizer)
 

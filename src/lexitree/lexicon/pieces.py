@@ -1,0 +1,250 @@
+"""Words cut into a transformer's pieces in, a batch of rows of pieces out, and whose vector each piece is part of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from jaxtyping import Int
+from torch import Tensor
+
+from lexitree.trees.tree import Tree
+
+IndexArray = npt.NDArray[np.int64]
+
+Unit = Literal["word", "phrase"]
+"""What gets a vector: each word, in its sentence, or each phrase, read for itself."""
+
+SMALLEST_WIDTH = 8
+"""Phrases are read in blocks of rows up to this width, up to twice as much, and so on."""
+
+
+@dataclass(frozen=True, slots=True)
+class PieceLayout:
+    """How a transformer wants a row of pieces."""
+
+    before: tuple[int, ...]
+    """Special pieces at the beginning of a row ..."""
+    after: tuple[int, ...]
+    """... and at its end."""
+    filling: int
+    """The piece that fills up short rows; nothing looks at it."""
+    max_pieces: int
+    """How many pieces a row has room for, beside the special ones."""
+    unit: Unit = "word"
+
+    @property
+    def max_word_pieces(self) -> int:
+        """How many pieces of one word are read: windows overlap by so many, so that one of them has all of these."""
+        return max(1, self.max_pieces // 2)
+
+
+@dataclass(frozen=True, slots=True)
+class SplitSentence:
+    """The pieces of a sentence, word by word."""
+
+    ids: IndexArray
+    """[pieces]"""
+    offsets: IndexArray
+    """[words + 1]: where the pieces of each word begin; each has one at least."""
+    layout: PieceLayout
+
+    @property
+    def num_words(self) -> int:
+        return len(self.offsets) - 1
+
+
+class Row(NamedTuple):
+    """Pieces that a transformer reads together, and those of them that make up vectors."""
+
+    ids: list[int]
+    columns: IndexArray
+    """The places in the row that count ..."""
+    owners: IndexArray
+    """... and the word or phrase that each counts for, by its number in the batch."""
+
+
+@dataclass(frozen=True, slots=True)
+class PieceBatch:
+    """Rows of pieces in blocks of one width each, and what the vectors of words or phrases are means of.
+
+    Two sentences whose words are cut into `a | b ##b` and `c`, with special pieces around them, are one block:
+
+        [CLS]  a    b    ##b  [SEP]        place = [1  2  3  6], counted through all rows of all blocks
+        [CLS]  c    [SEP]                  owner = [0  1  1  2], count = [1  2  1]
+
+    All numbers are views of one buffer, so moving them to a device is one copy.
+    """
+
+    shapes: tuple[tuple[int, int], ...]
+    """(rows, width) of each block."""
+    sizes: tuple[int, ...]
+    """How many numbers each of the tensors below has in the buffer; those of `ids` and `lengths` block by block."""
+    buffer: Int[Tensor, " numbers"]
+
+    @classmethod
+    def from_trees(
+        cls,
+        trees: Sequence[Tree],
+        sentences: Sequence[SplitSentence],
+        table_index: Sequence[IndexArray] | None = None,
+    ) -> PieceBatch:
+        """The rows for some trees: of their sentences, or of each of their phrases, as the transformer reads them.
+
+        Vectors are those of all words, sentence after sentence, or of all nodes, tree after tree in pre-order;
+        `table_index` holds the rows of the static vectors that stand beside those of the words, if any do.
+        """
+        layout = sentences[0].layout
+        if layout.unit == "word":
+            rows, owner_of = _sentence_rows(sentences, layout), None
+            blocks = [rows]
+        else:
+            rows, owner_of = _phrase_rows(trees, sentences, layout)
+            blocks = _group_by_width(rows)
+        count = np.bincount(np.concatenate([row.owners for block in blocks for row in block]))
+        arrays = [
+            *(_filled(block, layout.filling).ravel() for block in blocks),
+            *(np.array([len(row.ids) for row in block]) for block in blocks),
+            _places(blocks),
+            np.concatenate([row.owners for block in blocks for row in block]),
+            count,
+            np.arange(len(count)) if owner_of is None else owner_of,
+            np.zeros(0, np.int64) if table_index is None else np.concatenate(table_index),
+        ]
+        shapes = tuple((len(block), max(len(row.ids) for row in block)) for block in blocks)
+        buffer = torch.from_numpy(np.concatenate(arrays).astype(np.int64, copy=False))
+        return cls(shapes, tuple(len(array) for array in arrays), buffer)
+
+    def to(self, device: torch.device) -> PieceBatch:
+        """The same rows on another device."""
+        if device == self.buffer.device:
+            return self
+        # A copy from pinned memory does not wait for the device.
+        from_host = self.buffer.pin_memory() if device.type == "cuda" else self.buffer
+        return PieceBatch(self.shapes, self.sizes, from_host.to(device, non_blocking=device.type == "cuda"))
+
+    def _parts(self) -> tuple[Tensor, ...]:
+        return torch.split(self.buffer, list(self.sizes))
+
+    @property
+    def blocks(self) -> list[tuple[Int[Tensor, "rows width"], Int[Tensor, " rows"]]]:
+        """The pieces of each block and the lengths of its rows."""
+        parts = self._parts()
+        ids, lengths = parts[: len(self.shapes)], parts[len(self.shapes) : 2 * len(self.shapes)]
+        return [
+            (each.view(shape), length) for each, shape, length in zip(ids, self.shapes, lengths, strict=True)
+        ]
+
+    @property
+    def place(self) -> Int[Tensor, " counted"]:
+        """The pieces that count, by their places in all rows of all blocks, one after the other."""
+        return self._parts()[-5]
+
+    @property
+    def owner(self) -> Int[Tensor, " counted"]:
+        """What each of them is part of."""
+        return self._parts()[-4]
+
+    @property
+    def count(self) -> Int[Tensor, " owners"]:
+        """How many pieces each vector is the mean of."""
+        return self._parts()[-3]
+
+    @property
+    def vector_of(self) -> Int[Tensor, " vectors"]:
+        """For each word or phrase, the vector that is its own: phrases of the same words share one."""
+        return self._parts()[-2]
+
+    @property
+    def table_index(self) -> Int[Tensor, " words"]:
+        """The row of each word in a table of static vectors; empty where there is none."""
+        return self._parts()[-1]
+
+
+def _sentence_rows(sentences: Sequence[SplitSentence], layout: PieceLayout) -> list[Row]:
+    rows: list[Row] = []
+    num_words = 0
+    for sentence in sentences:
+        rows += _windows(sentence, layout, num_words)
+        num_words += sentence.num_words
+    return rows
+
+
+def _windows(sentence: SplitSentence, layout: PieceLayout, first_word: int) -> list[Row]:
+    """One row or, for a long sentence, several that overlap by half: each word counts where it has most context."""
+    ids, starts = sentence.ids, sentence.offsets[:-1]
+    num_read = np.minimum(np.diff(sentence.offsets), layout.max_word_pieces)
+    ends = starts + num_read
+    size = layout.max_pieces
+    last = max(0, len(ids) - size)
+    firsts = np.unique(np.minimum(np.arange(0, last + size // 2 + 1, max(1, size // 2)), last))
+    context = np.minimum(starts - firsts[:, None], firsts[:, None] + size - ends)  # [windows, words]
+    window_of = context.argmax(0)
+    rows: list[Row] = []
+    for window, first in enumerate(firsts.tolist()):
+        words = np.flatnonzero(window_of == window)
+        if not len(words):  # inside of a word of absurd length
+            continue
+        pieces = np.repeat(starts[words], num_read[words]) + _within(num_read[words])
+        row = [*layout.before, *ids[first : first + size].tolist(), *layout.after]
+        rows.append(
+            Row(row, pieces - first + len(layout.before), first_word + np.repeat(words, num_read[words]))
+        )
+    return rows
+
+
+def _within(counts: IndexArray) -> IndexArray:
+    """0, 1, ... for each of some groups of the given sizes."""
+    return np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
+
+
+def _phrase_rows(
+    trees: Sequence[Tree], sentences: Sequence[SplitSentence], layout: PieceLayout
+) -> tuple[list[Row], IndexArray]:
+    """A row for each distinct phrase, and for each node of the trees, in pre-order, the phrase that it is.
+
+    All pieces of a row count, the special ones too; a phrase that is too long for a row is read as far as it goes.
+    """
+    phrase_of: dict[bytes, int] = {}
+    rows: list[Row] = []
+    owners: list[int] = []
+    for tree, sentence in zip(trees, sentences, strict=True):
+        first, end = sentence.offsets[tree.starts].tolist(), sentence.offsets[tree.ends].tolist()
+        for start, stop in zip(first, end, strict=True):
+            ids = sentence.ids[start : min(stop, start + layout.max_pieces)]
+            number = phrase_of.setdefault(ids.tobytes(), len(rows))
+            if number == len(rows):
+                row = [*layout.before, *ids.tolist(), *layout.after]
+                rows.append(Row(row, np.arange(len(row)), np.full(len(row), number)))
+            owners.append(number)
+    return rows, np.array(owners, dtype=np.int64)
+
+
+def _group_by_width(rows: Sequence[Row]) -> list[list[Row]]:
+    """Rows of about one length together: a block is as wide as its longest row."""
+    groups: dict[int, list[Row]] = {}
+    for row in rows:
+        groups.setdefault(max(SMALLEST_WIDTH - 1, len(row.ids) - 1).bit_length(), []).append(row)
+    return [groups[width] for width in sorted(groups)]
+
+
+def _filled(rows: Sequence[Row], filling: int) -> IndexArray:
+    ids = np.full((len(rows), max(len(row.ids) for row in rows)), filling)
+    for number, row in enumerate(rows):
+        ids[number, : len(row.ids)] = row.ids
+    return ids
+
+
+def _places(blocks: Sequence[Sequence[Row]]) -> IndexArray:
+    places: list[IndexArray] = []
+    first = 0
+    for block in blocks:
+        width = max(len(row.ids) for row in block)
+        for row in block:
+            places.append(first + row.columns)
+            first += width
+    return np.concatenate(places)
