@@ -66,6 +66,13 @@ def test_labelling_a_text_imports_nothing_for_other_purposes(saved_model: Path, 
     assert unwanted(modules, *HEAVY, *FOR_OTHER_COMMANDS) == []
 
 
+def test_a_parser_without_a_reranker_imports_none(parser_folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "sentences.txt").write_text("It works .\n")
+    modules = imported_by("parser", "parse", parser_folder, tmp_path / "sentences.txt")
+    assert "lexitree.parsing.neural" in modules
+    assert unwanted(modules, "lexitree.reranking", "lexitree.training") == []
+
+
 def test_a_command_imports_no_other(trees_file: Path) -> None:
     modules = imported_by("trees", "check", trees_file)
     assert "lexitree.cli.trees" in modules

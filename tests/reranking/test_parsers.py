@@ -58,9 +58,9 @@ def test_no_parser_sees_what_it_is_to_parse() -> None:
 
 
 def test_lists_are_written_and_a_cut_run_goes_on(tmp_path: Path) -> None:
-    output, begun = tmp_path / "lists.jsonl", list[int]()
-    number = write_jackknife_lists(RECIPE, tmp_path / "runs", output, num_folds=2, k=3, on_fold=begun.append)
-    assert (number, begun) == (30, [1, 2])
+    output, done = tmp_path / "lists.jsonl", list[int]()
+    number = write_jackknife_lists(RECIPE, tmp_path / "runs", output, num_folds=2, k=3, on_fold=done.append)
+    assert (number, done) == (30, [1, 2])
     lists = list(read_lists(output, needs_gold=True))
     assert len(lists) == 30
     assert all(1 <= len(each.candidates) <= 3 for each in lists)
@@ -68,10 +68,18 @@ def test_lists_are_written_and_a_cut_run_goes_on(tmp_path: Path) -> None:
     # The lists of the first fold are there, those of the second are lost: only these are made again.
     first = output.read_bytes()
     (tmp_path / "runs" / "fold-2-of-2" / "lists.jsonl").unlink()
-    begun.clear()
-    write_jackknife_lists(RECIPE, tmp_path / "runs", output, num_folds=2, k=3, on_fold=begun.append)
-    assert begun == [2]
+    done.clear()
+    write_jackknife_lists(RECIPE, tmp_path / "runs", output, num_folds=2, k=3, on_fold=done.append)
+    assert done == [2]
     assert output.read_bytes() == first
+
+
+@pytest.mark.slow
+def test_folds_made_side_by_side_are_the_same(tmp_path: Path) -> None:
+    outputs = [tmp_path / f"{jobs}.jsonl" for jobs in (1, 2)]
+    for jobs, output in enumerate(outputs, 1):
+        write_jackknife_lists(RECIPE, tmp_path / f"{jobs}", output, num_folds=2, k=3, jobs=jobs)
+    assert outputs[0].read_bytes() == outputs[1].read_bytes()
 
 
 def test_a_parser_with_a_reranker_behind_it(tmp_path: Path) -> None:

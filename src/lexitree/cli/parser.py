@@ -6,7 +6,7 @@ import json
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -20,13 +20,9 @@ from lexitree.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from lexitree.learning.progress import BatchProgress
     from lexitree.parsing.long_sentences import Candidate
     from lexitree.parsing.neural import NeuralParser
     from lexitree.parsing.parser import KBestParser
-    from lexitree.parsing.recipe import ParserRecipe
-    from lexitree.parsing.run import ParserRun
-    from lexitree.parsing.trainer import ParserEpoch
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -87,10 +83,11 @@ def train_command(
     import torch
 
     from lexitree.cli.console import choose_device
+    from lexitree.cli.parser_runs import parser_listeners, plan_run, show_run
     from lexitree.parsing.run import train_parser
 
     torch.set_num_threads(threads)
-    planned = _plan(recipe, epochs=epochs, seed=seed, small=small)
+    planned = plan_run(recipe, epochs=epochs, seed=seed, small=small)
     run = train_parser(
         planned,
         folder,
@@ -100,66 +97,7 @@ def train_command(
         resume=resume,
         listeners=None if quiet else parser_listeners(),
     )
-    _show_run(run)
-
-
-def _plan(path: Path, *, epochs: int | None, seed: int | None, small: bool) -> ParserRecipe:
-    """The recipe of a file with the options that were given."""
-    import dataclasses
-
-    from lexitree.parsing.recipe import SMALL_SIZES, read_parser_recipe
-
-    recipe = read_parser_recipe(path)
-    changes = {name: value for name, value in (("epochs", epochs), ("seed", seed)) if value is not None}
-    sizes = {name: size for name, size in SMALL_SIZES.items() if recipe.vectors or name != "vector_size"}
-    return dataclasses.replace(
-        recipe,
-        model={**recipe.model, **(sizes if small else {})},
-        training=dataclasses.replace(recipe.training, **changes),
-    )
-
-
-def parser_listeners() -> Any:
-    """A line an epoch, and a line that tells where the epoch is."""
-    from lexitree.cli.console import messages, percent
-    from lexitree.parsing.trainer import ParserListeners
-
-    def on_batch(progress: BatchProgress) -> None:
-        if messages.is_terminal:
-            messages.print(
-                f"epoch {progress.epoch}/{progress.num_epochs}  {progress.num_trees_done:,}/{progress.num_trees:,}"
-                f" trees  loss {progress.loss:.3f}  {progress.trees_per_second:.0f} trees/s",
-                end="\r",
-            )
-
-    def on_epoch(epoch: ParserEpoch) -> None:
-        parts = "  ".join(f"{name} {percent(f1)}" for name, f1 in epoch.dev.items())
-        messages.print(
-            f"epoch {epoch.epoch:>2}  loss {epoch.loss:6.3f}  dev F1 [bold]{percent(epoch.dev_f1)}[/bold]  ({parts})"
-            f"  {epoch.trees_per_second:.0f} trees/s, {epoch.seconds:.0f} s"
-            + ("  [green]best[/green]" if epoch.is_best else ""),
-            soft_wrap=True,
-        )
-
-    return ParserListeners(on_batch, on_epoch)
-
-
-def _show_run(run: ParserRun) -> None:
-    from rich.table import Table
-
-    from lexitree.cli.console import output, percent
-    from lexitree.parsing.run import MODEL_FOLDER
-
-    output.print(f"best epoch {run.best.epoch} of {len(run.history)}:  dev F1 {percent(run.best.dev_f1)}")
-    if run.test:
-        table = Table()
-        for column in ("test treebank", "style", "F1", "generic F1", "tags", "complete", "best of 8"):
-            table.add_column(column)
-        for name, scores in run.test.items():
-            kinds = ("f1", "generic_f1", "tags", "complete_match", "oracle_f1")
-            table.add_row(name, scores["style"] or "generic", *(percent(scores[kind]) for kind in kinds))
-        output.print(table)
-    output.print(f"parser: {run.folder / MODEL_FOLDER}", soft_wrap=True)
+    show_run(run)
 
 
 @app.command("evaluate")
@@ -248,10 +186,12 @@ def parse_command(
 
 def _with_reranker(parser: NeuralParser, reranker: str | None, device: str) -> KBestParser:
     """The parser as it is, or with a reranker behind it."""
+    if reranker is None:
+        return parser
     from lexitree.reranking.reranked_parser import RerankedParser
     from lexitree.reranking.saved import load_reranker
 
-    return parser if reranker is None else RerankedParser(parser, load_reranker(reranker, device=device))
+    return RerankedParser(parser, load_reranker(reranker, device=device))
 
 
 READ_AHEAD = 128

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from lexitree.cli.options import DataOption, DeviceOption, flag
+
+if TYPE_CHECKING:
+    from lexitree.parsing.trainer import ParserListeners
 
 
 def lists_command(
@@ -22,9 +26,16 @@ def lists_command(
     kbest: Annotated[
         int, typer.Option("--kbest", "-k", help="How many trees a sentence.", min=1, max=1000)
     ] = 8,
+    epochs: Annotated[
+        int | None, typer.Option(help="How often each parser sees its trees. Default: the recipe's.", min=1)
+    ] = None,
     minutes: Annotated[
         float | None, typer.Option(help="The most that the training of one parser may take.", min=0)
     ] = None,
+    jobs: Annotated[
+        int,
+        typer.Option(help="How many parsers are trained at the same time; one GPU has room for all.", min=1),
+    ] = 1,
     quiet: Annotated[bool, flag("--quiet", "-q", text="No progress, only the result.")] = False,
     data: DataOption = None,
     device: DeviceOption = "auto",
@@ -36,24 +47,34 @@ def lists_command(
 
     A parser has its training sentences by heart: its lists of them are too good, and a reranker would learn to
     trust them. So the training treebanks of the recipe are cut into parts, and each part is parsed by a parser that
-    was trained on the others. The same command goes on where it was cut.
+    was trained on the others. The same command goes on where it was cut, with as many --jobs as you like.
     """
     from lexitree.cli.console import choose_device, messages
     from lexitree.cli.console import output as console
-    from lexitree.cli.parser import parser_listeners
     from lexitree.parsing.recipe import read_parser_recipe
     from lexitree.reranking.jackknife import write_jackknife_lists
 
+    planned = read_parser_recipe(recipe)
+    if epochs is not None:
+        planned = dataclasses.replace(planned, training=dataclasses.replace(planned.training, epochs=epochs))
     num_lists = write_jackknife_lists(
-        read_parser_recipe(recipe),
+        planned,
         folder,
         output,
         num_folds=folds,
         k=kbest,
+        jobs=jobs,
+        on_fold=lambda fold: None if quiet else messages.print(f"fold {fold} of {folds} is done"),
         data=data,
         device=choose_device(device),
         minutes=minutes,
-        listeners=None if quiet else parser_listeners(),
-        on_fold=lambda fold: None if quiet else messages.print(f"[bold]fold {fold} of {folds}[/bold]"),
+        listeners_of=None if quiet else _listeners_of,
     )
     console.print(f"{num_lists:,} lists: {output}", soft_wrap=True)
+
+
+def _listeners_of(fold: int) -> ParserListeners:
+    """Called where the fold is trained, which may be another process."""
+    from lexitree.cli.parser_runs import parser_listeners
+
+    return parser_listeners(f"fold {fold}  ")

@@ -7,15 +7,18 @@ and a reranker that learned from that would trust it too much.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from lexitree.errors import ConfigError, FileError
 from lexitree.files import atomic_write
+from lexitree.learning.many_runs import run_in_processes
 from lexitree.parsing.long_sentences import Candidate
 from lexitree.parsing.neural import NeuralParser
 from lexitree.parsing.recipe import ParserRecipe
@@ -76,40 +79,63 @@ def write_jackknife_lists(
     *,
     num_folds: int,
     k: int,
-    data: str | Path | None = None,
-    device: str = "cpu",
-    minutes: float | None = None,
-    listeners: ParserListeners | None = None,
+    jobs: int = 1,
     on_fold: Callable[[int], object] = lambda _: None,
+    **options: Any,
 ) -> int:
     """Train a parser for each fold, parse what it has not seen, and write the lists; their number.
 
-    What is done is kept in `folder`, and a run that was cut goes on there. `minutes` is the most that the training of
-    one parser may take; it is then the best so far.
+    What is done is kept in `folder`, and a run that was cut goes on there. `jobs` folds are made at the same time, in
+    processes of their own; `on_fold` is told the number of each that is done. The options are those of `make_fold`.
     """
-    folder = Path(folder)
-    parts: list[Path] = []
-    for fold in cut_jackknife(load_parser_data(recipe, data), num_folds, recipe.training.seed):
-        path = folder / f"fold-{fold.number}-of-{num_folds}" / LISTS_FILE
-        parts.append(path)
-        if path.exists():
-            continue
-        on_fold(fold.number)
-        train_parser(
-            recipe,
-            path.parent,
-            banks=fold.train,
-            data=data,
-            device=device,
-            minutes=minutes,
-            # The checkpoint refuses what was begun with other settings.
-            resume=path.parent.exists(),
-            listeners=listeners,
-        )
-        with atomic_write(path) as stream:
-            for line in parse_fold(path.parent / MODEL_FOLDER, fold, k, device):
-                stream.write(line + "\n")
-    return _join_lists(parts, Path(output))
+    folds = range(1, num_folds + 1)
+    paths = [Path(folder) / f"fold-{number}-of-{num_folds}" / LISTS_FILE for number in folds]
+    tasks = [
+        (functools.partial(make_fold, **options), recipe, path, number, num_folds, k)
+        for number, path in zip(folds, paths, strict=True)
+        if not path.exists()
+    ]
+    for place, _ in run_in_processes(_call, tasks, jobs=jobs):
+        on_fold(tasks[place][3])
+    return _join_lists(paths, Path(output))
+
+
+def _call(function: Callable[..., None], *arguments: Any) -> None:
+    function(*arguments)
+
+
+def make_fold(
+    recipe: ParserRecipe,
+    path: Path,
+    number: int,
+    num_folds: int,
+    k: int,
+    *,
+    data: str | Path | None = None,
+    device: str = "cpu",
+    minutes: float | None = None,
+    listeners_of: Callable[[int], ParserListeners] | None = None,
+) -> None:
+    """Train the parser of one fold, counted from 1, beside the path, and write the lists of its sentences there.
+
+    `minutes` is the most that the training may take; the parser is then the best so far. `listeners_of` names who is
+    told of a fold's epochs; it is asked in the process of the fold.
+    """
+    fold = cut_jackknife(load_parser_data(recipe, data), num_folds, recipe.training.seed)[number - 1]
+    train_parser(
+        recipe,
+        path.parent,
+        banks=fold.train,
+        data=data,
+        device=device,
+        minutes=minutes,
+        # The checkpoint refuses what was begun with other settings.
+        resume=path.parent.exists(),
+        listeners=None if listeners_of is None else listeners_of(number),
+    )
+    with atomic_write(path) as stream:
+        for line in parse_fold(path.parent / MODEL_FOLDER, fold, k, device):
+            stream.write(line + "\n")
 
 
 def parse_fold(parser: Path, fold: JackknifeFold, k: int, device: str = "cpu") -> Iterator[str]:

@@ -1,0 +1,71 @@
+"""The recipe of a parser and what the command says of it in, what is trained, and lines on the screen, out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from lexitree.learning.progress import BatchProgress
+    from lexitree.parsing.recipe import ParserRecipe
+    from lexitree.parsing.run import ParserRun
+    from lexitree.parsing.trainer import ParserEpoch, ParserListeners
+
+
+def plan_run(path: Path, *, epochs: int | None, seed: int | None, small: bool) -> ParserRecipe:
+    """The recipe of a file with the options that were given."""
+    import dataclasses
+
+    from lexitree.parsing.recipe import SMALL_SIZES, read_parser_recipe
+
+    recipe = read_parser_recipe(path)
+    changes = {name: value for name, value in (("epochs", epochs), ("seed", seed)) if value is not None}
+    sizes = {name: size for name, size in SMALL_SIZES.items() if recipe.vectors or name != "vector_size"}
+    return dataclasses.replace(
+        recipe,
+        model={**recipe.model, **(sizes if small else {})},
+        training=dataclasses.replace(recipe.training, **changes),
+    )
+
+
+def parser_listeners(name: str = "") -> ParserListeners:
+    """A line an epoch, and a line that tells where the epoch is; a run with a name is one of several."""
+    from lexitree.cli.console import messages, percent
+    from lexitree.parsing.trainer import ParserListeners
+
+    def on_batch(progress: BatchProgress) -> None:
+        if messages.is_terminal and not name:
+            messages.print(
+                f"epoch {progress.epoch}/{progress.num_epochs}  {progress.num_trees_done:,}/{progress.num_trees:,}"
+                f" trees  loss {progress.loss:.3f}  {progress.trees_per_second:.0f} trees/s",
+                end="\r",
+            )
+
+    def on_epoch(epoch: ParserEpoch) -> None:
+        parts = "  ".join(f"{bank} {percent(f1)}" for bank, f1 in epoch.dev.items())
+        messages.print(
+            f"{name}epoch {epoch.epoch:>2}  loss {epoch.loss:6.3f}  dev F1 [bold]{percent(epoch.dev_f1)}[/bold]"
+            f"  ({parts})  {epoch.trees_per_second:.0f} trees/s, {epoch.seconds:.0f} s"
+            + ("  [green]best[/green]" if epoch.is_best else ""),
+            soft_wrap=True,
+        )
+
+    return ParserListeners(on_batch, on_epoch)
+
+
+def show_run(run: ParserRun) -> None:
+    from rich.table import Table
+
+    from lexitree.cli.console import output, percent
+    from lexitree.parsing.run import MODEL_FOLDER
+
+    output.print(f"best epoch {run.best.epoch} of {len(run.history)}:  dev F1 {percent(run.best.dev_f1)}")
+    if run.test:
+        table = Table()
+        for column in ("test treebank", "style", "F1", "generic F1", "tags", "complete", "best of 8"):
+            table.add_column(column)
+        for name, scores in run.test.items():
+            kinds = ("f1", "generic_f1", "tags", "complete_match", "oracle_f1")
+            table.add_row(name, scores["style"] or "generic", *(percent(scores[kind]) for kind in kinds))
+        output.print(table)
+    output.print(f"parser: {run.folder / MODEL_FOLDER}", soft_wrap=True)
