@@ -70,6 +70,24 @@ def test_no_more_processes_start_than_there_are_chunks(setup: LabellerSetup) -> 
         assert list(workers.records(rows([]), JSON)) == []
 
 
+def test_all_processes_start_before_any_waits_for_its_rows_to_be_read(
+    setup: LabellerSetup, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[int] = []
+    give = text_workers._Worker.give
+
+    def count_and_give(worker: Any, chunk: list[Row]) -> None:
+        started.append(len(workers.workers))
+        give(worker, chunk)
+
+    monkeypatch.setattr(text_workers._Worker, "give", count_and_give)
+    # More than a pipe holds: each is given only when its process reads it.
+    large = [Row(row.text, (*row.columns, ("more", "x" * 100_000)), row.place) for row in rows(TEXTS[:8])]
+    with TextWorkers(setup, 2) as workers:
+        assert len(list(workers.records(large, JSON))) == 8
+    assert started == [2, 2]
+
+
 def test_an_error_comes_after_the_records_before_it(setup: LabellerSetup) -> None:
     output = TextOutput("json", "text", AddedColumns(), ())
     wrong = Row("bad", (("text", "bad"), ("label", "0")), Place("texts", 6))

@@ -58,10 +58,11 @@ class TextWorkers:
     def records(self, rows: Iterable[Row], output: TextOutput) -> Iterator[str]:
         """What is written for each row. Records before an error come first."""
         chunks = _chunks(iter(rows))
-        busy: deque[_Worker] = deque()
-        for chunk in islice(chunks, self.number):
-            busy.append(self._start(output))
-            busy[-1].give(chunk)
+        first = list(islice(chunks, self.number))
+        # All are started before any is given its rows: those wait in a pipe, a large chunk until they are read.
+        busy = deque([self._start(output) for _ in first])
+        for worker, chunk in zip(busy, first, strict=True):
+            worker.give(chunk)
         while busy:
             worker = busy.popleft()
             records, error = worker.take()
