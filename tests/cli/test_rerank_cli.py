@@ -173,7 +173,24 @@ def test_damaged_lists_are_errors_or_left_out(call: Call, reranker: Path, tmp_pa
         call("rerank", "evaluate", reranker, path), "lists.jsonl:1", "no gold tree", "--on-error"
     )
     assert_users_error(call("rerank", "evaluate", reranker, path, "--on-error", "skip"), "has no lists")
-    assert_users_error(call("rerank", "train", path, "-o", tmp_path / "run"), "no gold tree")
+    assert_users_error(call("rerank", "train", path, "-o", tmp_path / "run"), "no gold tree", "--on-error")
+
+
+def test_damaged_lists_are_left_out_of_training(call: Call, recipe: Path, tmp_path: Path) -> None:
+    damaged = [
+        {"candidates": [{"tree": "(S (NN yes))"}]},
+        {"candidates": [{"score": 0, "tree": "(S (NN yes))"}]},
+    ]
+    good = [as_json(each) for each in make_lists(20)]
+    path = tmp_path / "lists.jsonl"
+    path.write_text("".join(json.dumps(each) + "\n" for each in (*damaged, *good)))
+    options = ("--recipe", recipe, "-o", tmp_path / "run", "--epochs", "1", "--device", "cpu", "--quiet")
+    assert_users_error(call("rerank", "train", path, *options), "lists.jsonl:1", "score")
+    finished = call("rerank", "train", path, *options, "--on-error", "skip")
+    assert finished.code == 0, finished.err
+    assert "skipped 2 malformed lists" in finished.err
+    sizes = json.loads((tmp_path / "run" / "result.json").read_text())["lists"]
+    assert sizes["train"] + sizes["dev"] == 20
 
 
 def test_other_errors_are_clear(call: Call, reranker: Path, lists: Path, tmp_path: Path) -> None:

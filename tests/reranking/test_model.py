@@ -208,14 +208,28 @@ def test_trees_of_a_list_share_their_dropped_words(name: str) -> None:
     assert model(make_batch(model, [twice]))[0].item() != pytest.approx(scores[0].item())
 
 
-def test_a_list_of_hundreds_and_one_of_one_word() -> None:
-    (candidates,) = make_lists(1)
-    many = CandidateList(candidates.candidates * 100)
+def random_binary(num_words: int, rng: random.Random) -> list[int]:
+    """The numbers of children of a random binary tree in pre-order."""
+    if num_words == 1:
+        return [0]
+    left = rng.randint(1, num_words - 1)
+    return [2, *random_binary(left, rng), *random_binary(num_words - left, rng)]
+
+
+@each_model
+def test_a_list_of_hundreds_and_one_of_one_word(name: str) -> None:
+    """All are scored, as each would be by itself."""
+    rng = random.Random(3)
+    words = [f"word{number}" for number in range(12)]
+    shapes = [random_binary(len(words), rng) for _ in range(400)]
+    found = [Tree(arity, ["NP" if children else "NN" for children in arity], words) for arity in shapes]
+    many = CandidateList(tuple(ScoredTree(tree, 0.0) for tree in found))
     binary = prepared([many, ONE_WORD])
-    model = tiny_model("bicontree", binary)
+    model = tiny_model(name, binary)
     long, short = scores_of(model, binary)
-    assert len(long) == 100 * len(candidates.candidates)
-    np.testing.assert_allclose(long[: len(candidates.candidates)], long[-len(candidates.candidates) :])
+    assert len(long) == 400
+    few = prepared([CandidateList((many.candidates[place],)) for place in (0, 7, 399)])
+    np.testing.assert_allclose(long[[0, 7, 399]], np.concatenate(scores_of(model, few)), atol=TOLERANCE)
     assert short[0] <= 0
 
 

@@ -91,6 +91,7 @@ def train_command(
     resume: Annotated[bool, flag("--resume", text="Go on with a run that was cut.")] = False,
     quiet: Annotated[bool, flag("--quiet", "-q", text="No progress, only the result.")] = False,
     data: DataOption = None,
+    on_error: OnErrorOption = "raise",
     device: DeviceOption = "auto",
     backend: BackendOption = "auto",
 ) -> None:
@@ -102,9 +103,9 @@ def train_command(
     each epoch the weight of the parser's own score is chosen on the development lists, and kept with the model.
 
     A list of one candidate teaches nothing and is passed over; lists may be of any length, and in any order. A list
-    without a gold tree, without scores, or whose trees have different words is an error that names its line. A
-    sentence that is tested on is not trained on. Lists of sentences that the parser itself was trained on mislead the
-    reranker: make honest ones with `lexitree rerank lists`.
+    without a gold tree, without scores, or whose trees have different words is an error that names its line or, with
+    --on-error skip, is left out and listed. A sentence that is tested on is not trained on. Lists of sentences that
+    the parser itself was trained on mislead the reranker: make honest ones with `lexitree rerank lists`.
 
     The run leaves model/ (the reranker), result.json, metrics.jsonl and checkpoint.safetensors; several seeds leave
     seed-1, seed-2 and so on. The same command with --resume goes on with one that was cut.
@@ -124,6 +125,7 @@ def train_command(
         "backend": backend,
         "minutes": minutes,
         "resume": resume,
+        "on_error": on_error,
     }
     train_seeds(planned, folder, parse_seeds(seeds), jobs, options, quiet=quiet)
 

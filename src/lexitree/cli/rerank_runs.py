@@ -46,11 +46,17 @@ def train_one(
     """Train one seed, in this process or in one of its own."""
     import torch
 
+    from lexitree.cli.console import show_skipped
     from lexitree.reranking.run import train_reranker
+    from lexitree.trees.brackets import ReadReport
 
     # The products are small: seeds make better use of several cores.
     torch.set_num_threads(1)
-    return train_reranker(recipe, folder, listeners=None if quiet else _listeners(name), **options)
+    report = ReadReport()
+    listeners = None if quiet else _listeners(name)
+    run = train_reranker(recipe, folder, report=report, listeners=listeners, **options)
+    show_skipped(report.num_errors, report.errors, what="lists")
+    return run
 
 
 def _listeners(name: str) -> RerankListeners:

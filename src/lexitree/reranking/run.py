@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from lexitree.errors import ConfigError, FileError
+from lexitree.errors import ConfigError, FileError, OnError
 from lexitree.files import atomic_write
 from lexitree.learning.checkpoint import CHECKPOINT_FILE
 from lexitree.lexicon.table import WordTable
@@ -32,6 +32,7 @@ from lexitree.reranking.saved import save_reranker
 from lexitree.reranking.scores import RerankScores, score_choices
 from lexitree.reranking.scoring import score_lists
 from lexitree.reranking.trainer import RerankEpoch, RerankListeners, RerankTrainer
+from lexitree.trees.brackets import ReadReport
 from lexitree.version import __version__
 
 MODEL_FOLDER, RESULT_FILE = "model", "result.json"
@@ -61,16 +62,19 @@ def train_reranker(
     backend: str = "auto",
     minutes: float | None = None,
     resume: bool = False,
+    on_error: OnError = "raise",
+    report: ReadReport | None = None,
     listeners: RerankListeners | None = None,
 ) -> RerankRun:
     """Train by a recipe, into a directory: checkpoint, metrics, the best reranker and its scores.
 
-    `lists` are taken instead of those that the recipe names. With `resume` a run that was cut goes on from its last
-    epoch; without it a directory that already holds a run is left alone.
+    `lists` are taken instead of those that the recipe names. With `on_error="skip"` damaged ones are left out, and
+    noted in the report. With `resume` a run that was cut goes on from its last epoch; without it a directory that
+    already holds a run is left alone.
     """
     folder = Path(folder)
     _claim_folder(folder, resume=resume)
-    lists = lists or load_rerank_data(recipe, data)
+    lists = lists or load_rerank_data(recipe, data, on_error=on_error, report=report)
     torch.manual_seed(recipe.training.seed)
     model = build_reranker(recipe, lists, data, backend=backend).to(device)
     parts = {part: _number(model, found) for part, found in lists.parts.items()}
