@@ -1,6 +1,6 @@
 """A transformer under the trees in; seconds of an epoch and sentences labelled in a second out.
 
-    python benchmarks/transformer_speed.py --output results/transformer-speed.json    # real SST, through LEXITREE_DATA
+    python benchmarks/transformer_speed.py --output results/transformer-speed.json    # SST, through LEXITREE_DATA
 
 Training is the whole of it: batches of 25 laid out on the host, copied, forward, backward and update, with the
 transformer, its mixed layers and the tree all trained. What is compiled for each size of batch is done in an epoch
