@@ -152,6 +152,17 @@ def test_another_recipe_is_run_again(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert len(run(tmp_path)) == 2
 
 
+def test_a_record_without_runs_is_made_anew(tmp_path: Path) -> None:
+    """One of an older version, of which nothing can be kept."""
+    with_lists(tmp_path)
+    run(tmp_path)
+    path = tmp_path / "results" / "smoke" / "reranking.json"
+    path.write_text(json.dumps({"figures": record_in(tmp_path)["figures"]}))
+    shutil.rmtree(tmp_path / "runs" / "smoke" / "reranking" / "mini-contree")
+    assert len(run(tmp_path)) == 2
+    assert record_in(tmp_path)["runs"]
+
+
 def test_small_files_are_enough_to_go_on_elsewhere(tmp_path: Path) -> None:
     with_lists(tmp_path / "there")
     run(tmp_path / "there", "contree-lex")

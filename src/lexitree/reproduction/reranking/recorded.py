@@ -26,7 +26,7 @@ def recorded_runs(record: Mapping[str, Any] | None, plan: RerankPlan, data: str 
 
     Where a file is not there, the record is believed: nothing could be run anyway.
     """
-    if record is None or record["settings"] != settings_of(plan.recipe):
+    if record is None or record.get("settings") != settings_of(plan.recipe):
         return {}
     runs: Runs = copy.deepcopy(record["runs"])
     return {
