@@ -126,7 +126,8 @@ def plan(grid: dict[str, Any], options: argparse.Namespace) -> dict[tuple[str, s
             recipes[name, variant] = dataclasses.replace(
                 base,
                 **changes.get("recipe", {}),
-                vectors=options.vectors,
+                # Beside a transformer, static vectors are a choice.
+                vectors=options.vectors if not base.encoder or changes.get("with_vectors") else None,
                 encoder={**base.encoder, **changes.get("encoder", {})},
                 model={**base.model, **changes.get("model", {})},
                 training=dataclasses.replace(base.training, **training),

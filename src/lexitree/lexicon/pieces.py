@@ -45,17 +45,20 @@ class PieceLayout:
 
 @dataclass(frozen=True, slots=True)
 class SplitSentence:
-    """The pieces of a sentence, word by word."""
+    """The pieces of a sentence, and those of each word."""
 
     ids: IndexArray
     """[pieces]"""
-    offsets: IndexArray
-    """[words + 1]: where the pieces of each word begin; each has one at least."""
+    starts: IndexArray
+    """[words]: the first piece of each word ..."""
+    ends: IndexArray
+    """[words]: ... and the one after its last. Each word has a piece at least; words that are written as one, such as
+    `do` and `n't`, may share one."""
     layout: PieceLayout
 
     @property
     def num_words(self) -> int:
-        return len(self.offsets) - 1
+        return len(self.starts)
 
 
 class Row(NamedTuple):
@@ -176,8 +179,8 @@ def _sentence_rows(sentences: Sequence[SplitSentence], layout: PieceLayout) -> l
 
 def _windows(sentence: SplitSentence, layout: PieceLayout, first_word: int) -> list[Row]:
     """One row or, for a long sentence, several that overlap by half: each word counts where it has most context."""
-    ids, starts = sentence.ids, sentence.offsets[:-1]
-    num_read = np.minimum(np.diff(sentence.offsets), layout.max_word_pieces)
+    ids, starts = sentence.ids, sentence.starts
+    num_read = np.minimum(sentence.ends - starts, layout.max_word_pieces)
     ends = starts + num_read
     size = layout.max_pieces
     last = max(0, len(ids) - size)
@@ -213,7 +216,7 @@ def _phrase_rows(
     rows: list[Row] = []
     owners: list[int] = []
     for tree, sentence in zip(trees, sentences, strict=True):
-        first, end = sentence.offsets[tree.starts].tolist(), sentence.offsets[tree.ends].tolist()
+        first, end = sentence.starts[tree.starts].tolist(), sentence.ends[tree.ends - 1].tolist()
         for start, stop in zip(first, end, strict=True):
             ids = sentence.ids[start : min(stop, start + layout.max_pieces)]
             number = phrase_of.setdefault(ids.tobytes(), len(rows))

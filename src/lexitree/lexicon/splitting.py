@@ -9,16 +9,17 @@ import numpy as np
 
 from lexitree.errors import ConfigError
 from lexitree.lexicon.pieces import PieceLayout, SplitSentence, Unit
-from lexitree.trees.brackets import surface_form
+from lexitree.text.detokenizer import detokenize_with_spans
 
 MOST_PIECES = 512
 """Rows are no longer than this, even for a transformer that sets itself no limit."""
 
 
 class PieceSplitter:
-    """Cuts sentences into pieces: the words, with a space between them, are one text, and offsets tell whose is what.
+    """Cuts sentences into pieces: the words become a text as people write it, and offsets tell whose a piece is.
 
-    A word that the tokenizer has nothing for (it may drop characters) is one unknown piece.
+    A transformer has seen `don't` and not `do n't`. A word that the tokenizer has nothing for, since it may drop
+    characters, is one unknown piece.
     """
 
     def __init__(self, tokenizer: Any, max_positions: int | None, unit: Unit = "word") -> None:
@@ -55,16 +56,18 @@ class PieceSplitter:
 
     def split(self, words: Sequence[str]) -> SplitSentence:
         """The pieces of each word."""
-        surfaces = [surface_form(word) for word in words]
-        starts = np.cumsum([0, *(len(word) + 1 for word in surfaces)])[:-1]
-        encoding: Any = self.backend.encode(" ".join(surfaces), add_special_tokens=False)
+        text, spans = detokenize_with_spans(words)
+        encoding: Any = self.backend.encode(text, add_special_tokens=False)
         ids = np.array(encoding.ids, dtype=np.int64)
-        # The last character decides: pieces of some tokenizers begin with the space before a word.
-        last = np.array([end for _, end in encoding.offsets], dtype=np.int64) - 1
-        # What stands nowhere in the text (a mark at its beginning) belongs to the first word.
-        word_of = np.maximum(np.searchsorted(starts, last, side="right") - 1, 0)
-        missing = np.setdiff1d(np.arange(len(words)), word_of)
-        word_of, ids = np.append(word_of, missing), np.append(ids, np.full(len(missing), self.unknown))
-        order = np.argsort(word_of, kind="stable")
-        offsets = np.searchsorted(word_of[order], np.arange(len(words) + 1))
-        return SplitSentence(ids[order], offsets.astype(np.int64), self.layout)
+        piece_spans = np.array(encoding.offsets, dtype=np.int64).reshape(-1, 2)
+        word_spans = np.array(spans, dtype=np.int64).reshape(-1, 2)
+        starts = np.searchsorted(piece_spans[:, 1], word_spans[:, 0], side="right")
+        ends = np.searchsorted(piece_spans[:, 0], word_spans[:, 1], side="left")
+        missing = np.flatnonzero(starts >= ends)
+        if len(missing):
+            ids = np.insert(ids, starts[missing], self.unknown)
+            # Each word comes after the pieces that were put in before it.
+            shift = np.cumsum(starts >= ends) - (starts >= ends)
+            ends = np.where(starts >= ends, starts + 1, ends) + shift
+            starts = starts + shift
+        return SplitSentence(ids, starts, ends, self.layout)

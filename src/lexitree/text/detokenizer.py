@@ -27,12 +27,26 @@ def detokenize(forms: Iterable[str]) -> str:
     words = _sided(forms)
     if _is_final_period_written_twice(words):
         words = _without_final_period(words)
+    return _join(words)[0]
+
+
+def detokenize_with_spans(forms: Iterable[str]) -> tuple[str, list[tuple[int, int]]]:
+    """The text of treebank words, and where in it each of them stands; none is left out."""
+    return _join(_sided(forms))
+
+
+def _join(words: Sequence[str]) -> tuple[str, list[tuple[int, int]]]:
     pieces: list[str] = []
+    spans: list[tuple[int, int]] = []
+    length = 0
     for place, word in enumerate(words):
         if place and _is_apart(words, place):
             pieces.append(" ")
+            length += 1
         pieces.append(_surface(word))
-    return "".join(pieces)
+        spans.append((length, length + len(pieces[-1])))
+        length = spans[-1][1]
+    return "".join(pieces), spans
 
 
 def _sided(forms: Iterable[str]) -> list[str]:
