@@ -164,7 +164,8 @@ def _batch(
     if not sentences:
         return TreeBatch.from_trees(trees, word_index, label_index)
     batch = TreeBatch.from_trees(trees, label_index=label_index)
-    return dataclasses.replace(batch, pieces=PieceBatch.from_trees(trees, sentences, word_index))
+    wanted = None if label_index is None else [numbers != NO_INDEX for numbers in label_index]
+    return dataclasses.replace(batch, pieces=PieceBatch.from_trees(trees, sentences, word_index, wanted))
 
 
 def _number_guesses(words: Sequence[str], word_index: IndexArray, guess_of: dict[str, int]) -> IndexArray:

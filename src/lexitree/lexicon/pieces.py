@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
@@ -19,8 +20,8 @@ IndexArray = npt.NDArray[np.int64]
 Unit = Literal["word", "phrase"]
 """What gets a vector: each word, in its sentence, or each phrase, read for itself."""
 
-SMALLEST_WIDTH = 8
-"""Phrases are read in blocks of rows up to this width, up to twice as much, and so on."""
+WIDTHS = (8, 24)
+"""Phrases are read in blocks: of rows up to each of these widths, and of all longer ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,18 +96,20 @@ class PieceBatch:
         trees: Sequence[Tree],
         sentences: Sequence[SplitSentence],
         table_index: Sequence[IndexArray] | None = None,
+        wanted: Sequence[npt.NDArray[np.bool_]] | None = None,
     ) -> PieceBatch:
         """The rows for some trees: of their sentences, or of each of their phrases, as the transformer reads them.
 
         Vectors are those of all words, sentence after sentence, or of all nodes, tree after tree in pre-order;
-        `table_index` holds the rows of the static vectors that stand beside those of the words, if any do.
+        `table_index` holds the rows of the static vectors that stand beside those of the words, if any do. `wanted`
+        says which nodes' vectors are looked at: the other phrases are not read, and have that of their sentence.
         """
         layout = sentences[0].layout
         if layout.unit == "word":
             rows, owner_of = _sentence_rows(sentences, layout), None
             blocks = [rows]
         else:
-            rows, owner_of = _phrase_rows(trees, sentences, layout)
+            rows, owner_of = _phrase_rows(trees, sentences, layout, wanted)
             blocks = _group_by_width(rows)
         count = np.bincount(np.concatenate([row.owners for block in blocks for row in block]))
         arrays = [
@@ -206,7 +209,10 @@ def _within(counts: IndexArray) -> IndexArray:
 
 
 def _phrase_rows(
-    trees: Sequence[Tree], sentences: Sequence[SplitSentence], layout: PieceLayout
+    trees: Sequence[Tree],
+    sentences: Sequence[SplitSentence],
+    layout: PieceLayout,
+    wanted: Sequence[npt.NDArray[np.bool_]] | None,
 ) -> tuple[list[Row], IndexArray]:
     """A row for each distinct phrase, and for each node of the trees, in pre-order, the phrase that it is.
 
@@ -215,15 +221,18 @@ def _phrase_rows(
     phrase_of: dict[bytes, int] = {}
     rows: list[Row] = []
     owners: list[int] = []
-    for tree, sentence in zip(trees, sentences, strict=True):
-        first, end = sentence.starts[tree.starts].tolist(), sentence.ends[tree.ends - 1].tolist()
-        for start, stop in zip(first, end, strict=True):
+    for number, (tree, sentence) in enumerate(zip(trees, sentences, strict=True)):
+        nodes = np.arange(tree.num_nodes)
+        if wanted is not None:
+            nodes = np.where(wanted[number], nodes, 0)
+        first, end = sentence.starts[tree.starts[nodes]], sentence.ends[tree.ends[nodes] - 1]
+        for start, stop in zip(first.tolist(), end.tolist(), strict=True):
             ids = sentence.ids[start : min(stop, start + layout.max_pieces)]
-            number = phrase_of.setdefault(ids.tobytes(), len(rows))
-            if number == len(rows):
+            phrase = phrase_of.setdefault(ids.tobytes(), len(rows))
+            if phrase == len(rows):
                 row = [*layout.before, *ids.tolist(), *layout.after]
-                rows.append(Row(row, np.arange(len(row)), np.full(len(row), number)))
-            owners.append(number)
+                rows.append(Row(row, np.arange(len(row)), np.full(len(row), phrase)))
+            owners.append(phrase)
     return rows, np.array(owners, dtype=np.int64)
 
 
@@ -231,7 +240,7 @@ def _group_by_width(rows: Sequence[Row]) -> list[list[Row]]:
     """Rows of about one length together: a block is as wide as its longest row."""
     groups: dict[int, list[Row]] = {}
     for row in rows:
-        groups.setdefault(max(SMALLEST_WIDTH - 1, len(row.ids) - 1).bit_length(), []).append(row)
+        groups.setdefault(bisect.bisect_left(WIDTHS, len(row.ids)), []).append(row)
     return [groups[width] for width in sorted(groups)]
 
 
