@@ -62,7 +62,7 @@ def test_a_run_is_not_overwritten(parser_run: ParserRun) -> None:
 def test_another_run_is_not_resumed(tmp_path: Path) -> None:
     train_parser(RECIPE, tmp_path, minutes=1e-9)
     other = dataclasses.replace(RECIPE, training=dataclasses.replace(RECIPE.training, seed=2))
-    with pytest.raises(CheckpointError, match="belongs to another run: training.seed was 1, is 2"):
+    with pytest.raises(CheckpointError, match=r"belongs to another run: training\.seed was 1, is 2"):
         train_parser(other, tmp_path, resume=True)
 
 
