@@ -161,3 +161,32 @@ def test_the_two_kinds_of_trees_do_not_mix() -> None:
     forest = [Tree.leaf("a"), DependencyTree.from_parents(["a"], [-1])]
     with pytest.raises(TreeError, match="dependency trees or constituency trees, not both"):
         TreeBatch.from_trees(forest)
+
+
+@given(st.lists(trees(max_words=9), min_size=1, max_size=5), st.integers(1, 4))
+def test_targets_stand_at_their_nodes_in_the_one_buffer(forest: list[Tree], num_scores: int) -> None:
+    rng = np.random.default_rng(0)
+    targets = [rng.random((tree.num_nodes, num_scores), dtype=np.float32) for tree in forest]
+    batch = TreeBatch.from_trees(forest, targets=targets)
+    assert batch.targets is not None
+    for part, given_part in zip(batch.split(batch.targets), targets, strict=True):
+        # Exactly: they are held with more digits than they came with.
+        assert np.array_equal(part.float().numpy(), given_part)
+    moved = batch.on(batch.buffer.clone())
+    assert moved.targets is not None
+    assert torch.equal(moved.targets, batch.targets)
+    batch.buffer.zero_()
+    assert not batch.targets.any()
+
+
+def test_filled_nodes_have_no_targets() -> None:
+    forest = [tree_from_brackets("(X a b)"), tree_from_brackets("(X c (X d e))")]
+    targets = [np.full((tree.num_nodes, 3), 1 / 3, dtype=np.float32) for tree in forest]
+    batch = TreeBatch.from_trees(forest, targets=targets).padded(8, 6, 4)
+    assert batch.targets is not None
+    assert batch.targets.any(1).tolist() == [True] * 5 + [False] * 3 + [True] * 3 + [False] * 3
+
+
+def test_without_targets_there_are_none() -> None:
+    assert TreeBatch.from_trees([tree_from_brackets("(X a b)")]).targets is None
+    assert TreeBatch.from_trees([]).targets is None

@@ -19,6 +19,7 @@ from lexitree.trees.dependencies import DependencyTree
 from lexitree.trees.tree import Tree
 
 IndexArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float32]
 
 NO_INDEX = -1
 """Stands for "none" in an index: the parent of a root, the label of a node without one."""
@@ -88,6 +89,8 @@ class TreeBatch:
     """Where each level below the roots starts in the down order."""
     counts: Int[Tensor, " 4"]
     """The numbers of leaves, of trees, of levels above the leaves and of levels below the roots."""
+    target_bits: Int[Tensor, " target_numbers"]
+    """What `targets` is made of, as the buffer holds it: 64-bit floating-point numbers under the name of integers."""
 
     buffer: Int[Tensor, " numbers"]
     """What all of the tensors above are views of."""
@@ -105,11 +108,12 @@ class TreeBatch:
         trees: Sequence[Tree],
         word_index: Sequence[npt.NDArray[np.integer]] | None = None,
         label_index: Sequence[npt.NDArray[np.integer]] | None = None,
+        targets: Sequence[FloatArray] | None = None,
     ) -> TreeBatch:
         """Lay trees out side by side; the indices, one array a tree, are by word and by node in pre-order.
 
-        Without them the words are numbered through the batch and no node has a label. Dependency trees are
-        batched among themselves: a batch has words at all nodes or at the leaves only.
+        Without them the words are numbered through the batch and no node has a label. Targets are by node as well.
+        Dependency trees are batched among themselves: a batch has words at all nodes or at the leaves only.
         """
         sizes = np.array([tree.num_nodes for tree in trees], dtype=np.int64)
         num_words = np.array([tree.num_words for tree in trees], dtype=np.int64)
@@ -155,6 +159,10 @@ class TreeBatch:
             "depth_offset": np.cumsum(depth_sizes),
             "counts": np.array([num_leaves, len(trees), len(level_sizes) - 1, len(depth_sizes) - 1]),
         }
+        if targets:
+            arrays["target_bits"] = (
+                np.concatenate(targets, dtype=np.float64)[up_order].reshape(-1).view(np.int64)
+            )
         return cls.from_arrays(
             arrays,
             level_sizes=tuple(level_sizes.tolist()),
@@ -166,6 +174,7 @@ class TreeBatch:
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, IndexArray], **sizes: Any) -> TreeBatch:
         """A batch of index arrays, all of them in one buffer, and of what is no tensor."""
+        arrays = {"target_bits": np.zeros(0, dtype=np.int64), **arrays}
         buffer = torch.from_numpy(
             np.concatenate([arrays[name] for name in _TENSORS]).astype(np.int64, copy=False)
         )
@@ -182,6 +191,13 @@ class TreeBatch:
     @property
     def num_leaves(self) -> int:
         return len(self.word_index)
+
+    @property
+    def targets(self) -> Float[Tensor, "nodes scores"] | None:
+        """The probability that each label should have at each node, where that is said, gold labels included."""
+        if not len(self.target_bits):
+            return None
+        return self.target_bits.view(torch.float64).view(self.num_nodes, -1)
 
     @property
     def node_word_index(self) -> Int[Tensor, " words"]:
@@ -226,8 +242,8 @@ class TreeBatch:
         """The same trees in tensors of the given sizes, so that batches of about one size look alike to a device.
 
         Leaves fill up to `num_leaves`, and inner nodes start there. The nodes in between are in no level and have
-        no label: the word of number 0, a span of one word. Only `counts` and the offsets tell the real sizes, so
-        this is for the fused backend, which goes by them.
+        neither label nor target: the word of number 0, a span of one word. Only `counts` and the offsets tell the
+        real sizes, so this is for the fused backend, which goes by them.
         """
         old, shift = self.num_leaves, num_leaves - self.num_leaves
         new = {name: getattr(self, name) for name in _TENSORS}
@@ -240,6 +256,11 @@ class TreeBatch:
             filled[:old] = new[name][:old]
             filled[num_leaves : num_leaves + self.num_nodes - old] = new[name][old:]
             new[name] = filled
+        if self.targets is not None:
+            filled = self.targets.new_zeros(num_nodes, self.targets.shape[1])
+            filled[:old] = self.targets[:old]
+            filled[num_leaves : num_leaves + self.num_nodes - old] = self.targets[old:]
+            new["target_bits"] = filled.view(-1).view(torch.int64)
         for name, size, empty in (
             ("word_index", num_leaves, 0),
             # A node that is in no level: what is summed over all children must not meet a real one again.
@@ -286,6 +307,7 @@ _TENSORS = (
     "level_offset",
     "depth_offset",
     "counts",
+    "target_bits",
 )
 
 

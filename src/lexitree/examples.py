@@ -20,6 +20,7 @@ from lexitree.trees.binarize import BinarizedTree, Direction, to_binary, unchang
 from lexitree.trees.tree import Tree
 
 IndexArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float32]
 
 TreeKind = Literal["constituency", "dependency"]
 """What a model reads: phrases over words, or words over words."""
@@ -39,6 +40,9 @@ class Example:
     """The same by node of the tree as the user has it."""
     pieces: SplitSentence | None = None
     """The words as a transformer reads them, for a model that has one."""
+    targets: FloatArray | None = None
+    """[nodes, scores]: the probabilities to be learnt, by node of the tree that the model reads, where labels are not
+    all that there is to learn from."""
 
     @property
     def tree(self) -> Tree:
@@ -68,13 +72,17 @@ def make_example(
 
     For a model that reads dependency trees (`kind`), the tree must be one, and stays as it is.
     """
-    check_tree_kind(tree, kind)
-    if kind == "dependency":
-        binary = unchanged(tree)
-    else:
-        binary = to_binary(tree, direction, has_sentence_label=supervision == "root")
+    binary = as_read(tree, direction, supervision, kind)
     numbers, source_numbers = _number_labels(binary, labels, supervision)
     return Example(binary, lexicon.index(tree.words), numbers, source_numbers, lexicon.split(tree.words))
+
+
+def as_read(tree: Tree, direction: Direction, supervision: Supervision, kind: TreeKind) -> BinarizedTree:
+    """A tree as a model reads it."""
+    check_tree_kind(tree, kind)
+    if kind == "dependency":
+        return unchanged(tree)
+    return to_binary(tree, direction, has_sentence_label=supervision == "root")
 
 
 def check_tree_kind(tree: Tree, kind: TreeKind) -> None:
@@ -131,12 +139,19 @@ def example_to_label(binary: BinarizedTree, lexicon: Lexicon) -> Example:
 
 
 def batch_examples(examples: Sequence[Example]) -> TreeBatch:
-    """Lay examples out side by side."""
+    """Lay examples out side by side; all of them have targets, or none."""
     return _batch(
         examples,
         [example.word_index for example in examples],
         label_index=[example.label_index for example in examples],
+        targets=_targets(examples),
     )
+
+
+def _targets(examples: Sequence[Example]) -> list[FloatArray] | None:
+    targets = [example.targets for example in examples if example.targets is not None]
+    assert len(targets) in (0, len(examples)), "trees with targets are batched among themselves"
+    return targets or None
 
 
 def batch_to_label(examples: Sequence[Example], lexicon: Lexicon) -> TreeBatch:
@@ -158,12 +173,13 @@ def _batch(
     examples: Sequence[Example],
     word_index: Sequence[IndexArray],
     label_index: Sequence[IndexArray] | None = None,
+    targets: Sequence[FloatArray] | None = None,
 ) -> TreeBatch:
     trees = [example.binary.tree for example in examples]
     sentences = [example.pieces for example in examples if example.pieces is not None]
     if not sentences:
-        return TreeBatch.from_trees(trees, word_index, label_index)
-    batch = TreeBatch.from_trees(trees, label_index=label_index)
+        return TreeBatch.from_trees(trees, word_index, label_index, targets)
+    batch = TreeBatch.from_trees(trees, label_index=label_index, targets=targets)
     wanted = None if label_index is None else [numbers != NO_INDEX for numbers in label_index]
     return dataclasses.replace(batch, pieces=PieceBatch.from_trees(trees, sentences, word_index, wanted))
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
@@ -11,9 +14,10 @@ from torch import nn
 
 from lexitree.batch import NO_INDEX
 from lexitree.errors import LabelError
-from lexitree.examples import batch_examples
+from lexitree.examples import Example, batch_examples
+from lexitree.models.classifier import TreeClassifier
 from lexitree.trees.brackets import tree_from_brackets
-from tests.tiny import FINER_LABELS, tiny_model, tiny_polarity, tiny_trees
+from tests.tiny import CONSTITUENCY_MODELS, FINER_LABELS, tiny_model, tiny_polarity, tiny_trees
 
 on_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 
@@ -116,3 +120,100 @@ def test_the_loss_is_that_of_the_finer_labels() -> None:
         assert scores.shape == (batch.num_nodes, len(FINER_LABELS))
         expected = nn.functional.nll_loss(scores.log_softmax(1), batch.label_index, reduction="sum")
         torch.testing.assert_close(MODEL.loss(batch), expected)
+
+
+SHAPES = (
+    "(1 good)",
+    "(1 (0 bad))",
+    "(1 (_ the) (0 bad) (1 good) (_ film))",
+    "(0 (_ (1 good)) (_ (_ (0 film))))",
+)
+"""One word, a chain over one, a wide phrase, chains within."""
+
+
+def with_random_targets(model: TreeClassifier) -> list[Example]:
+    rng = np.random.default_rng(0)
+    examples = model.prepare([*map(tree_from_brackets, SHAPES), *tiny_trees(6)])
+    return [
+        dataclasses.replace(example, targets=rng.dirichlet(np.ones(2), example.num_nodes).astype(np.float32))
+        for example in examples
+    ]
+
+
+def written_out(
+    model: TreeClassifier, examples: list[Example], root_weight: float, *, roots_only: bool = False
+) -> torch.Tensor:
+    """Tree by tree, node by node, label by label."""
+    total = torch.zeros(())
+    for example in examples:
+        batch = batch_examples([example])
+        (scores,) = batch.split(model(batch))
+        assert example.targets is not None
+        for node in range(1 if roots_only else example.num_nodes):
+            weight = root_weight if node == 0 else 1.0
+            normal = scores[node].exp().sum().log()
+            for label, target in enumerate(example.targets[node].tolist()):
+                total = total - weight * target * (scores[node, label] - normal)
+    return total
+
+
+def gradients(model: TreeClassifier, loss: torch.Tensor) -> dict[str, torch.Tensor]:
+    model.zero_grad()
+    loss.backward()
+    return {
+        name: weight.grad.to_dense() for name, weight in model.named_parameters() if weight.grad is not None
+    }
+
+
+@pytest.mark.parametrize("name", CONSTITUENCY_MODELS)
+@pytest.mark.parametrize("root_weight", [1.0, 3.0])
+def test_the_loss_with_targets_and_its_gradients(name: str, root_weight: float) -> None:
+    model = tiny_model(name)
+    examples = with_random_targets(model)
+    found = model.loss(batch_examples(examples), root_weight=root_weight)
+    expected = written_out(model, examples, root_weight)
+    torch.testing.assert_close(found, expected, rtol=1e-5, atol=1e-4)
+    found_gradients, expected_gradients = gradients(model, found), gradients(model, expected)
+    assert found_gradients.keys() == expected_gradients.keys()
+    for weight, gradient in expected_gradients.items():
+        torch.testing.assert_close(found_gradients[weight], gradient, rtol=1e-4, atol=1e-5, msg=weight)
+
+
+def test_targets_of_whole_sentences_only() -> None:
+    model = tiny_model(supervision="root")
+    examples = with_random_targets(model)
+    expected = written_out(model, examples, 1.0, roots_only=True)
+    torch.testing.assert_close(model.loss(batch_examples(examples), root_weight=9.0), expected)
+
+
+@pytest.mark.parametrize("settings", [{}, {"finer_labels": FINER_LABELS}])
+def test_targets_that_are_sure_of_the_label_are_the_label(settings: dict[str, Any]) -> None:
+    model = tiny_model(**settings)
+    trees = (
+        tiny_polarity().train
+        if settings
+        else [tree.with_labels("0" for _ in tree.labels) for tree in tiny_trees(9)]
+    )
+    examples = model.prepare(trees, training=True)
+    sure = [
+        dataclasses.replace(
+            example, targets=np.eye(model.config.num_scores, dtype=np.float32)[example.label_index]
+        )
+        for example in examples
+    ]
+    torch.testing.assert_close(model.loss(batch_examples(sure)), model.loss(batch_examples(examples)))
+
+
+def test_nodes_that_only_fill_a_batch_up_count_for_nothing() -> None:
+    model = tiny_model()
+    batch = batch_examples(with_random_targets(model))
+    scores = torch.randn(batch.num_nodes + 12, 2, generator=torch.Generator().manual_seed(0))
+    padded = batch.padded(batch.num_leaves + 6, batch.num_nodes - batch.num_leaves + 6, 20)
+    assert batch.targets is not None
+    assert padded.targets is not None
+    is_real = padded.targets.any(1)
+    losses = [
+        nn.functional.cross_entropy(some, targets.float(), reduction="sum")
+        for some, targets in ((scores, padded.targets), (scores[is_real], batch.targets))
+    ]
+    torch.testing.assert_close(losses[0], losses[1])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 
 import numpy as np
 import pytest
@@ -54,9 +55,18 @@ def test_a_loss_that_is_no_number_changes_nothing() -> None:
         assert torch.equal(weight.nan_to_num(7.0), before[name].nan_to_num(7.0)), name
 
 
+def with_targets(examples: list[Example]) -> list[Example]:
+    rng = np.random.default_rng(0)
+    return [
+        dataclasses.replace(example, targets=rng.dirichlet(np.ones(2), example.num_nodes).astype(np.float32))
+        for example in examples
+    ]
+
+
 @on_gpu
+@pytest.mark.parametrize("taught", [False, True])
 @pytest.mark.parametrize("head_method", ["G", "L", "R", "A"])
-def test_recorded_steps_equal_plain_ones(head_method: str) -> None:
+def test_recorded_steps_equal_plain_ones(head_method: str, taught: bool) -> None:
     """Batches of several sizes, the first of each recorded, then replayed; without dropout, which is random.
 
     With a large epsilon Adam's steps are as large as the gradients, and so is the rounding in them: a small one
@@ -68,6 +78,7 @@ def test_recorded_steps_equal_plain_ones(head_method: str) -> None:
     for kind in (PlainStep, RecordedStep):
         model = tiny_model(dropout=0.0, head_method=head_method).cuda()
         examples = prepared(model, 60)
+        examples = with_targets(examples) if taught else examples
         optimizer = LazyAdam(model, config)
         step = kind(model, optimizer)
         for first, size in ((0, 5), (5, 5), (10, 25), (35, 1), (36, 1), (0, 25), (40, 19)):

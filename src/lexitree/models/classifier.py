@@ -155,24 +155,27 @@ class TreeClassifier(nn.Module):
     ) -> Float[Tensor, ""]:
         """The negative log-likelihood of the gold labels, summed over the nodes that have one.
 
-        `supervision="root"` counts the sentences' labels only; otherwise these count `root_weight` times.
+        Where the batch has targets, it is the cross entropy with these instead, summed over all nodes.
+        `supervision="root"` counts whole sentences only; otherwise these count `root_weight` times.
         """
         supervision = supervision or self.config.supervision
-        gold, nodes = batch.label_index, None
-        if supervision == "root":
-            nodes = batch.root_index
-        elif self.device.type == "cpu" or self.encoder.waits_for_host:
-            # Elsewhere, asking how many there are would make the host wait: all nodes are scored, some for nothing.
-            labelled = (gold != NO_INDEX).nonzero().squeeze(1)
-            nodes = None if len(labelled) == batch.num_nodes else labelled
+        nodes = batch.root_index if supervision == "root" else self._nodes_to_learn(batch)
         scores = self(batch, nodes)
-        gold = gold if nodes is None else gold.index_select(0, nodes)
+        wanted = batch.label_index if batch.targets is None else batch.targets.to(scores.dtype)
+        wanted = wanted if nodes is None else wanted.index_select(0, nodes)
         if root_weight == 1 or supervision == "root":
-            return nn.functional.cross_entropy(scores, gold, ignore_index=NO_INDEX, reduction="sum")
+            return nn.functional.cross_entropy(scores, wanted, ignore_index=NO_INDEX, reduction="sum")
         weights = scores.new_ones(batch.num_nodes).index_fill_(0, batch.root_index, root_weight)
         weights = weights if nodes is None else weights.index_select(0, nodes)
-        losses = nn.functional.cross_entropy(scores, gold, ignore_index=NO_INDEX, reduction="none")
+        losses = nn.functional.cross_entropy(scores, wanted, ignore_index=NO_INDEX, reduction="none")
         return losses @ weights
+
+    def _nodes_to_learn(self, batch: TreeBatch) -> Int[Tensor, " asked"] | None:
+        """The nodes with a label; None for all, which is also what a device gets that should not wait to be told."""
+        if batch.targets is not None or not (self.device.type == "cpu" or self.encoder.waits_for_host):
+            return None
+        labelled = (batch.label_index != NO_INDEX).nonzero().squeeze(1)
+        return None if len(labelled) == batch.num_nodes else labelled
 
     def num_parameters(self) -> int:
         """The number of parameters without those of the lexicon, as the paper counts them."""
