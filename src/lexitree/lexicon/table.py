@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from lexitree.lexicon.guesses import VectorGuesser, guess_vectors
 from lexitree.lexicon.pieces import PieceBatch, SplitSentence, Unit
-from lexitree.lexicon.vocabulary import Vocabulary
+from lexitree.lexicon.vocabulary import UNK_INDEX, Vocabulary
 
 IndexArray = npt.NDArray[np.int64]
 
@@ -44,6 +44,11 @@ class Lexicon(nn.Module, ABC):
 
         Where words have vectors by their context, it follows from `pieces`, and words are numbered through the batch.
         """
+
+    def count_unknown(self, words: Sequence[str]) -> int:
+        """Of how many of some words it knows nothing; of none, where vectors are made of parts of words."""
+        del words
+        return 0
 
     def split(self, words: Sequence[str]) -> SplitSentence | None:
         """The pieces of the words of a sentence, where vectors are made of pieces in their context."""
@@ -118,6 +123,9 @@ class WordTable(Lexicon):
     def index(self, words: Sequence[str]) -> IndexArray:
         """The row of each word, by the look-up rule of the vocabulary."""
         return self.vocabulary.indices(words)
+
+    def count_unknown(self, words: Sequence[str]) -> int:
+        return int(np.count_nonzero(self.index(words) == UNK_INDEX))
 
     def forward(
         self,

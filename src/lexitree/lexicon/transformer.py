@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -36,6 +37,11 @@ class TransformerConfig:
     """On a GPU, compute in bfloat16; the weights stay in 32 bits."""
 
     def __post_init__(self) -> None:
+        for name, kind in (("name", str), ("revision", str | None), ("half_precision", bool)):
+            if not isinstance(getattr(self, name), kind):
+                raise ConfigError(
+                    f"{name} of the encoder has the wrong kind of value: {getattr(self, name)!r}"
+                )
         if not self.name:
             raise ConfigError("an encoder has a name: that of a directory, or of a model on the hub")
         if self.layers not in get_args(LayerChoice):
@@ -43,6 +49,18 @@ class TransformerConfig:
 
     def as_dict(self) -> dict[str, Any]:
         return dataclasses.asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> TransformerConfig:
+        unknown = sorted(set(values) - {field.name for field in dataclasses.fields(cls)})
+        if unknown:
+            raise ConfigError(f"unknown settings of the encoder: {', '.join(unknown)}")
+        if "name" not in values:
+            raise ConfigError(
+                f"there is no encoder for these settings: {', '.join(sorted(values))}",
+                remedy="Name one: --encoder, or name = ... in the table [encoder] of a recipe.",
+            )
+        return cls(**values)
 
 
 class TransformerLexicon(Lexicon):
@@ -68,23 +86,54 @@ class TransformerLexicon(Lexicon):
         self.config = config
         self.encoder = encoder
         self.table = table
-        self.splitter = PieceSplitter(tokenizer, _max_positions(encoder.config), unit)
+        self.was_trained = False
+        """Whether the transformer's weights may be others than those that it came with."""
+        self.splitter = PieceSplitter(tokenizer, _max_positions(encoder), unit)
+        _refuse_foreign_pieces(encoder, self.splitter)
+        self.takes_whole_mask = False
+        states = self._try_out()
+        self.num_layers = len(states) - 1
+        self.context_size = states[-1].shape[-1]
+        """The size of the transformer's states."""
         mixes = config.layers == "mix"
-        self.layer_scores = nn.Parameter(torch.zeros(self.num_layers + 1)) if mixes else None
+        self.layer_scores = nn.Parameter(torch.zeros(len(states))) if mixes else None
         """By layer, the input of the first one included: how much of its states goes into the vectors."""
+
+    @torch.no_grad()
+    def _try_out(self) -> tuple[Tensor, ...]:
+        """The states of two short rows, by layer: what a transformer is shows when it reads."""
+        layout, unknown = self.splitter.layout, self.splitter.unknown
+        row = [*layout.before, unknown, unknown, *layout.after]
+        ids = torch.tensor([row, [*row[:-1], layout.filling]])
+        lengths = torch.tensor([len(row), len(row) - 1])
+        self.encoder.eval()
+        try:
+            states = self._run(ids, lengths, all_layers=True).hidden_states
+            assert all(state.shape == (*ids.shape, states[-1].shape[-1]) for state in states)
+        except Exception as error:  # a model for pictures, or one that writes: each fails in its own way
+            raise ConfigError(
+                f"the transformer {type(self.encoder).__name__} does not read pieces as others do"
+                f" ({type(error).__name__}: {error})",
+                remedy="Choose an encoder of text, such as BERT, RoBERTa or T5.",
+            ) from error
+        self.takes_whole_mask = self._same_with_whole_mask(ids, lengths, states[-1])
+        return states
+
+    def _same_with_whole_mask(self, ids: Tensor, lengths: Tensor, expected: Tensor) -> bool:
+        """Whether the transformer, in the version of the library that is here, takes a mask by pairs of pieces."""
+        config: Any = self.encoder.config
+        if config.model_type not in _PLAIN_ATTENTION or config._attn_implementation != "sdpa":
+            return False
+        self.takes_whole_mask = True
+        try:
+            found = self._run(ids, lengths).last_hidden_state
+        except (TypeError, ValueError, RuntimeError):
+            return False
+        return torch.allclose(found, expected, rtol=1e-4, atol=1e-4)
 
     @property
     def unit(self) -> Unit:
         return self.splitter.layout.unit
-
-    @property
-    def num_layers(self) -> int:
-        return int(_setting(self.encoder.config, "num_hidden_layers", 0))
-
-    @property
-    def context_size(self) -> int:
-        """The size of the transformer's states."""
-        return int(_setting(self.encoder.config, "hidden_size", 0))
 
     @property
     def word_size(self) -> int:
@@ -98,11 +147,18 @@ class TransformerLexicon(Lexicon):
         """The rows of the static vectors, where there are any; the transformer goes by pieces."""
         return self.table.index(words) if self.table else np.zeros(len(words), dtype=np.int64)
 
+    def count_unknown(self, words: Sequence[str]) -> int:
+        """Of how many words it knows no piece."""
+        split = self.splitter.split(words)
+        is_known = np.append(0, np.cumsum(split.ids != self.splitter.unknown))
+        return int(np.count_nonzero(is_known[split.ends] == is_known[split.starts]))
+
     def split(self, words: Sequence[str]) -> SplitSentence:
         return self.splitter.split(words)
 
     def choose_trained(self, *, words: bool, encoder: bool) -> None:
         super().choose_trained(words=words, encoder=encoder)
+        self.was_trained |= encoder
         for weight in self.encoder.parameters():
             weight.requires_grad_(encoder)
         if self.layer_scores is not None:
@@ -115,11 +171,14 @@ class TransformerLexicon(Lexicon):
 
     def pretrained_depths(self) -> Iterator[tuple[nn.Parameter, int]]:
         """The transformer's weights, each with its distance from the top layer; embeddings are farthest."""
-        for name, weight in self.encoder.named_parameters():
+        encoder: Any = self.encoder
+        inputs = encoder.get_input_embeddings().weight
+        for name, weight in encoder.named_parameters():
             if (number := re.search(r"\.(\d+)\.", name)) is not None:
-                yield weight, self.num_layers - 1 - int(number[1])
+                yield weight, max(0, self.num_layers - 1 - int(number[1]))
             else:
-                yield weight, self.num_layers if "embed" in name or "wte" in name or "wpe" in name else 0
+                is_input = weight is inputs or any(part in name for part in ("embed", "wte", "wpe"))
+                yield weight, self.num_layers if is_input else 0
 
     def train(self, mode: bool = True) -> TransformerLexicon:
         """A transformer that is not trained drops nothing out."""
@@ -150,14 +209,10 @@ class TransformerLexicon(Lexicon):
     def _read(
         self, ids: Int[Tensor, "rows width"], lengths: Int[Tensor, " rows"]
     ) -> Float[Tensor, "rows width state"]:
-        mask = torch.arange(ids.shape[1], device=ids.device) < lengths.unsqueeze(1)
         half = self.config.half_precision and ids.is_cuda
-        mixes = self.layer_scores is not None
         learns = torch.is_grad_enabled() and not self.is_frozen
         with torch.autocast(ids.device.type, torch.bfloat16, enabled=half), torch.set_grad_enabled(learns):
-            found = self.encoder(
-                input_ids=ids, attention_mask=mask.long(), output_hidden_states=mixes, return_dict=True
-            )
+            found = self._run(ids, lengths, all_layers=self.layer_scores is not None)
         # The trees are computed in the precision of the other weights.
         kind = next(self.encoder.parameters()).dtype
         if self.layer_scores is None:
@@ -165,32 +220,59 @@ class TransformerLexicon(Lexicon):
         states = torch.stack([layer.to(kind) for layer in found.hidden_states], -1)
         return states @ self.layer_scores.softmax(0)
 
+    def _run(self, ids: Tensor, lengths: Tensor, *, all_layers: bool = False) -> Any:
+        """What the transformer says of some rows."""
+        width = ids.shape[1]
+        is_piece = torch.arange(width, device=ids.device) < lengths.unsqueeze(1)
+        # Of a mask by pieces, the library asks the host whether it hides any, and a GPU would wait for the answer.
+        by_pairs = is_piece[:, None, None, :].expand(-1, 1, width, -1)
+        mask = by_pairs if self.takes_whole_mask else is_piece.long()
+        return self.encoder(
+            input_ids=ids, attention_mask=mask, output_hidden_states=all_layers, return_dict=True
+        )
+
 
 def open_transformer(
     config: TransformerConfig, *, table: WordTable | None = None, unit: Unit = "word"
 ) -> TransformerLexicon:
     """A lexicon with the pretrained weights that a configuration names."""
-    name, revision = locate_encoder(config.name), config.revision
-    encoder, tokenizer = read_encoder(name, revision)
-    found = getattr(encoder.config, "_commit_hash", None) or revision
+    name = locate_encoder(config.name, config.revision)
+    if config.revision and Path(name).is_dir():
+        raise ConfigError(
+            f"{config.name} is a directory, and has no revision {config.revision}",
+            remedy="Leave the revision out, or give a name of the Hugging Face hub.",
+        )
+    encoder, tokenizer = read_encoder(name, config.revision)
+    encoder_config: Any = encoder.config
+    # A branch or tag moves on; the commit that was found is what can be read again.
+    found = getattr(encoder_config, "_commit_hash", None) or config.revision
     return TransformerLexicon(
         dataclasses.replace(config, revision=found), encoder, tokenizer, table=table, unit=unit
     )
 
 
-def _setting(config: Any, name: str, default: Any) -> Any:
-    """A setting of a transformer's configuration, which maps the names that models have for it to one."""
-    return getattr(config, name, default)
-
-
-def _max_positions(config: Any) -> int | None:
+def _max_positions(encoder: Any) -> int | None:
     """For how many pieces a transformer has positions; None where it has no limit."""
-    positions = _setting(config, "max_position_embeddings", None)
-    if positions is None or positions < 1:
+    positions: object = getattr(encoder.config, "max_position_embeddings", None)
+    if not isinstance(positions, int) or positions < 1:
         return None
-    # Models such as RoBERTa count positions from after the filling piece on.
-    shift = (config.pad_token_id or 0) + 1 if config.model_type in _SHIFTED_POSITIONS else 0
-    return positions - shift
+    shifts = [
+        1 + part.padding_idx
+        for name, part in encoder.named_modules()
+        if name.endswith("position_embeddings") and getattr(part, "padding_idx", None) is not None
+    ]
+    # Models such as RoBERTa count positions from after the number of the filling piece on.
+    return positions - max(shifts, default=0)
 
 
-_SHIFTED_POSITIONS = ("roberta", "xlm-roberta", "camembert", "longformer", "mpnet", "xlm-roberta-xl")
+def _refuse_foreign_pieces(encoder: Any, splitter: PieceSplitter) -> None:
+    num_known = encoder.get_input_embeddings().weight.shape[0]
+    if splitter.num_pieces > num_known:
+        raise ConfigError(
+            f"the encoder knows {num_known:,} pieces, and its tokenizer has {splitter.num_pieces:,}",
+            remedy="Give a directory in which both belong together.",
+        )
+
+
+_PLAIN_ATTENTION = ("bert", "roberta", "xlm-roberta", "xlm-roberta-xl", "camembert", "electra")
+"""Transformers in which every piece looks at every other, and nothing is added to that."""

@@ -92,7 +92,7 @@ def _run_window(
 def _run_group(
     model: TreeClassifier, group: list[Example], nodes: AskedNodes, heads: bool
 ) -> list[NodeOutputs]:
-    batch = batch_to_label(group, model.lexicon).to(model.device)
+    batch = batch_to_label(group, model.lexicon, roots_only=nodes == "root").to(model.device)
     head_words = None
     if heads and nodes == "all":
         scores, head_words = model.score_with_heads(batch)

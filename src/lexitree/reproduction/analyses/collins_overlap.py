@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from lexitree.corpora.folders import DATA_VARIABLE, data_folders
 from lexitree.corpora.mini import load_mini_parses
 from lexitree.corpora.registry import find_corpus
@@ -16,7 +14,6 @@ from lexitree.corpora.treebank import strip_trees
 from lexitree.errors import CorpusNotFoundError
 from lexitree.evaluation.heads import CHOICES, HeadOverlap, model_overlap, read_penn_trees
 from lexitree.files import read_lines
-from lexitree.lexicon.vocabulary import UNK_INDEX
 from lexitree.models.classifier import TreeClassifier
 from lexitree.reproduction.analyses.job import Findings, Job
 from lexitree.reproduction.experiments import Experiment
@@ -118,8 +115,8 @@ def _measure(treebank: PennTreebank, systems: Sequence[TrainedSystem]) -> dict[s
 
 def unknown_share(model: TreeClassifier, trees: Sequence[Tree]) -> float:
     """The share of the words of which the model knows nothing: it was given the vectors of its own corpus only."""
-    numbers = np.concatenate([model.lexicon.index(tree.words) for tree in trees])
-    return float((numbers == UNK_INDEX).mean())
+    num_unknown = sum(model.lexicon.count_unknown(tree.words) for tree in trees)
+    return num_unknown / sum(tree.num_words for tree in trees)
 
 
 def report_overlap(experiment: Experiment, record: Mapping[str, Any]) -> Report:
