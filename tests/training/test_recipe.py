@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +57,7 @@ def test_the_defaults_are_the_papers_protocol() -> None:
         "encoder_rate": 3e-5,
         "layer_decay": 1.0,
         "root_weight": 1.0,
+        "teacher_weight": 0.5,
         "distinct_phrases": False,
         "averaging": 0.0,
         "seed": 1,
@@ -65,6 +67,8 @@ def test_the_defaults_are_the_papers_protocol() -> None:
 def test_values_round_trip() -> None:
     recipe = Recipe(corpus="x", model={"hidden": 5}, training=TrainingConfig(decay_kind="l2"))
     assert Recipe.from_dict(recipe.as_dict()) == recipe
+    taught = Recipe(teacher="runs/t", teacher_trees=("a.txt", "b.txt"))
+    assert Recipe.from_dict(json.loads(json.dumps(taught.as_dict()))) == taught
     assert recipe.with_seed(4).training.seed == 4
     assert recipe.with_seed(1) == recipe
 
@@ -88,6 +92,12 @@ def test_values_round_trip() -> None:
         ("corpus = 5", "corpus has a value of the wrong kind: 5"),
         ("on_error = 'ignore'", "on_error must be raise or skip"),
         ("min_count = 0", "min_count must be at least 1"),
+        ("teacher_trees = 'a.txt'", "teacher_trees is a list of files, not 'a.txt'"),
+        ("teacher = 't'\nteacher_trees = [3]", "teacher_trees is a list of files, not (3,)"),
+        ("teacher_trees = 3", "teacher_trees has a value of the wrong kind: 3"),
+        ("teacher_trees = ['a.txt']", "there are trees for a teacher, but no teacher"),
+        ("teacher = 't'\n[training]\ndistinct_phrases = true", "distinct_phrases goes by labels"),
+        ("[training]\nteacher_weight = 1.5", "teacher_weight must be at least 0 and at most 1, not 1.5"),
         ("[model]\nlabels = ['a']", "labels come from the corpus"),
         ("[model.finer_labels]\na = 'b'", "finer_labels come from the corpus"),
     ],

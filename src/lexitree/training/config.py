@@ -52,6 +52,8 @@ class TrainingConfig:
     """The step size of each layer of a transformer, as a share of that of the layer above."""
     root_weight: float = 1.0
     """How much the label of a whole sentence counts, where that of any other phrase counts 1."""
+    teacher_weight: float = 0.5
+    """Where there is a teacher and a node has a label: how much the teacher counts, and the label the rest."""
     distinct_phrases: bool = False
     """Whether a model of sequences is trained on each distinct phrase once an epoch, or wherever it occurs."""
     averaging: float = 0.0
@@ -80,6 +82,8 @@ class TrainingConfig:
             raise ConfigError(f"schedule must be constant or linear, not {self.schedule!r}")
         if not 0 < self.layer_decay <= 1:
             raise ConfigError(f"layer_decay must be above 0 and at most 1, not {self.layer_decay}")
+        if not 0 <= self.teacher_weight <= 1:
+            raise ConfigError(f"teacher_weight must be at least 0 and at most 1, not {self.teacher_weight}")
         if not 0 <= self.clip <= MAX_STEP:
             raise ConfigError(f"clip must be at least 0 and at most {MAX_STEP:g}, not {self.clip}")
         if self.seed < 0:

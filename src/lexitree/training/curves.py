@@ -13,9 +13,8 @@ from lexitree.errors import FileError
 from lexitree.files import read_lines
 from lexitree.learning.progress import METRICS_FILE
 from lexitree.training.observers import EpochRecord
+from lexitree.training.saved_runs import SEED_FOLDERS
 from lexitree.training.seeds import Spread
-
-SEED_FOLDERS = "seed-*"
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,10 @@ def make_fingerprint(recipe: Recipe, model: TreeClassifier, examples: Sequence[E
     # The step size falls to zero with the last epoch, so their number counts from the first on.
     if recipe.training.schedule == "constant":
         del settings["epochs"]
+    if recipe.teacher:
+        settings["teacher"] = recipe.teacher
+    else:
+        del settings["teacher_weight"]
     return {
         **settings,
         **model.config.as_dict(),
@@ -37,6 +41,8 @@ def _numbers(example: Example) -> Iterator[npt.NDArray[Any]]:
     yield from (tree.arity, tree.leaves, example.word_index, example.label_index)
     if example.pieces is not None:
         yield example.pieces.ids
+    if example.targets is not None:
+        yield example.targets
 
 
 def _checksum(arrays: Iterable[npt.NDArray[Any]]) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import UnionType
@@ -48,6 +48,10 @@ class Recipe:
     """Without vectors: rarer training words are unknown."""
     encoder: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """A transformer that gives words vectors in their context, see TransformerConfig; `vectors` then stand beside."""
+    teacher: str = ""
+    """A saved model or a run, or the runs of several seeds: its probabilities are learnt beside the labels."""
+    teacher_trees: Sequence[str] = ()
+    """Files of trees that only the teacher labels, by their paths or below `data`."""
     model: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """Settings of the model, see ModelConfig; labels and word size follow from corpus and vectors."""
     training: TrainingConfig = field(default_factory=TrainingConfig)
@@ -69,6 +73,22 @@ class Recipe:
         for name in ("labels", "finer_labels", "label_names"):
             if name in self.model:
                 raise ConfigError(f"{name} come from the corpus and cannot be set")
+        self._check_teacher()
+
+    def _check_teacher(self) -> None:
+        # What came from a file can hold anything.
+        paths = cast(Sequence[object], self.teacher_trees)
+        if isinstance(paths, str) or not all(isinstance(path, str) for path in paths):
+            raise ConfigError(f"teacher_trees is a list of files, not {self.teacher_trees!r}")
+        if self.teacher_trees and not self.teacher:
+            raise ConfigError(
+                "there are trees for a teacher, but no teacher", remedy="Name a saved model: --teacher."
+            )
+        if self.teacher and self.training.distinct_phrases:
+            raise ConfigError(
+                "distinct_phrases goes by labels, and a teacher says something else of a phrase wherever it occurs",
+                remedy="Leave one of them out.",
+            )
 
     def with_seed(self, seed: int) -> Recipe:
         """The same recipe with another seed."""
@@ -77,6 +97,7 @@ class Recipe:
     def as_dict(self) -> dict[str, Any]:
         return {
             **dataclasses.asdict(self),
+            "teacher_trees": list(self.teacher_trees),
             "encoder": dict(self.encoder),
             "model": dict(self.model),
             "training": self.training.as_dict(),
@@ -92,6 +113,8 @@ class Recipe:
             raise ConfigError(f"training is a table of settings, not {training!r}")
         parsed = TrainingConfig.from_dict(cast(Mapping[str, Any], training))
         settings: dict[str, Any] = {**values, "training": parsed}
+        if isinstance(trees := settings.get("teacher_trees"), list):
+            settings["teacher_trees"] = tuple(cast(list[Any], trees))
         return cls(**settings)
 
 
@@ -109,6 +132,8 @@ _KINDS: dict[str, type | UnionType] = {
     "vector_length": int | float,
     "min_count": int,
     "encoder": Mapping,
+    "teacher": str,
+    "teacher_trees": Sequence,
     "model": Mapping,
 }
 

@@ -23,27 +23,22 @@ from lexitree.learning.checkpoint import CHECKPOINT_FILE
 from lexitree.learning.progress import METRICS_FILE
 from lexitree.models.classifier import TreeClassifier
 from lexitree.models.config import ModelConfig
-from lexitree.models.pretrained import save_pretrained
 from lexitree.models.registry import with_model_defaults
 from lexitree.ops.precision import check_precision, products_in
 from lexitree.ops.threads import use_cores
 from lexitree.parsing.adapters import open_parser
 from lexitree.parsing.parsed_corpus import Parses, with_parses
+from lexitree.parsing.unlabelled import read_unlabelled, with_unlabelled
 from lexitree.training.environment import describe_environment
 from lexitree.training.fingerprint import make_fingerprint
+from lexitree.training.keeping import ModelKeeper
 from lexitree.training.lexicons import build_lexicon
 from lexitree.training.loop import Trainer, TrainingResult
-from lexitree.training.observers import (
-    EpochRecord,
-    Observer,
-    ObserverGroup,
-    SilentObserver,
-    TensorBoardObserver,
-)
+from lexitree.training.observers import Observer, ObserverGroup, TensorBoardObserver
 from lexitree.training.recipe import Recipe
+from lexitree.training.saved_runs import MODEL_FOLDER, RESULT_FILE
+from lexitree.training.teaching import LESSONS_FILE, give_lessons, learn_from, read_lessons, save_lessons
 from lexitree.trees.binarize import Direction
-
-MODEL_FOLDER, RESULT_FILE = "model", "result.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +75,7 @@ def train(
     threads: int = 1,
     precision: str = "float32",
     resume: bool = False,
+    lessons: Path | None = None,
     observer: Observer | None = None,
 ) -> RunResult:
     """Train by a recipe, into a directory: checkpoint, metrics, the best model and its scores.
@@ -87,7 +83,8 @@ def train(
     With `resume` a run that was cut goes on from its last epoch; without it a directory that already holds a
     run is left alone. One thread is the default: the products are small, and seeds make better use of several
     cores. A second thread helps the models with two directions; the weights do not depend on their number.
-    `precision="tf32"` lets a GPU multiply with fewer digits, and faster.
+    `precision="tf32"` lets a GPU multiply with fewer digits, and faster. `lessons` is a file of `make_lessons`;
+    without it, a recipe's teacher is asked at the start.
     """
     folder = Path(folder)
     check_precision(precision, training=True)
@@ -100,24 +97,51 @@ def train(
         splits = {
             name: model.prepare(trees, training=name == "train") for name, trees in corpus.splits.items()
         }
-        training = _run_trainer(recipe, folder, model, corpus, splits, observer)
+        taught = None
+        if recipe.teacher:
+            path = lessons or _own_lessons(recipe, corpus, folder, resume, device, backend)
+            taught = read_lessons(path, recipe.teacher)
+            splits["train"] = learn_from(taught, splits["train"], recipe.training.teacher_weight)
+        keeper = ModelKeeper(folder, recipe, model, corpus, taught)
+        training = _run_trainer(recipe, folder, model, keeper, splits, observer)
         test = splits.get("test")
         result = RunResult(
             folder, training, evaluate(model, splits["dev"]), evaluate(model, test) if test else None
         )
+        kept = ("best_epoch", "dev_root", "dev_phrase", "test_root", "test_phrase")
+        scores = result.as_dict()
+        keeper.save({name: scores[name] for name in kept})
         _write_result(result, recipe, model, corpus)
     return result
+
+
+def _own_lessons(
+    recipe: Recipe, corpus: Corpus, folder: Path, resume: bool, device: str, backend: str
+) -> Path:
+    """The lessons of a run for itself: those it began with, or new ones."""
+    path = folder / LESSONS_FILE
+    if not (resume and path.exists()):
+        make_lessons(recipe, corpus, path, device=device, backend=backend)
+    return path
+
+
+def make_lessons(
+    recipe: Recipe, corpus: Corpus, path: Path, *, device: str = "cpu", backend: str = "auto"
+) -> None:
+    """Let the teacher of a recipe label the training trees, for as many runs of the recipe as there will be."""
+    config = ModelConfig.from_dict(_model_settings(recipe, corpus))
+    save_lessons(give_lessons(recipe.teacher, config, corpus.train, device=device, backend=backend), path)
 
 
 def _run_trainer(
     recipe: Recipe,
     folder: Path,
     model: TreeClassifier,
-    corpus: Corpus,
+    keeper: ModelKeeper,
     splits: Mapping[str, Sequence[Example]],
     observer: Observer | None,
 ) -> TrainingResult:
-    observers: list[Observer] = [_BestModelKeeper(folder, recipe, model, corpus)]
+    observers: list[Observer] = [keeper]
     if observer:
         observers.append(observer)
     if TensorBoardObserver.is_available():
@@ -151,7 +175,12 @@ def load_recipe_corpus(recipe: Recipe) -> Corpus:
         strip=chosen_strips(traces=recipe.strip_traces, function_tags=recipe.strip_function_tags),
         supervision=recipe.model.get("supervision"),
     )
-    return _with_parses(corpus, recipe) if recipe.parser else corpus
+    if recipe.parser:
+        corpus = _with_parses(corpus, recipe)
+    if recipe.teacher_trees:
+        trees = read_unlabelled(recipe.teacher_trees, recipe.data)
+        corpus = with_unlabelled(corpus, trees, direction=_parse_direction(recipe))
+    return corpus
 
 
 def _parse_direction(recipe: Recipe) -> Direction:
@@ -172,19 +201,24 @@ def _with_parses(corpus: Corpus, recipe: Recipe) -> Corpus:
 
 def build_model(recipe: Recipe, corpus: Corpus, *, backend: str = "auto") -> TreeClassifier:
     """A fresh model for a corpus, with its vocabulary and word vectors."""
-    settings: dict[str, Any] = {
-        **recipe.model,
-        "labels": corpus.labels,
-        "finer_labels": dict(corpus.finer_labels),
-        "label_names": dict(corpus.label_names),
-    }
-    settings.setdefault("supervision", corpus.supervision)
+    settings = _model_settings(recipe, corpus)
     # What is wrong with the settings is said before a file of vectors is read.
     ModelConfig.from_dict(settings)
     settings = with_model_defaults(settings)
     lexicon = build_lexicon(recipe, corpus, settings)
     config = ModelConfig.from_dict({**settings, "word_size": lexicon.word_size})
     return TreeClassifier(config, lexicon, backend=backend)
+
+
+def _model_settings(recipe: Recipe, corpus: Corpus) -> dict[str, Any]:
+    """The settings of a recipe's model with what the corpus says of its labels."""
+    return {
+        "supervision": corpus.supervision,
+        **recipe.model,
+        "labels": corpus.labels,
+        "finer_labels": dict(corpus.finer_labels),
+        "label_names": dict(corpus.label_names),
+    }
 
 
 def _claim_folder(folder: Path, *, resume: bool) -> None:
@@ -204,7 +238,7 @@ def _claim_folder(folder: Path, *, resume: bool) -> None:
 
 def _remove_leftovers(folder: Path) -> None:
     """What a killed run was just writing: never needed again, and as large as a checkpoint."""
-    for name in (CHECKPOINT_FILE, METRICS_FILE, RESULT_FILE, MODEL_FOLDER):
+    for name in (CHECKPOINT_FILE, METRICS_FILE, RESULT_FILE, MODEL_FOLDER, LESSONS_FILE):
         # Nothing but our own names: the directory may be one that holds other things as well.
         for path in (*folder.glob(f".{name}.*.part"), *folder.glob(f".{name}.*.old")):
             if path.is_dir():
@@ -224,50 +258,8 @@ def _check_corpus(corpus: Corpus) -> None:
         )
 
 
-class _BestModelKeeper(SilentObserver):
-    """Saves the model of the run's directory whenever an epoch was the best so far."""
-
-    def __init__(self, folder: Path, recipe: Recipe, model: TreeClassifier, corpus: Corpus) -> None:
-        self.folder = folder
-        self.recipe = recipe
-        self.model = model
-        self.corpus = corpus
-
-    def on_epoch(self, record: EpochRecord) -> None:
-        if record.is_best:
-            scores = {
-                "best_epoch": record.epoch,
-                "dev_root": record.dev_root,
-                "dev_phrase": record.dev_phrase,
-            }
-            save_model(self.folder, self.model, self.recipe, self.corpus, scores)
-
-
-def save_model(
-    folder: Path, model: TreeClassifier, recipe: Recipe, corpus: Corpus, scores: dict[str, Any]
-) -> None:
-    """Save the model of a run, with what a reader of its card wants to know."""
-    training = {
-        "corpus": corpus.name,
-        "trees": len(corpus.train),
-        **_about_words(recipe),
-        **scores,
-        **recipe.training.as_dict(),
-    }
-    save_pretrained(model, folder / MODEL_FOLDER, training=training)
-
-
-def _about_words(recipe: Recipe) -> dict[str, str]:
-    if not recipe.encoder:
-        return {"vectors": Path(recipe.vectors).name if recipe.vectors else "none (random)"}
-    beside = {"vectors": Path(recipe.vectors).name} if recipe.vectors else {}
-    return {"encoder": Path(recipe.encoder["name"]).name, **beside}
-
-
 def _write_result(result: RunResult, recipe: Recipe, model: TreeClassifier, corpus: Corpus) -> None:
     scores = result.as_dict()
-    kept = ("best_epoch", "dev_root", "dev_phrase", "test_root", "test_phrase")
-    save_model(result.folder, model, recipe, corpus, {name: scores[name] for name in kept})
     record = {
         "recipe": recipe.as_dict(),
         "model": model.config.as_dict(),

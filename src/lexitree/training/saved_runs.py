@@ -6,8 +6,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from lexitree.models.model_files import CONFIG_FILE
-from lexitree.training.curves import SEED_FOLDERS
-from lexitree.training.run import MODEL_FOLDER
+
+MODEL_FOLDER, RESULT_FILE = "model", "result.json"
+"""What a run leaves in its directory, beside its checkpoint."""
+SEED_FOLDERS = "seed-*"
+"""The directories of several seeds, within that of them all."""
 
 
 class NamedFolder(NamedTuple):

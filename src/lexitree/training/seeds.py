@@ -15,13 +15,17 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
-from lexitree.errors import ConfigError, LexitreeError
+from lexitree.errors import ConfigError, FileError, LexitreeError
 from lexitree.files import atomic_write
 from lexitree.learning.progress import BatchProgress
+from lexitree.ops.precision import products_in
+from lexitree.ops.threads import use_cores
 from lexitree.processes import how_it_ended
 from lexitree.training.observers import EpochRecord
 from lexitree.training.recipe import Recipe
-from lexitree.training.run import RESULT_FILE
+from lexitree.training.run import load_recipe_corpus, make_lessons, train
+from lexitree.training.saved_runs import RESULT_FILE
+from lexitree.training.teaching import LESSONS_FILE
 
 SUMMARY_FILE = "summary.json"
 SCORES = ("dev_root", "dev_phrase", "test_root", "test_phrase")
@@ -89,19 +93,25 @@ def train_seeds(
     resume: bool = False,
     on_event: OnEvent | None = None,
 ) -> SeedSummary:
-    """Train a recipe once for each seed, `jobs` at a time, each in its own process and directory."""
+    """Train a recipe once for each seed, `jobs` at a time, each in its own process and directory.
+
+    A teacher labels the trees once for all of them.
+    """
     if len(set(seeds)) != len(seeds) or not seeds:
         raise ConfigError("give each seed once, and at least one")
     start = time.perf_counter()
     folder = Path(folder)
     jobs = min(jobs or os.cpu_count() or 1, len(seeds))
-    options = {
+    options: dict[str, Any] = {
         "threads": threads,
         "device": device,
         "backend": backend,
         "precision": precision,
         "resume": resume,
     }
+    if recipe.teacher:
+        with use_cores(threads), products_in(precision):
+            options["lessons"] = _common_lessons(recipe, folder, resume, device, backend)
     # A seed that is done starts as well: only its checkpoint can tell whether it was done with these settings.
     _Pool(recipe, folder, options, on_event).run(seeds, jobs)
     results = {seed: _read_result(seed_folder(folder, seed)) for seed in seeds}
@@ -110,6 +120,18 @@ def train_seeds(
         json.dump(summary.as_dict(), stream, indent=2)
         stream.write("\n")
     return summary
+
+
+def _common_lessons(recipe: Recipe, folder: Path, resume: bool, device: str, backend: str) -> Path:
+    path = folder / LESSONS_FILE
+    if path.exists() and not resume:
+        raise FileError(
+            folder, "already holds runs", remedy="Go on with them by --resume, or choose another directory."
+        )
+    if not path.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        make_lessons(recipe, load_recipe_corpus(recipe), path, device=device, backend=backend)
+    return path
 
 
 def _read_result(folder: Path) -> dict[str, Any]:
@@ -179,8 +201,6 @@ class _Pool:
 
 def _train_one(recipe: Recipe, folder: Path, options: dict[str, Any], messages: Any) -> None:
     """The body of a worker process."""
-    from lexitree.training.run import train
-
     seed = recipe.training.seed
     try:
         train(recipe, folder, observer=_Sender(seed, messages), **options)
