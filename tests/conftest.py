@@ -13,6 +13,7 @@ from lexitree import shipped
 from lexitree.parsing.adapters import opening
 from lexitree.training.run import train
 from tests.tiny import tiny_recipe, write_dependency_treebank, write_treebank
+from tests.tiny_encoders import KINDS, write_encoder
 
 # A busy machine is no bug, so no example has a deadline. Where a red run stops others, examples are the same each time.
 settings.register_profile("lexitree", deadline=None, derandomize=bool(os.environ.get("CI")))
@@ -53,6 +54,13 @@ def shipped_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(shipped, "FOLDER", folder)
     monkeypatch.setattr(opening, "BUILTIN_MODEL", folder / "parser")
     return folder
+
+
+@pytest.fixture(scope="session")
+def encoders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """The folders of small transformers, by kind: BERT, RoBERTa and T5. Do not write into them."""
+    folder = tmp_path_factory.mktemp("encoders")
+    return {kind: write_encoder(folder / f"tiny-{kind}", kind) for kind in KINDS}
 
 
 @pytest.fixture(scope="session")

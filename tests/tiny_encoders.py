@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -147,5 +148,29 @@ def _t5(tokenizer: Any, settings: dict[str, Any]) -> Any:
     return T5Model(config)
 
 
-_TOKENIZERS = {"bert": _bert_tokenizer, "roberta": _roberta_tokenizer, "t5": _t5_tokenizer}
-_MODELS = {"bert": _bert, "roberta": _roberta, "t5": _t5}
+def _other(kind: str) -> Any:
+    """A model of another kind over BERT's pieces; names of sizes are translated by its configuration."""
+
+    def make(tokenizer: Any, settings: dict[str, Any]) -> Any:
+        from transformers import AutoConfig, AutoModel
+
+        own = {"vocab_size": len(tokenizer), "pad_token_id": 0, "max_position_embeddings": ROOM}
+        more = {"electra": {"embedding_size": 8}, "albert": {"embedding_size": 8}}.get(kind, {})
+        return AutoModel.from_config(AutoConfig.for_model(kind, **{**SIZES, **own, **more, **settings}))
+
+    return make
+
+
+OTHER_KINDS = ("electra", "distilbert", "albert", "gpt2", "deberta-v2", "modernbert")
+
+_TOKENIZERS: dict[str, Callable[[], Any]] = {
+    "roberta": _roberta_tokenizer,
+    "t5": _t5_tokenizer,
+    **dict.fromkeys(("bert", *OTHER_KINDS), _bert_tokenizer),
+}
+_MODELS: dict[str, Callable[[Any, dict[str, Any]], Any]] = {
+    "bert": _bert,
+    "roberta": _roberta,
+    "t5": _t5,
+    **{kind: _other(kind) for kind in OTHER_KINDS},
+}

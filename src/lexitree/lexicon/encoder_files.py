@@ -37,6 +37,11 @@ def locate_encoder(name: str, revision: str | None = None) -> str:
     return str(Path(next(iter(folders))) / "model") if folders else hub_name
 
 
+def encoder_weights(name: str) -> list[Path]:
+    """The files with the weights of a transformer, where they are here and not on the hub."""
+    return sorted(Path(locate_encoder(name)).glob("*.safetensors"))
+
+
 def read_encoder(name: str, revision: str | None = None) -> tuple[nn.Module, Any]:
     """A transformer and its tokenizer; no code of others is run, and nothing is unpickled."""
     transformers = import_transformers()
@@ -56,6 +61,9 @@ def read_encoder(name: str, revision: str | None = None) -> tuple[nn.Module, Any
         raise FileError(
             name, f"is no transformer that can be read here ({_first_line(error)})", remedy=REMEDY
         ) from error
+    if len(tokenizer) <= len(set(tokenizer.all_special_ids)):
+        # The library makes one up that knows no word.
+        raise FileError(name, "has no tokenizer", remedy=REMEDY)
     _refuse_missing_weights(name, report["missing_keys"])
     if "add_pooling_layer" in inspect.signature(type(encoder).__init__).parameters:
         # It makes one vector of a text, which nobody asks for here.

@@ -43,6 +43,11 @@ class PieceSplitter:
         self.unknown = self._find_unknown()
         self.special = np.array(sorted({*tokenizer.all_special_ids} - {self.unknown}), dtype=np.int64)
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """A copy of a tokenizer does not remember how it takes special pieces."""
+        self.__dict__.update(state)
+        self.backend.encode_special_tokens = True
+
     def _find_layout(self, max_positions: int | None, unit: Unit) -> PieceLayout:
         sample: Any = self.backend.encode("a", add_special_tokens=True)
         is_own = [place for place, is_special in enumerate(sample.special_tokens_mask) if not is_special]

@@ -91,33 +91,36 @@ class TransformerLexicon(Lexicon):
         self.splitter = PieceSplitter(tokenizer, _max_positions(encoder), unit)
         _refuse_foreign_pieces(encoder, self.splitter)
         self.takes_whole_mask = False
-        states = self._try_out()
-        self.num_layers = len(states) - 1
-        self.context_size = states[-1].shape[-1]
+        layers = self._try_out()
+        self.context_size = layers[-1].shape[-1]
         """The size of the transformer's states."""
-        mixes = config.layers == "mix"
-        self.layer_scores = nn.Parameter(torch.zeros(len(states))) if mixes else None
+        self.layer_scores = nn.Parameter(torch.zeros(len(layers))) if self.mixes else None
         """By layer, the input of the first one included: how much of its states goes into the vectors."""
+
+    @property
+    def mixes(self) -> bool:
+        """Whether vectors are made of the states of all layers."""
+        return self.config.layers == "mix"
 
     @torch.no_grad()
     def _try_out(self) -> tuple[Tensor, ...]:
-        """The states of two short rows, by layer: what a transformer is shows when it reads."""
+        """The states of two short rows, by layer that is looked at: what a transformer is shows when it reads."""
         layout, unknown = self.splitter.layout, self.splitter.unknown
         row = [*layout.before, unknown, unknown, *layout.after]
         ids = torch.tensor([row, [*row[:-1], layout.filling]])
         lengths = torch.tensor([len(row), len(row) - 1])
         self.encoder.eval()
         try:
-            states = self._run(ids, lengths, all_layers=True).hidden_states
-            assert all(state.shape == (*ids.shape, states[-1].shape[-1]) for state in states)
+            layers = self._layers(self._run(ids, lengths))
+            assert all(states.shape == (*ids.shape, layers[-1].shape[-1]) for states in layers)
         except Exception as error:  # a model for pictures, or one that writes: each fails in its own way
             raise ConfigError(
                 f"the transformer {type(self.encoder).__name__} does not read pieces as others do"
                 f" ({type(error).__name__}: {error})",
                 remedy="Choose an encoder of text, such as BERT, RoBERTa or T5.",
             ) from error
-        self.takes_whole_mask = self._same_with_whole_mask(ids, lengths, states[-1])
-        return states
+        self.takes_whole_mask = self._same_with_whole_mask(ids, lengths, layers[-1])
+        return layers
 
     def _same_with_whole_mask(self, ids: Tensor, lengths: Tensor, expected: Tensor) -> bool:
         """Whether the transformer, in the version of the library that is here, takes a mask by pairs of pieces."""
@@ -134,6 +137,11 @@ class TransformerLexicon(Lexicon):
     @property
     def unit(self) -> Unit:
         return self.splitter.layout.unit
+
+    @property
+    def num_layers(self) -> int:
+        encoder_config: Any = self.encoder.config
+        return int(encoder_config.num_hidden_layers)
 
     @property
     def word_size(self) -> int:
@@ -212,23 +220,26 @@ class TransformerLexicon(Lexicon):
         half = self.config.half_precision and ids.is_cuda
         learns = torch.is_grad_enabled() and not self.is_frozen
         with torch.autocast(ids.device.type, torch.bfloat16, enabled=half), torch.set_grad_enabled(learns):
-            found = self._run(ids, lengths, all_layers=self.layer_scores is not None)
+            found = self._layers(self._run(ids, lengths))
         # The trees are computed in the precision of the other weights.
         kind = next(self.encoder.parameters()).dtype
         if self.layer_scores is None:
-            return found.last_hidden_state.to(kind)
-        states = torch.stack([layer.to(kind) for layer in found.hidden_states], -1)
-        return states @ self.layer_scores.softmax(0)
+            return found[-1].to(kind)
+        return torch.stack([layer.to(kind) for layer in found], -1) @ self.layer_scores.softmax(0)
 
-    def _run(self, ids: Tensor, lengths: Tensor, *, all_layers: bool = False) -> Any:
+    def _layers(self, found: Any) -> tuple[Tensor, ...]:
+        return found.hidden_states if self.mixes else (found.last_hidden_state,)
+
+    def _run(self, ids: Tensor, lengths: Tensor) -> Any:
         """What the transformer says of some rows."""
         width = ids.shape[1]
         is_piece = torch.arange(width, device=ids.device) < lengths.unsqueeze(1)
         # Of a mask by pieces, the library asks the host whether it hides any, and a GPU would wait for the answer.
         by_pairs = is_piece[:, None, None, :].expand(-1, 1, width, -1)
         mask = by_pairs if self.takes_whole_mask else is_piece.long()
+        # Asked for all layers, the library changes the model for good, so that it cannot be sent to another process.
         return self.encoder(
-            input_ids=ids, attention_mask=mask, output_hidden_states=all_layers, return_dict=True
+            input_ids=ids, attention_mask=mask, output_hidden_states=self.mixes, return_dict=True
         )
 
 

@@ -14,8 +14,10 @@ ABOUT = "about"
 """The key under which a training record has what its makers say of data, licences and limits."""
 
 
-def model_card(config: ModelConfig, training: Mapping[str, Any], num_parameters: int) -> str:
-    """The README.md of a saved model."""
+def model_card(
+    config: ModelConfig, training: Mapping[str, Any], num_parameters: int, *, transformer: str = ""
+) -> str:
+    """The README.md of a saved model; `transformer` says which one reads its words, if one does."""
     encoder = encoder_class(config.model)
     labelled, example = _WHAT_IT_READS[encoder.tree_kind]
     lines = [
@@ -33,7 +35,9 @@ def model_card(config: ModelConfig, training: Mapping[str, Any], num_parameters:
         f"- labels: {', '.join(config.label_name(label) for label in config.labels)}",
         *([_finer_labels(config)] if config.finer_labels else []),
         f"- state size {config.hidden}, word vectors {config.word_size}, head method {config.head_method}",
-        f"- {num_parameters:,} parameters without the word vectors",
+        *([f"- words are read by a transformer: {transformer}"] if transformer else []),
+        f"- {num_parameters:,} parameters without the word vectors"
+        + (" and the transformer" if transformer else ""),
         f"- trained on {'every phrase' if config.supervision == 'all' else 'whole sentences'}",
         "",
         "```python",

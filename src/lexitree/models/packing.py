@@ -44,7 +44,11 @@ def pack_model(
     """
     old = model.lexicon
     if not isinstance(old, WordTable):
-        raise ConfigError(f"a model with a {type(old).__name__} has no table of words")
+        raise ConfigError(
+            f"a model with a {type(old).__name__} has no table of words of its own to be packed",
+            remedy="A transformer has pieces for all words. To write weights with fewer bytes, save the model with"
+            ' table="float16".',
+        )
     every = resize_table(old, trained, vectors=vectors, others=others)
     words = every.vocabulary.words
     fitted = fit_guesser(words[:MAX_FITTED], every.vectors[1 : 1 + MAX_FITTED]) if guess else None

@@ -36,7 +36,7 @@ from lexitree.models.model_files import (
     weights_folder,
 )
 from lexitree.models.registry import encoder_class
-from lexitree.models.saved_encoder import PREFIX, open_saved_encoder, save_encoder
+from lexitree.models.saved_encoder import PREFIX, describe_encoder, open_saved_encoder, save_encoder
 from lexitree.version import __version__
 
 TABLES = ("lexicon.vectors", "lexicon.table.vectors", "lexicon.guesser.group_vectors")
@@ -57,7 +57,7 @@ def save_pretrained(
 
     `training` (data, scores, settings) goes into its card; without it, what the model was loaded with. `table` is how
     word vectors are written: as they are (float32), or with two bytes a number (float16) or one (int8); all other
-    weights then have two. Read back, a model computes in 32 bits as before.
+    weights then have two, those of a transformer too. Read back, a model computes in 32 bits as before.
     """
     folder = Path(folder)
     record = dict(model.training_record if training is None else training)
@@ -74,7 +74,7 @@ def _write_files(
 ) -> None:
     about: dict[str, Any] = {} if table == "float32" else {"table": table}
     if isinstance(model.lexicon, TransformerLexicon):
-        about["encoder"] = save_encoder(model.lexicon, folder)
+        about["encoder"] = save_encoder(model.lexicon, folder, short=table != "float32")
     own = {name: each for name, each in model.state_dict().items() if not name.startswith(PREFIX)}
     tensors = shrink_tensors(own, TABLES, table)
     save_file(tensors, folder / WEIGHTS_FILE, metadata={"format": "pt"})
@@ -98,9 +98,14 @@ def write_description(
     (folder / CONFIG_FILE).write_text(
         json.dumps(config, indent=2, ensure_ascii=False) + "\n", encoding="utf-8"
     )
-    (folder / CARD_FILE).write_text(
-        model_card(model.config, training, model.num_parameters()), encoding="utf-8"
+    encoder = about_weights.get("encoder")
+    card = model_card(
+        model.config,
+        training,
+        model.num_parameters(),
+        transformer=describe_encoder(encoder) if encoder else "",
     )
+    (folder / CARD_FILE).write_text(card, encoding="utf-8")
 
 
 def _word_table(lexicon: Lexicon) -> WordTable | None:
@@ -154,15 +159,25 @@ def from_pretrained(
         lexicon = _empty_lexicon(folder, values, tensors, encoder_class(config.model).reads)
         with torch.device("meta"):
             model = TreeClassifier(config, lexicon, backend=backend)
-        # A transformer has been read already.
-        tensors |= {name: each for name, each in model.state_dict().items() if name.startswith(PREFIX)}
-        model.load_state_dict(tensors, assign=True)
+        _fill(model, tensors)
     except (RuntimeError, TypeError, ValueError, ConfigError) as error:
         problem = " ".join(str(error).split())[:300]
         raise ModelFileError(folder, f"{WEIGHTS_FILE} does not fit {CONFIG_FILE} ({problem})") from error
     model.requires_grad_(True)
+    if isinstance(lexicon, TransformerLexicon) and not lexicon.was_trained:
+        lexicon.choose_trained(words=True, encoder=False)
     model.training_record = record
     return model.to(device).eval()
+
+
+def _fill(model: TreeClassifier, tensors: Mapping[str, torch.Tensor]) -> None:
+    """Give a model its weights; its transformer, if it has one, has them already."""
+    found: Any = model.load_state_dict(tensors, strict=False, assign=True)
+    wrong = [*found.unexpected_keys, *(name for name in found.missing_keys if not name.startswith(PREFIX))]
+    if wrong:
+        raise ValueError(f"weights that are missing or too many: {', '.join(wrong[:3])}")
+    # A transformer is read in 32 bits.
+    model.to(model.scorer.label_bias.dtype)
 
 
 def _empty_lexicon(
