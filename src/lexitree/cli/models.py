@@ -19,16 +19,18 @@ def models_command(
     """List the models, with their parameter counts at the paper's sizes.
 
     The counts are taken from the modules themselves, for word vectors of 300, an output layer of 128 and five
-    labels, without the table of word vectors. RNTN has word vectors of the size of its states and no output layer.
+    labels, without the table of word vectors. RNTN has word vectors of the size of its states and no output layer;
+    what a transformer has (--encoder) is not counted, and the model pooled has nothing else.
 
     [bold]Ready for use:[/bold]  lexitree models --shipped
     """
     if only_shipped:
         _show_shipped(as_json)
         return
-    from lexitree.models.registry import list_models
+    from lexitree.models.registry import ENCODERS, PAPER_SIZES, list_models
 
     models = list_models()
+    without_size = {name: encoder for name, encoder in ENCODERS.items() if name not in PAPER_SIZES}
     if as_json:
         rows = [
             {
@@ -39,6 +41,10 @@ def models_command(
                 "about": model.about,
             }
             for model in models
+        ]
+        rows += [
+            {"model": name, "title": each.title, "hidden": None, "parameters": None, "about": each.about}
+            for name, each in without_size.items()
         ]
         typer.echo(json.dumps(rows, indent=2))
         return
@@ -51,6 +57,8 @@ def models_command(
         table.add_column(column, justify="right" if column in ("state size", "parameters") else "left")
     for model in models:
         table.add_row(model.name, model.title, str(model.hidden), f"{model.num_parameters:,}", model.about)
+    for name, encoder in without_size.items():
+        table.add_row(name, "–", "–", "–", encoder.about)
     output.print(table)
 
 
@@ -88,15 +96,21 @@ def info_command(model: ModelArgument, as_json: JsonOption = False) -> None:
     Example: lexitree info runs/mini/model
     """
     from lexitree.lexicon.table import WordTable
+    from lexitree.lexicon.transformer import TransformerLexicon
     from lexitree.models.model_files import locate_model, read_config_file
     from lexitree.models.pretrained import from_pretrained
+    from lexitree.models.saved_encoder import describe_encoder
 
     folder = locate_model(model)
     values = read_config_file(folder)
     loaded = from_pretrained(folder)
     values["num_parameters"] = loaded.num_parameters()
-    if isinstance(loaded.lexicon, WordTable):
-        values["num_words"] = loaded.lexicon.vocabulary.num_rows
+    lexicon = loaded.lexicon
+    if isinstance(lexicon, TransformerLexicon):
+        values["num_transformer_parameters"] = sum(weight.numel() for weight in lexicon.encoder.parameters())
+    words = lexicon.table if isinstance(lexicon, TransformerLexicon) else lexicon
+    if isinstance(words, WordTable):
+        values["num_words"] = words.vocabulary.num_rows
     if as_json:
         typer.echo(json.dumps(values, indent=2, ensure_ascii=False))
         return
@@ -107,14 +121,24 @@ def info_command(model: ModelArgument, as_json: JsonOption = False) -> None:
     table = Table(show_header=False, title=str(model))
     table.add_column(style="bold")
     table.add_column()
-    words = f" and {values['num_words']:,} word vectors" if "num_words" in values else ""
-    table.add_row("parameters", f"{values['num_parameters']:,}{words}")
+    table.add_row("parameters", _sizes(values))
+    if "encoder" in values:
+        table.add_row("transformer", describe_encoder(values["encoder"]))
     for section in ("model", "training"):
         table.add_section()
         for key, value in values.get(section, {}).items():
             if value not in ({}, None):
                 table.add_row(key.replace("_", " "), _shown(value))
     output.print(table)
+
+
+def _sizes(values: dict[str, Any]) -> str:
+    parts = [f"{values['num_parameters']:,}"]
+    if "num_transformer_parameters" in values:
+        parts.append(f"{values['num_transformer_parameters']:,} of the transformer")
+    if "num_words" in values:
+        parts.append(f"{values['num_words']:,} word vectors")
+    return " and ".join(parts)
 
 
 def _shown(value: Any) -> str:

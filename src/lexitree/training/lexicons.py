@@ -26,18 +26,11 @@ def build_lexicon(recipe: Recipe, corpus: Corpus, settings: Mapping[str, Any]) -
         return _build_table(recipe, corpus, word_size, default_word_size(settings))
     if word_size is not None:
         raise ConfigError("the size of a word's vector follows from the encoder and cannot be set")
-    config = encoder_config(recipe)
-    table = _build_table(recipe, corpus, None, 0) if recipe.vectors else None
+    config = TransformerConfig.from_dict(recipe.encoder)
+    # Without vectors, this says what is wrong with settings that ask for them.
+    table = _build_table(recipe, corpus, None, 0) if recipe.vectors or recipe.vector_length else None
     reads = encoder_class(settings.get("model", DEFAULT_MODEL)).reads
     return open_transformer(config, table=table, unit=reads)
-
-
-def encoder_config(recipe: Recipe) -> TransformerConfig:
-    """Which transformer a recipe asks for."""
-    try:
-        return TransformerConfig(**recipe.encoder)
-    except TypeError as error:
-        raise ConfigError(f"the settings of the encoder are wrong: {error}") from error
 
 
 def _build_table(recipe: Recipe, corpus: Corpus, word_size: int | None, default_size: int) -> WordTable:

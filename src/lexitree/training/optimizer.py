@@ -152,7 +152,7 @@ class LazyAdam:
             beta2=config.beta2,
             lr=rate,
             # AdamW multiplies the decay by the learning rate, which the authors' code does not; by a schedule it may.
-            weight_decay=decay / group.rate if decoupled else decay,
+            weight_decay=decay / group.rate if decoupled and decay else decay,
             eps=config.epsilon,
             maximize=False,
         )

@@ -27,7 +27,7 @@ class PhraseEpochs:
         self.num_nodes = np.array([tree.num_nodes for tree in trees], dtype=np.int64)
         self.first_nodes = np.cumsum(self.num_nodes) - self.num_nodes
         first_words = np.repeat(np.cumsum(self.num_words) - self.num_words, self.num_nodes)
-        words = _concatenate([example.word_index for example in examples])
+        words = _number_words(examples)
         starts = _concatenate([tree.starts for tree in trees]) + first_words
         ends = _concatenate([tree.ends for tree in trees]) + first_words
         self.labels = _concatenate([example.label_index for example in examples])
@@ -73,6 +73,15 @@ class PhraseEpochs:
         first = self.first_nodes[tree]
         own = labels[first : first + self.num_nodes[tree]]
         return dataclasses.replace(self.examples[tree], label_index=own)
+
+
+def _number_words(examples: Sequence[Example]) -> IndexArray:
+    """The same number for the same word: by the lexicon, or as it is written, where a transformer reads pieces."""
+    if all(example.pieces is None for example in examples):
+        return _concatenate([example.word_index for example in examples])
+    numbers: dict[str, int] = {}
+    words = (word for example in examples for word in example.binary.tree.words)
+    return np.array([numbers.setdefault(word, len(numbers)) for word in words], dtype=np.int64)
 
 
 def _concatenate(arrays: Sequence[np.ndarray]) -> IndexArray:
