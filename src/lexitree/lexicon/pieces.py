@@ -21,7 +21,7 @@ IndexArray = npt.NDArray[np.int64]
 Unit = Literal["word", "phrase"]
 """What gets a vector: each word, in its sentence, or each phrase, read for itself."""
 
-WIDTHS = (8, 24)
+WIDTHS = (16,)
 """Phrases are read in blocks: of rows up to each of these widths, and of all longer ones."""
 
 MAX_PLACES = 1 << 16

@@ -67,7 +67,15 @@ def public_recipe(recipe: Mapping[str, Any]) -> dict[str, Any]:
     for name in ("vectors", "corpus"):
         if recipe[name] and Path(recipe[name]).is_absolute():
             public[name] = f"${DATA_VARIABLE}/{public_name(recipe[name])}"
+    # Records from before there were teachers have none.
+    if recipe.get("teacher"):
+        public["teacher"] = _relative(recipe["teacher"])
+        public["teacher_trees"] = [_relative(path) for path in recipe["teacher_trees"]]
     return public
+
+
+def _relative(path: str) -> str:
+    return public_name(path) if Path(path).is_absolute() else path
 
 
 def read_record(path: Path) -> dict[str, Any] | None:

@@ -12,8 +12,10 @@ from typing import Any
 
 from lexitree.corpora.registry import EMBEDDED, find_corpus, find_entry
 from lexitree.errors import ConfigError
+from lexitree.lexicon.encoder_files import encoder_weights
 from lexitree.models.config import DEFAULT_MODEL
 from lexitree.models.registry import encoder_class
+from lexitree.parsing.treebanks import find_data_file
 from lexitree.reproduction.experiments import Experiment, PlannedRun
 from lexitree.reproduction.records import read_record, record_seeds, save_record
 from lexitree.training.config import TrainingConfig
@@ -123,23 +125,32 @@ def plan(run: PlannedRun, settings: Settings) -> Recipe:
     training = recipe.training
     if settings.epochs is not None:
         training = dataclasses.replace(training, epochs=settings.epochs)
-    # A model whose word vectors are its states learns its own.
-    learns_its_own = encoder_class(recipe.model.get("model", DEFAULT_MODEL)).words_are_states
-    vectors = None if learns_its_own else settings.vectors or recipe.vectors
+    vectors = settings.vectors or recipe.vectors if _takes_vectors(recipe) else None
     return dataclasses.replace(recipe, data=settings.data, vectors=vectors, training=training)
 
 
+def _takes_vectors(recipe: Recipe) -> bool:
+    """A model whose word vectors are its states learns its own; beside a transformer, a recipe asks for them."""
+    if recipe.encoder:
+        return recipe.vectors is not None
+    return not encoder_class(recipe.model.get("model", DEFAULT_MODEL)).words_are_states
+
+
 def _make_small(recipe: Recipe) -> Recipe:
+    """Of the same kind and without files: words learn vectors of their own in place of a transformer's."""
     entry = find_entry(recipe.corpus)
     corpus = SMOKE_CORPORA.get(entry.name if entry else recipe.corpus)
     if corpus is None:
         raise ConfigError(f"no embedded corpus stands in for {recipe.corpus}")
+    reads_phrases = encoder_class(recipe.model.get("model", DEFAULT_MODEL)).reads == "phrase"
+    stand_in = {"model": "bilstm-plain"} if reads_phrases else {}
     return dataclasses.replace(
         recipe,
         corpus=corpus,
         vectors=None,
         vector_length=0.0,
-        model={**recipe.model, **SMOKE_MODEL},
+        encoder={},
+        model={**recipe.model, **SMOKE_MODEL, **stand_in},
         training=dataclasses.replace(recipe.training, epochs=SMOKE_EPOCHS),
     )
 
@@ -157,7 +168,7 @@ def is_same_recipe(done: Mapping[str, Any], recipe: Recipe) -> bool:
         trained[name] == value for name, value in recipe.training.as_dict().items() if name != "seed"
     )
     same_words = done.get("vector_length", 0.0) == recipe.vector_length and _has_vectors_of(done, recipe)
-    same_model = dict(done["model"]) == dict(recipe.model)
+    same_model = dict(done["model"]) == dict(recipe.model) and done.get("encoder", {}) == dict(recipe.encoder)
     return done["corpus"] == recipe.corpus and same_model and same_words and same_training
 
 
@@ -221,6 +232,10 @@ def command_of(experiment: Experiment, settings: Settings, *, only: PlannedRun |
 def data_files(recipe: Recipe) -> list[Path]:
     """What a run read, as far as it is files: none for an embedded corpus without vectors."""
     files = [Path(recipe.vectors)] if recipe.vectors else []
+    files += encoder_weights(recipe.encoder["name"]) if recipe.encoder else []
+    files += [find_data_file(path, recipe.data) for path in recipe.teacher_trees]
+    kind, _, name = recipe.parser.partition(":")
+    files += [Path(name)] if kind == "brackets" else []
     entry = find_entry(recipe.corpus)
     if entry is None or entry.package == EMBEDDED:
         return files

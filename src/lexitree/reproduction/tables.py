@@ -36,9 +36,12 @@ def make_table(experiment: Experiment, records: Mapping[str, Mapping[str, Any]])
     columns = ["system"]
     for task, figure in figures:
         title = f"{experiment.tasks[task]} {FIGURE_NAMES[figure]}"
-        columns += [title, f"{title}, the paper"]
+        columns += [title, f"{title}, the paper"] if _is_printed(experiment, task, figure) else [title]
     rows = [
-        (system, *(cell for task, figure in figures for cell in _cells(tasks.get(task), records, figure)))
+        (
+            system,
+            *(cell for task, figure in figures for cell in _cells(experiment, tasks, records, task, figure)),
+        )
         for system, tasks in experiment.rows.items()
     ]
     return Table(tuple(columns), tuple(rows), _notes(experiment, records))
@@ -63,13 +66,25 @@ def _is_shown(
     )
 
 
-def _cells(run: PlannedRun | None, records: Mapping[str, Mapping[str, Any]], figure: str) -> tuple[str, str]:
-    """Ours and the paper's."""
-    if run is None:
-        return NOT_RUN, NOT_RUN
-    printed = _plain(run.paper[figure], figure) if figure in run.paper else NOT_RUN
-    record = records.get(run.name)
-    return (_ours(record, figure) if record else NOT_RUN), printed
+def _is_printed(experiment: Experiment, task: str, figure: str) -> bool:
+    """Whether the paper has such a figure of any system."""
+    return any(figure in tasks[task].paper for tasks in experiment.rows.values() if task in tasks)
+
+
+def _cells(
+    experiment: Experiment,
+    tasks: Mapping[str, PlannedRun],
+    records: Mapping[str, Mapping[str, Any]],
+    task: str,
+    figure: str,
+) -> list[str]:
+    """Ours and, where the paper has that of any system, the paper's."""
+    run = tasks.get(task)
+    record = records.get(run.name) if run else None
+    cells = [_ours(record, figure) if record else NOT_RUN]
+    if _is_printed(experiment, task, figure):
+        cells.append(_plain(run.paper[figure], figure) if run and figure in run.paper else NOT_RUN)
+    return cells
 
 
 def _ours(record: Mapping[str, Any], figure: str) -> str:
