@@ -4,7 +4,8 @@ python scripts/tune.py --grid recipes/tuning/sst.toml --vectors glove.npz --seed
     --workers cuda:6,cpu:8 --minutes 8 --name tuning-sst
 
 Variants are tables of a TOML file with the settings they change. Runs that the record has already are not repeated,
-and those that are under way when the time is over are left out: the same command can be given until all is done.
+and those that are under way when the time is over are left out: the same command can be given until all is done. A
+teacher labels its trees once for all runs; what it says is kept in the folder --lessons.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import queue
 import signal
 import statistics
 import sys
+import tempfile
 import time
 import tomllib
 from collections.abc import Iterator
@@ -33,7 +35,8 @@ from lexitree.reproduction.records import public_recipe, read_record
 from lexitree.reproduction.runner import data_files
 from lexitree.training.loop import Trainer
 from lexitree.training.recipe import Recipe, read_recipe
-from lexitree.training.run import build_model, load_recipe_corpus
+from lexitree.training.run import build_model, load_recipe_corpus, make_lessons
+from lexitree.training.teaching import learn_from, read_lessons, trees_checksum
 from result_records import RESULTS, describe_run, public_name, write_record
 
 SECONDS_BETWEEN_LOOKS = 5.0
@@ -68,6 +71,7 @@ def main() -> None:
     ]
     files = {path for recipe in recipes.values() for path in data_files(recipe)}
     about = {**describe_run({public_name(path): path for path in sorted(files)}), **about}
+    options.lessons = options.lessons or Path(tempfile.mkdtemp())
     for run in train_all(tasks, recipes, options):
         # A record may be filled by several calls, each of which says for itself what it ran.
         runs.append({**run, "commit": about["commit"]})
@@ -89,13 +93,19 @@ def check_same_settings(record: dict[str, Any], about: dict[str, Any]) -> None:
         for name, variant in sorted(tried)
         if record["epochs"] != about["epochs"]
         or record["grid"][name][variant] != about["grid"].get(name, {}).get(variant)
-        # Records from before recipes were kept cannot tell.
-        or record.get("recipes", about["recipes"]).get(name) != about["recipes"].get(name)
+        or not is_same(record.get("recipes", {}).get(name), about["recipes"].get(name))
     ]
     if changed:
         raise SystemExit(
             f"the record has runs with other settings or epochs ({', '.join(changed)}): choose another --name"
         )
+
+
+def is_same(before: dict[str, Any] | None, now: dict[str, Any] | None) -> bool:
+    """Settings younger than a record have their defaults; records from before recipes were kept cannot tell."""
+    if before is None or now is None:
+        return before is None
+    return Recipe.from_dict(before) == Recipe.from_dict(now)
 
 
 def read_options() -> argparse.Namespace:
@@ -105,6 +115,10 @@ def read_options() -> argparse.Namespace:
     parser.add_argument("--grid", type=Path, required=True, help="the variants, a TOML file")
     parser.add_argument("--name", required=True, help="the record's name")
     parser.add_argument("--vectors", help="a file of word vectors; without it, recipes with an encoder only")
+    parser.add_argument(
+        "--parser", help="instead of the recipe's, such as brackets:FILE with trees made before"
+    )
+    parser.add_argument("--lessons", type=Path, help="a folder for what teachers say; default: a new one")
     parser.add_argument("--only", nargs="*", default=[], help="only these variants")
     parser.add_argument("--seeds", default="1-3")
     parser.add_argument("--epochs", type=int, default=12)
@@ -125,6 +139,7 @@ def plan(grid: dict[str, Any], options: argparse.Namespace) -> dict[tuple[str, s
             training = {"epochs": options.epochs, **changes.get("training", {})}
             recipes[name, variant] = dataclasses.replace(
                 base,
+                **({"parser": options.parser} if options.parser and base.parser else {}),
                 **changes.get("recipe", {}),
                 # Beside a transformer, static vectors are a choice.
                 vectors=options.vectors if not base.encoder or changes.get("with_vectors") else None,
@@ -146,8 +161,9 @@ def train_all(
     context = multiprocessing.get_context("spawn")
     waiting: Any = context.Queue()
     ended: Any = context.Queue()
+    lessons = {names: lessons_for(recipes[names], options) for names in {task[:2] for task in tasks}}
     for name, variant, seed in tasks:
-        waiting.put((name, variant, recipes[name, variant].with_seed(seed)))
+        waiting.put((name, variant, recipes[name, variant].with_seed(seed), lessons[name, variant]))
     workers = [
         context.Process(target=work, args=(device, options.precision, waiting, ended), daemon=True)
         for device in devices(options.workers)
@@ -183,18 +199,37 @@ def work(device: str, precision: str, waiting: Any, ended: Any) -> None:
     torch.set_num_threads(1)
     while True:
         try:
-            name, variant, recipe = waiting.get(timeout=5)
+            name, variant, recipe, lessons = waiting.get(timeout=5)
         except queue.Empty:
             return
-        ended.put({"recipe": name, "variant": variant, **train_one(recipe, device, precision)})
+        ended.put({"recipe": name, "variant": variant, **train_one(recipe, device, precision, lessons)})
 
 
-def train_one(recipe: Recipe, device: str, precision: str) -> dict[str, Any]:
-    corpus = read_corpus(recipe.corpus, recipe.data, recipe.parser, recipe.parses)
+def lessons_for(recipe: Recipe, options: argparse.Namespace) -> Path | None:
+    """What the teacher of a recipe says of its trees, by the teacher and the trees: variants may share them."""
+    if not recipe.teacher:
+        return None
+    corpus = recipe_corpus(recipe)
+    path = options.lessons / f"{Path(recipe.teacher).name}-{trees_checksum(corpus.train)}.safetensors"
+    if not path.exists():
+        start = time.monotonic()
+        make_lessons(recipe, corpus, path, device=devices(options.workers)[0])
+        print(
+            f"{recipe.teacher} has labelled {len(corpus.train):,} trees: {time.monotonic() - start:.0f} s",
+            flush=True,
+        )
+    return path
+
+
+def train_one(recipe: Recipe, device: str, precision: str, lessons: Path | None = None) -> dict[str, Any]:
+    corpus = recipe_corpus(recipe)
     with products_in(precision if device == "cuda" else "float32"):
         torch.manual_seed(recipe.training.seed)
         model = build_model(recipe, corpus).to(device)
         train, dev = model.prepare(corpus.train, training=True), model.prepare(corpus.dev)
+        if lessons is not None:
+            taught = read_lessons(lessons, recipe.teacher)
+            train = learn_from(taught, train, recipe.training.teacher_weight)
         trainer = Trainer(model, train, dev, recipe.training)
         history = trainer.run().history
     return {
@@ -207,9 +242,16 @@ def train_one(recipe: Recipe, device: str, precision: str) -> dict[str, Any]:
     }
 
 
+def recipe_corpus(recipe: Recipe) -> Corpus:
+    return read_corpus(
+        recipe.corpus, recipe.data, recipe.parser, recipe.parses, recipe.teacher, tuple(recipe.teacher_trees)
+    )
+
+
 @functools.cache
-def read_corpus(name: str, data: str | None, parser: str, parses: str) -> Corpus:
-    return load_recipe_corpus(Recipe(corpus=name, data=data, parser=parser, parses=parses))
+def read_corpus(*settings: Any) -> Corpus:
+    names = ("corpus", "data", "parser", "parses", "teacher", "teacher_trees")
+    return load_recipe_corpus(Recipe(**dict(zip(names, settings, strict=True))))
 
 
 def describe(run: dict[str, Any]) -> str:

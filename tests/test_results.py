@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import argparse
+import dataclasses
 import importlib.util
 import json
 import shlex
@@ -13,6 +15,8 @@ import pytest
 from typer.testing import CliRunner
 
 from lexitree.cli.main import make_app
+from lexitree.reproduction.records import public_recipe
+from lexitree.reproduction.runner import data_files
 from lexitree.training.config import TrainingConfig
 from lexitree.training.recipe import Recipe
 from tests.tiny import tiny_polarity, tiny_recipe
@@ -164,6 +168,48 @@ def test_tuning_trains_with_finer_labels_and_scores_answers(monkeypatch: pytest.
     run = tune.train_one(tiny_recipe(Path("tiny"), epochs=20, batch_size=5), "cpu", "float32")
     assert run["loss"][-1] < run["loss"][0]
     assert max(run["dev_root"]) > 0.8
+
+
+def test_tuning_asks_a_teacher_once(
+    treebank: Path, saved_model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What it says serves all variants and seeds over the same trees."""
+    tune = load_script("tune")
+    options = argparse.Namespace(lessons=tmp_path, workers="cpu:1")
+    alone = tiny_recipe(treebank, epochs=2)
+    taught = dataclasses.replace(alone, teacher=str(saved_model))
+    heavier = dataclasses.replace(taught, training=dataclasses.replace(taught.training, teacher_weight=0.9))
+    assert tune.lessons_for(alone, options) is None
+    path = tune.lessons_for(taught, options)
+    assert tune.lessons_for(heavier, options) == path
+    assert capsys.readouterr().out.count("has labelled 40 trees") == 1
+    runs = [tune.train_one(recipe, "cpu", "float32", path) for recipe in (taught, heavier)]
+    runs.append(tune.train_one(alone, "cpu", "float32"))
+    assert len({run["loss"][0] for run in runs}) == 3
+
+
+def test_a_record_goes_on_where_settings_are_younger_than_it() -> None:
+    tune = load_script("tune")
+    now = Recipe(corpus="sst-fine").as_dict()
+    before = {name: value for name, value in now.items() if not name.startswith("teacher")}
+    assert tune.is_same(before, now)
+    assert tune.is_same(None, now)
+    assert not tune.is_same({**before, "parser": "builtin"}, now)
+    assert not tune.is_same(before, None)
+
+
+def test_the_recipe_of_a_taught_model_names_no_machine(treebank: Path, saved_model: Path) -> None:
+    recipe = Recipe(
+        corpus=str(treebank),
+        teacher=str(saved_model),
+        teacher_trees=("runs/a.txt", str(treebank / "train.txt")),
+    )
+    public = public_recipe(recipe.as_dict())
+    assert public["teacher"] == saved_model.name
+    assert public["teacher_trees"] == ["runs/a.txt", "train.txt"]
+    assert data_files(dataclasses.replace(recipe, teacher_trees=(str(treebank / "dev.txt"),))) == [
+        treebank / "dev.txt"
+    ]
 
 
 def test_rows_of_a_benchmark_become_a_table() -> None:

@@ -46,7 +46,7 @@ def with_unlabelled(corpus: Corpus, trees: Iterable[Tree], *, direction: Directi
     added = [_without_labels(tree, corpus.supervision, direction) for tree in kept]
     how = f"{len(added):,} training trees have no labels but those of a teacher"
     if len(kept) < len(given):
-        how += f", {len(given) - len(kept):,} more are left out as their sentences are scored"
+        how += f"; left out, since their sentences are scored: {len(given) - len(kept):,}"
     splits = {**corpus.splits, "train": (*corpus.train, *added)}
     return replace(corpus, splits=splits, inference=f"{corpus.inference}; {how}")
 
