@@ -17,9 +17,10 @@ from lexitree.training.recipe import Recipe
 def make_fingerprint(recipe: Recipe, model: TreeClassifier, examples: Sequence[Example]) -> dict[str, Any]:
     """The settings of a run, and checksums of its word vectors and trees; more epochs are welcome."""
     settings = recipe.training.as_dict()
-    # The step size falls to zero with the last epoch, so their number counts from the first on.
-    if recipe.training.schedule == "constant":
-        del settings["epochs"]
+    epochs = settings.pop("epochs")
+    if recipe.training.schedule != "constant" or recipe.training.warm_up:
+        # They rise and fall with the share of all updates that is done, from the first on.
+        settings["number of epochs, which the step sizes follow,"] = epochs
     if recipe.teacher:
         settings["teacher"] = recipe.teacher
     else:
@@ -28,6 +29,10 @@ def make_fingerprint(recipe: Recipe, model: TreeClassifier, examples: Sequence[E
         **settings,
         **model.config.as_dict(),
         "vector_length": recipe.vector_length,
+        # Its name may change, and what it is shows below.
+        "encoder": {
+            name: value for name, value in recipe.encoder.items() if name not in ("name", "revision")
+        },
         "lexicon parameters": sum(weight.numel() for weight in model.lexicon.parameters()),
         "checksum of the word vectors": _checksum(
             weight.numpy(force=True) for weight in model.lexicon.parameters()
@@ -40,7 +45,7 @@ def _numbers(example: Example) -> Iterator[npt.NDArray[Any]]:
     tree = example.binary.tree
     yield from (tree.arity, tree.leaves, example.word_index, example.label_index)
     if example.pieces is not None:
-        yield example.pieces.ids
+        yield from (example.pieces.ids, example.pieces.starts, example.pieces.ends)
     if example.targets is not None:
         yield example.targets
 

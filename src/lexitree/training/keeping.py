@@ -46,7 +46,9 @@ def _about_words(recipe: Recipe) -> dict[str, str]:
     if not recipe.encoder:
         return {"vectors": Path(recipe.vectors).name if recipe.vectors else "none (random)"}
     beside = {"vectors": Path(recipe.vectors).name} if recipe.vectors else {}
-    return {"encoder": Path(recipe.encoder["name"]).name, **beside}
+    # A directory by its own name; a name of the hub is two, of which both count.
+    name = Path(recipe.encoder["name"])
+    return {"encoder": name.resolve().name if name.is_dir() else str(name), **beside}
 
 
 def _about_teacher(recipe: Recipe, lessons: Lessons) -> dict[str, str]:
