@@ -8,6 +8,7 @@ from pathlib import Path
 from lexitree.models.pretrained import save_pretrained
 from tests.cli.conftest import Call, assert_users_error
 from tests.cli.untrained_parser import save_untrained_parser
+from tests.models.test_saved_encoder import make_model
 from tests.tiny import FINER_LABELS, tiny_model
 
 
@@ -30,6 +31,8 @@ def test_models_as_json_has_the_papers_counts(call: Call) -> None:
         ("contree-lex", 300): 2_110_973,
         ("bicontree", 75): 564_923,
         ("bicontree", 150): 1_297_523,
+        # All that it has is a transformer's.
+        ("pooled", None): None,
     }
     size, words, output, labels = 150, 300, 128, 5
     assert counts["bilstm", 150] == (
@@ -39,6 +42,18 @@ def test_models_as_json_has_the_papers_counts(call: Call) -> None:
     table = call("models").out
     assert "1,297,523" in table
     assert "BiConTree" in table
+    assert "pooled" in table
+
+
+def test_info_names_the_transformer(call: Call, encoders: dict[str, Path], tmp_path: Path) -> None:
+    folder = save_pretrained(make_model(encoders["bert"], with_table=True), tmp_path / "m")
+    values = json.loads(call("info", folder, "--json").out)
+    assert values["encoder"]["name"] == "tiny-bert"
+    assert values["num_words"] == 14
+    assert values["num_transformer_parameters"] > 1000
+    text = call("info", folder).out
+    assert "tiny-bert, trained with the model" in text
+    assert "of the transformer" in text
 
 
 def test_info(call: Call, saved_model: Path) -> None:

@@ -13,6 +13,7 @@ from torch import nn
 from lexitree.corpora.registry import load_corpus
 from lexitree.evaluation.accuracy import evaluate
 from lexitree.examples import batch_examples
+from lexitree.learning import averaging
 from lexitree.learning.averaging import WeightAverage
 from lexitree.learning.checkpoint import CHECKPOINT_FILE, load_checkpoint
 from lexitree.models.pretrained import from_pretrained
@@ -39,6 +40,29 @@ def test_first_updates_count_alike() -> None:
 
 def test_later_updates_count_for_their_share() -> None:
     assert average_of([1.0, 3.0, 6.0], share=0.5) == pytest.approx(0.5 * 2.0 + 0.5 * 6.0)
+
+
+@pytest.mark.parametrize("share", [0.5, 0.01])
+def test_many_weights_follow_lerp(monkeypatch: pytest.MonkeyPatch, share: float) -> None:
+    """Of several kinds and sizes, some of them too large to be updated together with others."""
+    monkeypatch.setattr(averaging, "MAX_TOGETHER", 50)
+    rng = torch.Generator().manual_seed(0)
+    shapes = [(3,), (7, 7), (8, 8), (), (0, 4), (60,)]
+    weights = {
+        f"{shape} {kind}": nn.Parameter(torch.randn(shape, generator=rng).to(kind))
+        for shape in shapes
+        for kind in (torch.float32, torch.float64)
+    }
+    average = WeightAverage(weights, share)
+    assert len(average.groups) == 2 + 2 * 2
+    expected = {name: weight.detach().clone() for name, weight in weights.items()}
+    for number in range(1, 6):
+        for name, weight in weights.items():
+            weight.data.add_(torch.randn(weight.shape, generator=rng).to(weight.dtype))
+            expected[name].lerp_(weight.detach(), max(1 / number, share))
+        average.update(torch.tensor(number))
+    for name, value in expected.items():
+        torch.testing.assert_close(average.averages[name], value, rtol=1e-6, atol=1e-6)
 
 
 def test_the_weights_come_back_even_after_an_error() -> None:

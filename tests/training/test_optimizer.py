@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 
+from lexitree.errors import ConfigError
 from lexitree.examples import batch_examples, make_examples
 from lexitree.models.classifier import TreeClassifier
 from lexitree.training.config import DecayKind, TrainingConfig
-from lexitree.training.optimizer import LazyAdam
+from lexitree.training.optimizer import LazyAdam, rate_scale
+from tests.models.test_saved_encoder import make_model
 from tests.tiny import LABELS, tiny_model, tiny_trees
 
 DECAY = 0.01
@@ -159,3 +163,110 @@ def test_a_loaded_state_is_a_copy() -> None:
     optimizer.load_state_tensors(state)
     train_steps(model, optimizer, BATCHES[1:])
     assert all(torch.equal(state[name], kept[name]) for name in kept)
+
+
+@pytest.mark.parametrize("num_updates", [1, 2, 10, 333])
+@pytest.mark.parametrize("warm_up", [0.0, 0.1, 0.5, 0.99])
+def test_step_sizes_rise_and_fall(num_updates: int, warm_up: float) -> None:
+    line = TrainingConfig(schedule="linear", warm_up=warm_up)
+    scales = [rate_scale(line, number, num_updates) for number in range(1, num_updates + 1)]
+    num_rising = round(warm_up * num_updates)
+    assert scales[:num_rising] == [number / num_rising for number in range(1, num_rising + 1)]
+    falling = scales[num_rising:]
+    steps = [first - second for first, second in itertools.pairwise(falling)]
+    assert all(0 < scale <= 1 for scale in scales)
+    assert steps == pytest.approx([1 / (num_updates + 1 - num_rising)] * len(steps))
+    if falling:
+        # One step after the last, nothing would be left.
+        assert falling[-1] == pytest.approx(1 / (num_updates + 1 - num_rising))
+    steady = TrainingConfig(warm_up=warm_up)
+    assert [rate_scale(steady, number, num_updates) for number in range(1, num_updates + 1)] == [
+        *scales[:num_rising],
+        *[1.0] * (num_updates - num_rising),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"schedule": "cosine"}, "schedule must be constant or linear"),
+        ({"warm_up": 1.0}, "warm_up must be at least 0 and below 1"),
+        ({"clip": -1.0}, "clip must be at least 0"),
+        ({"clip": float("nan")}, "clip must be"),
+        ({"encoder_rate": -1e-3}, "encoder_rate must be at least 0"),
+        ({"layer_decay": 0.0}, "layer_decay must be above 0"),
+        ({"layer_decay": 1.5}, "layer_decay must be above 0 and at most 1"),
+        ({"encoder_rate": "small"}, "encoder_rate must be a number"),
+    ],
+)
+def test_wrong_rates(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        TrainingConfig(**settings)
+
+
+def test_a_transformer_has_rates_of_its_own(encoders: dict[str, Path]) -> None:
+    model = make_model(encoders["bert"])
+    groups = LazyAdam(model, config(encoder_rate=1e-3, layer_decay=0.5)).groups
+    rates = {name: (group.rate, group.decays) for group in groups for name in group.names}
+    assert rates["scorer.label_bias"] == (0.02, True)
+    assert rates["lexicon.encoder.encoder.layer.1.output.dense.weight"] == (1e-3, False)
+    assert rates["lexicon.encoder.encoder.layer.0.output.dense.weight"] == (5e-4, False)
+    assert rates["lexicon.encoder.embeddings.word_embeddings.weight"] == (2.5e-4, False)
+    assert rates.keys() == {name for name, _ in model.named_parameters()}
+
+
+@pytest.mark.parametrize("kind", ["decoupled", "l2"])
+@pytest.mark.parametrize("clip", [0.0, 0.5])
+def test_groups_equal_those_of_torch(encoders: dict[str, Path], kind: DecayKind, clip: float) -> None:
+    """A schedule, a clip and layers with rates of their own, against the same written with PyTorch's optimizer."""
+    # Some gradients are zero but for rounding; a large epsilon keeps Adam from making steps of that.
+    rates = {"encoder_rate": 1e-3, "layer_decay": 0.5, "schedule": "linear", "warm_up": 0.5, "epsilon": 1e-3}
+    settings = config(kind, clip=clip, **rates)
+    ours, theirs = make_model(encoders["bert"]), make_model(encoders["bert"])
+    optimizer = LazyAdam(ours, settings, len(BATCHES))
+    scales = [rate_scale(settings, number, len(BATCHES)) for number in range(1, len(BATCHES) + 1)]
+    assert scales == pytest.approx([0.5, 1.0, 2 / 3, 1 / 3])
+    weights = dict(theirs.named_parameters())
+    parts = [
+        {"params": [weights[name] for name in group.names], "base": group.rate, "decays": group.decays}
+        for group in optimizer.groups
+    ]
+    reference = (torch.optim.AdamW if kind == "decoupled" else torch.optim.Adam)(parts, lr=0.0, eps=1e-3)
+    trees = tiny_trees(10)
+    for part, scale in zip(BATCHES, scales, strict=True):
+        num_sentences = part.stop - part.start
+        optimizer.zero_grad()
+        reference.zero_grad()
+        for model in (ours, theirs):
+            batch = batch_examples(model.prepare(trees[part]))
+            (model.loss(batch) / num_sentences).backward()
+        if clip:
+            assert torch.nn.utils.clip_grad_norm_(theirs.parameters(), clip) > clip
+        for group in reference.param_groups:
+            decay = DECAY * num_sentences / group["base"] if kind == "decoupled" else DECAY
+            group["lr"] = group["base"] * scale
+            group["weight_decay"] = decay if group["decays"] else 0.0
+        reference.step()
+        optimizer.step(batch_examples(ours.prepare(trees[part])))
+    for name, weight in ours.named_parameters():
+        torch.testing.assert_close(weight, weights[name], rtol=1e-4, atol=1e-6, msg=name)
+
+
+def test_a_rate_that_vanishes_is_no_error(encoders: dict[str, Path]) -> None:
+    model = make_model(encoders["bert"])
+    before = model.state_dict()["lexicon.encoder.embeddings.word_embeddings.weight"].clone()
+    optimizer = LazyAdam(model, config(encoder_rate=1e-300, layer_decay=1e-200))
+    batch = batch_examples(model.prepare(tiny_trees(2)))
+    model.loss(batch).backward()
+    optimizer.step(batch)
+    assert torch.equal(model.state_dict()["lexicon.encoder.embeddings.word_embeddings.weight"], before)
+
+
+def test_a_schedule_goes_on_where_it_was(encoders: dict[str, Path]) -> None:
+    settings = config(schedule="linear", warm_up=0.25)
+    first = LazyAdam(make_model(encoders["bert"]), settings, 8)
+    for _ in range(3):
+        first.update(1)
+    second = LazyAdam(make_model(encoders["bert"]), settings, 8)
+    second.load_state_tensors(first.state_tensors())
+    assert second.num_done == 3
