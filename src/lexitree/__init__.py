@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from lexitree.examples import Example, batch_examples, make_examples
     from lexitree.lexicon.coverage import coverage
     from lexitree.lexicon.table import WordTable
+    from lexitree.lexicon.transformer import TransformerConfig, TransformerLexicon, open_transformer
     from lexitree.lexicon.vector_npz import write_vectors_npz
     from lexitree.lexicon.vectors import read_vectors
     from lexitree.lexicon.vocabulary import Vocabulary
@@ -107,6 +108,9 @@ _HOMES = {
     "make_examples": "examples",
     "coverage": "lexicon.coverage",
     "WordTable": "lexicon.table",
+    "TransformerConfig": "lexicon.transformer",
+    "TransformerLexicon": "lexicon.transformer",
+    "open_transformer": "lexicon.transformer",
     "write_vectors_npz": "lexicon.vector_npz",
     "read_vectors": "lexicon.vectors",
     "Vocabulary": "lexicon.vocabulary",
@@ -193,6 +197,8 @@ __all__ = [
     "TextPipeline",
     "Token",
     "TrainingConfig",
+    "TransformerConfig",
+    "TransformerLexicon",
     "Tree",
     "TreeBatch",
     "TreeClassifier",
@@ -228,6 +234,7 @@ __all__ = [
     "load_treebank",
     "make_examples",
     "open_parser",
+    "open_transformer",
     "oracle_score",
     "pack_model",
     "paired_bootstrap",
