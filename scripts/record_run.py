@@ -29,6 +29,8 @@ OPTIONS = {
     "all_vectors": "--all-vectors",
     "vector_length": "--vector-length",
     "min_count": "--min-count",
+    "teacher": "--teacher",
+    "teacher_trees": "--teacher-trees",
 }
 MODEL_OPTIONS = {
     "model": "--model",
@@ -52,6 +54,7 @@ TRAINING_OPTIONS = {
     "word_rate": "--word-rate",
     "root_weight": "--root-weight",
     "averaging": "--averaging",
+    "teacher_weight": "--teacher-weight",
     "train_words": "--freeze-words",
 }
 """The options of `lexitree train` by the settings they change."""
@@ -104,7 +107,9 @@ def _options(
             continue
         if name not in options:
             raise RecordError(f"{name} = {value!r} has no option: give the command by --command")
-        words += [options[name]] if isinstance(value, bool) else [options[name], str(value)]
+        values: list[Any] = value if isinstance(value, list) else [value]
+        for each in values:
+            words += [options[name]] if isinstance(each, bool) else [options[name], str(each)]
     return words
 
 

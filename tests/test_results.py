@@ -139,9 +139,17 @@ def test_a_run_becomes_a_record_without_the_paths_of_its_machine(
 def test_the_command_of_a_run_gives_its_recipe_again(monkeypatch: pytest.MonkeyPatch) -> None:
     recipe = Recipe(
         vector_length=5.0,
+        teacher="runs/large",
+        teacher_trees=("runs/a.txt", "runs/b.txt"),
         model={"model": "contree", "state_dropout": 0.3, "weight_dropout": 0.2, "bias_init": "zero"},
         training=TrainingConfig(
-            averaging=0.999, word_rate=0.3, root_weight=2.0, decay=1e-5, decay_kind="l2", train_words=False
+            averaging=0.999,
+            word_rate=0.3,
+            root_weight=2.0,
+            decay=1e-5,
+            decay_kind="l2",
+            train_words=False,
+            teacher_weight=0.9,
         ),
     )
     planned: list[Recipe] = []

@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 
 from lexitree.errors import ConfigError, LexitreeError
+from lexitree.models.pretrained import save_pretrained
 from lexitree.training.recipe import Recipe
 from lexitree.training.run import load_recipe_corpus
 from tests.cli.conftest import Call, assert_users_error
 from tests.command import files_of, run_command
-from tests.tiny import SIZES
+from tests.tiny import SIZES, tiny_model
 
 SIZE_OPTIONS = [
     f"--{name.replace('output', 'output-size').replace('_', '-')}={size}" for name, size in SIZES.items()
@@ -134,3 +135,56 @@ def test_an_existing_run_is_left_alone(call: Call, treebank: Path, tmp_path: Pat
     assert_users_error(call("train", treebank, *options, "--resume", "--hidden", "9"), "hidden was 8, is 9")
     assert files_of(tmp_path) == before
     assert call("train", treebank, *options, "--resume", "--epochs", "3").code == 0
+
+
+def test_train_with_a_teacher(call: Call, treebank: Path, saved_model: Path, tmp_path: Path) -> None:
+    (tmp_path / "more.txt").write_text("(S (NP (DT The) (NN plot)) (VP (VBZ bores) (NP (PRP me))))\n")
+    teacher = ["--teacher", str(saved_model), "--teacher-trees", "more.txt", "--teacher-weight", "0.9"]
+    options = train_options(tmp_path / "run", "--data", str(tmp_path), *teacher)
+    finished = call("train", treebank, *options)
+    assert finished.code == 0, finished.err
+    assert "41 train, 10 dev" in finished.err
+    assert f"first, {saved_model} labels the 41 training trees\n" in finished.err
+    result = json.loads((tmp_path / "run" / "result.json").read_text())
+    assert result["recipe"]["teacher_trees"] == ["more.txt"]
+    assert result["recipe"]["training"]["teacher_weight"] == 0.9
+    assert "| teacher | BiConTree" in (tmp_path / "run" / "model" / "README.md").read_text()
+    again = call("train", treebank, *options, "--epochs", "3", "--resume")
+    assert again.code == 0, again.err
+    assert "labels the" not in again.err
+
+
+def test_a_recipe_with_a_teacher_for_several_seeds(treebank: Path, saved_model: Path, tmp_path: Path) -> None:
+    (tmp_path / "r.toml").write_text(
+        f'corpus = "{treebank}"\nteacher = "{saved_model}"\nteacher_trees = ["{treebank / "train.txt"}"]\n'
+        "[model]\nhidden = 4\nword_size = 4\noutput = 4\n[training]\nepochs = 1\nteacher_weight = 1\n"
+    )
+    finished = run_command(
+        "train", "--recipe", tmp_path / "r.toml", "-o", tmp_path / "runs", "--seeds", "1-2"
+    )
+    assert finished.returncode == 0, finished.stderr
+    # Of the 40 that are given again, those that are scored are left out.
+    assert "labels the 70 training trees" in finished.stderr
+    assert "best model by development accuracy" in finished.stdout
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--teacher", "other-labels"], "and its student learns 0, 1"),
+        (["--teacher-trees", "more.txt"], "there are trees for a teacher, but no teacher"),
+        (["--teacher", "runs/none"], "runs/none"),
+        (["--teacher-weight", "2"], "teacher_weight must be at least 0 and at most 1, not 2"),
+    ],
+)
+def test_what_is_wrong_with_a_teacher(
+    call: Call,
+    treebank: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    options: list[str],
+    said: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    save_pretrained(tiny_model(labels=("a", "b", "c")), "other-labels")
+    assert_users_error(call("train", treebank, *train_options(tmp_path / "run", *options)), said)

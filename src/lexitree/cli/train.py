@@ -60,6 +60,9 @@ def train_command(
     word_rate: asked.WordRate = None,
     root_weight: asked.RootWeight = None,
     averaging: asked.Averaging = None,
+    teacher: asked.Teacher = None,
+    teacher_trees: asked.TeacherTrees = None,
+    teacher_weight: asked.TeacherWeight = None,
     seeds: asked.Seeds = None,
     jobs: asked.Jobs = None,
     threads: asked.Threads = 1,
@@ -91,6 +94,8 @@ def train_command(
         "all_vectors": all_vectors or None,
         "vector_length": vector_length,
         "min_count": min_count,
+        "teacher": teacher,
+        "teacher_trees": tuple(teacher_trees) if teacher_trees else None,
     }
     encoder_changes = {"name": encoder, "revision": encoder_revision, "layers": encoder_layers}
     model_changes = {
@@ -121,6 +126,7 @@ def train_command(
         "word_rate": word_rate,
         "root_weight": root_weight,
         "averaging": averaging,
+        "teacher_weight": teacher_weight,
         "train_words": False if freeze_words else None,
     }
     planned = _plan(recipe, changes, encoder_changes, model_changes, training_changes)

@@ -235,6 +235,28 @@ Averaging = Annotated[
         rich_help_panel=TRAINING,
     ),
 ]
+Teacher = Annotated[
+    str | None,
+    typer.Option(
+        help="A saved model, a run or the runs of several seeds: learn its probabilities beside the labels."
+        " Default: none.",
+        rich_help_panel=TRAINING,
+    ),
+]
+TeacherTrees = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="A file of trees that only the teacher labels; give the option once for each.",
+        rich_help_panel=TRAINING,
+    ),
+]
+TeacherWeight = Annotated[
+    float | None,
+    typer.Option(
+        help="How much the teacher counts where there is a label, from 0 to 1. Default: 0.5.",
+        rich_help_panel=TRAINING,
+    ),
+]
 Seeds = Annotated[
     str | None,
     typer.Option(

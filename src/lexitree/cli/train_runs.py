@@ -19,7 +19,7 @@ def train_one(recipe: Recipe, folder: Path, options: dict[str, Any], quiet: bool
     from lexitree.training.run import load_recipe_corpus, train
 
     corpus = load_recipe_corpus(recipe)
-    _describe(corpus, options, quiet)
+    _describe(recipe, corpus, options, quiet)
     if quiet:
         result = train(recipe, folder, corpus=corpus, **options)
     else:
@@ -35,7 +35,7 @@ def train_one(recipe: Recipe, folder: Path, options: dict[str, Any], quiet: bool
     output.print(f"model: {folder / 'model'}", soft_wrap=True)
 
 
-def _describe(corpus: Corpus, options: dict[str, Any], quiet: bool) -> None:
+def _describe(recipe: Recipe, corpus: Corpus, options: dict[str, Any], quiet: bool) -> None:
     """What is trained on, what was inferred and where it runs; what was left out is said even to the quiet."""
     show_skipped(corpus.num_skipped, corpus.skipped)
     if quiet:
@@ -48,6 +48,10 @@ def _describe(corpus: Corpus, options: dict[str, Any], quiet: bool) -> None:
 
     backend = get_backend(options["backend"], options["device"])
     messages.print(f"running the {backend.name} backend on {options['device']}, {options['precision']}")
+    if recipe.teacher and not options["resume"]:
+        messages.print(
+            f"first, {recipe.teacher} labels the {len(corpus.train):,} training trees", soft_wrap=True
+        )
 
 
 def train_several(
@@ -59,12 +63,14 @@ def train_several(
     from lexitree.training.seeds import train_seeds
 
     # Each process reads the corpus for itself; here it is read for the user to see, and to fail early.
-    _describe(load_recipe_corpus(recipe), options, quiet)
+    corpus = load_recipe_corpus(recipe)
+    _describe(recipe, corpus, options, quiet)
+    options = {**options, "corpus": corpus, "jobs": jobs}
     if quiet:
-        summary = train_seeds(recipe, seeds, folder, jobs=jobs, **options)
+        summary = train_seeds(recipe, seeds, folder, **options)
     else:
         with TrainingProgress(recipe.training.epochs) as progress:
-            summary = train_seeds(recipe, seeds, folder, jobs=jobs, on_event=progress.on_event, **options)
+            summary = train_seeds(recipe, seeds, folder, on_event=progress.on_event, **options)
     _show_summary(summary, recipe.corpus, folder)
 
 

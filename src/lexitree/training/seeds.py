@@ -15,6 +15,7 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
+from lexitree.corpora.corpus import Corpus
 from lexitree.errors import ConfigError, FileError, LexitreeError
 from lexitree.files import atomic_write
 from lexitree.learning.progress import BatchProgress
@@ -85,6 +86,7 @@ def train_seeds(
     seeds: Sequence[int],
     folder: str | Path,
     *,
+    corpus: Corpus | None = None,
     jobs: int | None = None,
     threads: int = 1,
     device: str = "cpu",
@@ -95,7 +97,7 @@ def train_seeds(
 ) -> SeedSummary:
     """Train a recipe once for each seed, `jobs` at a time, each in its own process and directory.
 
-    A teacher labels the trees once for all of them.
+    Each of them reads the corpus; a teacher labels it once for all, as it was given or is read here.
     """
     if len(set(seeds)) != len(seeds) or not seeds:
         raise ConfigError("give each seed once, and at least one")
@@ -111,7 +113,7 @@ def train_seeds(
     }
     if recipe.teacher:
         with use_cores(threads), products_in(precision):
-            options["lessons"] = _common_lessons(recipe, folder, resume, device, backend)
+            options["lessons"] = _common_lessons(recipe, corpus, folder, resume, device, backend)
     # A seed that is done starts as well: only its checkpoint can tell whether it was done with these settings.
     _Pool(recipe, folder, options, on_event).run(seeds, jobs)
     results = {seed: _read_result(seed_folder(folder, seed)) for seed in seeds}
@@ -122,7 +124,9 @@ def train_seeds(
     return summary
 
 
-def _common_lessons(recipe: Recipe, folder: Path, resume: bool, device: str, backend: str) -> Path:
+def _common_lessons(
+    recipe: Recipe, corpus: Corpus | None, folder: Path, resume: bool, device: str, backend: str
+) -> Path:
     path = folder / LESSONS_FILE
     if path.exists() and not resume:
         raise FileError(
@@ -130,7 +134,7 @@ def _common_lessons(recipe: Recipe, folder: Path, resume: bool, device: str, bac
         )
     if not path.exists():
         folder.mkdir(parents=True, exist_ok=True)
-        make_lessons(recipe, load_recipe_corpus(recipe), path, device=device, backend=backend)
+        make_lessons(recipe, corpus or load_recipe_corpus(recipe), path, device=device, backend=backend)
     return path
 
 
