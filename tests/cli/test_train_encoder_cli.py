@@ -41,7 +41,9 @@ def run_folder(treebank: Path, encoders: dict[str, Path], tmp_path_factory: pyte
 
 
 def test_the_settings_arrive(run_folder: Path, encoders: dict[str, Path]) -> None:
-    recipe = json.loads((run_folder / "result.json").read_text())["recipe"]
+    result = json.loads((run_folder / "result.json").read_text())
+    assert result["environment"]["transformers"]
+    recipe = result["recipe"]
     assert recipe["encoder"] == {"name": str(encoders["bert"]), "layers": "mix"}
     asked = {"encoder_rate": 1e-3, "layer_decay": 0.9, "schedule": "linear", "warm_up": 0.1, "clip": 5.0}
     assert asked.items() <= recipe["training"].items()
