@@ -5,11 +5,14 @@
 
 The treebanks are those of the recipe, below $LEXITREE_DATA: its development treebanks, by which it is to be decided
 whether reranking pays, and with --tests those of the test. Speed is measured on one CPU thread, from words to trees.
+A reranker that has learned from the lists of another parser takes --weigh NAME: how much our parser's scores count is
+then chosen on our parser's own lists for that treebank.
 """
 
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import json
 import time
 from pathlib import Path
@@ -26,10 +29,12 @@ from lexitree.parsing.parser import KBestParser
 from lexitree.parsing.recipe import read_parser_recipe
 from lexitree.parsing.saved import load_parser
 from lexitree.parsing.treebanks import Treebank, find_data_file, load_parser_data
+from lexitree.reranking.interpolation import choose_weight
 from lexitree.reranking.lists import CandidateList, ScoredTree
 from lexitree.reranking.reranked_parser import NUM_CANDIDATES, RerankedParser
 from lexitree.reranking.reranker import Reranker
 from lexitree.reranking.saved import load_reranker
+from lexitree.reranking.scoring import score_lists
 
 
 def main() -> None:
@@ -40,6 +45,8 @@ def main() -> None:
     parser.add_argument("rerankers", type=Path, nargs="+", help="directories of saved rerankers")
     parser.add_argument("--recipe", type=Path, required=True, help="of the parser: it names the treebanks")
     parser.add_argument("--tests", action="store_true", help="the test treebanks as well")
+    parser.add_argument("--only", nargs="*", default=[], help="only treebanks of these names")
+    parser.add_argument("--weigh", help="choose the weight of the parser's scores anew, on this treebank")
     parser.add_argument(
         "--number", type=int, default=500, help="how many sentences are parsed to measure speed"
     )
@@ -52,8 +59,17 @@ def main() -> None:
     torch.set_num_threads(1)
     recipe = read_parser_recipe(options.recipe)
     banks = load_parser_data(recipe)
-    chosen = [*banks.dev, *(banks.test if options.tests else ())]
+    chosen = [
+        bank
+        for bank in (*banks.dev, *(banks.test if options.tests else ()))
+        if not options.only or bank.name in options.only
+    ]
     rerankers = {str(folder): load_reranker(folder, device=options.device) for folder in options.rerankers}
+    if options.weigh:
+        (bank,) = [bank for bank in banks.dev if bank.name == options.weigh]
+        lists = read_lists(options.parser, bank, options.device)
+        for reranker in rerankers.values():
+            weigh_anew(reranker, lists)
     rows = [row for bank in chosen for row in score(rerankers, options.parser, bank, options.device)]
     speed = [
         measure(folder, options.parser, banks.dev[-1], options.number, options.rounds)
@@ -63,6 +79,7 @@ def main() -> None:
         files: dict[str, Path | None] = {bank.path: find_data_file(bank.path) for bank in recipe.treebanks}
         record = {
             **describe_run(files),
+            "seeds": [1],
             "what": f"the parser's own trees and those chosen among {NUM_CANDIDATES} by a reranker",
             "rows": rows,
             "speed": speed,
@@ -77,12 +94,28 @@ def in_style_of(bank: Treebank, folder: Path, device: str) -> NeuralParser:
     return NeuralParser(parser.model, style=bank.style if is_known else GENERIC_STYLE)
 
 
+def read_lists(parser: Path, bank: Treebank, device: str) -> list[CandidateList]:
+    """What the parser proposes for the sentences of a treebank."""
+    own = in_style_of(bank, parser, device)
+    found = own.parse_all_k_best([tree.words for tree in bank.trees], NUM_CANDIDATES)
+    return [
+        CandidateList(tuple(ScoredTree(*each) for each in candidates), gold)
+        for candidates, gold in zip(found, bank.trees, strict=True)
+    ]
+
+
+def weigh_anew(reranker: Reranker, lists: list[CandidateList]) -> None:
+    """Let the scores of this parser count as much as these lists like best."""
+    examples = (reranker.prepare(each, with_gold=True) for each in lists)
+    weight = choose_weight(list(score_lists(reranker.model, examples))).weight
+    reranker.model.config = dataclasses.replace(reranker.model.config, base_weight=weight)
+
+
 def score(rerankers: dict[str, Reranker], parser: Path, bank: Treebank, device: str) -> list[dict[str, Any]]:
     """F1 of the parser alone, with each of the rerankers, and of the best of its candidates."""
-    own = in_style_of(bank, parser, device)
-    found = list(own.parse_all_k_best([tree.words for tree in bank.trees], NUM_CANDIDATES))
-    bounds = oracle_score(bank.trees, ([each.tree for each in each_list] for each_list in found), tags="gold")
-    lists = [CandidateList(tuple(ScoredTree(*each) for each in each_list)) for each_list in found]
+    lists = read_lists(parser, bank, device)
+    trees = ([each.tree for each in candidates.candidates] for candidates in lists)
+    bounds = oracle_score(bank.trees, trees, tags="gold")
     rows: list[dict[str, Any]] = []
     for folder, reranker in rerankers.items():
         chosen = (ranked.best for ranked in reranker.rerank_all(lists))
