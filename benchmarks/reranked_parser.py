@@ -112,7 +112,7 @@ def weigh_anew(reranker: Reranker, lists: list[CandidateList]) -> None:
 
 
 def score(rerankers: dict[str, Reranker], parser: Path, bank: Treebank, device: str) -> list[dict[str, Any]]:
-    """F1 of the parser alone, with each of the rerankers, and of the best of its candidates."""
+    """F1 in percent: of the parser alone, with each of the rerankers, and of the best of its candidates."""
     lists = read_lists(parser, bank, device)
     trees = ([each.tree for each in candidates.candidates] for candidates in lists)
     bounds = oracle_score(bank.trees, trees, tags="gold")
@@ -128,12 +128,12 @@ def score(rerankers: dict[str, Reranker], parser: Path, bank: Treebank, device: 
                 "base_weight": reranker.base_weight,
                 "treebank": bank.name,
                 "sentences": len(bank.trees),
-                "f1": bounds.first.f1,
-                "reranked_f1": reranked.f1,
-                "oracle_f1": bounds.best.f1,
-                "low": test.low,
-                "high": test.high,
-                "p": test.p_two_sided,
+                "f1": 100 * bounds.first.f1,
+                "reranked_f1": 100 * reranked.f1,
+                "oracle_f1": 100 * bounds.best.f1,
+                "low": 100 * test.low,
+                "high": 100 * test.high,
+                "p": float(test.p_two_sided),
             }
         )
         print(rows[-1], flush=True)
