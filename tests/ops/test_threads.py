@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 import torch
 
-from lexitree.ops.threads import num_cores, use_cores
+from lexitree.ops.threads import num_cores, one_thread, use_cores
 from lexitree.trees.brackets import tree_from_brackets
 from lexitree.trees.tree import Tree
 from tests.ops.comparison import assert_agree, make_batch, make_model, run
@@ -80,3 +80,15 @@ def test_an_error_leaves_the_settings_as_they_were() -> None:
         assert (num_cores(), torch.get_num_threads()) == (1, 2)
     finally:
         torch.set_num_threads(before)
+
+
+def test_wide_products_have_the_cores_and_recurrences_one() -> None:
+    before = torch.get_num_threads()
+    with use_cores(2):
+        assert torch.get_num_threads() == 1
+    with use_cores(2, wide_products=True):
+        assert torch.get_num_threads() == 2
+        with one_thread():
+            assert torch.get_num_threads() == 1
+        assert torch.get_num_threads() == 2
+    assert torch.get_num_threads() == before

@@ -34,32 +34,40 @@ def num_cores() -> int:
 
 
 @contextmanager
-def use_cores(number: int) -> Generator[None]:
+def use_cores(number: int, *, wide_products: bool = False) -> Generator[None]:
     """Let whole recurrences run side by side on so many cores, and nothing else: OpenMP is put aside.
 
-    OpenMP's threads, when they have nothing to do, wait at full speed on the very cores that are needed.
+    OpenMP's threads, when they have nothing to do, wait at full speed on the very cores that are needed. With
+    `wide_products`, such as a transformer's, there is enough for them to do: they get as many cores.
     """
     global _num_cores
     before, _num_cores = _num_cores, number
     try:
-        with one_thread():
+        with openmp_threads(number if wide_products else 1):
             yield
     finally:
         _num_cores = before
 
 
 @contextmanager
-def one_thread() -> Generator[None]:
-    """Run what is inside, or a function it decorates, without OpenMP; torch's setting comes back afterwards."""
-    num_threads = torch.get_num_threads()
-    if num_threads == 1:
+def openmp_threads(number: int) -> Generator[None]:
+    """Run what is inside with so many OpenMP threads; torch's setting comes back afterwards."""
+    before = torch.get_num_threads()
+    if before == number:
         yield
         return
-    torch.set_num_threads(1)
+    torch.set_num_threads(number)
     try:
         yield
     finally:
-        torch.set_num_threads(num_threads)
+        torch.set_num_threads(before)
+
+
+@contextmanager
+def one_thread() -> Generator[None]:
+    """Run what is inside, or a function it decorates, without OpenMP; torch's setting comes back afterwards."""
+    with openmp_threads(1):
+        yield
 
 
 def run_side_by_side(

@@ -82,14 +82,15 @@ def train(
 
     With `resume` a run that was cut goes on from its last epoch; without it a directory that already holds a
     run is left alone. One thread is the default: the products are small, and seeds make better use of several
-    cores. A second thread helps the models with two directions; the weights do not depend on their number.
+    cores. A second thread helps the models with two directions; the weights do not depend on their number. A
+    transformer under the trees makes use of as many as there are, and its weights depend on them by rounding.
     `precision="tf32"` lets a GPU multiply with fewer digits, and faster. `lessons` is a file of `make_lessons`;
     without it, a recipe's teacher is asked at the start.
     """
     folder = Path(folder)
     check_precision(precision, training=True)
     _claim_folder(folder, resume=resume)
-    with use_cores(threads), products_in(precision):
+    with use_cores(threads, wide_products=bool(recipe.encoder)), products_in(precision):
         corpus = corpus or load_recipe_corpus(recipe)
         _check_corpus(corpus)
         torch.manual_seed(recipe.training.seed)
