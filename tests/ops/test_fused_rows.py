@@ -27,17 +27,17 @@ def test_rows_move_as_in_pytorch(kind: DecayKind) -> None:
         optimizer = LazyAdam(model, settings)
         table = model.lexicon.lazy_table
         assert table is not None
-        for step in range(3):
+        for step, scale in enumerate((1.0, 0.5, 0.25)):
             optimizer.num_steps += 1
             generator = torch.Generator().manual_seed(step)
             values = torch.randn(filled.num_leaves, table.shape[1], generator=generator).to(DEVICE)
             rows = batch.word_index.to(DEVICE)
             if fused:
                 gradient = torch.sparse_coo_tensor(filled.word_index[None], values, table.shape)
-                optimizer._step_rows_fused(table.data, gradient, filled, 0.01)
+                optimizer._step_rows_fused(table.data, gradient, filled, scale, 0.01)
             else:
                 gradient = torch.sparse_coo_tensor(rows[None], values[: len(rows)], table.shape)
-                optimizer._step_rows(table.data, gradient, 0.01)
+                optimizer._step_rows(table.data, gradient, scale, 0.01)
         tables.append(table.detach().clone())
     torch.testing.assert_close(tables[1], tables[0], rtol=1e-5, atol=1e-7)
     start = make_model(config_of("contree", "G", True), 10).float().lexicon.lazy_table
