@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from lexitree.batch import TreeBatch
 from lexitree.errors import TreeError
+from lexitree.ops.filling import fill_batch
 from lexitree.trees.brackets import tree_from_brackets
 from lexitree.trees.dependencies import DependencyTree
 from lexitree.trees.layout import NO_PARENT
@@ -182,7 +183,7 @@ def test_targets_stand_at_their_nodes_in_the_one_buffer(forest: list[Tree], num_
 def test_filled_nodes_have_no_targets() -> None:
     forest = [tree_from_brackets("(X a b)"), tree_from_brackets("(X c (X d e))")]
     targets = [np.full((tree.num_nodes, 3), 1 / 3, dtype=np.float32) for tree in forest]
-    batch = TreeBatch.from_trees(forest, targets=targets).padded(8, 6, 4)
+    batch = fill_batch(TreeBatch.from_trees(forest, targets=targets), 8, 6, 4)
     assert batch.targets is not None
     assert batch.targets.any(1).tolist() == [True] * 5 + [False] * 3 + [True] * 3 + [False] * 3
 

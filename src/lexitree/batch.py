@@ -222,7 +222,16 @@ class TreeBatch:
 
     def on(self, buffer: Tensor) -> TreeBatch:
         """The same batch with its tensors in another buffer, which has the same numbers or will be given them."""
-        return self._on(buffer, {name: len(getattr(self, name)) for name in _TENSORS})
+        return self._on(buffer, {name: len(tensor) for name, tensor in self.tensors().items()})
+
+    def tensors(self) -> dict[str, Tensor]:
+        """All tensors that the buffer holds, by their names."""
+        return {name: getattr(self, name) for name in _TENSORS}
+
+    def with_tensors(self, tensors: Mapping[str, Tensor]) -> TreeBatch:
+        """The same trees with other tensors of the same names, all of them in one buffer again."""
+        buffer = torch.cat([tensors[name] for name in _TENSORS])
+        return self._on(buffer, {name: len(tensors[name]) for name in _TENSORS})
 
     def _on(self, buffer: Tensor, sizes: dict[str, int]) -> TreeBatch:
         views = _views(buffer, sizes)
@@ -237,44 +246,6 @@ class TreeBatch:
             guesses=None if self.guesses is None else self.guesses.to(buffer.device),
             pieces=None if self.pieces is None else self.pieces.to(buffer.device),
         )
-
-    def padded(self, num_leaves: int, num_inner: int, num_levels: int) -> TreeBatch:
-        """The same trees in tensors of the given sizes, so that batches of about one size look alike to a device.
-
-        Leaves fill up to `num_leaves`, and inner nodes start there. The nodes in between are in no level and have
-        neither label nor target: the word of number 0, a span of one word. Only `counts` and the offsets tell the
-        real sizes, so this is for the fused backend, which goes by them.
-        """
-        old, shift = self.num_leaves, num_leaves - self.num_leaves
-        new = {name: getattr(self, name) for name in _TENSORS}
-        for name in ("children_index", "root_index", "down_order", "preorder_index"):
-            new[name] = new[name] + shift * (new[name] >= old)
-        new["level_offset"] = new["level_offset"] + shift
-        num_nodes = num_leaves + num_inner
-        for name, empty in (("label_index", NO_INDEX), ("span_start", 0), ("span_end", 1), ("up_to_down", 0)):
-            filled = new[name].new_full((num_nodes,), empty)
-            filled[:old] = new[name][:old]
-            filled[num_leaves : num_leaves + self.num_nodes - old] = new[name][old:]
-            new[name] = filled
-        if self.targets is not None:
-            filled = self.targets.new_zeros(num_nodes, self.targets.shape[1])
-            filled[:old] = self.targets[:old]
-            filled[num_leaves : num_leaves + self.num_nodes - old] = self.targets[old:]
-            new["target_bits"] = filled.view(-1).view(torch.int64)
-        for name, size, empty in (
-            ("word_index", num_leaves, 0),
-            # A node that is in no level: what is summed over all children must not meet a real one again.
-            ("children_index", 2 * num_inner, num_nodes - 1),
-            ("children_offset", num_inner + 1, int(new["children_offset"][-1])),
-            ("down_order", num_nodes, 0),
-            ("down_parent_index", 2 * num_inner, 0),
-            ("preorder_index", num_nodes, 0),
-            ("level_offset", num_levels + 1, int(new["level_offset"][-1])),
-            ("depth_offset", num_levels + 1, int(new["depth_offset"][-1])),
-        ):
-            new[name] = torch.nn.functional.pad(new[name], (0, size - len(new[name])), value=empty)
-        buffer = torch.cat([new[name] for name in _TENSORS])
-        return self._on(buffer, {name: len(new[name]) for name in _TENSORS})
 
     def split(self, values: Tensor) -> list[Tensor]:
         """Values by node, `[nodes, ...]` in up order, as one tensor a tree in its own pre-order."""

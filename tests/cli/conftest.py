@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import io
 import sys
 from collections.abc import Callable
@@ -11,6 +12,8 @@ from typing import NamedTuple
 import pytest
 
 from lexitree.cli.main import main
+from lexitree.parsing import adapters
+from tests.pipeline.stubs import RightBranching
 
 SENTENCE = "(_ (_ (_ the) (_ film)) (_ (_ is) (_ good)))\n"
 
@@ -58,3 +61,29 @@ def trees_file(tmp_path: Path) -> Path:
     path = tmp_path / "trees.txt"
     path.write_text("(S (NP (DT the) (NN film)) (VP (VBZ works)) (. .))\n(S (NN this))\n")
     return path
+
+
+CSV = 'id,review\n1,"the ""film"" is good,\nreally"\n2,bad\n3,\n4,the plot is not bad\n'
+
+
+@pytest.fixture
+def predict(call: Call, saved_model: Path, monkeypatch: pytest.MonkeyPatch) -> Call:
+    """The command with a parser that needs no process of its own."""
+    monkeypatch.setattr(adapters, "open_parser", lambda spec: RightBranching())
+
+    def run(*arguments: object, stdin: str = "") -> Finished:
+        return call("predict", saved_model, *arguments, "--parser", "stub", stdin=stdin)
+
+    return run
+
+
+@pytest.fixture
+def reviews(tmp_path: Path) -> Path:
+    path = tmp_path / "reviews.csv"
+    path.write_text(CSV)
+    return path
+
+
+def records(text: str) -> list[list[str]]:
+    """The rows of CSV."""
+    return list(csv.reader(io.StringIO(text, newline="")))

@@ -16,6 +16,7 @@ from lexitree.batch import NO_INDEX
 from lexitree.errors import LabelError
 from lexitree.examples import Example, batch_examples
 from lexitree.models.classifier import TreeClassifier
+from lexitree.ops.filling import fill_batch
 from lexitree.trees.brackets import tree_from_brackets
 from tests.tiny import CONSTITUENCY_MODELS, FINER_LABELS, tiny_model, tiny_polarity, tiny_trees
 
@@ -208,7 +209,7 @@ def test_nodes_that_only_fill_a_batch_up_count_for_nothing() -> None:
     model = tiny_model()
     batch = batch_examples(with_random_targets(model))
     scores = torch.randn(batch.num_nodes + 12, 2, generator=torch.Generator().manual_seed(0))
-    padded = batch.padded(batch.num_leaves + 6, batch.num_nodes - batch.num_leaves + 6, 20)
+    padded = fill_batch(batch, batch.num_leaves + 6, batch.num_nodes - batch.num_leaves + 6, 20)
     assert batch.targets is not None
     assert padded.targets is not None
     is_real = padded.targets.any(1)

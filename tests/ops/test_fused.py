@@ -21,6 +21,7 @@ from lexitree.models.classifier import TreeClassifier
 from lexitree.models.config import ModelConfig
 from lexitree.models.encoders import BiConTree
 from lexitree.ops.backends import get_backend
+from lexitree.ops.filling import fill_batch
 from lexitree.ops.precision import products_in
 from lexitree.trees.brackets import tree_from_brackets
 from lexitree.trees.tree import Tree
@@ -117,7 +118,7 @@ def test_filled_up_batch_gives_the_same(method: str) -> None:
     batch = make_batch(ODD_SHAPES[::-1])
     # Every node has a label, so that none is without gradient.
     batch.label_index.clamp_(min=0)
-    filled = batch.padded(batch.num_leaves + 5, batch.num_nodes - batch.num_leaves + 3, 40)
+    filled = fill_batch(batch, batch.num_leaves + 5, batch.num_nodes - batch.num_leaves + 3, 40)
     model = (
         make_model(config_of("bicontree", method, True, hidden=3, word_size=4), batch.num_leaves)
         .float()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
+from lexitree.ops.filling import fill_batch
 from lexitree.training.config import DecayKind, TrainingConfig
 from lexitree.training.optimizer import LazyAdam
 from tests.ops.comparison import make_batch, make_model
@@ -19,7 +20,7 @@ def test_rows_move_as_in_pytorch(kind: DecayKind) -> None:
     batch = make_batch(ODD_SHAPES)
     # Some words several times, some never, and a batch that is filled up.
     batch.word_index.copy_(torch.arange(batch.num_leaves) % 4 * 2)
-    filled = batch.padded(batch.num_leaves + 3, batch.num_nodes - batch.num_leaves, 8).to(DEVICE)
+    filled = fill_batch(batch, batch.num_leaves + 3, batch.num_nodes - batch.num_leaves, 8).to(DEVICE)
     settings = TrainingConfig(decay=0.01, decay_kind=kind, learning_rate=0.02)
     tables: list[torch.Tensor] = []
     for fused in (False, True):

@@ -31,15 +31,12 @@ def plan_run(path: Path, *, epochs: int | None, seed: int | None, small: bool) -
 def parser_listeners(name: str = "") -> ParserListeners:
     """A line an epoch, and a line that tells where the epoch is; a run with a name is one of several."""
     from lexitree.cli.console import messages, percent
+    from lexitree.cli.progress import show_place
     from lexitree.parsing.trainer import ParserListeners
 
     def on_batch(progress: BatchProgress) -> None:
-        if messages.is_terminal and not name:
-            messages.print(
-                f"epoch {progress.epoch}/{progress.num_epochs}  {progress.num_trees_done:,}/{progress.num_trees:,}"
-                f" trees  loss {progress.loss:.3f}  {progress.trees_per_second:.0f} trees/s",
-                end="\r",
-            )
+        if not name:
+            show_place(progress, "trees")
 
     def on_epoch(epoch: ParserEpoch) -> None:
         parts = "  ".join(f"{bank} {percent(f1)}" for bank, f1 in epoch.dev.items())

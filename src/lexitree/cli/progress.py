@@ -11,6 +11,16 @@ from lexitree.learning.progress import BatchProgress
 from lexitree.training.observers import EpochRecord
 
 
+def show_place(progress: BatchProgress, what: str) -> None:
+    """Where an epoch is, on one line of a screen that the next one overwrites; `what` is what is learnt from."""
+    if messages.is_terminal:
+        messages.print(
+            f"epoch {progress.epoch}/{progress.num_epochs}  {progress.num_trees_done:,}/{progress.num_trees:,} {what}"
+            f"  loss {progress.loss:.3f}  {progress.trees_per_second:.0f} {what}/s",
+            end="\r",
+        )
+
+
 class TrainingProgress:
     """A bar for each seed: the running loss, trees per second and the development scores."""
 

@@ -62,15 +62,12 @@ def train_one(
 def _listeners(name: str) -> RerankListeners:
     """A line an epoch, and a line that tells where the epoch is."""
     from lexitree.cli.console import messages, percent
+    from lexitree.cli.progress import show_place
     from lexitree.reranking.trainer import RerankListeners
 
     def on_batch(progress: BatchProgress) -> None:
-        if messages.is_terminal and not name:
-            messages.print(
-                f"epoch {progress.epoch}/{progress.num_epochs}  {progress.num_trees_done:,}/{progress.num_trees:,}"
-                f" lists  loss {progress.loss:.3f}  {progress.trees_per_second:.0f} lists/s",
-                end="\r",
-            )
+        if not name:
+            show_place(progress, "lists")
 
     def on_epoch(epoch: RerankEpoch) -> None:
         messages.print(

@@ -12,6 +12,7 @@ from lexitree.batch import TreeBatch
 from lexitree.examples import Example, batch_examples
 from lexitree.lexicon.table import WordTable
 from lexitree.models.classifier import TreeClassifier
+from lexitree.ops.filling import fill_batch
 from lexitree.training.optimizer import LazyAdam
 
 MAX_RECORDED_LEAVES = 20_000
@@ -86,7 +87,7 @@ class Sizes(NamedTuple):
 
     def fill(self, batch: TreeBatch) -> TreeBatch:
         # A binary tree has one inner node less than leaves.
-        return batch.padded(self.num_leaves, self.num_leaves - self.num_trees, self.num_levels)
+        return fill_batch(batch, self.num_leaves, self.num_leaves - self.num_trees, self.num_levels)
 
 
 def _round_up(number: int, granule: int) -> int:
