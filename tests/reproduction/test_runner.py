@@ -125,3 +125,39 @@ def test_what_is_learnt_from_five_labels_is_paired_with_what_is_learnt_from_two(
     ((_, _, _, _, difference, _, _),) = table.rows
     scores = [record["runs"]["1"]["test_root"] for record in (tuned, plain)]
     assert difference == f"{100 * (scores[0] - scores[1]):+.1f}"
+
+
+def only(name: str, *runs: str) -> Experiment:
+    experiment = find_experiment(name)
+    rows = {
+        system: {task: run for task, run in tasks.items() if run.name in runs}
+        for system, tasks in experiment.rows.items()
+    }
+    return dataclasses.replace(experiment, rows={system: tasks for system, tasks in rows.items() if tasks})
+
+
+def test_a_teacher_is_trained_before_its_student_and_once(tmp_path: Path) -> None:
+    trained: list[str] = []
+
+    def watch(run: PlannedRun, _recipe: Recipe) -> Any:
+        trained.append(run.name)
+        return nullcontext()
+
+    students = ["sst-bicontree-minilm-taught", "sst-binary-bicontree-minilm-more-trees"]
+    records = run_experiment(only("transformer", *students), settings(tmp_path), watch=watch)
+    assert trained == ["sst-bicontree-minilm-static", *students]
+    assert list(records) == students
+    assert read_record(tmp_path / "results" / "smoke" / "sst-bicontree-minilm-static.json") is not None
+    recipe = records["sst-bicontree-minilm-taught"]["recipe"]
+    assert Path(recipe["teacher"]).name == "sst-bicontree-minilm-static"
+
+
+def test_a_record_of_another_teacher_does_not_count(tmp_path: Path) -> None:
+    (run,) = only("transformer", "sst-bicontree-minilm-more-trees").runs
+    recipe = plan(run, dataclasses.replace(settings(tmp_path), smoke=False))
+    assert recipe.teacher == str(tmp_path / "runs" / "sst-bicontree-minilm-static")
+    assert len(recipe.teacher_trees) == 5
+    done = {"recipe": {**recipe.as_dict(), "teacher": "elsewhere/sst-bicontree-minilm-static"}, "seeds": [1]}
+    assert covers(done, recipe, [1])
+    for change in ({"teacher": ""}, {"teacher": "another"}, {"teacher_trees": recipe.teacher_trees[1:]}):
+        assert not covers({"recipe": {**done["recipe"], **change}, "seeds": [1]}, recipe, [1])

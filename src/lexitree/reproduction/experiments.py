@@ -93,6 +93,14 @@ def find_experiment(name: str) -> Experiment:
     )
 
 
+def find_run(experiment: str, name: str) -> PlannedRun:
+    """A run of an experiment by its name."""
+    found = next((run for run in find_experiment(experiment).runs if run.name == name), None)
+    if found is None:
+        raise ConfigError(f"the experiment {experiment} has no run called {name}")
+    return found
+
+
 def _parse(name: str, values: Mapping[str, Any]) -> Experiment:
     tasks = values["tasks"]
     return Experiment(

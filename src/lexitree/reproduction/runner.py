@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -14,13 +15,15 @@ from lexitree.corpora.registry import EMBEDDED, find_corpus, find_entry
 from lexitree.errors import ConfigError
 from lexitree.lexicon.encoder_files import encoder_weights
 from lexitree.models.config import DEFAULT_MODEL
+from lexitree.models.model_files import WEIGHTS_FILE
 from lexitree.models.registry import encoder_class
 from lexitree.parsing.treebanks import find_data_file
-from lexitree.reproduction.experiments import Experiment, PlannedRun
+from lexitree.reproduction.experiments import Experiment, PlannedRun, find_run
 from lexitree.reproduction.records import read_record, record_seeds, save_record
 from lexitree.training.config import TrainingConfig
 from lexitree.training.recipe import Recipe
-from lexitree.training.seeds import OnEvent, SeedSummary, train_seeds
+from lexitree.training.saved_runs import MODEL_FOLDER, RESULT_FILE
+from lexitree.training.seeds import OnEvent, SeedSummary, seed_folder, train_seeds
 
 SMOKE_CORPORA = {
     "sst-fine": "mini-reviews",
@@ -94,17 +97,35 @@ def run_experiment(
     seeds = chosen_seeds(experiment, settings)
     records: dict[str, dict[str, Any]] = {}
     for run in experiment.runs:
-        path = record_path(run.name, settings)
-        record = None if settings.again else read_record(path)
+        record = None if settings.again else read_record(record_path(run.name, settings))
         recipe = plan(run, settings)
         if record is None or not covers(record, recipe, seeds):
-            with watch(run, recipe) as on_event:
-                summary = train_run(run, recipe, seeds, experiment, settings, on_event)
-            command = command_of(experiment, settings, only=run)
-            record = record_seeds(command, summary.results, data_files(recipe), summary.wall_seconds)
-            save_record(path, record)
+            if recipe.teacher:
+                _train_teacher(recipe, experiment, settings, watch)
+            record = _train_and_record(run, experiment, settings, watch)
         records[run.name] = record
     return records
+
+
+def _train_and_record(
+    run: PlannedRun, experiment: Experiment, settings: Settings, watch: Watch
+) -> dict[str, Any]:
+    recipe = plan(run, settings)
+    with watch(run, recipe) as on_event:
+        summary = train_run(run, recipe, chosen_seeds(experiment, settings), experiment, settings, on_event)
+    command = command_of(experiment, settings, only=run)
+    record = record_seeds(command, summary.results, data_files(recipe), summary.wall_seconds)
+    save_record(record_path(run.name, settings), record)
+    return record
+
+
+def _train_teacher(student: Recipe, experiment: Experiment, settings: Settings, watch: Watch) -> None:
+    """Train the run that teaches another, unless its models are there: its record alone cannot teach."""
+    teacher = find_run(experiment.name, Path(student.teacher).name)
+    folder, recipe = run_folder(teacher, settings), plan(teacher, settings)
+    seeds = chosen_seeds(experiment, settings)
+    if not all(is_trained(seed_folder(folder, seed), recipe) for seed in seeds):
+        _train_and_record(teacher, experiment, settings, watch)
 
 
 def chosen_seeds(experiment: Experiment, settings: Settings) -> list[int]:
@@ -120,6 +141,10 @@ def record_path(name: str, settings: Settings) -> Path:
 def plan(run: PlannedRun, settings: Settings) -> Recipe:
     """The recipe as it will be trained."""
     recipe = run.read()
+    if recipe.teacher:
+        # A teacher is another run of the same experiment.
+        teacher = settings.runs_folder / Path(recipe.teacher).name
+        recipe = dataclasses.replace(recipe, teacher=str(teacher))
     if settings.smoke:
         return _make_small(recipe)
     training = recipe.training
@@ -150,6 +175,7 @@ def _make_small(recipe: Recipe) -> Recipe:
         vectors=None,
         vector_length=0.0,
         encoder={},
+        teacher_trees=(),
         model={**recipe.model, **SMOKE_MODEL, **stand_in},
         training=dataclasses.replace(recipe.training, epochs=SMOKE_EPOCHS),
     )
@@ -169,7 +195,13 @@ def is_same_recipe(done: Mapping[str, Any], recipe: Recipe) -> bool:
     )
     same_words = done.get("vector_length", 0.0) == recipe.vector_length and _has_vectors_of(done, recipe)
     same_model = dict(done["model"]) == dict(recipe.model) and done.get("encoder", {}) == dict(recipe.encoder)
-    return done["corpus"] == recipe.corpus and same_model and same_words and same_training
+    same_lessons = _lessons_of(done) == _lessons_of(recipe.as_dict())
+    return done["corpus"] == recipe.corpus and same_model and same_words and same_lessons and same_training
+
+
+def _lessons_of(recipe: Mapping[str, Any]) -> tuple[str, list[str]]:
+    """The names of a recipe's teacher and of the files of its trees; older records have neither."""
+    return Path(recipe.get("teacher", "")).name, [Path(path).name for path in recipe.get("teacher_trees", ())]
 
 
 def _has_vectors_of(done: Mapping[str, Any], recipe: Recipe) -> bool:
@@ -205,6 +237,21 @@ def train_run(
 def run_folder(run: PlannedRun, settings: Settings) -> Path:
     """Where a run's seeds lie, each in a folder of its own."""
     return settings.runs_folder / run.name
+
+
+def is_trained(folder: Path, recipe: Recipe) -> bool:
+    """Whether a seed's folder holds a finished run of the recipe with its model."""
+    if not (folder / RESULT_FILE).is_file() or not weights_path(folder).is_file():
+        return False
+    return is_same_recipe(read_result(folder)["recipe"], recipe)
+
+
+def read_result(folder: Path) -> dict[str, Any]:
+    return json.loads((folder / RESULT_FILE).read_text(encoding="utf-8"))
+
+
+def weights_path(folder: Path) -> Path:
+    return folder / MODEL_FOLDER / WEIGHTS_FILE
 
 
 def command_of(experiment: Experiment, settings: Settings, *, only: PlannedRun | None = None) -> str:

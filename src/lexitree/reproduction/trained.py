@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from lexitree.models.classifier import TreeClassifier
-from lexitree.models.model_files import WEIGHTS_FILE
 from lexitree.models.pretrained import from_pretrained
 from lexitree.reproduction.experiments import Experiment, PlannedRun
 from lexitree.reproduction.records import checksum, public_recipe, read_record, record_seeds, save_record
@@ -20,15 +18,17 @@ from lexitree.reproduction.runner import (
     command_of,
     covers,
     data_files,
-    is_same_recipe,
+    is_trained,
     plan,
+    read_result,
     record_path,
     run_folder,
     train_run,
     watch_nothing,
+    weights_path,
 )
 from lexitree.training.recipe import Recipe
-from lexitree.training.run import MODEL_FOLDER, RESULT_FILE
+from lexitree.training.saved_runs import MODEL_FOLDER
 from lexitree.training.seeds import seed_folder
 
 
@@ -106,21 +106,6 @@ def _record(
         return
     command = command_of(experiment, settings)
     save_record(path, record_seeds(command, results, data_files(recipe), seconds))
-
-
-def is_trained(folder: Path, recipe: Recipe) -> bool:
-    """Whether a seed's folder holds a finished run of the recipe with its model."""
-    if not (folder / RESULT_FILE).is_file() or not weights_path(folder).is_file():
-        return False
-    return is_same_recipe(read_result(folder)["recipe"], recipe)
-
-
-def read_result(folder: Path) -> dict[str, Any]:
-    return json.loads((folder / RESULT_FILE).read_text(encoding="utf-8"))
-
-
-def weights_path(folder: Path) -> Path:
-    return folder / MODEL_FOLDER / WEIGHTS_FILE
 
 
 def weights_checksum(folder: Path) -> str:
