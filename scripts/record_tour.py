@@ -54,12 +54,12 @@ FILES = {
     "broken.txt": "(3 (2 A) (4 gem))\n(1 (2 A) (1 bore)))\n(2 (2 It) ())\n",
     "reviews.txt": "The film is really not so much bad as bland.\n"
     "It is a charming and often affecting journey.\n"
-    "I can't recommend it highly enough.\n"
+    "You will not regret a minute of it.\n"
     "Never before have I been so bored by explosions.\n"
     "The camera is fantastic, and the battery lasts forever.\n",
     "questions.txt": "Who wrote the first dictionary?\nHow many moons does Mars have?\nWhere is the Louvre?\n"
     "What does NASA stand for?\nWhy is the sky blue?\nWhat is the fastest bird?\n",
-    "orders.csv": 'order,comment,total\n1007,"Arrived broken, and nobody answers.",19.90\n'
+    "orders.csv": 'order,comment,total\n1007,"Arrived late, and it does not even work.",19.90\n'
     "1008,Works as described and looks great.,24.50\n",
     "sentences.tsv": "like\tWhat a lovely place .\ndislike\tNever again .\nlike\tGo there !\ndislike\tStay away .\n",
 }

@@ -50,11 +50,11 @@ def test_the_parser_has_not_seen_what_its_licence_forbids() -> None:
         ("The film is really not so much bad as bland.", -1),
         ("The film is really not so much bad as bland .", -1),
         ("It is a charming and often affecting journey.", 1),
-        ("I can't recommend it highly enough.", 1),
+        ("You will not regret a minute of it.", 1),
         ("Never before have I been so bored by explosions.", -1),
         ("The camera is fantastic, and the battery lasts forever.", 1),
         ("The acting is great, but the story goes nowhere.", -1),
-        ("Arrived broken, and nobody answers.", -1),
+        ("Arrived late, and it does not even work.", -1),
         ("Works as described and looks great.", 1),
     ],
 )
@@ -70,8 +70,9 @@ def test_phrases_of_the_readme(sentiment: TextPipeline) -> None:
         for phrase in sentiment("The acting is great, but the story goes nowhere.").phrases
     }
     assert POLARITY[phrases["The acting is great"].label] == 1
-    assert str(phrases["The acting is great"].head) == "great"
+    assert str(phrases["is great"].head) == "great"
     assert POLARITY[phrases["the story goes nowhere"].label] == -1
+    assert str(phrases["the story goes nowhere"].head) == "nowhere"
 
 
 @pytest.mark.parametrize(
