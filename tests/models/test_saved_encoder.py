@@ -260,3 +260,17 @@ def test_predictions_do_not_depend_on_the_batch(encoders: dict[str, Path]) -> No
             np.testing.assert_allclose(predictor.predict(tree).probabilities, expected, atol=1e-5)
             (root,) = predictor.predict(tree, nodes="root").probabilities
             np.testing.assert_allclose(root, expected[0], atol=1e-5)
+
+
+def test_head_weights_do_not_depend_on_training(encoders: dict[str, Path]) -> None:
+    """A transformer drops states out by itself, in training."""
+    model = trained(make_model(encoders["bert"]))
+    prediction = Predictor(model).predict(tiny_trees(6)[5])
+    expected = prediction.head_weights()
+    for _ in range(2):
+        model.train()
+        # Asked about a tree that is not remembered.
+        again = Predictor(model).predict(tiny_trees(6)[5])
+        assert model.training
+        assert again.head_weights() == expected
+        assert model.training

@@ -16,6 +16,7 @@ import torch
 from lexitree.examples import batch_to_label, example_to_label
 from lexitree.models.classifier import TreeClassifier
 from lexitree.models.head_words import word_weights
+from lexitree.models.inference import in_use
 from lexitree.ops.threads import one_thread
 from lexitree.trees.binarize import BinarizedTree
 
@@ -47,7 +48,8 @@ def find_head_shares(model: TreeClassifier, binary: BinarizedTree) -> HeadShares
     """How a model with heads makes up the head vectors of a tree."""
     example = example_to_label(binary, model.lexicon)
     batch = batch_to_label([example], model.lexicon).to(model.device)
-    from_left = model.left_head_shares(batch)
+    with in_use(model):
+        from_left = model.left_head_shares(batch)
     nodes = batch.preorder_index
     phrases = nodes[nodes >= batch.num_leaves] - batch.num_leaves
     return HeadShares(binary, from_left.index_select(0, phrases).float().cpu().numpy())

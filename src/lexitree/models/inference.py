@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 import torch
+from torch import nn
 
 from lexitree.batch import TreeBatch
 from lexitree.errors import NotFiniteError
@@ -51,14 +53,23 @@ def run_examples(
     max_batch_nodes: int = MAX_BATCH_NODES,
 ) -> Iterator[NodeOutputs]:
     """Run the model over a stream of prepared trees, a window at a time; the answers come in the stream's order."""
-    was_training = model.training
-    model.eval()
-    windows = group_by_nodes(examples, BATCHES_PER_WINDOW * max_batch_nodes, MAX_WINDOW_TREES)
-    try:
-        for window in windows:
+    with in_use(model):
+        for window in group_by_nodes(examples, BATCHES_PER_WINDOW * max_batch_nodes, MAX_WINDOW_TREES):
             yield from _run_window(model, window, nodes, heads, max_batch_nodes)
+
+
+@contextmanager
+def in_use(model: nn.Module) -> Generator[None, None, None]:
+    """Inside, a model drops nothing out; one that is in training goes on with that afterwards."""
+    if not model.training:
+        # Other threads may be asking it.
+        yield
+        return
+    model.eval()
+    try:
+        yield
     finally:
-        model.train(was_training)
+        model.train()
 
 
 def group_by_nodes(

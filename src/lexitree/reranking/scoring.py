@@ -9,6 +9,7 @@ import numpy as np
 import torch
 
 from lexitree.errors import NotFiniteError
+from lexitree.models.inference import in_use
 from lexitree.ops.threads import one_thread
 from lexitree.reranking.batches import batch_lists
 from lexitree.reranking.examples import ListExample
@@ -26,14 +27,10 @@ def score_lists(
     model: RerankerModel, examples: Iterable[ListExample], *, read_ahead: int = LISTS_AT_ONCE
 ) -> Iterator[ScoredList]:
     """What the model and the parser think of the candidates of each list, in the order of the lists."""
-    was_training = model.training
-    model.eval()
     waiting = iter(examples)
-    try:
+    with in_use(model):
         while window := list(islice(waiting, read_ahead)):
             yield from _score_window(model, window)
-    finally:
-        model.train(was_training)
 
 
 def _score_window(model: RerankerModel, window: Sequence[ListExample]) -> list[ScoredList]:
