@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import shutil
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,8 @@ import pytest
 
 from lexitree.reproduction.experiments import Experiment, PlannedRun, find_experiment
 from lexitree.reproduction.records import read_record
-from lexitree.reproduction.runner import Settings, covers, plan, run_experiment
+from lexitree.reproduction.runner import Settings, covers, plan
+from lexitree.reproduction.scores import run_experiment
 from lexitree.reproduction.significance import right_answers, significance_table
 from lexitree.training.recipe import Recipe
 
@@ -127,15 +129,6 @@ def test_what_is_learnt_from_five_labels_is_paired_with_what_is_learnt_from_two(
     assert difference == f"{100 * (scores[0] - scores[1]):+.1f}"
 
 
-def only(name: str, *runs: str) -> Experiment:
-    experiment = find_experiment(name)
-    rows = {
-        system: {task: run for task, run in tasks.items() if run.name in runs}
-        for system, tasks in experiment.rows.items()
-    }
-    return dataclasses.replace(experiment, rows={system: tasks for system, tasks in rows.items() if tasks})
-
-
 def test_a_teacher_is_trained_before_its_student_and_once(tmp_path: Path) -> None:
     trained: list[str] = []
 
@@ -144,7 +137,9 @@ def test_a_teacher_is_trained_before_its_student_and_once(tmp_path: Path) -> Non
         return nullcontext()
 
     students = ["sst-bicontree-minilm-taught", "sst-binary-bicontree-minilm-more-trees"]
-    records = run_experiment(only("transformer", *students), settings(tmp_path), watch=watch)
+    records = run_experiment(
+        find_experiment("transformer").with_runs(students), settings(tmp_path), watch=watch
+    )
     assert trained == ["sst-bicontree-minilm-static", *students]
     assert list(records) == students
     assert read_record(tmp_path / "results" / "smoke" / "sst-bicontree-minilm-static.json") is not None
@@ -153,11 +148,44 @@ def test_a_teacher_is_trained_before_its_student_and_once(tmp_path: Path) -> Non
 
 
 def test_a_record_of_another_teacher_does_not_count(tmp_path: Path) -> None:
-    (run,) = only("transformer", "sst-bicontree-minilm-more-trees").runs
+    (run,) = find_experiment("transformer").with_runs(["sst-bicontree-minilm-more-trees"]).runs
     recipe = plan(run, dataclasses.replace(settings(tmp_path), smoke=False))
     assert recipe.teacher == str(tmp_path / "runs" / "sst-bicontree-minilm-static")
     assert len(recipe.teacher_trees) == 5
     done = {"recipe": {**recipe.as_dict(), "teacher": "elsewhere/sst-bicontree-minilm-static"}, "seeds": [1]}
     assert covers(done, recipe, [1])
-    for change in ({"teacher": ""}, {"teacher": "another"}, {"teacher_trees": recipe.teacher_trees[1:]}):
+    parsed = [path.replace("treebanks/", "runs/parses/") for path in recipe.teacher_trees]
+    for change in ({"teacher": ""}, {"teacher": "another"}, {"teacher_trees": parsed}):
         assert not covers({"recipe": {**done["recipe"], **change}, "seeds": [1]}, recipe, [1])
+
+
+def test_a_student_with_lessons_needs_no_teacher(tmp_path: Path) -> None:
+    trained: list[str] = []
+
+    def watch(run: PlannedRun, _recipe: Recipe) -> Any:
+        trained.append(run.name)
+        return nullcontext()
+
+    experiment = find_experiment("transformer").with_runs(["sst-bicontree-minilm-taught"])
+    run_experiment(experiment, settings(tmp_path), watch=watch)
+    runs = tmp_path / "runs" / "smoke"
+    shutil.rmtree(runs / "sst-bicontree-minilm-static")
+    (tmp_path / "results" / "smoke" / "sst-bicontree-minilm-taught.json").unlink()
+    run_experiment(experiment, settings(tmp_path), watch=watch)
+    assert trained == ["sst-bicontree-minilm-static", *2 * ["sst-bicontree-minilm-taught"]]
+
+
+def test_all_teachers_teach_whichever_seeds_are_asked_for(tmp_path: Path) -> None:
+    experiment = find_experiment("transformer").with_runs(["sst-bicontree-minilm-taught"])
+    asked: list[tuple[str, list[int]]] = []
+
+    def note(run: PlannedRun, _recipe: Recipe, seeds: list[int], *_: Any) -> Any:
+        asked.append((run.name, seeds))
+        raise KeyboardInterrupt
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("lexitree.reproduction.trained.train_run", note)
+        full = dataclasses.replace(settings(tmp_path), smoke=False, seeds=[7])
+        with pytest.raises(KeyboardInterrupt):
+            run_experiment(experiment, full)
+    assert asked == [("sst-bicontree-minilm-static", [1, 2, 3, 4, 5])]

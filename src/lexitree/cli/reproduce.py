@@ -26,7 +26,8 @@ def reproduce_command(
         bool, flag("--smoke", text="A trial of seconds: embedded corpora, tiny models, one epoch.")
     ] = False,
     only: Annotated[
-        list[str] | None, typer.Option(help="Only this run of the experiment; may be given several times.")
+        list[str] | None,
+        typer.Option(help="Only this run of the experiment, and its teachers; may be given several times."),
     ] = None,
     table: Annotated[bool, flag("--table", text="Run nothing: the table of what is recorded.")] = False,
     again: Annotated[bool, flag("--again", text="Run what is recorded already as well.")] = False,
@@ -127,8 +128,6 @@ def _read_sentences(path: Path | None) -> list[str]:
 
 def _keep_only(experiment: Experiment, only: list[str] | None) -> Experiment:
     """The experiment with the named runs alone."""
-    import dataclasses
-
     from lexitree.errors import ConfigError
     from lexitree.reproduction.experiments import SCORE_TABLE
     from lexitree.reproduction.kinds import RERANKING
@@ -150,11 +149,7 @@ def _keep_only(experiment: Experiment, only: list[str] | None) -> Experiment:
             f"{experiment.name} has no run called {', '.join(unknown)}",
             remedy=f"Its runs are: {', '.join(dict.fromkeys(known))}.",
         )
-    rows = {
-        system: {task: run for task, run in tasks.items() if run.name in only}
-        for system, tasks in experiment.rows.items()
-    }
-    return dataclasses.replace(experiment, rows={system: tasks for system, tasks in rows.items() if tasks})
+    return experiment.with_runs(only)
 
 
 def _say(text: str) -> None:

@@ -111,7 +111,8 @@ class TreeClassifier(nn.Module):
     def left_head_shares(self, batch: TreeBatch) -> Float[Tensor, "phrases word"]:
         """The left part's share of each phrase's head vector, for a model that has heads.
 
-        Nothing is dropped out, whichever mode the model is in: another thread may be training it or predicting.
+        Nothing is dropped out, whichever mode the model is in: another thread may be training it or predicting. A
+        transformer has a mode of its own, and must not be in training.
         """
         heads = self.encoder.heads
         assert heads is not None

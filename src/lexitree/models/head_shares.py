@@ -48,7 +48,8 @@ def find_head_shares(model: TreeClassifier, binary: BinarizedTree) -> HeadShares
     """How a model with heads makes up the head vectors of a tree."""
     example = example_to_label(binary, model.lexicon)
     batch = batch_to_label([example], model.lexicon).to(model.device)
-    with in_use(model):
+    # Only a transformer drops anything out on this way; the rest of a model that is in training stays in it.
+    with in_use(model.lexicon):
         from_left = model.left_head_shares(batch)
     nodes = batch.preorder_index
     phrases = nodes[nodes >= batch.num_leaves] - batch.num_leaves

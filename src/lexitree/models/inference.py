@@ -60,9 +60,12 @@ def run_examples(
 
 @contextmanager
 def in_use(model: nn.Module) -> Generator[None, None, None]:
-    """Inside, a model drops nothing out; one that is in training goes on with that afterwards."""
+    """Inside, a model drops nothing out; one that is in training goes on with that afterwards.
+
+    A model in training is for one thread at a time.
+    """
     if not model.training:
-        # Other threads may be asking it.
+        # Nothing is set that another thread, which asks the same model, could see.
         yield
         return
     model.eval()

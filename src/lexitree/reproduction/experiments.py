@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
@@ -68,6 +68,14 @@ class Experiment:
     def runs(self) -> tuple[PlannedRun, ...]:
         return tuple(run for tasks in self.rows.values() for run in tasks.values())
 
+    def with_runs(self, names: Collection[str]) -> Experiment:
+        """The experiment with the named runs alone."""
+        rows = {
+            system: {task: run for task, run in tasks.items() if run.name in names}
+            for system, tasks in self.rows.items()
+        }
+        return dataclasses.replace(self, rows={system: tasks for system, tasks in rows.items() if tasks})
+
     @property
     def record_names(self) -> tuple[str, ...]:
         """The records it leaves: one a run, or one of the analysis."""
@@ -95,10 +103,12 @@ def find_experiment(name: str) -> Experiment:
 
 def find_run(experiment: str, name: str) -> PlannedRun:
     """A run of an experiment by its name."""
-    found = next((run for run in find_experiment(experiment).runs if run.name == name), None)
-    if found is None:
-        raise ConfigError(f"the experiment {experiment} has no run called {name}")
-    return found
+    runs = {run.name: run for run in find_experiment(experiment).runs}
+    if name not in runs:
+        raise ConfigError(
+            f"{experiment} has no run called {name}", remedy=f"Its runs are: {', '.join(runs)}."
+        )
+    return runs[name]
 
 
 def _parse(name: str, values: Mapping[str, Any]) -> Experiment:

@@ -17,7 +17,8 @@ from lexitree.reproduction.experiments import SCORE_TABLE, Experiment
 from lexitree.reproduction.report import Report
 from lexitree.reproduction.reranking.report import report_reranking
 from lexitree.reproduction.reranking.runs import Say, perform_reranking
-from lexitree.reproduction.runner import Settings, Watch, run_experiment, watch_nothing
+from lexitree.reproduction.runner import Settings, Watch, watch_nothing
+from lexitree.reproduction.scores import run_experiment
 from lexitree.reproduction.tables import report_scores
 
 PICTURES = "head-pictures"

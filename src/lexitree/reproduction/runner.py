@@ -1,9 +1,8 @@
-"""An experiment in, its runs trained and recorded out; what is recorded already is not run again."""
+"""A run of an experiment in, the recipe it will be trained by, its training, and whether a record is of it out."""
 
 from __future__ import annotations
 
 import dataclasses
-import json
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -15,15 +14,12 @@ from lexitree.corpora.registry import EMBEDDED, find_corpus, find_entry
 from lexitree.errors import ConfigError
 from lexitree.lexicon.encoder_files import encoder_weights
 from lexitree.models.config import DEFAULT_MODEL
-from lexitree.models.model_files import WEIGHTS_FILE
 from lexitree.models.registry import encoder_class
 from lexitree.parsing.treebanks import find_data_file
-from lexitree.reproduction.experiments import Experiment, PlannedRun, find_run
-from lexitree.reproduction.records import read_record, record_seeds, save_record
+from lexitree.reproduction.experiments import Experiment, PlannedRun
 from lexitree.training.config import TrainingConfig
 from lexitree.training.recipe import Recipe
-from lexitree.training.saved_runs import MODEL_FOLDER, RESULT_FILE
-from lexitree.training.seeds import OnEvent, SeedSummary, seed_folder, train_seeds
+from lexitree.training.seeds import OnEvent, SeedSummary, train_seeds
 
 SMOKE_CORPORA = {
     "sst-fine": "mini-reviews",
@@ -88,44 +84,6 @@ Watch = Callable[[PlannedRun, Recipe], AbstractContextManager[OnEvent | None]]
 
 def watch_nothing(_run: PlannedRun, _recipe: Recipe) -> AbstractContextManager[OnEvent | None]:
     return nullcontext()
-
-
-def run_experiment(
-    experiment: Experiment, settings: Settings, *, watch: Watch = watch_nothing
-) -> dict[str, dict[str, Any]]:
-    """Train every run of an experiment that has no record yet; the records by the names of the runs."""
-    seeds = chosen_seeds(experiment, settings)
-    records: dict[str, dict[str, Any]] = {}
-    for run in experiment.runs:
-        record = None if settings.again else read_record(record_path(run.name, settings))
-        recipe = plan(run, settings)
-        if record is None or not covers(record, recipe, seeds):
-            if recipe.teacher:
-                _train_teacher(recipe, experiment, settings, watch)
-            record = _train_and_record(run, experiment, settings, watch)
-        records[run.name] = record
-    return records
-
-
-def _train_and_record(
-    run: PlannedRun, experiment: Experiment, settings: Settings, watch: Watch
-) -> dict[str, Any]:
-    recipe = plan(run, settings)
-    with watch(run, recipe) as on_event:
-        summary = train_run(run, recipe, chosen_seeds(experiment, settings), experiment, settings, on_event)
-    command = command_of(experiment, settings, only=run)
-    record = record_seeds(command, summary.results, data_files(recipe), summary.wall_seconds)
-    save_record(record_path(run.name, settings), record)
-    return record
-
-
-def _train_teacher(student: Recipe, experiment: Experiment, settings: Settings, watch: Watch) -> None:
-    """Train the run that teaches another, unless its models are there: its record alone cannot teach."""
-    teacher = find_run(experiment.name, Path(student.teacher).name)
-    folder, recipe = run_folder(teacher, settings), plan(teacher, settings)
-    seeds = chosen_seeds(experiment, settings)
-    if not all(is_trained(seed_folder(folder, seed), recipe) for seed in seeds):
-        _train_and_record(teacher, experiment, settings, watch)
 
 
 def chosen_seeds(experiment: Experiment, settings: Settings) -> list[int]:
@@ -200,8 +158,12 @@ def is_same_recipe(done: Mapping[str, Any], recipe: Recipe) -> bool:
 
 
 def _lessons_of(recipe: Mapping[str, Any]) -> tuple[str, list[str]]:
-    """The names of a recipe's teacher and of the files of its trees; older records have neither."""
-    return Path(recipe.get("teacher", "")).name, [Path(path).name for path in recipe.get("teacher_trees", ())]
+    """The names of a recipe's teacher and of the files of its trees; older records have neither.
+
+    A file with its folder: a parser's trees may be called as those of the treebank.
+    """
+    trees = ["/".join(Path(path).parts[-2:]) for path in recipe.get("teacher_trees", ())]
+    return Path(recipe.get("teacher", "")).name, trees
 
 
 def _has_vectors_of(done: Mapping[str, Any], recipe: Recipe) -> bool:
@@ -237,21 +199,6 @@ def train_run(
 def run_folder(run: PlannedRun, settings: Settings) -> Path:
     """Where a run's seeds lie, each in a folder of its own."""
     return settings.runs_folder / run.name
-
-
-def is_trained(folder: Path, recipe: Recipe) -> bool:
-    """Whether a seed's folder holds a finished run of the recipe with its model."""
-    if not (folder / RESULT_FILE).is_file() or not weights_path(folder).is_file():
-        return False
-    return is_same_recipe(read_result(folder)["recipe"], recipe)
-
-
-def read_result(folder: Path) -> dict[str, Any]:
-    return json.loads((folder / RESULT_FILE).read_text(encoding="utf-8"))
-
-
-def weights_path(folder: Path) -> Path:
-    return folder / MODEL_FOLDER / WEIGHTS_FILE
 
 
 def command_of(experiment: Experiment, settings: Settings, *, only: PlannedRun | None = None) -> str:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from lexitree.models.classifier import TreeClassifier
+from lexitree.models.model_files import WEIGHTS_FILE
 from lexitree.models.pretrained import from_pretrained
-from lexitree.reproduction.experiments import Experiment, PlannedRun
+from lexitree.reproduction.experiments import Experiment, PlannedRun, find_run
 from lexitree.reproduction.records import checksum, public_recipe, read_record, record_seeds, save_record
 from lexitree.reproduction.runner import (
     Settings,
@@ -18,18 +21,17 @@ from lexitree.reproduction.runner import (
     command_of,
     covers,
     data_files,
-    is_trained,
+    is_same_recipe,
     plan,
-    read_result,
     record_path,
     run_folder,
     train_run,
     watch_nothing,
-    weights_path,
 )
 from lexitree.training.recipe import Recipe
-from lexitree.training.saved_runs import MODEL_FOLDER
+from lexitree.training.saved_runs import MODEL_FOLDER, RESULT_FILE
 from lexitree.training.seeds import seed_folder
+from lexitree.training.teaching import LESSONS_FILE
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,18 +79,39 @@ def train_missing(
     systems: list[TrainedSystem] = []
     for name, tasks in experiment.rows.items():
         (run,) = tasks.values()
-        folders = {seed: seed_folder(run_folder(run, settings), seed) for seed in seeds}
-        recipe = plan(run, settings)
-        missing = [seed for seed, folder in folders.items() if not is_trained(folder, recipe)]
-        if missing:
-            with watch(run, recipe) as on_event:
-                summary = train_run(run, recipe, missing, experiment, settings, on_event)
-            results = {seed: read_result(folder) for seed, folder in folders.items()}
-            # The time of some of the seeds would be taken for that of all.
-            seconds = summary.wall_seconds if missing == seeds else None
-            _record(run, recipe, results, seconds, experiment, settings)
+        folders = train_missing_seeds(run, seeds, experiment, settings, watch)
         systems.append(TrainedSystem(name, run, folders, settings.device))
     return systems
+
+
+def train_missing_seeds(
+    run: PlannedRun, seeds: list[int], experiment: Experiment, settings: Settings, watch: Watch
+) -> dict[int, Path]:
+    """The folders of a run's seeds, each with its model; what was trained for that is recorded."""
+    recipe = plan(run, settings)
+    folders = {seed: seed_folder(run_folder(run, settings), seed) for seed in seeds}
+    missing = [seed for seed, folder in folders.items() if not is_trained(folder, recipe)]
+    if missing:
+        if recipe.teacher:
+            train_teachers(run, recipe, experiment, settings, watch)
+        with watch(run, recipe) as on_event:
+            summary = train_run(run, recipe, missing, experiment, settings, on_event)
+        results = {seed: read_result(folder) for seed, folder in folders.items()}
+        # The time of some of the seeds would be taken for that of all.
+        seconds = summary.wall_seconds if missing == seeds else None
+        _record(run, recipe, results, seconds, experiment, settings)
+    return folders
+
+
+def train_teachers(
+    run: PlannedRun, student: Recipe, experiment: Experiment, settings: Settings, watch: Watch
+) -> None:
+    """Train those that teach a run, unless they have taught it: all seeds, whichever are asked for."""
+    if (run_folder(run, settings) / LESSONS_FILE).exists():
+        return
+    teacher = find_run(experiment.name, Path(student.teacher).name)
+    everybody = dataclasses.replace(settings, seeds=None)
+    train_missing_seeds(teacher, chosen_seeds(experiment, everybody), experiment, everybody, watch)
 
 
 def _record(
@@ -106,6 +129,21 @@ def _record(
         return
     command = command_of(experiment, settings)
     save_record(path, record_seeds(command, results, data_files(recipe), seconds))
+
+
+def is_trained(folder: Path, recipe: Recipe) -> bool:
+    """Whether a seed's folder holds a finished run of the recipe with its model."""
+    if not (folder / RESULT_FILE).is_file() or not weights_path(folder).is_file():
+        return False
+    return is_same_recipe(read_result(folder)["recipe"], recipe)
+
+
+def read_result(folder: Path) -> dict[str, Any]:
+    return json.loads((folder / RESULT_FILE).read_text(encoding="utf-8"))
+
+
+def weights_path(folder: Path) -> Path:
+    return folder / MODEL_FOLDER / WEIGHTS_FILE
 
 
 def weights_checksum(folder: Path) -> str:

@@ -1,0 +1,58 @@
+"""A table of scores in, its runs trained and recorded out; what is recorded already is not run again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lexitree.reproduction.experiments import Experiment, PlannedRun
+from lexitree.reproduction.records import read_record, record_seeds, save_record
+from lexitree.reproduction.runner import (
+    Settings,
+    Watch,
+    chosen_seeds,
+    command_of,
+    covers,
+    data_files,
+    plan,
+    record_path,
+    train_run,
+    watch_nothing,
+)
+from lexitree.reproduction.trained import train_teachers
+from lexitree.training.recipe import Recipe
+
+
+def run_experiment(
+    experiment: Experiment, settings: Settings, *, watch: Watch = watch_nothing
+) -> dict[str, dict[str, Any]]:
+    """Train every run of an experiment that has no record yet; the records by the names of the runs.
+
+    A run that is taught needs the models of its teachers, which are trained first where they are missing.
+    """
+    seeds = chosen_seeds(experiment, settings)
+    records: dict[str, dict[str, Any]] = {}
+    for run in experiment.runs:
+        record = None if settings.again else read_record(record_path(run.name, settings))
+        recipe = plan(run, settings)
+        if record is None or not covers(record, recipe, seeds):
+            record = _train_and_record(run, recipe, seeds, experiment, settings, watch)
+        records[run.name] = record
+    return records
+
+
+def _train_and_record(
+    run: PlannedRun,
+    recipe: Recipe,
+    seeds: list[int],
+    experiment: Experiment,
+    settings: Settings,
+    watch: Watch,
+) -> dict[str, Any]:
+    if recipe.teacher:
+        train_teachers(run, recipe, experiment, settings, watch)
+    with watch(run, recipe) as on_event:
+        summary = train_run(run, recipe, seeds, experiment, settings, on_event)
+    command = command_of(experiment, settings, only=run)
+    record = record_seeds(command, summary.results, data_files(recipe), summary.wall_seconds)
+    save_record(record_path(run.name, settings), record)
+    return record
