@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import lexitree
-from lexitree.errors import ModelFileError, ParserError
+from lexitree.errors import ConfigError, ModelFileError, ParserError
 from lexitree.parsing.neural import NeuralParser
 from lexitree.pipeline.pipeline import TextPipeline
 from lexitree.predict import Predictor
@@ -39,6 +40,14 @@ def test_the_parser_of_the_package(package: Path) -> None:
     parser = lexitree.load("parser")
     assert isinstance(parser, NeuralParser)
     assert parser.parse(["It", "works", "."]).num_words == 3
+
+
+@pytest.mark.parametrize(
+    "settings", [{"parser": "builtin"}, {"backend": "reference"}, {"precision": "bfloat16"}]
+)
+def test_what_a_parser_cannot_be_told(package: Path, settings: dict[str, Any]) -> None:
+    with pytest.raises(ConfigError, match="with a device alone"):
+        lexitree.load("parser", **settings)
 
 
 def test_a_directory_reads_trees_and_with_a_parser_text(saved_model: Path, package: Path) -> None:

@@ -8,6 +8,7 @@ from typing import Any, overload
 import torch
 
 from lexitree import shipped
+from lexitree.errors import ConfigError
 from lexitree.ops.precision import Precision
 from lexitree.parsing.adapters import open_parser
 from lexitree.parsing.neural import NeuralParser
@@ -70,6 +71,10 @@ def load(
     - `"parser"` is the parser of the package.
     """
     if name == "parser" and (shipped.is_shipped(name) or not Path(name).is_dir()):
+        if parser is not None or backend != "auto" or precision != "float32":
+            raise ConfigError(
+                "a parser is loaded with a device alone", remedy="Leave the other settings out."
+            )
         return load_parser(name, device=device)
     predictor = Predictor.from_pretrained(name, device=device, backend=backend, precision=precision)
     if parser is None and shipped.is_shipped(name):
