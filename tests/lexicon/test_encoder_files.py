@@ -129,6 +129,19 @@ def test_models_that_write_are_read_without_what_writes(encoders: dict[str, Path
     assert not any("decoder" in name for name, _ in encoder.named_parameters())
 
 
+def test_what_only_reads_in_order_to_write_is_refused(encoders: dict[str, Path], tmp_path: Path) -> None:
+    """BART has an encoder, but the states that it gives are its decoder's, which sees no word that comes later."""
+    from transformers import BartConfig, BartModel
+
+    folder = tmp_path / "bart"
+    shutil.copytree(encoders["roberta"], folder)
+    layers = {"encoder_layers": 1, "decoder_layers": 1, "encoder_ffn_dim": 8, "decoder_ffn_dim": 8}
+    heads = {"encoder_attention_heads": 2, "decoder_attention_heads": 2}
+    BartModel(BartConfig(d_model=8, vocab_size=400, **layers, **heads)).save_pretrained(folder)
+    with pytest.raises(FileError, match="bart also writes"):
+        read_encoder(str(folder))
+
+
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("short", [False, True])
 def test_written_and_read_again(encoders: dict[str, Path], tmp_path: Path, kind: str, short: bool) -> None:

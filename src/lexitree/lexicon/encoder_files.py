@@ -54,6 +54,10 @@ def read_encoder(name: str, revision: str | None = None) -> tuple[nn.Module, Any
             # Of a model that also writes, what reads is enough.
             can_only_read = type(config) in transformers.MODEL_FOR_TEXT_ENCODING_MAPPING
             kind = transformers.AutoModelForTextEncoding if can_only_read else transformers.AutoModel
+            if config.is_encoder_decoder and not can_only_read:
+                raise ValueError(
+                    f"{config.model_type} also writes, and its states are those of what it would write"
+                )
             encoder, report = kind.from_pretrained(
                 name, use_safetensors=True, dtype=torch.float32, output_loading_info=True, **place
             )
