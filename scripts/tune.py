@@ -158,9 +158,11 @@ def train_all(
     tasks: list[Task], recipes: dict[tuple[str, str], Recipe], options: argparse.Namespace
 ) -> Iterator[dict[str, Any]]:
     """The runs as they end, from as many processes as asked for."""
+    deadline = time.monotonic() + 60 * options.minutes
     context = multiprocessing.get_context("spawn")
     waiting: Any = context.Queue()
     ended: Any = context.Queue()
+    # What teachers need to label their trees is part of the time.
     lessons = {names: lessons_for(recipes[names], options) for names in {task[:2] for task in tasks}}
     for name, variant, seed in tasks:
         waiting.put((name, variant, recipes[name, variant].with_seed(seed), lessons[name, variant]))
@@ -170,7 +172,6 @@ def train_all(
     ]
     for worker in workers:
         worker.start()
-    deadline = time.monotonic() + 60 * options.minutes
     num_ended = 0
     while num_ended < len(tasks) and time.monotonic() < deadline:
         # Asked for before the queue is: what the last worker had sent is then there.
