@@ -27,7 +27,7 @@ docs: .venv/ready
 	$(BIN)/mkdocs build --strict
 
 # The models that come with the package, made anew: the treebanks, corpora and vectors lie under LEXITREE_DATA. On a GPU
-# (DEVICE=cuda) it is a matter of minutes, on a CPU of a day: five models over a transformer teach the one for sentiment.
+# (DEVICE=cuda) it is a matter of minutes; on a CPU five models over a transformer, which teach the one for sentiment, are slow.
 DEVICE ?= auto
 VECTORS ?= $(LEXITREE_DATA)/vectors/glove.840B.300d.approx.npz
 SHIPPED := src/lexitree/shipped

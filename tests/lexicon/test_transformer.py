@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import copy
-import dataclasses
-import pickle
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +14,10 @@ from hypothesis import strategies as st
 from lexitree.errors import ConfigError
 from lexitree.lexicon.pieces import PieceBatch
 from lexitree.lexicon.table import WordTable
-from lexitree.lexicon.transformer import TransformerConfig, TransformerLexicon, open_transformer
+from lexitree.lexicon.transformer import TransformerLexicon
 from lexitree.lexicon.vocabulary import Vocabulary
 from lexitree.trees.brackets import tree_from_brackets
+from tests.lexicon.slow_vectors import open_lexicon, slow_vectors, states, vectors
 from tests.tiny import tiny_trees
 from tests.tiny_encoders import KINDS, OTHER_KINDS, write_encoder
 
@@ -30,37 +28,6 @@ on_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA 
 def lexicons(encoders: dict[str, Path]) -> dict[str, TransformerLexicon]:
     """By kind; they are read in double precision, so that what is equal shows."""
     return {kind: open_lexicon(folder).double().eval() for kind, folder in encoders.items()}
-
-
-def open_lexicon(folder: Path, **settings: Any) -> TransformerLexicon:
-    own = {name: settings.pop(name) for name in ("layers", "half_precision") if name in settings}
-    return open_transformer(TransformerConfig(name=str(folder), **own), **settings)
-
-
-def vectors(lexicon: TransformerLexicon, sentences: list[list[str]]) -> torch.Tensor:
-    """The vectors of all words, in one batch."""
-    table = [lexicon.index(words) for words in sentences]
-    batch = PieceBatch.from_trees([], [lexicon.split(words) for words in sentences], table)
-    return lexicon(torch.arange(sum(map(len, sentences))), None, batch)
-
-
-def states(lexicon: TransformerLexicon, ids: list[int], layer: int = -1) -> torch.Tensor:
-    """The states of one row, as the library gives them to anybody."""
-    encoder: Any = lexicon.encoder
-    mask = torch.ones(1, len(ids), dtype=torch.long)
-    found = encoder(input_ids=torch.tensor([ids]), attention_mask=mask, output_hidden_states=True)
-    return found.hidden_states[layer][0] if layer != -1 else found.last_hidden_state[0]
-
-
-def slow_vectors(lexicon: TransformerLexicon, words: list[str], layer: int = -1) -> torch.Tensor:
-    """For a sentence that fits: its row alone, and the mean for each word."""
-    split = lexicon.split(words)
-    layout = split.layout
-    assert len(split.ids) <= layout.max_pieces
-    found = states(lexicon, [*layout.before, *split.ids.tolist(), *layout.after], layer)
-    own = found[len(layout.before) :]
-    means = [own[a:b].mean(0) for a, b in zip(split.starts.tolist(), split.ends.tolist(), strict=True)]
-    return torch.stack(means)
 
 
 WORDS = ("the", "film", "great", "not", "n't", "is", "xyz", "日", "\x00", ",", "-LRB-", "a b", "[SEP]")
@@ -275,78 +242,6 @@ def test_unknown_words_are_counted(lexicons: dict[str, TransformerLexicon]) -> N
     words = ["the", "日", "xyz", "\x00", "日a", "日本"]
     assert lexicons["bert"].count_unknown(words) == 3
     assert lexicons["roberta"].count_unknown(words) == 0
-
-
-def test_a_tokenizer_of_another_transformer_is_refused(encoders: dict[str, Path]) -> None:
-    small = open_lexicon(encoders["bert"])
-    other = open_lexicon(encoders["roberta"])
-    with pytest.raises(ConfigError, match=r"its tokenizer has 3[0-9]{2}"):
-        TransformerLexicon(small.config, small.encoder, other.splitter.tokenizer)
-
-
-def test_what_does_not_read_as_others_do_is_refused(encoders: dict[str, Path]) -> None:
-    lexicon = open_lexicon(encoders["bert"])
-
-    class Deaf(torch.nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.config: Any = lexicon.encoder.config
-            self.inner = lexicon.encoder
-
-        def get_input_embeddings(self) -> Any:
-            return self.inner.get_input_embeddings()  # type: ignore[operator]
-
-        def forward(self, input_ids: torch.Tensor) -> None: ...
-
-    with pytest.raises(ConfigError, match="Deaf does not read pieces as others do"):
-        TransformerLexicon(lexicon.config, Deaf(), lexicon.splitter.tokenizer)
-
-
-def test_copies_and_other_processes(encoders: dict[str, Path]) -> None:
-    lexicon = open_lexicon(encoders["bert"]).eval()
-    words = [["the", "film", "[SEP]"]]
-    with torch.no_grad():
-        for other in (copy.deepcopy(lexicon), pickle.loads(pickle.dumps(lexicon))):
-            assert torch.equal(vectors(other, words), vectors(lexicon, words))
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"name": ""}, "an encoder has a name"),
-        ({"name": 3}, "wrong kind of value: 3"),
-        ({"name": "x", "layers": "first"}, "must be last or mix, not 'first'"),
-        ({"name": "x", "revision": 5}, "wrong kind of value: 5"),
-        ({"name": "x", "half_precision": "yes"}, "wrong kind of value: 'yes'"),
-        ({"name": "x", "colour": 1}, "unknown settings of the encoder: colour"),
-        ({"layers": "mix"}, "there is no encoder for these settings: layers"),
-    ],
-)
-def test_wrong_settings(settings: dict[str, Any], message: str) -> None:
-    with pytest.raises(ConfigError, match=message):
-        TransformerConfig.from_dict(settings)
-
-
-def test_settings_are_kept_as_they_are() -> None:
-    config = TransformerConfig(name="x", revision="main", layers="mix", half_precision=False)
-    assert TransformerConfig.from_dict(config.as_dict()) == config
-    assert dataclasses.asdict(config) == config.as_dict()
-
-
-def test_a_directory_has_no_revision(encoders: dict[str, Path]) -> None:
-    with pytest.raises(ConfigError, match="has no revision main"):
-        open_transformer(TransformerConfig(name=str(encoders["bert"]), revision="main"))
-
-
-def test_two_openings_are_the_same_transformer(encoders: dict[str, Path]) -> None:
-    """Nothing in it is left to chance: what a checkpoint lacks would be."""
-    torch.manual_seed(1)
-    first = open_lexicon(encoders["bert"]).state_dict()
-    torch.manual_seed(2)
-    second = open_lexicon(encoders["bert"]).state_dict()
-    assert first.keys() == second.keys()
-    assert all(torch.equal(first[name], second[name]) for name in first)
-    assert not any("pooler" in name for name in first)
 
 
 @pytest.mark.parametrize("kind", OTHER_KINDS)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from lexitree.reproduction.experiments import Experiment, PlannedRun
+from lexitree.reproduction.experiments import Experiment
 from lexitree.reproduction.records import read_record, record_seeds, save_record
 from lexitree.reproduction.runner import (
     Settings,
@@ -15,11 +15,9 @@ from lexitree.reproduction.runner import (
     data_files,
     plan,
     record_path,
-    train_run,
     watch_nothing,
 )
-from lexitree.reproduction.trained import train_teachers
-from lexitree.training.recipe import Recipe
+from lexitree.reproduction.trained import train_taught
 
 
 def run_experiment(
@@ -32,27 +30,13 @@ def run_experiment(
     seeds = chosen_seeds(experiment, settings)
     records: dict[str, dict[str, Any]] = {}
     for run in experiment.runs:
-        record = None if settings.again else read_record(record_path(run.name, settings))
+        path = record_path(run.name, settings)
+        record = None if settings.again else read_record(path)
         recipe = plan(run, settings)
         if record is None or not covers(record, recipe, seeds):
-            record = _train_and_record(run, recipe, seeds, experiment, settings, watch)
+            summary = train_taught(run, seeds, experiment, settings, watch)
+            command = command_of(experiment, settings, only=run)
+            record = record_seeds(command, summary.results, data_files(recipe), summary.wall_seconds)
+            save_record(path, record)
         records[run.name] = record
     return records
-
-
-def _train_and_record(
-    run: PlannedRun,
-    recipe: Recipe,
-    seeds: list[int],
-    experiment: Experiment,
-    settings: Settings,
-    watch: Watch,
-) -> dict[str, Any]:
-    if recipe.teacher:
-        train_teachers(run, recipe, experiment, settings, watch)
-    with watch(run, recipe) as on_event:
-        summary = train_run(run, recipe, seeds, experiment, settings, on_event)
-    command = command_of(experiment, settings, only=run)
-    record = record_seeds(command, summary.results, data_files(recipe), summary.wall_seconds)
-    save_record(record_path(run.name, settings), record)
-    return record

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,8 +28,8 @@ from lexitree.reproduction.runner import (
     watch_nothing,
 )
 from lexitree.training.recipe import Recipe
-from lexitree.training.saved_runs import MODEL_FOLDER, RESULT_FILE
-from lexitree.training.seeds import seed_folder
+from lexitree.training.saved_runs import MODEL_FOLDER, RESULT_FILE, read_result
+from lexitree.training.seeds import SeedSummary, seed_folder
 from lexitree.training.teaching import LESSONS_FILE
 
 
@@ -92,10 +91,7 @@ def train_missing_seeds(
     folders = {seed: seed_folder(run_folder(run, settings), seed) for seed in seeds}
     missing = [seed for seed, folder in folders.items() if not is_trained(folder, recipe)]
     if missing:
-        if recipe.teacher:
-            train_teachers(run, recipe, experiment, settings, watch)
-        with watch(run, recipe) as on_event:
-            summary = train_run(run, recipe, missing, experiment, settings, on_event)
+        summary = train_taught(run, missing, experiment, settings, watch)
         results = {seed: read_result(folder) for seed, folder in folders.items()}
         # The time of some of the seeds would be taken for that of all.
         seconds = summary.wall_seconds if missing == seeds else None
@@ -103,15 +99,18 @@ def train_missing_seeds(
     return folders
 
 
-def train_teachers(
-    run: PlannedRun, student: Recipe, experiment: Experiment, settings: Settings, watch: Watch
-) -> None:
-    """Train those that teach a run, unless they have taught it: all seeds, whichever are asked for."""
-    if (run_folder(run, settings) / LESSONS_FILE).exists():
-        return
-    teacher = find_run(experiment.name, Path(student.teacher).name)
-    everybody = dataclasses.replace(settings, seeds=None)
-    train_missing_seeds(teacher, chosen_seeds(experiment, everybody), experiment, everybody, watch)
+def train_taught(
+    run: PlannedRun, seeds: list[int], experiment: Experiment, settings: Settings, watch: Watch
+) -> SeedSummary:
+    """Train seeds of a run, and before them its teachers where it has any that have not taught it yet."""
+    recipe = plan(run, settings)
+    if recipe.teacher and not (run_folder(run, settings) / LESSONS_FILE).exists():
+        teacher = find_run(experiment.name, Path(recipe.teacher).name)
+        # All seeds teach, whichever are asked for.
+        everybody = dataclasses.replace(settings, seeds=None)
+        train_missing_seeds(teacher, chosen_seeds(experiment, everybody), experiment, everybody, watch)
+    with watch(run, recipe) as on_event:
+        return train_run(run, recipe, seeds, experiment, settings, on_event)
 
 
 def _record(
@@ -136,10 +135,6 @@ def is_trained(folder: Path, recipe: Recipe) -> bool:
     if not (folder / RESULT_FILE).is_file() or not weights_path(folder).is_file():
         return False
     return is_same_recipe(read_result(folder)["recipe"], recipe)
-
-
-def read_result(folder: Path) -> dict[str, Any]:
-    return json.loads((folder / RESULT_FILE).read_text(encoding="utf-8"))
 
 
 def weights_path(folder: Path) -> Path:

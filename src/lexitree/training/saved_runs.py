@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from lexitree.models.model_files import CONFIG_FILE
 
@@ -18,6 +19,11 @@ class NamedFolder(NamedTuple):
 
     name: str
     folder: str
+
+
+def read_result(folder: Path) -> dict[str, Any]:
+    """What a finished run has written down."""
+    return json.loads((folder / RESULT_FILE).read_text(encoding="utf-8"))
 
 
 def parse_named_folder(text: str) -> NamedFolder:

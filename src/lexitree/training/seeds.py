@@ -25,7 +25,7 @@ from lexitree.processes import how_it_ended
 from lexitree.training.observers import EpochRecord
 from lexitree.training.recipe import Recipe
 from lexitree.training.run import load_recipe_corpus, make_lessons, train
-from lexitree.training.saved_runs import RESULT_FILE
+from lexitree.training.saved_runs import read_result
 from lexitree.training.teaching import LESSONS_FILE
 
 SUMMARY_FILE = "summary.json"
@@ -116,7 +116,7 @@ def train_seeds(
             options["lessons"] = _common_lessons(recipe, corpus, folder, resume, device, backend)
     # A seed that is done starts as well: only its checkpoint can tell whether it was done with these settings.
     _Pool(recipe, folder, options, on_event).run(seeds, jobs)
-    results = {seed: _read_result(seed_folder(folder, seed)) for seed in seeds}
+    results = {seed: read_result(seed_folder(folder, seed)) for seed in seeds}
     summary = SeedSummary(results, time.perf_counter() - start)
     with atomic_write(folder / SUMMARY_FILE) as stream:
         json.dump(summary.as_dict(), stream, indent=2)
@@ -136,10 +136,6 @@ def _common_lessons(
         folder.mkdir(parents=True, exist_ok=True)
         make_lessons(recipe, corpus or load_recipe_corpus(recipe), path, device=device, backend=backend)
     return path
-
-
-def _read_result(folder: Path) -> dict[str, Any]:
-    return json.loads((folder / RESULT_FILE).read_text(encoding="utf-8"))
 
 
 class _Pool:
