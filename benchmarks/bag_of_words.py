@@ -22,8 +22,8 @@ from sklearn.linear_model import LogisticRegression
 from environment import describe_run
 from lexitree.cli.demo import demo_recipe
 from lexitree.corpora.corpus import Corpus
-from lexitree.corpora.registry import load_corpus
-from lexitree.training.run import train
+from lexitree.corpora.named import load_corpus
+from lexitree.tasks.classify.run import train
 
 STRENGTHS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 

@@ -26,11 +26,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from environment import checksum, describe_run, shorten
-from lexitree.evaluation.heads import same_brackets
-from lexitree.parsing.adapters import StanfordParser
-from lexitree.parsing.parser import Parser
-from lexitree.parsing.saved import load_parser
-from lexitree.predict import Predictor, load
+from lexitree.analysis.head_overlap import same_brackets
+from lexitree.parsers.adapters import StanfordParser
+from lexitree.parsers.protocol import Parser
+from lexitree.parsers.saved_parser import load_parser
+from lexitree.pipeline.predictor import Predictor, load
 from lexitree.text import detokenize, tokenize
 from lexitree.trees import binarize as split_wide
 from lexitree.trees import read_trees, surface_form, to_binary, unbinarize

@@ -18,15 +18,15 @@ from typing import Any
 import numpy as np
 
 from environment import describe_run
-from lexitree.corpora.registry import find_corpus
-from lexitree.evaluation.heads import binary_penn_tree, model_overlap, read_penn_trees
+from lexitree.analysis.head_overlap import binary_penn_tree, model_overlap, read_penn_trees
+from lexitree.corpora.named import find_corpus
 from lexitree.models.classifier import TreeClassifier
-from lexitree.models.model_files import WEIGHTS_FILE, locate_model, weights_folder
-from lexitree.predict import Prediction, Predictor
-from lexitree.reproduction.records import checksum
+from lexitree.pipeline.predictor import Prediction, Predictor
+from lexitree.saving.model_files import WEIGHTS_FILE, locate_model, weights_folder
 from lexitree.trees.brackets import tree_from_brackets
-from lexitree.trees.picture import draw_svg
 from lexitree.trees.tree import Tree, intermediate_nodes
+from lexitree.views.svg import draw_svg
+from lexitree_paper.run_records import checksum
 
 SPLITS = ("dev", "test")
 TREES = (

@@ -25,17 +25,17 @@ import torch
 
 from environment import corpus_files, describe_run
 from levelwise_vs_reference import GATE_TOLERANCE, run_gate
-from lexitree.batch import TreeBatch
+from lexitree.batch.examples import Example, batch_examples, make_examples
+from lexitree.batch.tree_batch import TreeBatch
 from lexitree.corpora.corpus import Corpus
-from lexitree.corpora.registry import load_corpus
-from lexitree.examples import Example, batch_examples, make_examples
+from lexitree.corpora.named import load_corpus
+from lexitree.learning.optimizer import LazyAdam
 from lexitree.lexicon.table import WordTable
 from lexitree.lexicon.vocabulary import Vocabulary
 from lexitree.models.classifier import TreeClassifier
-from lexitree.models.config import ModelConfig
+from lexitree.models.model_config import ModelConfig
 from lexitree.ops.threads import use_cores
-from lexitree.training.config import TrainingConfig
-from lexitree.training.optimizer import LazyAdam
+from lexitree.tasks.classify.config import TrainingConfig
 
 MODELS = ("bicontree", "contree-lex", "contree", "contree-nary")
 TREES_TIMED = {1: 40, 25: 200, 128: 384}

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from lexitree.reproduction.records import checksum, commit, machine
+from lexitree_paper.run_records import checksum, commit, machine
 
 __all__ = ["checksum", "commit", "corpus_files", "describe_run", "machine", "shorten"]
 

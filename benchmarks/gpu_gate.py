@@ -10,9 +10,9 @@ import torch
 from torch import Tensor
 
 from gpu_models import PRODUCTS, build
-from lexitree.batch import TreeBatch
+from lexitree.batch.examples import batch_examples
+from lexitree.batch.tree_batch import TreeBatch
 from lexitree.corpora.corpus import Corpus
-from lexitree.examples import batch_examples
 from lexitree.models.classifier import TreeClassifier
 
 

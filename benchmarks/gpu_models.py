@@ -8,13 +8,13 @@ from collections.abc import Iterator
 import numpy as np
 import torch
 
+from lexitree.batch.examples import Example, make_examples
 from lexitree.corpora.corpus import Corpus
-from lexitree.corpora.registry import load_corpus
-from lexitree.examples import Example, make_examples
+from lexitree.corpora.named import load_corpus
 from lexitree.lexicon.table import WordTable
 from lexitree.lexicon.vocabulary import Vocabulary
 from lexitree.models.classifier import TreeClassifier
-from lexitree.models.config import ModelConfig
+from lexitree.models.model_config import ModelConfig
 
 PRODUCTS = {"float32": "highest", "tf32": "high"}
 """PyTorch's name for each precision of float32 products."""

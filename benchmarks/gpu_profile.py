@@ -16,10 +16,10 @@ from torch.profiler import ProfilerActivity, profile
 
 from environment import corpus_files, describe_run
 from gpu_models import PRODUCTS, build, shuffled
-from lexitree.corpora.registry import load_corpus
-from lexitree.training.config import TrainingConfig
-from lexitree.training.optimizer import LazyAdam
-from lexitree.training.steps import make_step
+from lexitree.corpora.named import load_corpus
+from lexitree.learning.optimizer import LazyAdam
+from lexitree.learning.steps import make_step
+from lexitree.tasks.classify.config import TrainingConfig
 
 
 def main() -> None:

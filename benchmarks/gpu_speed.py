@@ -22,12 +22,12 @@ import torch
 from environment import corpus_files, describe_run
 from gpu_gate import run_gate
 from gpu_models import PRODUCTS, build, shuffled
+from lexitree.batch.examples import batch_examples
 from lexitree.corpora.corpus import Corpus
-from lexitree.corpora.registry import load_corpus
-from lexitree.examples import batch_examples
-from lexitree.training.config import TrainingConfig
-from lexitree.training.optimizer import LazyAdam
-from lexitree.training.steps import PlainStep, make_step
+from lexitree.corpora.named import load_corpus
+from lexitree.learning.optimizer import LazyAdam
+from lexitree.learning.steps import PlainStep, make_step
+from lexitree.tasks.classify.config import TrainingConfig
 from lexitree.trees.tree import Tree
 
 LONG_CHAIN = 10_000

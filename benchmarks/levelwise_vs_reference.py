@@ -19,14 +19,14 @@ from typing import Any
 import torch
 
 from environment import corpus_files, describe_run
-from lexitree.corpora.registry import load_corpus
-from lexitree.examples import Example, batch_examples, make_examples
+from lexitree.batch.examples import Example, batch_examples, make_examples
+from lexitree.corpora.named import load_corpus
+from lexitree.learning.optimizer import LazyAdam
 from lexitree.lexicon.table import WordTable
 from lexitree.lexicon.vocabulary import Vocabulary
 from lexitree.models.classifier import TreeClassifier
-from lexitree.models.config import ModelConfig
-from lexitree.training.config import TrainingConfig
-from lexitree.training.optimizer import LazyAdam
+from lexitree.models.model_config import ModelConfig
+from lexitree.tasks.classify.config import TrainingConfig
 
 GATE_TOLERANCE = 1e-10
 MODELS = ("contree", "contree-nary", "contree-le", "topdown", "contree-lex", "bicontree")

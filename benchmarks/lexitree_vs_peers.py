@@ -32,8 +32,8 @@ import numpy as np
 
 import lexitree
 from environment import corpus_files, describe_run
-from lexitree.corpora.registry import load_corpus
-from lexitree.examples import make_examples
+from lexitree.batch.examples import make_examples
+from lexitree.corpora.named import load_corpus
 from lexitree.lexicon.table import WordTable
 from lexitree.lexicon.vocabulary import Vocabulary
 from peers.environments import PEERS, AbsentPeerError, Peer, default_cache, prepare

@@ -19,14 +19,14 @@ import torch
 
 from environment import corpus_files, describe_run
 from lexitree.corpora.corpus import Corpus
-from lexitree.corpora.registry import load_corpus
+from lexitree.corpora.named import load_corpus
 from lexitree.lexicon.quantized import TableForm
 from lexitree.lexicon.vectors import read_vectors
 from lexitree.lexicon.vocabulary import count_words
 from lexitree.models.classifier import TreeClassifier
-from lexitree.models.packing import pack_model
-from lexitree.models.pretrained import from_pretrained, save_pretrained
-from lexitree.predict import Predictor
+from lexitree.pipeline.predictor import Predictor
+from lexitree.saving.packing import pack_model
+from lexitree.saving.pretrained import from_pretrained, save_pretrained
 from lexitree.trees.brackets import read_trees
 
 FORMS: tuple[TableForm, ...] = ("float32", "float16", "int8")

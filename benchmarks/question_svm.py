@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Any
 
 from environment import describe_run
-from lexitree.baselines.svm import train_svm
-from lexitree.baselines.wordnet import find_nouns
 from lexitree.corpora.corpus import Corpus
-from lexitree.corpora.registry import load_corpus
+from lexitree.corpora.named import load_corpus
 from lexitree.corpora.trec import find_trec
+from lexitree_paper.question_svm import train_svm
+from lexitree_paper.wordnet import find_nouns
 
 WORDNET_FILES = ("index.noun", "data.noun", "noun.exc")
 

@@ -32,10 +32,10 @@ from typing import Any
 import torch
 
 from environment import describe_run
-from lexitree.parsing.adapters import StanfordParser, open_parser
-from lexitree.parsing.parser import Parser
-from lexitree.pipeline.pipeline import TextPipeline
-from lexitree.predict import Predictor
+from lexitree.parsers.adapters import StanfordParser, open_parser
+from lexitree.parsers.protocol import Parser
+from lexitree.pipeline.predictor import Predictor
+from lexitree.pipeline.text_pipeline import TextPipeline
 from lexitree.text import detokenize, split_sentences
 from lexitree.trees.brackets import read_trees
 from peers.environments import AbsentPeerError, default_cache

@@ -23,18 +23,17 @@ import torch
 from environment import describe_run
 from lexitree.evaluation.bracket_oracle import oracle_score
 from lexitree.evaluation.bracket_score import bracket_bootstrap, score_brackets
-from lexitree.parsing.config import GENERIC_STYLE
-from lexitree.parsing.neural import NeuralParser
-from lexitree.parsing.parser import KBestParser
-from lexitree.parsing.recipe import read_parser_recipe
-from lexitree.parsing.saved import load_parser
-from lexitree.parsing.treebanks import Treebank, find_data_file, load_parser_data
-from lexitree.reranking.interpolation import choose_weight
-from lexitree.reranking.lists import CandidateList, ScoredTree
-from lexitree.reranking.reranked_parser import NUM_CANDIDATES, RerankedParser
-from lexitree.reranking.reranker import Reranker
-from lexitree.reranking.saved import load_reranker
-from lexitree.reranking.scoring import score_lists
+from lexitree.parsers.neural import NeuralParser
+from lexitree.parsers.parser_config import GENERIC_STYLE
+from lexitree.parsers.protocol import KBestParser
+from lexitree.parsers.saved_parser import load_parser
+from lexitree.tasks.parse.data import Treebank, find_data_file, load_parser_data
+from lexitree.tasks.parse.recipe import read_parser_recipe
+from lexitree.tasks.rerank.interpolation import choose_weight
+from lexitree.tasks.rerank.lists import CandidateList, ScoredTree
+from lexitree.tasks.rerank.reranker import NUM_CANDIDATES, RerankedParser, Reranker
+from lexitree.tasks.rerank.saved import load_reranker
+from lexitree.tasks.rerank.scoring import score_lists
 
 
 def main() -> None:

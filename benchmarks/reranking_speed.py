@@ -22,20 +22,20 @@ import torch
 from environment import describe_run
 from lexitree.lexicon.table import WordTable
 from lexitree.lexicon.vocabulary import Vocabulary
-from lexitree.parsing.treebanks import find_data_file
-from lexitree.reranking.batches import batch_lists
-from lexitree.reranking.config import RERANKERS, RerankerConfig, RerankTraining
-from lexitree.reranking.examples import (
+from lexitree.tasks.parse.data import find_data_file
+from lexitree.tasks.rerank.batches import batch_lists
+from lexitree.tasks.rerank.config import RERANKERS, RerankerConfig, RerankTraining
+from lexitree.tasks.rerank.examples import (
     BinaryList,
     ListExample,
     binarize_list,
     frequent_labels,
     make_list_example,
 )
-from lexitree.reranking.lists import parse_list
-from lexitree.reranking.model import RerankerModel
-from lexitree.reranking.reranker import Reranker
-from lexitree.reranking.trainer import RerankTrainer
+from lexitree.tasks.rerank.lists import parse_list
+from lexitree.tasks.rerank.model import RerankerModel
+from lexitree.tasks.rerank.reranker import Reranker
+from lexitree.tasks.rerank.trainer import RerankTrainer
 
 BATCH = 32
 """Lists a batch where only the model is timed."""

@@ -27,11 +27,11 @@ from typing import Any
 import torch
 
 from environment import describe_run
-from lexitree.examples import Example, batch_examples
+from lexitree.batch.examples import Example, batch_examples
 from lexitree.lexicon.table import WordTable
 from lexitree.lexicon.vocabulary import Vocabulary
 from lexitree.models.classifier import TreeClassifier
-from lexitree.models.config import ModelConfig
+from lexitree.models.model_config import ModelConfig
 from lexitree.trees.tree import Tree
 
 LABELS = tuple("01234")

@@ -20,12 +20,12 @@ from typing import Any
 import torch
 
 from environment import corpus_files, describe_run
-from lexitree.corpora.registry import load_corpus
+from lexitree.corpora.named import load_corpus
 from lexitree.lexicon.table import WordTable
 from lexitree.lexicon.vocabulary import Vocabulary
 from lexitree.models.classifier import TreeClassifier
-from lexitree.models.config import ModelConfig
-from lexitree.predict import Predictor
+from lexitree.models.model_config import ModelConfig
+from lexitree.pipeline.predictor import Predictor
 from lexitree.trees.tree import Tree
 
 

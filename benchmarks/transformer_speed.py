@@ -22,15 +22,15 @@ import torch
 
 from environment import corpus_files, describe_run
 from lexitree.corpora.corpus import Corpus
-from lexitree.corpora.registry import load_corpus
+from lexitree.corpora.named import load_corpus
+from lexitree.learning.optimizer import LazyAdam
+from lexitree.learning.steps import make_step
 from lexitree.models.classifier import TreeClassifier
 from lexitree.models.inference import run_examples
 from lexitree.ops.precision import products_in
-from lexitree.training.config import TrainingConfig
-from lexitree.training.optimizer import LazyAdam
-from lexitree.training.recipe import Recipe
-from lexitree.training.run import build_model
-from lexitree.training.steps import make_step
+from lexitree.tasks.classify.config import TrainingConfig
+from lexitree.tasks.classify.recipe import Recipe
+from lexitree.tasks.classify.run import build_model
 
 CORPUS = "sst-fine"
 BATCH = 25

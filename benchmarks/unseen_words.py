@@ -24,15 +24,14 @@ import numpy as np
 import torch
 
 from environment import corpus_files, describe_run
-from lexitree.corpora.registry import load_corpus
-from lexitree.lexicon.guess_fitting import FittedGuesser, fit_guesser
-from lexitree.lexicon.guesses import VectorGuesser
+from lexitree.corpora.named import load_corpus
+from lexitree.lexicon.guesses import FittedGuesser, VectorGuesser, fit_guesser
 from lexitree.lexicon.table import WordTable
 from lexitree.lexicon.vectors import read_vectors, with_length
 from lexitree.lexicon.vocabulary import UNK, Vocabulary, count_words
 from lexitree.models.classifier import TreeClassifier
 from lexitree.models.inference import run_examples
-from lexitree.models.pretrained import from_pretrained
+from lexitree.saving.pretrained import from_pretrained
 from lexitree.trees.brackets import surface_form
 from lexitree.trees.tree import Tree
 

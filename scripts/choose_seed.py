@@ -14,11 +14,11 @@ import json
 from pathlib import Path
 
 from lexitree.corpora import Corpus, load_corpus
-from lexitree.models.pretrained import from_pretrained
-from lexitree.models.shipped_models import with_answers_of
-from lexitree.parsing.adapters import open_parser
-from lexitree.parsing.parsed_corpus import with_parses
-from lexitree.predict import Predictor
+from lexitree.parsers.adapters import open_parser
+from lexitree.pipeline.predictor import Predictor
+from lexitree.saving.pretrained import from_pretrained
+from lexitree.saving.shipped_models import with_answers_of
+from lexitree.tasks.classify.parsed_corpus import with_parses
 
 COARSER = {"sst-fine": "sst-polarity"}
 

@@ -16,7 +16,7 @@ from rich.text import Text
 
 import lexitree
 from lexitree.cli.demo import demo_recipe
-from lexitree.trees.draw import label_styles
+from lexitree.views.outline import label_styles
 
 PICTURE = Path(__file__).resolve().parent.parent / "docs" / "images" / "demo.svg"
 MARKS = ({"but"}, {"not", "n't", "never"})

@@ -12,8 +12,8 @@ import argparse
 from pathlib import Path
 
 from lexitree.files import atomic_write
-from lexitree.parsing.adapters import open_parser
-from lexitree.parsing.unlabelled import read_unlabelled
+from lexitree.parsers.adapters import open_parser
+from lexitree.tasks.classify.parsed_corpus import read_unlabelled
 from lexitree.trees.brackets import surface_form, tree_to_brackets
 from lexitree.trees.tree import Tree
 

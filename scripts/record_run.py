@@ -15,9 +15,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from lexitree.corpora.registry import EMBEDDED, find_entry
-from lexitree.reproduction.records import GOLD, keep_scores, public_recipe
-from lexitree.training.recipe import Recipe
+from lexitree.corpora.named import EMBEDDED, find_entry
+from lexitree.tasks.classify.recipe import Recipe
+from lexitree_paper.run_records import GOLD, keep_scores, public_recipe
 from result_records import DATA_VARIABLE, checksums, commit, machine, public_name, write_record
 
 OPTIONS = {

@@ -119,10 +119,10 @@ def render_example(name: str) -> str:
 
 def render_experiment(name: str) -> str:
     """An experiment of the paper: what is recorded of it, beside the paper's figures."""
-    from lexitree.reproduction.experiments import find_experiment
-    from lexitree.reproduction.kinds import make_report
-    from lexitree.reproduction.report import to_markdown
-    from lexitree.reproduction.tables import read_records
+    from lexitree_paper.experiments import find_experiment
+    from lexitree_paper.kinds import make_report
+    from lexitree_paper.report import to_markdown
+    from lexitree_paper.tables import read_records
 
     experiment = find_experiment(name)
     return to_markdown(make_report(experiment, read_records(experiment, RESULTS)))
@@ -130,7 +130,7 @@ def render_experiment(name: str) -> str:
 
 def render_models() -> str:
     """Every model with its parameter count at the paper's sizes, counted from the modules."""
-    from lexitree.models.registry import list_models
+    from lexitree.models.catalog import list_models
 
     rows = [
         [f"`{model.name}`", model.title, str(model.hidden), f"{model.num_parameters:,}", model.about]
@@ -141,8 +141,8 @@ def render_models() -> str:
 
 def render_recipes() -> str:
     """Every recipe with its target, and what was measured with it."""
-    from lexitree.models.config import DEFAULT_MODEL
-    from lexitree.training.recipe import read_recipe
+    from lexitree.models.model_config import DEFAULT_MODEL
+    from lexitree.tasks.classify.recipe import read_recipe
 
     rows: list[list[str]] = []
     for path in sorted((ROOT / "recipes").glob("*.toml")):

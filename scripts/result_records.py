@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.append(str(ROOT / "benchmarks"))
 
 from environment import commit, describe_run, machine  # noqa: E402
-from lexitree.reproduction.records import checksums, public_name  # noqa: E402
+from lexitree_paper.run_records import checksums, public_name  # noqa: E402
 
 __all__ = [
     "checksums",

@@ -28,14 +28,14 @@ import torch
 
 from lexitree.cli.console import parse_seeds
 from lexitree.corpora.corpus import Corpus
+from lexitree.learning.loop import Trainer
 from lexitree.ops.precision import products_in
-from lexitree.reproduction.experiments import recipes_folder
-from lexitree.reproduction.records import public_recipe, read_record
-from lexitree.reproduction.runner import data_files
-from lexitree.training.loop import Trainer
-from lexitree.training.recipe import Recipe, read_recipe
-from lexitree.training.run import build_model, load_recipe_corpus, make_lessons
-from lexitree.training.teaching import learn_from, read_lessons, trees_checksum
+from lexitree.tasks.classify.recipe import Recipe, read_recipe
+from lexitree.tasks.classify.run import build_model, load_recipe_corpus, make_lessons
+from lexitree.tasks.classify.teaching import learn_from, read_lessons, trees_checksum
+from lexitree_paper.experiments import recipes_folder
+from lexitree_paper.run_records import public_recipe, read_record
+from lexitree_paper.runner import data_files
 from result_records import RESULTS, describe_run, public_name, write_record
 from variant_scores import best_epoch, summarise
 

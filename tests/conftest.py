@@ -9,9 +9,9 @@ import pytest
 import torch
 from hypothesis import settings
 
-from lexitree import shipped
-from lexitree.parsing.adapters import opening
-from lexitree.training.run import train
+from lexitree.parsers.adapters import opening
+from lexitree.saving import shipped
+from lexitree.tasks.classify.run import train
 from tests.tiny import tiny_recipe, write_dependency_treebank, write_treebank
 from tests.tiny_encoders import KINDS, write_encoder
 

@@ -12,11 +12,11 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from lexitree.batch import TreeBatch
-from lexitree.examples import make_examples
-from lexitree.predict import Predictor
-from lexitree.training.config import TrainingConfig
-from lexitree.training.loop import Trainer
+from lexitree.batch.examples import make_examples
+from lexitree.batch.tree_batch import TreeBatch
+from lexitree.learning.loop import Trainer
+from lexitree.pipeline.predictor import Predictor
+from lexitree.tasks.classify.config import TrainingConfig
 from lexitree.trees.brackets import read_trees, tree_from_brackets, tree_to_brackets
 from lexitree.trees.jsonl import read_json_lines
 from lexitree.trees.tree import Tree

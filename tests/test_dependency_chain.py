@@ -11,8 +11,8 @@ import pytest
 import lexitree
 from lexitree.corpora import load_corpus
 from lexitree.errors import ConfigError
-from lexitree.predict import Predictor
-from lexitree.training.run import train
+from lexitree.pipeline.predictor import Predictor
+from lexitree.tasks.classify.run import train
 from lexitree.trees.dependencies import DependencyTree
 from lexitree.trees.jsonl import tree_from_json
 from tests.tiny import tiny_dependencies, tiny_model, tiny_recipe, write_dependency_treebank

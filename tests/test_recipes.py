@@ -11,11 +11,11 @@ import pytest
 from typer.testing import CliRunner
 
 from lexitree.cli.main import make_app
-from lexitree.corpora.registry import find_entry
-from lexitree.models.config import ModelConfig
-from lexitree.models.registry import ENCODERS
-from lexitree.training.config import TrainingConfig
-from lexitree.training.recipe import Recipe, read_recipe
+from lexitree.corpora.named import find_entry
+from lexitree.models.catalog import ENCODERS
+from lexitree.models.model_config import ModelConfig
+from lexitree.tasks.classify.config import TrainingConfig
+from lexitree.tasks.classify.recipe import Recipe, read_recipe
 
 FOLDER = Path(__file__).parent.parent / "recipes"
 RECIPES = sorted(FOLDER.glob("*.toml"))

@@ -15,10 +15,10 @@ import pytest
 from typer.testing import CliRunner
 
 from lexitree.cli.main import make_app
-from lexitree.reproduction.records import public_recipe
-from lexitree.reproduction.runner import data_files
-from lexitree.training.config import TrainingConfig
-from lexitree.training.recipe import Recipe
+from lexitree.tasks.classify.config import TrainingConfig
+from lexitree.tasks.classify.recipe import Recipe
+from lexitree_paper.run_records import public_recipe
+from lexitree_paper.runner import data_files
 from tests.tiny import tiny_polarity, tiny_recipe
 
 ROOT = Path(__file__).parent.parent

@@ -11,11 +11,11 @@ import torch
 from lexitree.corpora.corpus import Corpus
 from lexitree.lexicon.table import WordTable
 from lexitree.lexicon.vocabulary import Vocabulary
+from lexitree.models.catalog import ENCODERS
 from lexitree.models.classifier import TreeClassifier
-from lexitree.models.config import ModelConfig
-from lexitree.models.registry import ENCODERS
-from lexitree.training.config import TrainingConfig
-from lexitree.training.recipe import Recipe
+from lexitree.models.model_config import ModelConfig
+from lexitree.tasks.classify.config import TrainingConfig
+from lexitree.tasks.classify.recipe import Recipe
 from lexitree.trees.brackets import tree_from_brackets, tree_to_brackets
 from lexitree.trees.dependencies import DependencyTree, label_by_spans
 from lexitree.trees.jsonl import write_json_lines

@@ -12,7 +12,7 @@ from protocol import serve
 from torch import Tensor
 from torch.nn.functional import cross_entropy, embedding, linear
 
-from lexitree.batch import TreeBatch
+from lexitree.batch.tree_batch import TreeBatch
 from lexitree.ops.backends import get_backend
 from lexitree.ops.weights import BottomUpWeights, ChildSumWeights
 from lexitree.trees.tree import Tree

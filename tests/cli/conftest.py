@@ -12,7 +12,7 @@ from typing import NamedTuple
 import pytest
 
 from lexitree.cli.main import main
-from lexitree.parsing import adapters
+from lexitree.parsers import adapters
 from tests.pipeline.stubs import RightBranching
 
 SENTENCE = "(_ (_ (_ the) (_ film)) (_ (_ is) (_ good)))\n"

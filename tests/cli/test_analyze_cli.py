@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from lexitree.models.pretrained import save_pretrained
+from lexitree.saving.pretrained import save_pretrained
 from tests.cli.conftest import Call, assert_users_error
 from tests.tiny import tiny_model
 

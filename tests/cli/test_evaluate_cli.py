@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from lexitree.corpora import load_corpus
-from lexitree.models.pretrained import save_pretrained
-from lexitree.training.run import build_model, train
+from lexitree.saving.pretrained import save_pretrained
+from lexitree.tasks.classify.run import build_model, train
 from tests.cli.conftest import Call, assert_users_error
 from tests.tiny import tiny_polarity, tiny_recipe
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from lexitree.models.pretrained import save_pretrained
+from lexitree.saving.pretrained import save_pretrained
 from tests.cli.conftest import Call, assert_users_error
 from tests.cli.untrained_parser import save_untrained_parser
-from tests.models.test_saved_encoder import make_model
+from tests.saving.test_saved_transformer import make_model
 from tests.tiny import FINER_LABELS, tiny_model
 
 

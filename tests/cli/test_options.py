@@ -14,8 +14,7 @@ from lexitree.errors import BackendError
 from lexitree.lexicon import quantized, transformer
 from lexitree.models import cells
 from lexitree.ops import precision
-from lexitree.parsing import parsed_corpus
-from lexitree.training import config
+from lexitree.tasks.classify import config, parsed_corpus
 from lexitree.trees import Direction
 
 

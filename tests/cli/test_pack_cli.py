@@ -12,12 +12,12 @@ import torch
 from lexitree.lexicon.vector_npz import write_vectors_npz
 from lexitree.lexicon.vector_rows import WordVectors
 from lexitree.lexicon.vocabulary import Vocabulary
-from lexitree.models.model_files import read_config_file
-from lexitree.models.pretrained import from_pretrained, save_pretrained
-from lexitree.parsing.config import ParserConfig
-from lexitree.parsing.model import ParserModel
-from lexitree.parsing.neural import NeuralParser
-from lexitree.parsing.saved import load_parser, save_parser
+from lexitree.parsers.network import ParserModel
+from lexitree.parsers.neural import NeuralParser
+from lexitree.parsers.parser_config import ParserConfig
+from lexitree.parsers.saved_parser import load_parser, save_parser
+from lexitree.saving.model_files import read_config_file
+from lexitree.saving.pretrained import from_pretrained, save_pretrained
 from tests.cli.conftest import Call, assert_users_error
 from tests.command import run_command
 from tests.tiny import tiny_model

@@ -22,7 +22,7 @@ from lexitree.cli.predict_texts import TextJob
 from lexitree.cli.text_arguments import begins_a_tree, is_file_name
 from lexitree.cli.text_inputs import Inputs
 from lexitree.cli.text_labelling import TextLabeller
-from lexitree.parsing import adapters
+from lexitree.parsers import adapters
 from lexitree.trees.brackets import ReadReport, tree_from_brackets
 from tests.cli import parser_program
 from tests.cli.conftest import CSV, SENTENCE, Call, assert_users_error, records

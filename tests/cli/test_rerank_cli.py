@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from lexitree.parsing.long_sentences import Candidate
-from lexitree.reranking.lists import parse_list
-from lexitree.reranking.run import train_reranker
+from lexitree.parsers.long_sentences import Candidate
+from lexitree.tasks.rerank.lists import parse_list
+from lexitree.tasks.rerank.run import train_reranker
 from lexitree.trees.brackets import tree_from_brackets, tree_to_brackets
 from lexitree.trees.jsonl import tree_to_json
 from tests.cli.conftest import Call, assert_users_error
 from tests.cli.test_parser_cli import RECIPE as PARSER_RECIPE
 from tests.cli.untrained_parser import save_untrained_parser
-from tests.reranking.tiny_lists import as_json, make_lists, tiny_data, tiny_recipe, write_lists
+from tests.tasks.rerank.tiny_lists import as_json, make_lists, tiny_data, tiny_recipe, write_lists
 
 RECIPE = """
 min_count = 1

@@ -21,7 +21,7 @@ HEAVY = (
 """Other packages, and parts of torch, that would add from a tenth of a second to several."""
 FOR_OTHER_COMMANDS = (
     "lexitree.training",
-    "lexitree.reproduction",
+    "lexitree_paper",
     "lexitree.baselines",
     "lexitree.reports",
     "lexitree.views",
@@ -62,15 +62,15 @@ def parser_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_labelling_a_text_imports_nothing_for_other_purposes(saved_model: Path, parser_folder: Path) -> None:
     text = "The film isn't bad (at all)."
     modules = imported_by("predict", "--model", saved_model, "--parser", f"builtin:{parser_folder}", text)
-    assert "lexitree.parsing.neural" in modules
+    assert "lexitree.parsers.neural" in modules
     assert unwanted(modules, *HEAVY, *FOR_OTHER_COMMANDS) == []
 
 
 def test_a_parser_without_a_reranker_imports_none(parser_folder: Path, tmp_path: Path) -> None:
     (tmp_path / "sentences.txt").write_text("It works .\n")
     modules = imported_by("parser", "parse", parser_folder, tmp_path / "sentences.txt")
-    assert "lexitree.parsing.neural" in modules
-    assert unwanted(modules, "lexitree.reranking", "lexitree.training") == []
+    assert "lexitree.parsers.neural" in modules
+    assert unwanted(modules, "lexitree.tasks.rerank", "lexitree.training") == []
 
 
 def test_a_command_imports_no_other(trees_file: Path) -> None:

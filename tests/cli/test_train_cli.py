@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from lexitree.errors import ConfigError, LexitreeError
-from lexitree.models.pretrained import save_pretrained
-from lexitree.training.recipe import Recipe
-from lexitree.training.run import load_recipe_corpus
+from lexitree.saving.pretrained import save_pretrained
+from lexitree.tasks.classify.recipe import Recipe
+from lexitree.tasks.classify.run import load_recipe_corpus
 from tests.cli.conftest import Call, assert_users_error
 from tests.command import files_of, run_command
 from tests.tiny import SIZES, tiny_model
@@ -83,8 +83,8 @@ def test_train_says_what_it_skipped(treebank: Path, tmp_path: Path, seeds: str, 
     options = train_options(tmp_path / "run", "-q", "--seeds", seeds, "--on-error", "skip", "--epochs", "1")
     # The runs themselves do not matter here.
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("lexitree.training.run.train", lambda *_, **__: stop())
-        patch.setattr("lexitree.training.seeds.train_seeds", lambda *_, **__: stop())
+        patch.setattr("lexitree.tasks.classify.run.train", lambda *_, **__: stop())
+        patch.setattr("lexitree.learning.seeds.train_seeds", lambda *_, **__: stop())
         finished = call("train", bank, *options)
     assert "skipped 1,100 malformed trees" in finished.err
     assert f"{bank / 'train.txt'}:2401:" in finished.err

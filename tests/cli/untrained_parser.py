@@ -7,10 +7,10 @@ from pathlib import Path
 import torch
 
 from lexitree.lexicon.vocabulary import Vocabulary
-from lexitree.parsing.config import ParserConfig
-from lexitree.parsing.model import ParserModel
-from lexitree.parsing.neural import NeuralParser
-from lexitree.parsing.saved import save_parser
+from lexitree.parsers.network import ParserModel
+from lexitree.parsers.neural import NeuralParser
+from lexitree.parsers.parser_config import ParserConfig
+from lexitree.parsers.saved_parser import save_parser
 
 
 def save_untrained_parser(folder: Path) -> Path:

@@ -9,8 +9,8 @@ import pytest
 
 from lexitree.cli.demo import demo_recipe
 from lexitree.corpora.corpus import Corpus
-from lexitree.corpora.registry import load_corpus
-from lexitree.training.run import train
+from lexitree.corpora.named import load_corpus
+from lexitree.tasks.classify.run import train
 
 POINTS_SHORT = 0.10
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from sklearn.metrics import accuracy_score, confusion_matrix, precision_recall_fscore_support
 
-from lexitree.batch import NO_INDEX
+from lexitree.arrays import NO_INDEX
+from lexitree.batch.examples import make_examples
 from lexitree.evaluation.accuracy import confusion, evaluate
-from lexitree.examples import make_examples
-from lexitree.predict import Predictor
+from lexitree.pipeline.predictor import Predictor
 from lexitree.trees.brackets import tree_from_brackets
 from tests.tiny import LABELS, tiny_model, tiny_trees
 

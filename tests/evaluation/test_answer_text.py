@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lexitree.batch import NO_INDEX
+from lexitree.arrays import NO_INDEX
+from lexitree.batch.examples import make_examples
 from lexitree.errors import ConfigError
 from lexitree.evaluation.accuracy import evaluate
-from lexitree.evaluation.answer_text import ALPHABET, answers_from_text, answers_to_text
-from lexitree.examples import make_examples
+from lexitree.evaluation.answers import ALPHABET, answers_from_text, answers_to_text
 from lexitree.trees.brackets import tree_from_brackets
 from tests.tiny import LABELS, tiny_model, tiny_trees
 

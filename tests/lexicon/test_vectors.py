@@ -25,8 +25,8 @@ from lexitree.lexicon import (
     write_vectors_npz,
 )
 from lexitree.lexicon.vectors import with_length
-from lexitree.training.recipe import Recipe
-from lexitree.training.run import build_model, load_recipe_corpus
+from lexitree.tasks.classify.recipe import Recipe
+from lexitree.tasks.classify.run import build_model, load_recipe_corpus
 from tests.lexicon.vector_files import (
     GLOVE,
     FloatArray,

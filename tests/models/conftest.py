@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from lexitree.models.pretrained import save_pretrained
+from lexitree.saving.pretrained import save_pretrained
 from tests.tiny import tiny_model
 
 

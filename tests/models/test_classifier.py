@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
 
-from lexitree.batch import NO_INDEX
+from lexitree.arrays import NO_INDEX
+from lexitree.batch.examples import Example, batch_examples
 from lexitree.errors import LabelError
-from lexitree.examples import Example, batch_examples
 from lexitree.models.classifier import TreeClassifier
 from lexitree.ops.filling import fill_batch
 from lexitree.trees.brackets import tree_from_brackets

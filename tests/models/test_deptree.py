@@ -8,12 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
+from lexitree.batch.examples import batch_examples, make_example
 from lexitree.errors import ConfigError, TreeError
-from lexitree.examples import batch_examples, make_example
+from lexitree.models.catalog import DepTree, count_parameters
 from lexitree.models.classifier import TreeClassifier
-from lexitree.models.config import ModelConfig
-from lexitree.models.quoted import DepTree
-from lexitree.models.registry import count_parameters
+from lexitree.models.model_config import ModelConfig
 from lexitree.trees.dependencies import DependencyTree
 from lexitree.trees.tree import Tree
 from tests.strategies import WORDS, dependency_trees

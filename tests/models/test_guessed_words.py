@@ -16,9 +16,9 @@ from lexitree.lexicon.table import WordTable
 from lexitree.lexicon.vocabulary import UNK, Vocabulary
 from lexitree.models.classifier import TreeClassifier
 from lexitree.models.head_shares import find_head_shares
-from lexitree.models.pretrained import from_pretrained, save_pretrained
-from lexitree.pipeline.pipeline import TextPipeline
-from lexitree.predict import Predictor
+from lexitree.pipeline.predictor import Predictor
+from lexitree.pipeline.text_pipeline import TextPipeline
+from lexitree.saving.pretrained import from_pretrained, save_pretrained
 from lexitree.trees.binarize import unchanged
 from lexitree.trees.dependencies import DependencyTree
 from lexitree.trees.tree import Tree

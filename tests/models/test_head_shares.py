@@ -11,12 +11,12 @@ import pytest
 import torch
 from hypothesis import given, settings
 
+from lexitree.batch.examples import batch_examples
 from lexitree.errors import ConfigError
-from lexitree.examples import batch_examples
 from lexitree.models.classifier import TreeClassifier
 from lexitree.models.head_shares import MOST_KEPT, find_head_shares
 from lexitree.ops.reference import reference_compose_heads
-from lexitree.predict import Prediction, Predictor
+from lexitree.pipeline.predictor import Prediction, Predictor
 from lexitree.trees.binarize import unchanged
 from lexitree.trees.brackets import tree_from_brackets
 from lexitree.trees.tree import Tree

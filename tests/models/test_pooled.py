@@ -10,14 +10,14 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lexitree.batch.examples import batch_examples
 from lexitree.errors import ConfigError, LexitreeError
-from lexitree.examples import batch_examples
 from lexitree.models.classifier import TreeClassifier
-from lexitree.models.config import ModelConfig
-from lexitree.predict import Predictor
+from lexitree.models.model_config import ModelConfig
+from lexitree.pipeline.predictor import Predictor
 from lexitree.trees.brackets import tree_from_brackets
 from lexitree.trees.tree import Tree
-from tests.models.test_saved_encoder import make_model
+from tests.saving.test_saved_transformer import make_model
 from tests.strategies import trees
 from tests.tiny import LABELS, chain, tiny_dependencies, tiny_model, tiny_trees
 

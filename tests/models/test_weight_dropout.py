@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from lexitree.examples import batch_examples
+from lexitree.batch.examples import batch_examples
 from lexitree.models.classifier import TreeClassifier
 from lexitree.ops.threads import use_cores
 from tests.tiny import CONSTITUENCY_MODELS, tiny_model, tiny_trees

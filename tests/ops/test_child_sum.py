@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from lexitree.batch import TreeBatch
+from lexitree.batch.tree_batch import TreeBatch
 from lexitree.models.cells import ChildSumLSTM
 from lexitree.ops.backends import get_backend
 from lexitree.trees.brackets import tree_from_brackets

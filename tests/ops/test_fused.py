@@ -16,10 +16,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from lexitree.batch import TreeBatch
+from lexitree.batch.tree_batch import TreeBatch
 from lexitree.models.classifier import TreeClassifier
-from lexitree.models.config import ModelConfig
 from lexitree.models.encoders import BiConTree
+from lexitree.models.model_config import ModelConfig
 from lexitree.ops.backends import get_backend
 from lexitree.ops.filling import fill_batch
 from lexitree.ops.precision import products_in

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 import torch
 
+from lexitree.learning.optimizer import LazyAdam
 from lexitree.ops.filling import fill_batch
-from lexitree.training.config import DecayKind, TrainingConfig
-from lexitree.training.optimizer import LazyAdam
+from lexitree.tasks.classify.config import DecayKind, TrainingConfig
 from tests.ops.comparison import make_batch, make_model
 from tests.ops.test_fused import DEVICE, ODD_SHAPES
 from tests.ops.test_levelwise import config_of

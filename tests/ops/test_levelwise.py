@@ -10,9 +10,9 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lexitree.batch import TreeBatch
-from lexitree.models.config import ModelConfig
-from lexitree.models.registry import ENCODERS
+from lexitree.batch.tree_batch import TreeBatch
+from lexitree.models.catalog import ENCODERS
+from lexitree.models.model_config import ModelConfig
 from lexitree.ops.backends import LEVELWISE, REFERENCE
 from lexitree.ops.sequences import SequenceSchedule
 from lexitree.ops.weights import (

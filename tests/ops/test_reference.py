@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import sigmoid, tanh
 
-from lexitree.batch import TreeBatch
+from lexitree.batch.tree_batch import TreeBatch
 from lexitree.ops import reference
 from lexitree.ops.sequences import SequenceSchedule
 from lexitree.ops.weights import (

@@ -9,14 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lexitree.predict import Predictor
+from lexitree.pipeline.predictor import Predictor
 from lexitree.trees.brackets import tree_from_brackets
 from lexitree.trees.tree import Tree
 from lexitree.views.explained import ExplainedTree, shorten
 from lexitree.views.icicle import MOST_WORDS_ACROSS, MOST_WORDS_SHOWN, icicle
 from lexitree.views.label_looks import Look, label_looks
-from lexitree.views.page import Explanation, explain_trees, explanation_page, notebook_view
-from lexitree.views.steps import step_list
+from lexitree.views.page import Explanation, explain_trees, explanation_page, notebook_view, step_list
 from lexitree.views.visible import html_text, visible
 from tests.pipeline.stubs import tiny_pipeline
 from tests.tiny import chain, tiny_dependencies, tiny_model

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from lexitree.evaluation.by_length import LengthBin
-    from lexitree.evaluation.errors import Slice
-    from lexitree.evaluation.heads import HeadOverlap
-    from lexitree.reports.comparison import Comparison, PairComparison
-    from lexitree.training.curves import LearningCurve
-    from lexitree.training.seeds import Spread
+    from lexitree.analysis.by_length import LengthBin
+    from lexitree.analysis.comparison import Comparison, PairComparison
+    from lexitree.analysis.head_overlap import HeadOverlap
+    from lexitree.analysis.mistakes import Slice
+    from lexitree.learning.curves import LearningCurve
+    from lexitree.learning.seeds import Spread
 
 
 def show_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:

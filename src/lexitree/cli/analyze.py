@@ -84,8 +84,8 @@ def compare(
     words and by length; who is right where; and the sentences that one gets right and the other wrong, surest first.
     With several seeds a sentence counts with the share of the seeds that are right.
     """
+    from lexitree.analysis.comparison import compare_systems
     from lexitree.cli.console import output
-    from lexitree.reports.comparison import compare_systems
 
     found, names = _collect(systems, corpus, split, data, encoding, on_error, device, backend)
     comparison = compare_systems(
@@ -123,7 +123,7 @@ def length(
 
     Bins of five words, with the number of sentences beside; one without sentences is left out.
     """
-    from lexitree.evaluation.by_length import accuracy_by_length
+    from lexitree.analysis.by_length import accuracy_by_length
 
     if output is not None:
         # Said at once, not after all models have answered.
@@ -131,7 +131,7 @@ def length(
     found, _ = _collect(systems, corpus, split, data, encoding, on_error, device, backend)
     bins = accuracy_by_length(found, words_per_bin=words)
     if output is not None:
-        from lexitree.reports.plots import plot_lengths
+        from lexitree.analysis.plots import plot_lengths
 
         plot_lengths(bins, output)
     if as_json:
@@ -168,10 +168,10 @@ def heads(
     words. Shares are given for all of them, for those that are phrases of the treebank, and for whole sentences.
     Beside them stands what one would get by always taking the left child, the right one, or either by chance.
     """
+    from lexitree.analysis.head_overlap import model_overlap, read_penn_trees
     from lexitree.cli.console import choose_device
     from lexitree.corpora.treebank import chosen_strips
-    from lexitree.evaluation.heads import model_overlap, read_penn_trees
-    from lexitree.models.pretrained import from_pretrained
+    from lexitree.saving.pretrained import from_pretrained
 
     loaded = from_pretrained(model, device=choose_device(device), backend=backend)
     strip = chosen_strips(traces=strip_traces, function_tags=False)
@@ -200,13 +200,13 @@ def curves(
     Reads the metrics.jsonl of each run, also of one that is still going on. Of several seeds the mean is shown and,
     as a band, one standard deviation to each side.
     """
-    from lexitree.training.curves import read_curve
-    from lexitree.training.saved_runs import parse_named_folder
+    from lexitree.learning.curves import read_curve
+    from lexitree.learning.saved_runs import parse_named_folder
 
     named = [parse_named_folder(run) for run in runs]
     found = [read_curve(folder, name) for name, folder in named]
     if output is not None:
-        from lexitree.reports.plots import plot_curves
+        from lexitree.analysis.plots import plot_curves
 
         plot_curves(found, output)
     if as_json:
@@ -216,7 +216,7 @@ def curves(
 
 
 def _require_plots() -> None:
-    from lexitree.reports.plots import require_plots
+    from lexitree.analysis.plots import require_plots
 
     require_plots()
 
@@ -235,7 +235,7 @@ def _collect(
     from lexitree.cli.console import choose_device, show_skipped
     from lexitree.cli.splits import read_split
     from lexitree.evaluation.answers import collect_answers
-    from lexitree.training.saved_runs import parse_named_folder
+    from lexitree.learning.saved_runs import parse_named_folder
     from lexitree.trees.brackets import ReadReport
 
     report = ReadReport()
@@ -253,8 +253,8 @@ def _collect(
 
 def _load_models(folder: str, device: str, backend: str, names: dict[str, str]) -> Iterator[TreeClassifier]:
     """The models of a system one after the other; what they call their labels is noted."""
-    from lexitree.models.pretrained import from_pretrained
-    from lexitree.training.saved_runs import model_folders
+    from lexitree.learning.saved_runs import model_folders
+    from lexitree.saving.pretrained import from_pretrained
 
     for path in model_folders(folder):
         model = from_pretrained(path, device=device, backend=backend)

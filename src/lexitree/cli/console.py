@@ -99,7 +99,7 @@ def percent(share: float | None) -> str:
 
 def show_tree(tree: Tree, notes: Sequence[str] | None, labels: Iterable[str]) -> None:
     """Draw a tree on standard output: with a colour for each label on a screen, as plain text elsewhere."""
-    from lexitree.trees.draw import draw_tree, label_styles
+    from lexitree.views.outline import draw_tree, label_styles
 
     if output.is_terminal:
         for line in draw_tree(tree, notes=notes, styles=label_styles(labels)):

@@ -147,7 +147,7 @@ def describe_corpus(corpus: Corpus) -> dict[str, Any]:
 
 def _describe_entry(entry: CorpusEntry, data: Path | None) -> dict[str, str]:
     from lexitree.corpora import find_corpus
-    from lexitree.corpora.registry import EMBEDDED
+    from lexitree.corpora.named import EMBEDDED
     from lexitree.errors import CorpusNotFoundError
 
     row = {"name": entry.name, "what": entry.what, "licence": entry.licence}

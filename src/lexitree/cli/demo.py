@@ -13,8 +13,8 @@ import typer
 if TYPE_CHECKING:
     from lexitree.corpora.corpus import Corpus
     from lexitree.models.classifier import TreeClassifier
-    from lexitree.training.recipe import Recipe
-    from lexitree.training.run import RunResult
+    from lexitree.tasks.classify.recipe import Recipe
+    from lexitree.tasks.classify.run import RunResult
     from lexitree.trees.tree import Tree
 
 NUM_DRAWN = 3
@@ -52,7 +52,7 @@ def demo_command(
 def _read_sentence() -> None:
     """What the package can do without any training."""
     from lexitree.cli.console import messages, show_tree
-    from lexitree.loading import load
+    from lexitree.pipeline.loading import load
 
     messages.print('The model "sentiment", which comes with the package, reads a sentence:')
     sentence = load("sentiment")(SENTENCE).sentences[0]
@@ -62,8 +62,8 @@ def _read_sentence() -> None:
 
 def demo_recipe(*, epochs: int = DEMO_EPOCHS, seed: int = 1) -> Recipe:
     """What the demo trains: the paper's model at its full size; small batches suit a small treebank."""
-    from lexitree.training.config import TrainingConfig
-    from lexitree.training.recipe import Recipe
+    from lexitree.tasks.classify.config import TrainingConfig
+    from lexitree.tasks.classify.recipe import Recipe
 
     training = TrainingConfig(epochs=epochs, batch_size=10, seed=seed)
     return Recipe(corpus="mini-reviews", training=training)
@@ -72,8 +72,8 @@ def demo_recipe(*, epochs: int = DEMO_EPOCHS, seed: int = 1) -> Recipe:
 def _train_model(corpus: Corpus, recipe: Recipe, output: Path | None) -> tuple[TreeClassifier, RunResult]:
     from lexitree.cli.console import messages
     from lexitree.cli.progress import TrainingProgress
-    from lexitree.models.pretrained import from_pretrained, save_pretrained
-    from lexitree.training.run import MODEL_FOLDER, train
+    from lexitree.saving.pretrained import from_pretrained, save_pretrained
+    from lexitree.tasks.classify.run import MODEL_FOLDER, train
 
     messages.print(
         f"Training BiConTree on {len(corpus.train):,} sentences with a label on every phrase"
@@ -104,7 +104,7 @@ def _show_scores(result: RunResult, seconds: float) -> None:
 def _draw_predictions(model: TreeClassifier, corpus: Corpus) -> None:
     from lexitree.cli.console import output as screen
     from lexitree.cli.console import show_tree
-    from lexitree.predict import Predictor
+    from lexitree.pipeline.predictor import Predictor
 
     names = {label: corpus.label_name(label) for label in corpus.labels}
     for prediction in Predictor(model).predict_all(_worth_drawing(corpus.test)):

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from lexitree.evaluation.accuracy import Confusion
-    from lexitree.models.config import ModelConfig
+    from lexitree.models.model_config import ModelConfig
 
 
 def evaluate_command(
@@ -58,7 +58,7 @@ def evaluate_command(
     from lexitree.cli.console import choose_device, output, percent, show_skipped
     from lexitree.cli.splits import read_split
     from lexitree.corpora.treebank import chosen_strips
-    from lexitree.predict import Predictor
+    from lexitree.pipeline.predictor import Predictor
     from lexitree.trees.brackets import ReadReport
 
     device = choose_device(device)

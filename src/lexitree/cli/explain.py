@@ -23,7 +23,7 @@ from lexitree.files import STANDARD_STREAM
 
 if TYPE_CHECKING:
     from lexitree.cli.text_inputs import Inputs
-    from lexitree.predict import Predictor
+    from lexitree.pipeline.predictor import Predictor
     from lexitree.views.page import Explanation
 
 LONGEST_NAME = 40
@@ -65,7 +65,7 @@ def explain_command(
     from lexitree.cli.console import choose_device, messages
     from lexitree.cli.streams import open_output
     from lexitree.cli.text_inputs import Inputs
-    from lexitree.predict import Predictor
+    from lexitree.pipeline.predictor import Predictor
     from lexitree.trees.brackets import ReadReport
     from lexitree.views.page import explanation_page
 

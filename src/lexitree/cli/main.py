@@ -11,6 +11,8 @@ import sys
 import warnings
 from collections.abc import Iterable
 from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any
 
 # Threads that wait by spinning slow each other down as soon as a core is shared. OpenMP reads this once, when torch
 # is first imported, which the commands do only after this line.
@@ -36,13 +38,32 @@ COMMANDS = {
     "data": "data.app",
     "parser": "parser.app",
     "rerank": "rerank.app",
-    "reproduce": "reproduce.reproduce_command",
     "demo": "demo.demo_command",
 }
-"""Each command and where it stands in `lexitree.cli`, in the order of the help."""
+"""The commands of this package and their places in `lexitree.cli`, in the order of the help."""
+
+COMMAND_GROUP = "lexitree.commands"
+"""The entry points by which other packages add commands."""
 
 
-def make_app(names: Iterable[str] = COMMANDS) -> typer.Typer:
+def added_commands() -> dict[str, EntryPoint]:
+    """The commands that installed packages add, by name."""
+    return {found.name: found for found in entry_points(group=COMMAND_GROUP)}
+
+
+def all_commands() -> list[str]:
+    """The names of all commands, those of this package first."""
+    return [*COMMANDS, *added_commands()]
+
+
+def _import_command(name: str) -> Any:
+    if name not in COMMANDS:
+        return added_commands()[name].load()
+    module, _, attribute = COMMANDS[name].partition(".")
+    return getattr(import_module(f"lexitree.cli.{module}"), attribute)
+
+
+def make_app(names: Iterable[str] | None = None) -> typer.Typer:
     """The command line with these commands; no others are imported, so that a command starts at once."""
     app = typer.Typer(
         name="lexitree",
@@ -59,9 +80,8 @@ def make_app(names: Iterable[str] = COMMANDS) -> typer.Typer:
         ),
     )
     app.callback()(common)
-    for name in names:
-        module, _, attribute = COMMANDS[name].partition(".")
-        command = getattr(import_module(f"lexitree.cli.{module}"), attribute)
+    for name in all_commands() if names is None else names:
+        command = _import_command(name)
         if isinstance(command, typer.Typer):
             _unwrap_help(command)
             app.add_typer(command, name=name)
@@ -123,7 +143,7 @@ def main() -> None:
     warnings.showwarning = _show_warning
     try:
         asked = [name for name in sys.argv[1:2] if name in COMMANDS]
-        make_app(asked or COMMANDS)(prog_name="lexitree")
+        make_app(asked or None)(prog_name="lexitree")
     except LexitreeError as error:
         show_error(error)
         sys.exit(1)

@@ -27,7 +27,7 @@ def models_command(
     if only_shipped:
         _show_shipped(as_json)
         return
-    from lexitree.models.registry import ENCODERS, PAPER_SIZES, list_models
+    from lexitree.models.catalog import ENCODERS, PAPER_SIZES, list_models
 
     models = list_models()
     without_size = {name: encoder for name, encoder in ENCODERS.items() if name not in PAPER_SIZES}
@@ -66,7 +66,7 @@ def _show_shipped(as_json: bool) -> None:
     """The models that any command takes by name."""
     import dataclasses
 
-    from lexitree.models.shipped_models import list_shipped
+    from lexitree.saving.shipped_models import list_shipped
 
     models = list_shipped()
     if as_json:
@@ -97,9 +97,9 @@ def info_command(model: ModelArgument, as_json: JsonOption = False) -> None:
     """
     from lexitree.lexicon.table import WordTable
     from lexitree.lexicon.transformer import TransformerLexicon
-    from lexitree.models.model_files import locate_model, read_config_file
-    from lexitree.models.pretrained import from_pretrained
-    from lexitree.models.saved_encoder import describe_encoder
+    from lexitree.saving.model_files import locate_model, read_config_file
+    from lexitree.saving.pretrained import from_pretrained
+    from lexitree.saving.saved_transformer import describe_encoder
 
     folder = locate_model(model)
     values = read_config_file(folder)

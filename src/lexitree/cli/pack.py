@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from lexitree.evaluation.accuracy import Evaluation
     from lexitree.lexicon import WordVectors
     from lexitree.models.classifier import TreeClassifier
-    from lexitree.models.packing import PackedWords
+    from lexitree.saving.packing import PackedWords
 
 Scores = dict[str, dict[str, float | None]]
 
@@ -87,8 +87,8 @@ def pack_command(
     their file. A word that the table has no room for gets a vector guessed from its letters and parts. A parser is
     only written in fewer bytes.
     """
-    from lexitree.models.card import ABOUT
-    from lexitree.models.model_files import locate_model, read_config_file
+    from lexitree.saving.card import ABOUT
+    from lexitree.saving.model_files import locate_model, read_config_file
 
     source = locate_model(model)
     said = {ABOUT: about.read_text(encoding="utf-8")} if about else {}
@@ -137,7 +137,7 @@ def _pack_parser(
     source: Path, folder: Path, table: TableForm, said: Mapping[str, str], has_other_options: bool
 ) -> dict[str, Any]:
     from lexitree.errors import ConfigError
-    from lexitree.parsing.saved import load_parser, save_parser
+    from lexitree.parsers.saved_parser import load_parser, save_parser
 
     if has_other_options or table == "float32":
         raise ConfigError(
@@ -168,8 +168,8 @@ def _pack_classifier(
     from lexitree.corpora import load_corpus
     from lexitree.errors import ConfigError
     from lexitree.lexicon import count_words
-    from lexitree.models.packing import pack_model
-    from lexitree.models.pretrained import from_pretrained, save_pretrained
+    from lexitree.saving.packing import pack_model
+    from lexitree.saving.pretrained import from_pretrained, save_pretrained
 
     if num_words and corpus is None:
         raise ConfigError(
@@ -201,11 +201,11 @@ def _pack_answers(
     model: str, folder: Path, answers: str, said: Mapping[str, str], data: Path | None
 ) -> dict[str, Any]:
     """The model as one of the package that only answers otherwise."""
-    from lexitree import shipped
     from lexitree.corpora import load_corpus
     from lexitree.errors import ConfigError
-    from lexitree.models.pretrained import from_pretrained
-    from lexitree.models.shipped_models import save_answers, with_answers_of
+    from lexitree.saving import shipped
+    from lexitree.saving.pretrained import from_pretrained
+    from lexitree.saving.shipped_models import save_answers, with_answers_of
 
     if folder.resolve().parent != shipped.FOLDER.resolve():
         raise ConfigError(
@@ -231,7 +231,7 @@ def _read_all(path: Path) -> WordVectors:
 
 def _score(model: TreeClassifier, corpus: Corpus) -> Scores:
     """Root and phrase accuracy on the development and test sentences, where there are any."""
-    from lexitree.predict import Predictor
+    from lexitree.pipeline.predictor import Predictor
 
     predictor = Predictor(model)
     splits = {split: trees for split in ("dev", "test") if (trees := corpus.scored_trees(split))}

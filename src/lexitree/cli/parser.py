@@ -20,9 +20,9 @@ from lexitree.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from lexitree.parsing.long_sentences import Candidate
-    from lexitree.parsing.neural import NeuralParser
-    from lexitree.parsing.parser import KBestParser
+    from lexitree.parsers.long_sentences import Candidate
+    from lexitree.parsers.neural import NeuralParser
+    from lexitree.parsers.protocol import KBestParser
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -84,7 +84,7 @@ def train_command(
 
     from lexitree.cli.console import choose_device
     from lexitree.cli.parser_runs import parser_listeners, plan_run, show_run
-    from lexitree.parsing.run import train_parser
+    from lexitree.tasks.parse.run import train_parser
 
     torch.set_num_threads(threads)
     planned = plan_run(recipe, epochs=epochs, seed=seed, small=small)
@@ -121,9 +121,9 @@ def evaluate_command(
     from lexitree.cli.console import choose_device, output, percent, show_skipped
     from lexitree.cli.streams import stream_trees
     from lexitree.errors import FileError
-    from lexitree.parsing.penn_spans import clean_trees
-    from lexitree.parsing.saved import load_parser
-    from lexitree.parsing.scores import score_parser
+    from lexitree.parsers.penn_spans import clean_trees
+    from lexitree.parsers.saved_parser import load_parser
+    from lexitree.tasks.parse.scores import score_parser
     from lexitree.trees.brackets import ReadReport
 
     report = ReadReport()
@@ -172,7 +172,7 @@ def parse_command(
     """
     from lexitree.cli.console import choose_device
     from lexitree.files import read_lines
-    from lexitree.parsing.saved import load_parser
+    from lexitree.parsers.saved_parser import load_parser
 
     device = choose_device(device)
     loaded = _with_reranker(load_parser(parser, device=device, style=style), rerank, device)
@@ -188,8 +188,8 @@ def _with_reranker(parser: NeuralParser, reranker: str | None, device: str) -> K
     """The parser as it is, or with a reranker behind it."""
     if reranker is None:
         return parser
-    from lexitree.reranking.reranked_parser import RerankedParser
-    from lexitree.reranking.saved import load_reranker
+    from lexitree.tasks.rerank.reranker import RerankedParser
+    from lexitree.tasks.rerank.saved import load_reranker
 
     return RerankedParser(parser, load_reranker(reranker, device=device))
 

@@ -6,17 +6,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from lexitree.learning.progress import BatchProgress
-    from lexitree.parsing.recipe import ParserRecipe
-    from lexitree.parsing.run import ParserRun
-    from lexitree.parsing.trainer import ParserEpoch, ParserListeners
+    from lexitree.learning.observers import BatchProgress
+    from lexitree.tasks.parse.recipe import ParserRecipe
+    from lexitree.tasks.parse.run import ParserRun
+    from lexitree.tasks.parse.trainer import ParserEpoch, ParserListeners
 
 
 def plan_run(path: Path, *, epochs: int | None, seed: int | None, small: bool) -> ParserRecipe:
     """The recipe of a file with the options that were given."""
     import dataclasses
 
-    from lexitree.parsing.recipe import SMALL_SIZES, read_parser_recipe
+    from lexitree.tasks.parse.recipe import SMALL_SIZES, read_parser_recipe
 
     recipe = read_parser_recipe(path)
     changes = {name: value for name, value in (("epochs", epochs), ("seed", seed)) if value is not None}
@@ -32,7 +32,7 @@ def parser_listeners(name: str = "") -> ParserListeners:
     """A line an epoch, and a line that tells where the epoch is; a run with a name is one of several."""
     from lexitree.cli.console import messages, percent
     from lexitree.cli.progress import show_place
-    from lexitree.parsing.trainer import ParserListeners
+    from lexitree.tasks.parse.trainer import ParserListeners
 
     def on_batch(progress: BatchProgress) -> None:
         if not name:
@@ -54,7 +54,7 @@ def show_run(run: ParserRun) -> None:
     from rich.table import Table
 
     from lexitree.cli.console import output, percent
-    from lexitree.parsing.run import MODEL_FOLDER
+    from lexitree.tasks.parse.run import MODEL_FOLDER
 
     output.print(f"best epoch {run.best.epoch} of {len(run.history)}:  dev F1 {percent(run.best.dev_f1)}")
     if run.test:

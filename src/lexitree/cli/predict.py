@@ -30,7 +30,7 @@ from lexitree.cli.text_output import TextForm
 
 if TYPE_CHECKING:
     from lexitree.cli.text_inputs import Inputs
-    from lexitree.predict import Prediction, Predictor
+    from lexitree.pipeline.predictor import Prediction, Predictor
 
 Format = Literal["draw", "jsonl", "brackets", "svg", "json", "table", "tree", "html", "csv"]
 OTHER_NAMES: dict[Format, Format] = {"json": "jsonl", "tree": "draw"}
@@ -257,8 +257,8 @@ def _whole_file(
     predictions: Iterable[Prediction], form: Format, labels: tuple[str, ...], names: dict[str, str]
 ) -> str:
     """All predictions in one picture or on one page, whose size is known only when all are there."""
-    from lexitree.trees.picture import draw_svg
     from lexitree.views.page import explain_trees, explanation_page
+    from lexitree.views.svg import draw_svg
 
     if form == "html":
         return explanation_page(explain_trees([prediction.explained() for prediction in predictions]))

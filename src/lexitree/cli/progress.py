@@ -7,8 +7,7 @@ from typing import Any
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
 from lexitree.cli.console import messages, percent
-from lexitree.learning.progress import BatchProgress
-from lexitree.training.observers import EpochRecord
+from lexitree.learning.observers import BatchProgress, EpochRecord
 
 
 def show_place(progress: BatchProgress, what: str) -> None:

@@ -23,8 +23,8 @@ from lexitree.cli.rerank_heads import heads_command
 from lexitree.cli.rerank_lists import lists_command
 
 if TYPE_CHECKING:
-    from lexitree.reranking.recipe import RerankRecipe
-    from lexitree.reranking.reranker import RankedList
+    from lexitree.tasks.rerank.recipe import RerankRecipe
+    from lexitree.tasks.rerank.reranker import RankedList
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -137,7 +137,7 @@ def _plan(
     import dataclasses
 
     from lexitree.errors import ConfigError
-    from lexitree.reranking.recipe import RerankRecipe, read_rerank_recipe
+    from lexitree.tasks.rerank.recipe import RerankRecipe, read_rerank_recipe
 
     def given(options: dict[str, Any]) -> dict[str, Any]:
         return {name: value for name, value in options.items() if value is not None}
@@ -178,9 +178,9 @@ def evaluate_command(
     from lexitree.cli.console import choose_device, show_skipped
     from lexitree.cli.rerank_tables import show_details, show_scores
     from lexitree.errors import FileError
-    from lexitree.reranking.lists import read_lists
-    from lexitree.reranking.saved import load_reranker
-    from lexitree.reranking.scores import score_reranker
+    from lexitree.tasks.rerank.lists import read_lists
+    from lexitree.tasks.rerank.saved import load_reranker
+    from lexitree.tasks.rerank.scores import score_reranker
     from lexitree.trees.brackets import ReadReport
 
     loaded = load_reranker(reranker, device=choose_device(device), backend=backend, base_weight=base_weight)
@@ -227,7 +227,7 @@ def apply_command(
     from lexitree.cli.console import choose_device, show_skipped
     from lexitree.cli.streams import open_output
     from lexitree.files import display_name, read_lines
-    from lexitree.reranking.saved import load_reranker
+    from lexitree.tasks.rerank.saved import load_reranker
     from lexitree.trees.brackets import ReadReport
 
     loaded = load_reranker(reranker, device=choose_device(device), backend=backend, base_weight=base_weight)
@@ -241,7 +241,7 @@ def apply_command(
 
 
 def _written(ranked: RankedList, form: Literal["brackets", "json"]) -> str:
-    from lexitree.reranking.reranker import ranked_to_json
+    from lexitree.tasks.rerank.reranker import ranked_to_json
     from lexitree.trees.brackets import tree_to_brackets
 
     return tree_to_brackets(ranked.best) if form == "brackets" else ranked_to_json(ranked)

@@ -39,16 +39,15 @@ def heads_command(
 
     A phrase is a node with two or more words; see `lexitree analyze heads`. Traces are taken off first.
     """
+    from lexitree.analysis.head_overlap import model_overlap, reranker_overlap
     from lexitree.cli.analysis_tables import show_overlap
     from lexitree.cli.console import choose_device, show_skipped
     from lexitree.cli.rerank_tables import draw_heads
     from lexitree.cli.streams import stream_trees
     from lexitree.corpora.treebank import strip_trees
     from lexitree.errors import FileError
-    from lexitree.evaluation.heads import model_overlap
-    from lexitree.models.pretrained import from_pretrained
-    from lexitree.reranking.heads import reranker_overlap
-    from lexitree.reranking.saved import load_reranker
+    from lexitree.saving.pretrained import from_pretrained
+    from lexitree.tasks.rerank.saved import load_reranker
     from lexitree.trees.brackets import ReadReport
 
     report = ReadReport()

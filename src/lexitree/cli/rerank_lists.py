@@ -11,7 +11,7 @@ import typer
 from lexitree.cli.options import DataOption, DeviceOption, flag
 
 if TYPE_CHECKING:
-    from lexitree.parsing.trainer import ParserListeners
+    from lexitree.tasks.parse.trainer import ParserListeners
 
 
 def lists_command(
@@ -51,8 +51,8 @@ def lists_command(
     """
     from lexitree.cli.console import choose_device, messages
     from lexitree.cli.console import output as console
-    from lexitree.parsing.recipe import read_parser_recipe
-    from lexitree.reranking.jackknife import write_jackknife_lists
+    from lexitree.tasks.parse.recipe import read_parser_recipe
+    from lexitree.tasks.rerank.jackknife import write_jackknife_lists
 
     planned = read_parser_recipe(recipe)
     if epochs is not None:

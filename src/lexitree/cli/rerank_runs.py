@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from lexitree.learning.progress import BatchProgress
-    from lexitree.reranking.recipe import RerankRecipe
-    from lexitree.reranking.run import RerankRun
-    from lexitree.reranking.trainer import RerankEpoch, RerankListeners
+    from lexitree.learning.observers import BatchProgress
+    from lexitree.tasks.rerank.recipe import RerankRecipe
+    from lexitree.tasks.rerank.run import RerankRun
+    from lexitree.tasks.rerank.trainer import RerankEpoch, RerankListeners
 
 
 def train_seeds(
@@ -23,7 +23,7 @@ def train_seeds(
     quiet: bool,
 ) -> None:
     """One seed goes into the folder itself, several into seed-1, seed-2 and so on."""
-    from lexitree.learning.many_runs import run_in_processes
+    from lexitree.processes import run_in_processes
 
     single = len(seeds) == 1
     tasks = [
@@ -47,7 +47,7 @@ def train_one(
     import torch
 
     from lexitree.cli.console import show_skipped
-    from lexitree.reranking.run import train_reranker
+    from lexitree.tasks.rerank.run import train_reranker
     from lexitree.trees.brackets import ReadReport
 
     # The products are small: seeds make better use of several cores.
@@ -63,7 +63,7 @@ def _listeners(name: str) -> RerankListeners:
     """A line an epoch, and a line that tells where the epoch is."""
     from lexitree.cli.console import messages, percent
     from lexitree.cli.progress import show_place
-    from lexitree.reranking.trainer import RerankListeners
+    from lexitree.tasks.rerank.trainer import RerankListeners
 
     def on_batch(progress: BatchProgress) -> None:
         if not name:
@@ -83,7 +83,7 @@ def _listeners(name: str) -> RerankListeners:
 def _show_run(run: RerankRun, name: str) -> None:
     from lexitree.cli.console import output, percent
     from lexitree.cli.rerank_tables import show_scores
-    from lexitree.reranking.run import MODEL_FOLDER
+    from lexitree.tasks.rerank.run import MODEL_FOLDER
 
     output.print(
         f"{name}best epoch {run.best.epoch} of {len(run.history)}:  dev F1 {percent(run.best.dev_f1)}"

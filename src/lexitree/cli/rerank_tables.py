@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from lexitree.reranking.model import RerankerModel
-    from lexitree.reranking.scores import RerankScores
+    from lexitree.tasks.rerank.model import RerankerModel
+    from lexitree.tasks.rerank.scores import RerankScores
     from lexitree.trees.tree import Tree
 
 FEWEST_BRACKETS = 10
@@ -80,9 +80,9 @@ def show_details(scores: RerankScores) -> None:
 
 def draw_heads(model: RerankerModel, trees: Sequence[Tree]) -> None:
     """Trees as they came, each phrase with the head word that the reranker has learned."""
+    from lexitree.analysis.head_overlap import find_reranker_heads
     from lexitree.cli.console import show_tree
-    from lexitree.reranking.heads import find_reranker_heads
-    from lexitree.trees.draw import head_notes
+    from lexitree.views.outline import head_notes
 
     for headed in find_reranker_heads(model, trees):
         source = headed.source

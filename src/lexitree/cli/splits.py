@@ -32,7 +32,7 @@ def read_split(
 ) -> SplitTrees:
     """The trees to score a model on; `default` says which nodes count where neither user nor corpus does."""
     from lexitree.corpora import load_corpus
-    from lexitree.corpora.registry import find_entry, find_path
+    from lexitree.corpora.named import find_entry, find_path
     from lexitree.errors import CorpusNotFoundError
 
     if find_entry(corpus):

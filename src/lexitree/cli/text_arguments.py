@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from lexitree.files import STANDARD_STREAM
-from lexitree.shipped import BUILTIN_PARSER, DEFAULT_MODEL, is_shipped
+from lexitree.saving.shipped import BUILTIN_PARSER, DEFAULT_MODEL, is_shipped
 
 if TYPE_CHECKING:
     from contextlib import ExitStack
 
-    from lexitree.parsing.parser import Parser
-    from lexitree.pipeline.pipeline import TextPipeline
-    from lexitree.predict import Predictor
+    from lexitree.parsers.protocol import Parser
+    from lexitree.pipeline.predictor import Predictor
+    from lexitree.pipeline.text_pipeline import TextPipeline
 
 InputKind = Literal["auto", "trees", "text"]
 
@@ -123,7 +123,7 @@ def open_text_pipeline(
     arguments: Arguments, predictor: Predictor, parser: str | None, resources: ExitStack
 ) -> TextPipeline:
     """The model with its parser; what the parser holds, such as a process, is let go with the resources."""
-    from lexitree.pipeline.pipeline import TextPipeline
+    from lexitree.pipeline.text_pipeline import TextPipeline
 
     return TextPipeline(predictor, find_parser(arguments.model, parser, resources))
 
@@ -142,7 +142,7 @@ def find_parser(model: str, parser: str | None, resources: ExitStack) -> Parser:
             remedy="Name a parser, for example --parser builtin or --parser brackets:FILE, "
             "or give trees in brackets: (_ (_ Not) (_ bad))",
         )
-    from lexitree.parsing.adapters import open_parser
+    from lexitree.parsers.adapters import open_parser
 
     opened = open_parser(parser)
     if isinstance(opened, AbstractContextManager):

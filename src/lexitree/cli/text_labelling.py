@@ -15,9 +15,9 @@ from lexitree.errors import ConfigError
 if TYPE_CHECKING:
     from lexitree.cli.text_output import TextOutput
     from lexitree.pipeline.document import Document
-    from lexitree.pipeline.pipeline import TextPipeline
+    from lexitree.pipeline.predictor import Predictor
     from lexitree.pipeline.tables import Row
-    from lexitree.predict import Predictor
+    from lexitree.pipeline.text_pipeline import TextPipeline
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class LabellerSetup:
     def load(self) -> Predictor:
         """The model, where it is to run."""
         from lexitree.cli.console import choose_device
-        from lexitree.predict import Predictor
+        from lexitree.pipeline.predictor import Predictor
 
         predictor = Predictor.from_pretrained(
             self.arguments.model,

@@ -11,7 +11,7 @@ from lexitree.cli.console import choose_device, parse_seeds
 from lexitree.cli.train_runs import train_one, train_several
 
 if TYPE_CHECKING:
-    from lexitree.training.recipe import Recipe
+    from lexitree.tasks.classify.recipe import Recipe
 
 
 def train_command(
@@ -152,7 +152,7 @@ def _plan(
     training: dict[str, Any],
 ) -> Recipe:
     """The recipe of a file, or the default one, with the options that were given."""
-    from lexitree.training.recipe import Recipe, read_recipe
+    from lexitree.tasks.classify.recipe import Recipe, read_recipe
 
     recipe = read_recipe(path) if path else Recipe()
     given = {key: str(value) if isinstance(value, Path) else value for key, value in _given(changes).items()}

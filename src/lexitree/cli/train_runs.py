@@ -9,14 +9,14 @@ from lexitree.cli.console import messages, output, percent, show_skipped
 
 if TYPE_CHECKING:
     from lexitree.corpora.corpus import Corpus
-    from lexitree.training.recipe import Recipe
-    from lexitree.training.seeds import SeedSummary
+    from lexitree.learning.seeds import SeedSummary
+    from lexitree.tasks.classify.recipe import Recipe
 
 
 def train_one(recipe: Recipe, folder: Path, options: dict[str, Any], quiet: bool) -> None:
     """Train with one seed and print the scores of the best epoch."""
     from lexitree.cli.progress import TrainingProgress
-    from lexitree.training.run import load_recipe_corpus, train
+    from lexitree.tasks.classify.run import load_recipe_corpus, train
 
     corpus = load_recipe_corpus(recipe)
     _describe(recipe, corpus, options, quiet)
@@ -59,8 +59,8 @@ def train_several(
 ) -> None:
     """Train with several seeds in parallel and print a table of their scores."""
     from lexitree.cli.progress import TrainingProgress
-    from lexitree.training.run import load_recipe_corpus
-    from lexitree.training.seeds import train_seeds
+    from lexitree.learning.seeds import train_seeds
+    from lexitree.tasks.classify.run import load_recipe_corpus
 
     # Each process reads the corpus for itself; here it is read for the user to see, and to fail early.
     corpus = load_recipe_corpus(recipe)
@@ -77,7 +77,7 @@ def train_several(
 def _show_summary(summary: SeedSummary, corpus: str, folder: Path) -> None:
     from rich.table import Table
 
-    from lexitree.training.seeds import SCORES, seed_folder
+    from lexitree.learning.seeds import SCORES, seed_folder
 
     table = Table(title=f"{corpus}, {len(summary.results)} seeds")
     for column in ("seed", "epoch", *(score.replace("_", " ") for score in SCORES), "s"):

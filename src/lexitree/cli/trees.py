@@ -238,8 +238,8 @@ def draw(
 
     from lexitree.cli.streams import stream_trees
     from lexitree.trees.brackets import ReadReport
-    from lexitree.trees.draw import head_notes
     from lexitree.trees.head_rules import head_words
+    from lexitree.views.outline import head_notes
 
     report = ReadReport()
     trees = stream_trees(files, encoding, on_error, report)

@@ -149,7 +149,7 @@ def _trees_of(
 ) -> Iterator[Tree]:
     """The trees of a file, or of all splits of a folder or of a corpus that goes by a name."""
     from lexitree.corpora import SPLITS, load_corpus
-    from lexitree.corpora.registry import find_entry, find_path
+    from lexitree.corpora.named import find_entry, find_path
     from lexitree.corpora.treebank import find_split_file, read_any
 
     if find_entry(source):

@@ -13,11 +13,10 @@ from lexitree.corpora.corpus import (
     order_labels,
 )
 from lexitree.corpora.folders import cache_folder, data_folders
+from lexitree.corpora.labelled_lines import load_sentences, read_sentences
 from lexitree.corpora.mini import load_mini
-from lexitree.corpora.registry import CORPORA, CorpusEntry, find_corpus, load_corpus
-from lexitree.corpora.sentences import load_sentences, read_sentences
-from lexitree.corpora.sst import load_sst
-from lexitree.corpora.sst_dependencies import load_sst_dependencies
+from lexitree.corpora.named import CORPORA, CorpusEntry, find_corpus, load_corpus
+from lexitree.corpora.sst import load_sst, load_sst_dependencies
 from lexitree.corpora.trec import load_trec
 from lexitree.corpora.treebank import Strip, load_treebank, read_any
 

@@ -9,7 +9,7 @@ from typing import Literal, get_args
 
 from lexitree.corpora.assemble import hold_out, with_root_label
 from lexitree.corpora.corpus import Corpus, order_labels, with_answers
-from lexitree.corpora.sentences import split_words
+from lexitree.corpora.labelled_lines import split_words
 from lexitree.errors import ConfigError, CorpusNotFoundError, Place, SentenceError
 from lexitree.files import read_lines
 from lexitree.trees.brackets import read_bracket_lines, surface_form

@@ -8,7 +8,7 @@ from typing import Literal
 
 from lexitree.corpora.assemble import assemble_files
 from lexitree.corpora.corpus import SPLITS, Corpus, SplitName, Supervision, name_splits
-from lexitree.corpora.sentences import read_sentences
+from lexitree.corpora.labelled_lines import read_sentences
 from lexitree.errors import ConfigError, CorpusNotFoundError, OnError
 from lexitree.trees.brackets import ReadReport, read_trees
 from lexitree.trees.dependencies import WORDS_SUFFIX, read_dependencies

@@ -10,16 +10,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from lexitree.batch import NO_INDEX
+from lexitree.arrays import NO_INDEX, BoolArray, IndexArray
+from lexitree.batch.examples import Example
 from lexitree.corpora.corpus import Supervision
-from lexitree.evaluation.answer_text import answers_to_text
-from lexitree.examples import Example
+from lexitree.evaluation.answers import answers_to_text
 from lexitree.models.classifier import TreeClassifier
 from lexitree.models.inference import AskedNodes, NodeOutputs, run_examples
-
-CountMatrix = npt.NDArray[np.int64]
-IndexArray = npt.NDArray[np.int64]
-BoolArray = npt.NDArray[np.bool_]
 
 TREES_PER_COUNT = 1000
 
@@ -41,7 +37,7 @@ class Confusion:
     """Counts of (gold label, predicted label) over a set of nodes."""
 
     labels: tuple[str, ...]
-    counts: CountMatrix
+    counts: IndexArray
 
     @property
     def num_counted(self) -> int:

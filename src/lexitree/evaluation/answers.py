@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import string
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,16 +10,33 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from lexitree.batch import NO_INDEX
+from lexitree.arrays import NO_INDEX, BoolArray, DoubleArray, IndexArray
+from lexitree.batch.examples import Example, make_example
 from lexitree.errors import ConfigError
-from lexitree.examples import Example, make_example
 from lexitree.models.classifier import TreeClassifier
 from lexitree.models.inference import run_examples
 from lexitree.trees.tree import Tree
 
-BoolArray = npt.NDArray[np.bool_]
-FloatArray = npt.NDArray[np.float64]
-IndexArray = npt.NDArray[np.int64]
+ALPHABET = string.digits + string.ascii_lowercase + string.ascii_uppercase
+NO_LABEL_SIGN = "-"
+"""Stands for a sentence without a gold label."""
+
+
+def answers_to_text(numbers: npt.ArrayLike) -> str | None:
+    """`012-` for the labels 0, 1, 2 and none; None where there are more labels than characters."""
+    values: list[int] = np.asarray(numbers, dtype=np.int64).tolist()
+    if any(value >= len(ALPHABET) for value in values):
+        return None
+    return "".join(NO_LABEL_SIGN if value == NO_INDEX else ALPHABET[value] for value in values)
+
+
+def answers_from_text(text: str) -> IndexArray:
+    """The inverse."""
+    numbers = {sign: number for number, sign in enumerate(ALPHABET)} | {NO_LABEL_SIGN: NO_INDEX}
+    unknown = sorted(set(text) - set(numbers))
+    if unknown:
+        raise ConfigError(f"{unknown[0]!r} stands for no label: answers are written in digits and letters")
+    return np.array([numbers[sign] for sign in text], dtype=np.int64)
 
 
 @dataclass(frozen=True)
@@ -32,7 +50,7 @@ class SystemAnswers:
     """The words of each sentence."""
     gold: IndexArray
     """[sentences]: the number of the right label."""
-    probabilities: FloatArray
+    probabilities: DoubleArray
     """[seeds, sentences, labels]"""
 
     @property
@@ -45,7 +63,7 @@ class SystemAnswers:
         return self.probabilities.argmax(2) == self.gold
 
     @cached_property
-    def scores(self) -> FloatArray:
+    def scores(self) -> DoubleArray:
         """[sentences]: the share of the seeds that are right; 0 or 1 for one seed."""
         return self.correct.mean(0)
 
@@ -69,7 +87,7 @@ class SystemAnswers:
         return np.array([len(words) for words in self.sentences], dtype=np.int64)
 
     @cached_property
-    def mean_probabilities(self) -> FloatArray:
+    def mean_probabilities(self) -> DoubleArray:
         """[sentences, labels]: what the seeds say together."""
         return self.probabilities.mean(0)
 
@@ -84,7 +102,7 @@ def collect_answers(name: str, models: Iterable[TreeClassifier], trees: Iterable
         raise ConfigError("there is no sentence with a gold label to compare answers with")
     labels: tuple[str, ...] = ()
     gold: list[int] = []
-    rows: list[FloatArray] = []
+    rows: list[DoubleArray] = []
     for model in models:
         if rows and model.config.labels != labels:
             raise ConfigError(f"the models of {name} were trained with different labels")
@@ -108,7 +126,7 @@ def _prepare(model: TreeClassifier, trees: Iterable[Tree]) -> list[Example]:
     ]
 
 
-def _root_probabilities(model: TreeClassifier, examples: Iterable[Example]) -> FloatArray:
+def _root_probabilities(model: TreeClassifier, examples: Iterable[Example]) -> DoubleArray:
     outputs = run_examples(model, examples, nodes="root")
     return np.concatenate([output.probabilities for output in outputs]).astype(np.float64)
 

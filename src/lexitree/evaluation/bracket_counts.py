@@ -14,14 +14,12 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, get_args
 
 import numpy as np
-import numpy.typing as npt
 
+from lexitree.arrays import BoolArray
 from lexitree.errors import ConfigError
 from lexitree.trees.brackets import surface_form
 from lexitree.trees.penn import TRACE_LABEL
 from lexitree.trees.tree import CHAIN_JOINT, NO_LABEL, Tree, intermediate_nodes, refuse_inner_words
-
-BoolArray = npt.NDArray[np.bool_]
 
 TagSource = Literal["gold", "own"]
 """Whose tags say which words are punctuation: the gold tree's for both trees, or each tree's own."""

@@ -8,12 +8,9 @@ from operator import attrgetter
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from lexitree.arrays import BoolArray, IndexArray
 from lexitree.evaluation.bracket_counts import SentenceCounts
-
-BoolArray = npt.NDArray[np.bool_]
-CountArray = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,14 +125,14 @@ class SentenceTable:
 
     is_valid: BoolArray
     is_error: BoolArray
-    length: CountArray
-    matched: CountArray
-    gold: CountArray
-    guessed: CountArray
-    unlabelled: CountArray
-    crossing: CountArray
-    words: CountArray
-    right_tags: CountArray
+    length: IndexArray
+    matched: IndexArray
+    gold: IndexArray
+    guessed: IndexArray
+    unlabelled: IndexArray
+    crossing: IndexArray
+    words: IndexArray
+    right_tags: IndexArray
 
     @classmethod
     def from_counts(cls, counts: Iterable[SentenceCounts]) -> SentenceTable:

@@ -13,9 +13,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from lexitree.arrays import DoubleArray
 from lexitree.errors import ConfigError
-
-FloatArray = npt.NDArray[np.float64]
 
 NUM_RESAMPLES = 10_000
 CONFIDENCE = 0.95
@@ -80,7 +79,7 @@ def check_settings(num_resamples: int, confidence: float) -> None:
         raise ConfigError("there must be at least one resample, and a confidence between 0 and 1")
 
 
-def resample_means(values: FloatArray, num_resamples: int, seed: int) -> FloatArray:
+def resample_means(values: DoubleArray, num_resamples: int, seed: int) -> DoubleArray:
     """[resamples]: the mean of as many values as there are, drawn with replacement."""
     drawings = draw_resamples(len(values), num_resamples, seed)
     return np.concatenate([values[drawn].mean(1) for drawn in drawings]).round(TIE_DECIMALS)
@@ -98,7 +97,7 @@ def draw_resamples(num_sentences: int, num_resamples: int, seed: int) -> Iterato
 
 
 def sum_up_resamples(
-    difference: float, resampled: FloatArray, confidence: float, num_sentences: int
+    difference: float, resampled: DoubleArray, confidence: float, num_sentences: int
 ) -> BootstrapResult:
     """The result for a measured difference, given the differences in the resamples."""
     resampled = resampled.round(TIE_DECIMALS)
@@ -118,7 +117,7 @@ def sum_up_resamples(
     )
 
 
-def _sentence_scores(correct: npt.ArrayLike) -> FloatArray:
+def _sentence_scores(correct: npt.ArrayLike) -> DoubleArray:
     scores = np.asarray(correct, dtype=np.float64)
     if scores.ndim == 2:
         scores = scores.mean(0)
@@ -129,7 +128,7 @@ def _sentence_scores(correct: npt.ArrayLike) -> FloatArray:
     return scores
 
 
-def _paired(scores: FloatArray, other: npt.ArrayLike) -> FloatArray:
+def _paired(scores: DoubleArray, other: npt.ArrayLike) -> DoubleArray:
     num_others = np.asarray(other).shape[-1]
     if len(scores) != num_others:
         raise ConfigError(f"a paired test needs the same sentences: {num_others:,} and {len(scores):,}")

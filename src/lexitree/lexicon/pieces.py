@@ -13,10 +13,9 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
+from lexitree.arrays import IndexArray
 from lexitree.errors import ConfigError
 from lexitree.trees.tree import Tree
-
-IndexArray = npt.NDArray[np.int64]
 
 Unit = Literal["word", "phrase"]
 """What gets a vector: each word, in its sentence, or each phrase, read for itself."""

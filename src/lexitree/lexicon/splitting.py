@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from lexitree.arrays import IndexArray
 from lexitree.errors import ConfigError
-from lexitree.lexicon.pieces import IndexArray, PieceLayout, SplitSentence, Unit
+from lexitree.lexicon.pieces import PieceLayout, SplitSentence, Unit
 from lexitree.text.detokenizer import detokenize_with_spans
 
 MOST_PIECES = 512

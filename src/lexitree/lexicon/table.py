@@ -6,16 +6,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from lexitree.arrays import IndexArray
 from lexitree.lexicon.guesses import VectorGuesser, guess_vectors
 from lexitree.lexicon.pieces import PieceBatch, SplitSentence, Unit
 from lexitree.lexicon.vocabulary import UNK_INDEX, Vocabulary
-
-IndexArray = npt.NDArray[np.int64]
 
 RANDOM_RANGE = 0.02
 """Vectors that do not come from a file start within this distance of zero, in each dimension."""

@@ -14,11 +14,12 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from lexitree.arrays import IndexArray
 from lexitree.errors import ConfigError
 from lexitree.lexicon.encoder_files import locate_encoder, read_encoder
 from lexitree.lexicon.pieces import PieceBatch, SplitSentence, Unit
 from lexitree.lexicon.splitting import PieceSplitter
-from lexitree.lexicon.table import IndexArray, Lexicon, WordTable
+from lexitree.lexicon.table import Lexicon, WordTable
 
 LayerChoice = Literal["last", "mix"]
 

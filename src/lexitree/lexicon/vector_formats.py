@@ -10,12 +10,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from lexitree.arrays import FloatArray
 from lexitree.errors import Place, VectorsError
 from lexitree.lexicon.vector_rows import (
     DAMAGED_REMEDY,
     MAX_DIM,
     SKIP_REMEDY,
-    FloatArray,
     RowCollector,
     RowError,
     check_same_dim,

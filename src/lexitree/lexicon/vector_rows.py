@@ -6,11 +6,9 @@ from collections.abc import Collection, Set
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from lexitree.arrays import FloatArray
 from lexitree.errors import OnError, Place, VectorsError
-
-FloatArray = npt.NDArray[np.float32]
 
 MAX_KEPT_ERRORS = 100
 """A file of nothing but bad rows must not fill the memory with their errors; the rest is only counted."""

@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from lexitree.batch import TreeBatch
+from lexitree.batch.tree_batch import TreeBatch
 from lexitree.ops.backends import Backend
 from lexitree.ops.sequences import SequenceSchedule
 from lexitree.ops.threads import one_thread

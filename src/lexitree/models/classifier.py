@@ -9,15 +9,16 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from lexitree.batch import NO_INDEX, TreeBatch
+from lexitree.arrays import NO_INDEX
+from lexitree.batch.examples import Example, make_examples
+from lexitree.batch.tree_batch import TreeBatch
 from lexitree.corpora.corpus import Supervision
 from lexitree.errors import ConfigError, TreeError
-from lexitree.examples import Example, make_examples
 from lexitree.lexicon.table import Lexicon
+from lexitree.models.catalog import encoder_class
 from lexitree.models.cells import LabelScorer, Recurrence
-from lexitree.models.config import ModelConfig
 from lexitree.models.head_words import HeadWords, find_head_words, left_shares
-from lexitree.models.registry import encoder_class
+from lexitree.models.model_config import ModelConfig
 from lexitree.ops.backends import Backend, check_backend, get_backend
 from lexitree.trees.tree import Tree
 

@@ -10,9 +10,10 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from lexitree.batch import TreeBatch
+from lexitree.arrays import IndexArray
+from lexitree.batch.examples import TreeKind
+from lexitree.batch.tree_batch import TreeBatch
 from lexitree.errors import ConfigError
-from lexitree.examples import TreeKind
 from lexitree.lexicon.pieces import Unit
 from lexitree.models.cells import (
     BottomUpLSTM,
@@ -21,9 +22,9 @@ from lexitree.models.cells import (
     SequenceLSTM,
     TopDownLSTM,
 )
-from lexitree.models.config import ModelConfig
+from lexitree.models.model_config import ModelConfig
 from lexitree.ops.backends import Backend
-from lexitree.ops.phrases import IndexArray, distinct_phrases
+from lexitree.ops.phrases import distinct_phrases
 from lexitree.ops.sequences import SequenceSchedule
 from lexitree.ops.spans import span_means
 from lexitree.ops.threads import run_side_by_side

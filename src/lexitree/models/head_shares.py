@@ -9,18 +9,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-import numpy as np
-import numpy.typing as npt
 import torch
 
-from lexitree.examples import batch_to_label, example_to_label
+from lexitree.arrays import FloatArray
+from lexitree.batch.examples import batch_to_label, example_to_label
 from lexitree.models.classifier import TreeClassifier
 from lexitree.models.head_words import word_weights
 from lexitree.models.inference import in_use
 from lexitree.ops.threads import one_thread
 from lexitree.trees.binarize import BinarizedTree
-
-FloatArray = npt.NDArray[np.float32]
 
 MOST_KEPT = 4
 """So many trees are remembered, for who asks about all phrases of one: at 300 dimensions, 60 words take 70 kB."""

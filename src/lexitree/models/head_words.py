@@ -6,15 +6,13 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from lexitree.batch import TreeBatch
+from lexitree.arrays import FloatArray
+from lexitree.batch.tree_batch import TreeBatch
 from lexitree.ops.weights import HeadMethod, HeadWeights
-
-FloatArray = npt.NDArray[np.float32]
 
 
 class HeadWords(NamedTuple):

@@ -12,14 +12,12 @@ import numpy.typing as npt
 import torch
 from torch import nn
 
-from lexitree.batch import TreeBatch
+from lexitree.arrays import FloatArray, IndexArray
+from lexitree.batch.examples import Example, batch_to_label
+from lexitree.batch.tree_batch import TreeBatch
 from lexitree.errors import NotFiniteError
-from lexitree.examples import Example, batch_to_label
 from lexitree.models.classifier import TreeClassifier
 from lexitree.models.head_words import HeadWords
-
-FloatArray = npt.NDArray[np.float32]
-IndexArray = npt.NDArray[np.int64]
 
 AskedNodes = Literal["all", "root"]
 

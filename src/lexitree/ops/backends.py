@@ -13,7 +13,7 @@ from typing import Literal, Protocol, runtime_checkable
 import torch
 from torch import Tensor
 
-from lexitree.batch import TreeBatch
+from lexitree.batch.tree_batch import TreeBatch
 from lexitree.errors import BackendError
 from lexitree.ops import levelwise, reference
 from lexitree.ops.sequences import SequenceSchedule

@@ -5,7 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from lexitree.batch import NO_INDEX, TreeBatch
+from lexitree.arrays import NO_INDEX
+from lexitree.batch.tree_batch import TreeBatch
 
 
 def fill_batch(batch: TreeBatch, num_leaves: int, num_inner: int, num_levels: int) -> TreeBatch:

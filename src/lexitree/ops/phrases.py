@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-IndexArray = npt.NDArray[np.int64]
+from lexitree.arrays import IndexArray
 
 
 def number_phrases(words: IndexArray, start: IndexArray, end: IndexArray) -> IndexArray:

@@ -14,7 +14,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, tanh
 from torch import sigmoid as s
 
-from lexitree.batch import TreeBatch
+from lexitree.batch.tree_batch import TreeBatch
 from lexitree.ops.sequences import SequenceSchedule
 from lexitree.ops.weights import (
     BottomUpWeights,

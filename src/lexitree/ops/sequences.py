@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from jaxtyping import Int
 from torch import Tensor
 
-IndexArray = npt.NDArray[np.int64]
+from lexitree.arrays import IndexArray
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from lexitree.pipeline.document import Document
-    from lexitree.pipeline.pipeline import TextPipeline
     from lexitree.pipeline.sentence import Phrase, Sentence
+    from lexitree.pipeline.text_pipeline import TextPipeline
 
 __all__ = ["Document", "Phrase", "Sentence", "TextPipeline"]
 

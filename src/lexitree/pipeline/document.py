@@ -94,7 +94,7 @@ class Document:
 
     def svg(self) -> str:
         """The trees of all sentences as one SVG picture."""
-        from lexitree.trees.picture import draw_svg
+        from lexitree.views.svg import draw_svg
 
         if not self.sentences:
             return draw_svg([], ())

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from lexitree.predict import Prediction
+from lexitree.pipeline.predictor import Prediction
 from lexitree.text.tokens import Token
 from lexitree.trees.tree import Tree
 

@@ -1,8 +1,7 @@
 """Text as people write it in, sentences and tokens with their places in it out."""
 
 from lexitree.text.detokenizer import detokenize
-from lexitree.text.sentences import Layout, split_sentences
-from lexitree.text.tokenizer import tokenize
+from lexitree.text.sentences import Layout, split_sentences, tokenize
 from lexitree.text.tokens import Sentence, Token, penn_form
 
 __all__ = ["Layout", "Sentence", "Token", "detokenize", "penn_form", "split_sentences", "tokenize"]

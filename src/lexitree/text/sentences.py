@@ -1,4 +1,4 @@
-"""Text in, its sentences out: by punctuation, abbreviations and capitals, without a statistical model."""
+"""Text in, its tokens out, cut as in the Penn Treebank, with their places in the text."""
 
 from __future__ import annotations
 
@@ -198,3 +198,11 @@ def _with_final_period(tokens: list[Token]) -> list[Token]:
 
 def _closes_sentence(token: Token) -> bool:
     return token.form in _CLOSING or is_emoticon(token.text)
+
+
+def tokenize(text: str, layout: Layout = "text") -> list[Token]:
+    """The tokens of a text: those of its sentences, one after the other.
+
+    In their order, they hold every character that is not white space exactly once.
+    """
+    return [token for sentence in split_sentences(text, layout) for token in sentence.tokens]

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from lexitree.arrays import BoolArray, NodeArray
 from lexitree.errors import TreeError
 from lexitree.trees.head_rules import head_children
 from lexitree.trees.head_tables import STANFORD
@@ -20,15 +20,12 @@ from lexitree.trees.tree import (
     INTERMEDIATE_MARK,
     NO_LABEL,
     NO_PARENT,
-    IntArray,
     Tree,
     child_slots,
     intermediate_nodes,
     nearest_kept_ancestors,
     refuse_inner_words,
 )
-
-BoolArray = npt.NDArray[np.bool_]
 
 Direction = Literal["left", "right", "head"]
 
@@ -39,7 +36,7 @@ class BinarizedTree:
 
     tree: Tree
     source: Tree
-    node_of: IntArray
+    node_of: NodeArray
     """For every node of `source`, the node of `tree` that covers it; a unary chain shares one."""
 
 
@@ -127,7 +124,7 @@ def expand_unary(tree: Tree) -> Tree:
     return _with_chains(tree.arity, [label.split(CHAIN_JOINT) for label in tree.labels], tree.words)
 
 
-def _with_chains(arity: IntArray, chains: Sequence[Collection[str]], words: Iterable[str]) -> Tree:
+def _with_chains(arity: NodeArray, chains: Sequence[Collection[str]], words: Iterable[str]) -> Tree:
     """A tree of unary chains, each of which has its labels from top to bottom; the lowest node has the parts."""
     bottoms = np.cumsum([len(chain) for chain in chains]) - 1
     full = np.ones(bottoms[-1] + 1, dtype=np.int32)
@@ -140,7 +137,7 @@ def _absorbed(tree: Tree) -> BoolArray:
     return np.concatenate([[False], tree.arity[:-1] == 1])
 
 
-def _collapse(tree: Tree, labels: list[str]) -> tuple[Tree, IntArray]:
+def _collapse(tree: Tree, labels: list[str]) -> tuple[Tree, NodeArray]:
     absorbed = _absorbed(tree)
     collapsed_of = (np.cumsum(~absorbed) - 1).astype(np.int32)
     bottoms = np.append(np.flatnonzero(~absorbed)[1:], tree.num_nodes) - 1
@@ -157,7 +154,7 @@ def _topmost_labels(tree: Tree, absorbed: BoolArray) -> list[str]:
     return labels
 
 
-def _head_slots(tree: Tree, direction: Direction) -> IntArray:
+def _head_slots(tree: Tree, direction: Direction) -> NodeArray:
     """Which child of each node ends up innermost, counted from 0."""
     if direction == "left":
         return np.zeros_like(tree.arity)
@@ -166,7 +163,7 @@ def _head_slots(tree: Tree, direction: Direction) -> IntArray:
     return head_children(tree, STANFORD)
 
 
-def _split_wide(tree: Tree, heads: IntArray, mark: str | None) -> tuple[Tree, IntArray]:
+def _split_wide(tree: Tree, heads: NodeArray, mark: str | None) -> tuple[Tree, NodeArray]:
     """Insert the intermediate nodes: from outside peel the parts left of the head, then those right of it."""
     before = _num_inserted_before(tree, heads)
     split_of = (np.arange(tree.num_nodes) + np.cumsum(before)).astype(np.int32)
@@ -183,7 +180,7 @@ def _split_wide(tree: Tree, heads: IntArray, mark: str | None) -> tuple[Tree, In
     return Tree(arity, labels, tree.words), split_of
 
 
-def _num_inserted_before(tree: Tree, heads: IntArray) -> IntArray:
+def _num_inserted_before(tree: Tree, heads: NodeArray) -> NodeArray:
     """How many intermediate nodes start at each node.
 
     For k children with the head at slot h, each child at a slot 1 to h - 1 starts one (what is left of its

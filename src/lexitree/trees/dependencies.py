@@ -11,10 +11,11 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from lexitree.arrays import NodeArray
 from lexitree.errors import DependencyError, OnError, Place, TreeError
 from lexitree.files import display_name, read_lines
 from lexitree.trees.brackets import ReadReport
-from lexitree.trees.layout import NO_PARENT, IntArray, Layout, frozen_array, lay_out
+from lexitree.trees.layout import NO_PARENT, Layout, frozen_array, lay_out
 from lexitree.trees.tree import NO_LABEL, Tree
 
 WORDS_SUFFIX, PARENTS_SUFFIX = ".toks", ".dparents"
@@ -45,14 +46,14 @@ class DependencyTree(Tree):
     __slots__ = ("word_of",)
 
     has_inner_words = True
-    word_of: IntArray
+    word_of: NodeArray
 
     def __init__(
         self,
         arity: npt.ArrayLike,
         labels: Iterable[str],
         words: Iterable[str],
-        word_of: Sequence[int] | IntArray,
+        word_of: Sequence[int] | NodeArray,
     ) -> None:
         object.__setattr__(self, "word_of", frozen_array(word_of))
         super().__init__(arity, labels, words)
@@ -94,7 +95,7 @@ class DependencyTree(Tree):
         return shape._replace(starts=frozen_array(starts), ends=frozen_array(ends))
 
     @cached_property
-    def sizes(self) -> IntArray:
+    def sizes(self) -> NodeArray:
         """How many words are below each node, itself included."""
         parents: list[int] = self.parents.tolist()
         sizes = [1] * self.num_nodes
@@ -113,7 +114,7 @@ class DependencyTree(Tree):
         return False
 
     @cached_property
-    def leaves(self) -> IntArray:
+    def leaves(self) -> NodeArray:
         """The node of each word, from left to right."""
         return frozen_array(np.argsort(self.word_of))
 

@@ -7,11 +7,11 @@ from functools import lru_cache
 
 import numpy as np
 
+from lexitree.arrays import NodeArray
 from lexitree.trees.head_tables import COLLINS, Default, HeadRule, HeadRules
 from lexitree.trees.tree import (
     CHAIN_JOINT,
     INTERMEDIATE_MARK,
-    IntArray,
     Tree,
     child_slots,
     intermediate_nodes,
@@ -25,7 +25,7 @@ _BRACKETS = {"-LRB-", "-RRB-", "-LSB-", "-RSB-", "-LCB-", "-RCB-"}
 _NEVER_BY_DEFAULT = frozenset(_QUOTES_AND_STOPS | _BRACKETS | {"-NONE-"})
 
 
-def head_children(tree: Tree, rules: HeadRules = COLLINS) -> IntArray:
+def head_children(tree: Tree, rules: HeadRules = COLLINS) -> NodeArray:
     """For every node the place of its head child, counted from 0; 0 for leaves.
 
     Binarization changes no head: a phrase with nodes @X inside is read as the whole X, and those nodes lead
@@ -47,7 +47,7 @@ def head_slot(label: str, parts: Sequence[str], rules: HeadRules = COLLINS) -> i
     return _find_head([_child_category(part) for part in parts], _rule_of(label, rules))
 
 
-def head_words(tree: Tree) -> IntArray:
+def head_words(tree: Tree) -> NodeArray:
     """For every node the index of its head word in `tree.words`."""
     slots = child_slots(tree).tolist()
     heads = head_children(tree).tolist()

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-IntArray = npt.NDArray[np.int32]
+from lexitree.arrays import NodeArray
 
 NO_PARENT = -1
 
@@ -15,15 +15,15 @@ NO_PARENT = -1
 class Layout(NamedTuple):
     """What follows from the shape alone, one entry a node; computed once in linear time."""
 
-    parents: IntArray
+    parents: NodeArray
     """The parent of each node; -1 at the root."""
-    starts: IntArray
+    starts: NodeArray
     """The first word of each phrase ..."""
-    ends: IntArray
+    ends: NodeArray
     """... and the word after its last: `words[start:end]` is the phrase."""
-    depths: IntArray
+    depths: NodeArray
     """Edges up to the root, which is at 0."""
-    heights: IntArray
+    heights: NodeArray
     """Edges down to the deepest leaf below; leaves are at 0."""
 
 
@@ -62,7 +62,7 @@ def lay_out(arity: list[int]) -> Layout:
     return Layout(*(frozen_array(values) for values in arrays))
 
 
-def frozen_array(values: npt.ArrayLike) -> IntArray:
+def frozen_array(values: npt.ArrayLike) -> NodeArray:
     """A copy of numbers that nobody can change."""
     array = np.array(values, dtype=np.int32)
     array.flags.writeable = False

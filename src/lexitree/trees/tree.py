@@ -9,8 +9,9 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from lexitree.arrays import NodeArray
 from lexitree.errors import TreeError
-from lexitree.trees.layout import NO_PARENT, IntArray, Layout, frozen_array, lay_out
+from lexitree.trees.layout import NO_PARENT, Layout, frozen_array, lay_out
 
 NO_LABEL = ""
 """The label of a node that has none."""
@@ -45,7 +46,7 @@ class Tree:
     has_inner_words: ClassVar[bool] = False
     """Whether words stand at all nodes, as in a dependency tree, and not at the leaves only."""
 
-    arity: IntArray
+    arity: NodeArray
     labels: tuple[str, ...]
     words: tuple[str, ...]
 
@@ -141,23 +142,23 @@ class Tree:
         return lay_out(self.arity.tolist())
 
     @property
-    def parents(self) -> IntArray:
+    def parents(self) -> NodeArray:
         return self.layout.parents
 
     @property
-    def starts(self) -> IntArray:
+    def starts(self) -> NodeArray:
         return self.layout.starts
 
     @property
-    def ends(self) -> IntArray:
+    def ends(self) -> NodeArray:
         return self.layout.ends
 
     @property
-    def depths(self) -> IntArray:
+    def depths(self) -> NodeArray:
         return self.layout.depths
 
     @property
-    def heights(self) -> IntArray:
+    def heights(self) -> NodeArray:
         return self.layout.heights
 
     @property
@@ -166,7 +167,7 @@ class Tree:
         return list(zip(self.starts.tolist(), self.ends.tolist(), strict=True))
 
     @cached_property
-    def leaves(self) -> IntArray:
+    def leaves(self) -> NodeArray:
         """The node of each word, from left to right."""
         return frozen_array(np.flatnonzero(self.arity == 0))
 
@@ -219,7 +220,7 @@ class Tree:
         return Tree, (self.arity, self.labels, self.words)
 
 
-def child_slots(tree: Tree) -> IntArray:
+def child_slots(tree: Tree) -> NodeArray:
     """The place of each node among its siblings, counted from 0; the root is at 0."""
     order = np.argsort(tree.parents, kind="stable")
     firsts = np.cumsum(tree.arity) - tree.arity
@@ -236,7 +237,7 @@ def intermediate_nodes(tree: Tree) -> npt.NDArray[np.bool_]:
     return marked & (tree.arity > 0)
 
 
-def nearest_kept_ancestors(tree: Tree, dropped: npt.NDArray[np.bool_]) -> IntArray:
+def nearest_kept_ancestors(tree: Tree, dropped: npt.NDArray[np.bool_]) -> NodeArray:
     """The closest ancestor of each node that is not dropped; parents come first, so one pass is enough."""
     nearest = tree.parents.tolist()
     drop = dropped.tolist()
@@ -246,7 +247,7 @@ def nearest_kept_ancestors(tree: Tree, dropped: npt.NDArray[np.bool_]) -> IntArr
     return np.array(nearest, dtype=np.int32)
 
 
-def _read_arity(arity: npt.ArrayLike) -> IntArray:
+def _read_arity(arity: npt.ArrayLike) -> NodeArray:
     try:
         numbers = np.array(arity)
         if numbers.size and numbers.dtype.kind not in "iu":

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from html import escape
 
-from lexitree.views.card import card, describe, num_rows, phrase_shares
 from lexitree.views.explained import ExplainedTree
 from lexitree.views.label_looks import LabelLooks
+from lexitree.views.phrase_card import card, describe, num_rows, phrase_shares
 
 MOST_WORDS_ACROSS = 12
 """More words than that run down the page."""

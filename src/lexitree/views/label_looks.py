@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from lexitree.trees.draw import ORDERED_NAMES
-from lexitree.trees.picture import label_colors
 from lexitree.trees.tree import NO_LABEL
+from lexitree.views.outline import ORDERED_NAMES
+from lexitree.views.svg import label_colors
 from lexitree.views.visible import visible
 
 LONGEST_MARK = 4

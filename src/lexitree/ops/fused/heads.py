@@ -10,7 +10,7 @@ import triton.language as tl
 from jaxtyping import Float
 from torch import Tensor
 
-from lexitree.batch import TreeBatch
+from lexitree.batch.tree_batch import TreeBatch
 from lexitree.ops.fused.device import (
     add_product,
     cut_tile,

@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from lexitree.batch import TreeBatch
+from lexitree.batch.tree_batch import TreeBatch
 from lexitree.ops.levelwise.gates import apply, for_products, sigmoid_gradient, tanh_gradient
 from lexitree.ops.levelwise.levels import EdgeOrder, cut, level_by_level
 from lexitree.ops.levelwise.pairs import run_pairs_backward

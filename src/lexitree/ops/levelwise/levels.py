@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from lexitree.batch import TreeBatch
+from lexitree.batch.tree_batch import TreeBatch
 
 Views = tuple[Tensor, ...]
 

@@ -1,0 +1,76 @@
+"""Answers of several systems in, root accuracy by sentence length out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+
+from lexitree.arrays import BoolArray
+from lexitree.errors import ConfigError
+from lexitree.evaluation.answers import SystemAnswers, check_comparable
+
+WORDS_PER_BIN = 5
+
+
+@dataclass(frozen=True, slots=True)
+class LengthBin:
+    """The sentences of `first` to `last` words."""
+
+    first: int
+    last: int
+    num_sentences: int
+    accuracies: dict[str, float]
+    """The root accuracy of each system by its name."""
+    deviations: dict[str, float] = field(default_factory=dict[str, float])
+    """Its sample standard deviation over the seeds; 0 for one."""
+
+    @property
+    def title(self) -> str:
+        return str(self.first) if self.first == self.last else f"{self.first}–{self.last}"
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def accuracy_by_length(
+    systems: Sequence[SystemAnswers], *, words_per_bin: int = WORDS_PER_BIN, fewest: int = 1
+) -> list[LengthBin]:
+    """Root accuracy in bins of 1 to 5 words, 6 to 10 and so on; a bin without sentences is left out.
+
+    Where the last bin has fewer than `fewest` sentences, it is joined with the one before it.
+    """
+    check_comparable(systems)
+    if words_per_bin < 1 or fewest < 1:
+        raise ConfigError("a bin holds at least one length and one sentence")
+    bin_index = (systems[0].lengths - 1) // words_per_bin
+    numbers, counts = np.unique(bin_index, return_counts=True)
+    firsts: list[int] = numbers.tolist()
+    num_last = int(counts[-1])
+    while num_last < fewest and len(firsts) > 1:
+        firsts.pop()
+        num_last += int(counts[len(firsts) - 1])
+    # Each goes up to its own end, and the last takes in all that is longer.
+    lasts = [*firsts[:-1], int(numbers[-1])]
+    return [
+        _make_bin(
+            systems,
+            first * words_per_bin + 1,
+            (last + 1) * words_per_bin,
+            (bin_index >= first) & (bin_index <= last),
+        )
+        for first, last in zip(firsts, lasts, strict=True)
+    ]
+
+
+def _make_bin(systems: Sequence[SystemAnswers], first: int, last: int, chosen: BoolArray) -> LengthBin:
+    spreads = {system.name: system.spread_on(chosen) for system in systems}
+    return LengthBin(
+        first=first,
+        last=last,
+        num_sentences=int(chosen.sum()),
+        accuracies={name: mean for name, (mean, _) in spreads.items()},
+        deviations={name: deviation for name, (_, deviation) in spreads.items()},
+    )

@@ -1,0 +1,124 @@
+"""Answers of two or more systems in; everything that tells them apart out, as data."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from lexitree.analysis.by_length import LengthBin, accuracy_by_length
+from lexitree.analysis.mistakes import (
+    NUM_EXAMPLES,
+    Agreement,
+    Slice,
+    WonExample,
+    accuracy_by_class,
+    accuracy_on_hard_sentences,
+    agreement,
+    won_examples,
+)
+from lexitree.errors import ConfigError
+from lexitree.evaluation.answers import SystemAnswers, check_comparable
+from lexitree.evaluation.significance import NUM_RESAMPLES, BootstrapResult, paired_bootstrap
+
+
+@dataclass(frozen=True, slots=True)
+class SystemScore:
+    """The root accuracy of one system."""
+
+    name: str
+    accuracy: float
+    """The mean over the seeds."""
+    deviation: float
+    """The sample standard deviation over the seeds; 0 for one."""
+    seed_accuracies: list[float]
+
+    def as_dict(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in SystemScore.__slots__}
+
+
+@dataclass(frozen=True, slots=True)
+class PairComparison:
+    """One system against the baseline."""
+
+    system: str
+    baseline: str
+    significance: BootstrapResult
+    """A positive difference speaks for the system."""
+    agreement: Agreement
+    won: list[WonExample]
+    """What the system gets right and the baseline wrong ..."""
+    lost: list[WonExample]
+    """... and the other way round."""
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "system": self.system,
+            "baseline": self.baseline,
+            "significance": self.significance.as_dict(),
+            "agreement": self.agreement.as_dict(),
+            "won": [example.as_dict() for example in self.won],
+            "lost": [example.as_dict() for example in self.lost],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Several systems on the same sentences; the first is the baseline."""
+
+    num_sentences: int
+    systems: list[SystemScore]
+    pairs: list[PairComparison]
+    classes: list[Slice]
+    hard_sentences: list[Slice]
+    lengths: list[LengthBin]
+
+    def as_dict(self) -> dict[str, Any]:
+        lists = ("systems", "pairs", "classes", "hard_sentences", "lengths")
+        rows = {name: [row.as_dict() for row in getattr(self, name)] for name in lists}
+        return {"num_sentences": self.num_sentences, **rows}
+
+
+def compare_systems(
+    systems: Sequence[SystemAnswers],
+    *,
+    names: Mapping[str, str] | None = None,
+    num_examples: int = NUM_EXAMPLES,
+    num_resamples: int = NUM_RESAMPLES,
+    seed: int = 0,
+) -> Comparison:
+    """Compare each system with the first one: significance, classes, negation, lengths, examples."""
+    check_comparable(systems)
+    if len(systems) < 2:
+        raise ConfigError("a comparison needs two systems or more")
+    baseline = systems[0]
+    return Comparison(
+        num_sentences=len(baseline.gold),
+        systems=[_score(system) for system in systems],
+        pairs=[_compare_pair(system, baseline, num_examples, num_resamples, seed) for system in systems[1:]],
+        classes=accuracy_by_class(systems, names),
+        hard_sentences=accuracy_on_hard_sentences(systems),
+        lengths=accuracy_by_length(systems),
+    )
+
+
+def _score(system: SystemAnswers) -> SystemScore:
+    values = system.seed_accuracies
+    deviation = statistics.stdev(values) if len(values) > 1 else 0.0
+    return SystemScore(system.name, system.accuracy, deviation, values)
+
+
+def _compare_pair(
+    system: SystemAnswers, baseline: SystemAnswers, num_examples: int, num_resamples: int, seed: int
+) -> PairComparison:
+    return PairComparison(
+        system=system.name,
+        baseline=baseline.name,
+        significance=paired_bootstrap(
+            system.correct, baseline.correct, num_resamples=num_resamples, seed=seed
+        ),
+        agreement=agreement(system, baseline),
+        won=won_examples(system, baseline, limit=num_examples),
+        lost=won_examples(baseline, system, limit=num_examples),
+    )

@@ -1,0 +1,138 @@
+"""Analyses in, SVG plots out; matplotlib, of the extra `plots`, is imported only to draw."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lexitree.analysis.by_length import LengthBin
+from lexitree.errors import MissingExtraError
+from lexitree.files import atomic_path
+from lexitree.learning.curves import EpochSpread, LearningCurve
+from lexitree.learning.seeds import Spread
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# Colours that people with colour blindness tell apart (Okabe and Ito), and marks for print without colours.
+COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
+BAR_SHIFT = 0.12
+MARKS = ("o", "s", "^", "D", "v", "P", "X")
+
+# Text stays text and the same data give the same file, byte by byte.
+_SETTINGS = {"svg.fonttype": "none", "svg.hashsalt": "lexitree", "font.size": 10}
+
+
+def plot_lengths(bins: Sequence[LengthBin], path: str | Path) -> None:
+    """Root accuracy by sentence length, one line a system, over the numbers of sentences as grey columns.
+
+    Bars are one deviation over the seeds to each side.
+    """
+    places = list(range(len(bins)))
+    with _figure(path, width=max(6.0, 0.7 * len(bins)), height=4.2) as figure:
+        axes = figure.subplots()
+        counts = axes.twinx()
+        counts.bar(places, [part.num_sentences for part in bins], color="#e4e4e4", width=0.8)
+        counts.set_ylabel("sentences (columns)")
+        # The lines belong in front of the columns, so their axes do, with nothing behind them.
+        axes.set_zorder(counts.get_zorder() + 1)
+        axes.patch.set_visible(False)
+        names = list(bins[0].accuracies) if bins else []
+        # Side by side, so that the bars of two systems do not cover each other.
+        shift = BAR_SHIFT if any(any(part.deviations.values()) for part in bins) else 0.0
+        for number, name in enumerate(names):
+            shares = [100 * part.accuracies[name] for part in bins]
+            sides = [100 * part.deviations.get(name, 0) for part in bins]
+            shifted = [place + shift * (number - (len(names) - 1) / 2) for place in places]
+            axes.plot(shifted, shares, label=name, **_look(number))
+            if any(sides):
+                bars = _bars_within_bounds(shares, sides)
+                axes.errorbar(shifted, shares, bars, fmt="none", ecolor=_look(number)["color"], alpha=0.6)
+        axes.set_xticks(places, [part.title for part in bins])
+        axes.set_xlabel("words in the sentence")
+        axes.set_ylabel("root accuracy (%)")
+        # Above the lines, which may be anywhere.
+        axes.legend(frameon=False, ncols=max(1, len(names)), loc="lower center", bbox_to_anchor=(0.5, 1))
+
+
+def _bars_within_bounds(shares: Sequence[float], sides: Sequence[float]) -> tuple[list[float], list[float]]:
+    """How far a bar goes down and up: not below 0 % nor above 100 %."""
+    down = [min(side, share) for share, side in zip(shares, sides, strict=True)]
+    up = [min(side, 100 - share) for share, side in zip(shares, sides, strict=True)]
+    return down, up
+
+
+def plot_curves(curves: Sequence[LearningCurve], path: str | Path) -> None:
+    """Training loss and development accuracies by epoch; bands are one deviation over the seeds to each side."""
+    epochs = {curve.name: curve.epochs() for curve in curves}
+    has_phrases = any(epoch.dev_phrase for found in epochs.values() for epoch in found)
+    panels = ("loss", "dev_root", "dev_phrase") if has_phrases else ("loss", "dev_root")
+    titles = {
+        "loss": "training loss per sentence",
+        "dev_root": "dev root accuracy (%)",
+        "dev_phrase": "dev phrase accuracy (%)",
+    }
+    with _figure(path, width=4.2 * len(panels), height=3.8) as figure:
+        for axes, panel in zip(figure.subplots(1, len(panels)), panels, strict=True):
+            for number, (name, found) in enumerate(epochs.items()):
+                _draw_curve(axes, found, panel, name, _look(number))
+            axes.set_title(titles[panel])
+            axes.set_xlabel("epoch")
+            axes.xaxis.get_major_locator().set_params(integer=True)
+            axes.legend(frameon=False)
+
+
+def _draw_curve(
+    axes: Axes, epochs: Sequence[EpochSpread], panel: str, name: str, look: dict[str, Any]
+) -> None:
+    scale = 1 if panel == "loss" else 100
+    points: list[tuple[int, Spread]] = [
+        (epoch.epoch, spread) for epoch in epochs if (spread := getattr(epoch, panel)) is not None
+    ]
+    numbers = [number for number, _ in points]
+    means = [scale * spread.mean for _, spread in points]
+    sides = [scale * spread.deviation for _, spread in points]
+    axes.plot(numbers, means, label=name, **look)
+    if any(sides):
+        low = [mean - side for mean, side in zip(means, sides, strict=True)]
+        high = [mean + side for mean, side in zip(means, sides, strict=True)]
+        axes.fill_between(numbers, low, high, color=look["color"], alpha=0.18, linewidth=0)
+
+
+def _look(number: int) -> dict[str, Any]:
+    return {
+        "color": COLORS[number % len(COLORS)],
+        "marker": MARKS[number % len(MARKS)],
+        "markersize": 4.5,
+        "linewidth": 1.6,
+    }
+
+
+@contextmanager
+def _figure(path: str | Path, *, width: float, height: float) -> Generator[Figure, None, None]:
+    """A figure to draw into; the file appears, whole, when it is done."""
+    matplotlib = _import_matplotlib()
+    from matplotlib.figure import Figure
+
+    # Only this figure is set up: a user's own pyplot, its backend and its settings stay as they are.
+    with matplotlib.rc_context(_SETTINGS):
+        figure = Figure(figsize=(width, height), layout="constrained")
+        yield figure
+        with atomic_path(path) as temporary:
+            figure.savefig(temporary, format="svg", metadata={"Date": None})
+
+
+def _import_matplotlib() -> Any:
+    try:
+        import matplotlib
+    except ImportError as error:
+        raise MissingExtraError("matplotlib", "plots", "Drawing a plot") from error
+    return matplotlib
+
+
+def require_plots() -> None:
+    """Say at once that matplotlib is missing, before a long computation whose plot could not be drawn."""
+    _import_matplotlib()

@@ -1,1 +1,0 @@
-"""What the paper compares with that is no tree model."""

@@ -1,0 +1,198 @@
+"""Trees as users have them in, trees as models read them with the numbers of their words and labels out."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from lexitree.arrays import NO_INDEX, FloatArray, IndexArray
+from lexitree.batch.tree_batch import TreeBatch
+from lexitree.corpora.corpus import Supervision, label_index
+from lexitree.errors import ConfigError
+from lexitree.lexicon.pieces import PieceBatch, SplitSentence
+from lexitree.lexicon.table import Lexicon
+from lexitree.lexicon.vocabulary import UNK, UNK_INDEX
+from lexitree.trees.binarize import BinarizedTree, Direction, to_binary, unchanged
+from lexitree.trees.tree import Tree
+
+TreeKind = Literal["constituency", "dependency"]
+"""What a model reads: phrases over words, or words over words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """One tree, prepared once and batched many times."""
+
+    binary: BinarizedTree
+    """The tree as the model reads it: binary or, for a model of dependency trees, as it is."""
+    word_index: IndexArray
+    """The lexicon's number of each word."""
+    label_index: IndexArray
+    """The number of each label, by node of the tree that the model reads; -1 for none."""
+    source_label_index: IndexArray
+    """The same by node of the tree as the user has it."""
+    pieces: SplitSentence | None = None
+    """The words as a transformer reads them, for a model that has one."""
+    targets: FloatArray | None = None
+    """[nodes, scores]: the probabilities to be learnt, by node of the tree that the model reads, where labels are not
+    all that there is to learn from."""
+
+    @property
+    def tree(self) -> Tree:
+        """The tree as the user has it."""
+        return self.binary.source
+
+    @property
+    def num_nodes(self) -> int:
+        return self.binary.tree.num_nodes
+
+    @property
+    def height(self) -> int:
+        """How many levels the model has to walk."""
+        return int(self.binary.tree.heights[0])
+
+
+def make_example(
+    tree: Tree,
+    lexicon: Lexicon,
+    *,
+    labels: tuple[str, ...] | None,
+    direction: Direction,
+    supervision: Supervision = "all",
+    kind: TreeKind = "constituency",
+) -> Example:
+    """Binarize and number one tree; with `labels=None` the labels it carries are of no concern.
+
+    For a model that reads dependency trees (`kind`), the tree must be one, and stays as it is.
+    """
+    binary = as_read(tree, direction, supervision, kind)
+    numbers, source_numbers = _number_labels(binary, labels, supervision)
+    return Example(binary, lexicon.index(tree.words), numbers, source_numbers, lexicon.split(tree.words))
+
+
+def as_read(tree: Tree, direction: Direction, supervision: Supervision, kind: TreeKind) -> BinarizedTree:
+    """A tree as a model reads it."""
+    check_tree_kind(tree, kind)
+    if kind == "dependency":
+        return unchanged(tree)
+    return to_binary(tree, direction, has_sentence_label=supervision == "root")
+
+
+def check_tree_kind(tree: Tree, kind: TreeKind) -> None:
+    """Refuse a tree that the model cannot read, with what to use instead."""
+    if tree.has_inner_words and kind == "constituency":
+        raise ConfigError(
+            "this model reads constituency trees, and these are dependency trees",
+            remedy="Choose the model deptree, or a corpus of constituency trees such as sst-fine.",
+        )
+    if not tree.has_inner_words and kind == "dependency":
+        raise ConfigError(
+            "this model reads dependency trees, and these are constituency trees",
+            remedy="Give it dependency trees (sst-dependencies, .toks with .dparents, or .jsonl with parents), "
+            "or choose another model.",
+        )
+
+
+def _number_labels(
+    binary: BinarizedTree, labels: tuple[str, ...] | None, supervision: Supervision
+) -> tuple[IndexArray, IndexArray]:
+    """The labels' numbers by node of the binary tree and by node of its source."""
+    tree, source = binary.tree, binary.source
+    numbers = np.full(tree.num_nodes, NO_INDEX)
+    if labels is None:
+        return numbers, np.full(source.num_nodes, NO_INDEX)
+    source_numbers = label_index(source, labels, supervision)
+    if supervision == "all":
+        return (source_numbers if tree is source else label_index(tree, labels)), source_numbers
+    numbers[0] = source_numbers[0]
+    return numbers, source_numbers
+
+
+def make_examples(
+    trees: Iterable[Tree],
+    lexicon: Lexicon,
+    *,
+    labels: tuple[str, ...] | None,
+    direction: Direction,
+    supervision: Supervision = "all",
+    kind: TreeKind = "constituency",
+) -> list[Example]:
+    """Binarize and number trees; see `make_example`."""
+    return [
+        make_example(tree, lexicon, labels=labels, direction=direction, supervision=supervision, kind=kind)
+        for tree in trees
+    ]
+
+
+def example_to_label(binary: BinarizedTree, lexicon: Lexicon) -> Example:
+    """A tree as a model reads it, with nothing known of its labels."""
+    numbers, source_numbers = _number_labels(binary, None, "all")
+    words = binary.tree.words
+    return Example(binary, lexicon.index(words), numbers, source_numbers, lexicon.split(words))
+
+
+def batch_examples(examples: Sequence[Example]) -> TreeBatch:
+    """Lay examples out side by side; all of them have targets, or none."""
+    return _batch(
+        examples,
+        [example.word_index for example in examples],
+        label_index=[example.label_index for example in examples],
+        targets=_targets(examples),
+    )
+
+
+def _targets(examples: Sequence[Example]) -> list[FloatArray] | None:
+    targets = [example.targets for example in examples if example.targets is not None]
+    assert len(targets) in (0, len(examples)), "trees with targets are batched among themselves"
+    return targets or None
+
+
+def batch_to_label(examples: Sequence[Example], lexicon: Lexicon, *, roots_only: bool = False) -> TreeBatch:
+    """Lay examples out to be labelled: words that the lexicon does not know get vectors of their own, if it guesses.
+
+    The guesses are the batch's, and nothing is left behind: threads can share a model. With `roots_only`, nobody will
+    ask for the labels of other nodes.
+    """
+    word_index = [example.word_index for example in examples]
+    guess_of: dict[str, int] = {}
+    if lexicon.can_guess:
+        word_index = [
+            _number_guesses(example.binary.tree.words, example.word_index, guess_of) for example in examples
+        ]
+    batch = _batch(examples, word_index, roots_only=roots_only)
+    return dataclasses.replace(batch, guesses=lexicon.guess(list(guess_of))) if guess_of else batch
+
+
+def _batch(
+    examples: Sequence[Example],
+    word_index: Sequence[IndexArray],
+    label_index: Sequence[IndexArray] | None = None,
+    targets: Sequence[FloatArray] | None = None,
+    *,
+    roots_only: bool = False,
+) -> TreeBatch:
+    trees = [example.binary.tree for example in examples]
+    sentences = [example.pieces for example in examples if example.pieces is not None]
+    if not sentences:
+        return TreeBatch.from_trees(trees, word_index, label_index, targets)
+    batch = TreeBatch.from_trees(trees, label_index=label_index, targets=targets)
+    wanted = None
+    if roots_only:
+        wanted = [np.arange(tree.num_nodes) == 0 for tree in trees]
+    elif label_index is not None and targets is None:
+        wanted = [numbers != NO_INDEX for numbers in label_index]
+    return dataclasses.replace(batch, pieces=PieceBatch.from_trees(trees, sentences, word_index, wanted))
+
+
+def _number_guesses(words: Sequence[str], word_index: IndexArray, guess_of: dict[str, int]) -> IndexArray:
+    """The numbers of a sentence's words, with ~k for the unknown word that is guess k; `guess_of` grows with them."""
+    unknown = [place for place in np.flatnonzero(word_index == UNK_INDEX).tolist() if words[place] != UNK]
+    if not unknown:
+        return word_index
+    numbers = word_index.copy()
+    numbers[unknown] = [~guess_of.setdefault(words[place], len(guess_of)) for place in unknown]
+    return numbers

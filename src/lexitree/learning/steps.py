@@ -1,0 +1,190 @@
+"""A batch of examples in, one update of the model and its loss out: run as it is, or recorded once and replayed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import torch
+from torch import Tensor
+
+from lexitree.batch.examples import Example, batch_examples
+from lexitree.batch.tree_batch import TreeBatch
+from lexitree.learning.optimizer import LazyAdam
+from lexitree.lexicon.table import WordTable
+from lexitree.models.classifier import TreeClassifier
+from lexitree.ops.filling import fill_batch
+
+MAX_RECORDED_LEAVES = 20_000
+"""Larger batches are rare and busy enough to be run as they are."""
+NUM_SLOTS = 4
+"""How many batches the host may be ahead of the GPU."""
+LEVELS_PER_BUCKET = 64
+
+
+class Step(Protocol):
+    """One update; losses are added up where the model is, so that nobody waits for them."""
+
+    losses: Tensor
+    """The loss of all steps since it was last set to zero, summed over trees and nodes, in float64."""
+
+    def __call__(self, examples: list[Example]) -> None: ...
+
+
+def make_step(model: TreeClassifier, optimizer: LazyAdam) -> Step:
+    """The fastest kind of step that this model, where it is, can take."""
+    can_record = (
+        model.backend.name == "fused"
+        and model.device.type == "cuda"
+        and not model.encoder.waits_for_host
+        and isinstance(model.lexicon, WordTable)
+        # A recording repeats the step sizes that it was made with.
+        and optimizer.config.has_constant_rates
+    )
+    return RecordedStep(model, optimizer) if can_record else PlainStep(model, optimizer)
+
+
+class PlainStep:
+    """Forward, backward, update, one operation after the other."""
+
+    def __init__(self, model: TreeClassifier, optimizer: LazyAdam) -> None:
+        self.model = model
+        self.optimizer = optimizer
+        self.losses = torch.zeros((), dtype=torch.float64, device=model.device)
+
+    def __call__(self, examples: list[Example]) -> None:
+        self.update(batch_examples(examples).to(self.model.device))
+
+    def update(self, batch: TreeBatch) -> None:
+        """A loss that is no number changes nothing on a CPU; elsewhere asking for it would cost too much."""
+        loss = self.compute_gradients(batch)
+        self.losses += loss
+        if loss.is_cuda or torch.isfinite(loss):
+            self.optimizer.step(batch)
+
+    def compute_gradients(self, batch: TreeBatch) -> Tensor:
+        self.optimizer.zero_grad()
+        loss = self.model.loss(batch, root_weight=self.optimizer.config.root_weight)
+        (loss / batch.num_trees).backward()
+        return loss.detach()
+
+
+class Sizes(NamedTuple):
+    """The shape of a recorded step: batches are filled up to the next one."""
+
+    num_trees: int
+    num_leaves: int
+    num_levels: int
+
+    @classmethod
+    def around(cls, batch: TreeBatch) -> Sizes:
+        """The smallest sizes that hold the batch: at most an eighth is filled up."""
+        granule = max(8, (1 << batch.num_leaves.bit_length()) // 16)
+        num_levels = max(len(batch.level_sizes), len(batch.depth_sizes)) - 1
+        return cls(
+            batch.num_trees, _round_up(batch.num_leaves, granule), _round_up(num_levels, LEVELS_PER_BUCKET)
+        )
+
+    def fill(self, batch: TreeBatch) -> TreeBatch:
+        # A binary tree has one inner node less than leaves.
+        return fill_batch(batch, self.num_leaves, self.num_leaves - self.num_trees, self.num_levels)
+
+
+def _round_up(number: int, granule: int) -> int:
+    return -(-number // granule) * granule
+
+
+@dataclass(frozen=True, slots=True)
+class _Recording:
+    """A step as the GPU replays it, and the buffer from which it reads its batch."""
+
+    graph: torch.cuda.CUDAGraph
+    buffer: Tensor
+
+
+class RecordedStep:
+    """A step recorded as a CUDA graph for each size of batch, so that the host only says "again".
+
+    The host prepares the next batches while the GPU works; their copies run on a stream of their own.
+    """
+
+    def __init__(self, model: TreeClassifier, optimizer: LazyAdam) -> None:
+        self.plain = PlainStep(model, optimizer)
+        self.losses = self.plain.losses
+        self.device = model.device
+        self.slots = _Slots(model.device)
+        self.memory = torch.cuda.graph_pool_handle()
+        self.recordings: dict[Sizes, _Recording] = {}
+
+    def __call__(self, examples: list[Example]) -> None:
+        batch = batch_examples(examples)
+        if batch.num_leaves > MAX_RECORDED_LEAVES:
+            self.plain.update(batch.to(self.device))
+            return
+        sizes = Sizes.around(batch)
+        padded = sizes.fill(batch)
+        if sizes not in self.recordings:
+            self.recordings[sizes] = self._record(padded)
+        recording = self.recordings[sizes]
+        self.slots.send(padded.buffer, recording.buffer)
+        recording.graph.replay()
+
+    def _record(self, batch: TreeBatch) -> _Recording:
+        static = batch.to(self.device)
+        self._rehearse(static)
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph, pool=self.memory):
+            self.plain.update(static)
+        return _Recording(graph, static.buffer)
+
+    def _rehearse(self, batch: TreeBatch) -> None:
+        """Run a step and undo it: kernels are compiled and libraries set up, which a recording must not do."""
+        optimizer, model = self.plain.optimizer, self.plain.model
+        kept = [*model.state_dict().values(), *optimizer.state_tensors().values(), self.losses]
+        before = [tensor.clone() for tensor in kept]
+        random_state = torch.cuda.get_rng_state(self.device)
+        aside = torch.cuda.Stream(self.device)
+        aside.wait_stream(torch.cuda.current_stream(self.device))
+        with torch.cuda.stream(aside):
+            self.plain.update(batch)
+        torch.cuda.current_stream(self.device).wait_stream(aside)
+        torch.cuda.set_rng_state(random_state, self.device)
+        for tensor, value in zip(kept, before, strict=True):
+            tensor.copy_(value)
+        optimizer.zero_grad()
+
+
+class _Slots:
+    """Sends batches ahead: host memory that the GPU can read, and places on the GPU where they wait their turn."""
+
+    def __init__(self, device: torch.device) -> None:
+        self.device = device
+        self.copies = torch.cuda.Stream(device)
+        self.host: list[Tensor | None] = [None] * NUM_SLOTS
+        self.waiting: list[Tensor | None] = [None] * NUM_SLOTS
+        self.is_free = [torch.cuda.Event() for _ in range(NUM_SLOTS)]
+        self.number = 0
+
+    def send(self, numbers: Tensor, target: Tensor) -> None:
+        """Let the current stream find the numbers in `target`."""
+        slot = self.number % NUM_SLOTS
+        self.number += 1
+        self.is_free[slot].synchronize()
+        host, waiting = self._slot(slot, len(numbers))
+        host.copy_(numbers)
+        here = torch.cuda.current_stream(self.device)
+        with torch.cuda.stream(self.copies):
+            waiting.copy_(host, non_blocking=True)
+        here.wait_stream(self.copies)
+        target.copy_(waiting)
+        self.is_free[slot].record(here)
+
+    def _slot(self, slot: int, size: int) -> tuple[Tensor, Tensor]:
+        host, waiting = self.host[slot], self.waiting[slot]
+        if host is None or waiting is None or len(host) < size:
+            host = torch.empty(size, dtype=torch.int64, pin_memory=True)
+            waiting = torch.empty(size, dtype=torch.int64, device=self.device)
+            # The place is written on one stream and read on another: both must know of it before it is used.
+            torch.cuda.synchronize(self.device)
+            self.host[slot], self.waiting[slot] = host, waiting
+        return host[:size], waiting[:size]

@@ -1,0 +1,194 @@
+"""The name of a model in, its class out; and the paper's table of sizes, counted from real modules."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from lexitree.batch.tree_batch import TreeBatch
+from lexitree.errors import ConfigError
+from lexitree.models.cells import ChildSumLSTM, GatedChildrenLSTM, LabelScorer, TensorNetwork
+from lexitree.models.encoders import (
+    BiConTree,
+    BiLSTM,
+    BottomUpEncoder,
+    ConTree,
+    ConTreeLex,
+    Encoder,
+    TopDownConTree,
+    make_bottom_up,
+    pick,
+)
+from lexitree.models.model_config import DEFAULT_MODEL, DEFAULT_WORD_SIZE, ModelConfig
+from lexitree.ops.backends import Backend
+
+
+class NaryConTree(BottomUpEncoder):
+    title = "ConTree (Tai 2015)"
+    about = "N-ary tree LSTM of Tai et al. (2015): ConTree without peepholes"
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__(config)
+        self.bottom_up = make_bottom_up(config, lexical=False, peepholes=False)
+
+
+class GatedChildrenConTree(BottomUpEncoder):
+    title = "ConTree (Le and Zuidema 2015)"
+    about = "tree LSTM of Le and Zuidema (2015): an input gate and a forget gate for each child"
+    waits_for_host = True
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__(config)
+        self.bottom_up = GatedChildrenLSTM(config.word_size, config.hidden, bias_init=config.bias_init)
+
+
+class RNTN(BottomUpEncoder):
+    title = "RNTN (Socher 2013)"
+    about = (
+        "recursive neural tensor network of Socher et al. (2013): small word vectors, composed by a tensor"
+    )
+    waits_for_host = True
+    words_are_states = True
+    defaults = MappingProxyType({"hidden": 25, "output": 0, "dropout": 0.0, "bias_init": "zero"})
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__(config)
+        self.bottom_up = TensorNetwork(config.hidden, bias_init=config.bias_init)
+
+
+class DepTree(BottomUpEncoder):
+    title = "DepTree (Tai 2015)"
+    about = "child-sum tree LSTM of Tai et al. (2015) over dependency trees"
+    # The sizes of the levels' edges are asked for on the host.
+    waits_for_host = True
+    tree_kind = "dependency"
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__(config)
+        self.bottom_up = ChildSumLSTM(config.word_size, config.hidden, bias_init=config.bias_init)
+
+
+class PlainBiLSTM(BiLSTM):
+    title = "BiLSTM (Li 2015)"
+    about = "BiLSTM without peepholes, as Li et al. (2015) compare with trees"
+    has_peepholes = False
+
+
+class PooledTransformer(Encoder):
+    title = "Transformer"
+    about = "a transformer over the words of each phrase, its states averaged; the tree is not used"
+    num_states = 0
+    reads = "phrase"
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__(config)
+        self.num_features = config.word_size
+
+    def forward(self, x: Tensor, batch: TreeBatch, nodes: Tensor | None, backend: Backend) -> Tensor:
+        # The vectors come tree by tree in pre-order.
+        return pick(torch.empty_like(x).index_copy(0, batch.preorder_index, x), nodes)
+
+
+ENCODERS: dict[str, type[Encoder]] = {
+    "rntn": RNTN,
+    "bilstm-plain": PlainBiLSTM,
+    "bilstm": BiLSTM,
+    "deptree": DepTree,
+    "contree": ConTree,
+    "contree-nary": NaryConTree,
+    "contree-le": GatedChildrenConTree,
+    "topdown": TopDownConTree,
+    "contree-lex": ConTreeLex,
+    "bicontree": BiConTree,
+    "pooled": PooledTransformer,
+}
+
+PAPER_SIZES: dict[str, tuple[int, ...]] = {
+    "rntn": (25, 35),
+    "bilstm-plain": (150,),
+    "bilstm": (150,),
+    "deptree": (150,),
+    "contree": (150,),
+    "contree-nary": (150,),
+    "contree-le": (150,),
+    "topdown": (150,),
+    "contree-lex": (75, 150, 215, 300),
+    "bicontree": (75, 150),
+}
+"""The state sizes at which the paper reports each model; for RNTN, the range that its own paper names."""
+
+PAPER_LABELS = tuple("01234")
+
+
+def encoder_class(name: str) -> type[Encoder]:
+    """The encoder of that name, or an error with the nearest names."""
+    if name in ENCODERS:
+        return ENCODERS[name]
+    near = difflib.get_close_matches(name.lower(), ENCODERS, cutoff=0.4)
+    hint = f"Did you mean {' or '.join(near)}? " if near else ""
+    raise ConfigError(
+        f"there is no model called '{name}'", remedy=f"{hint}The models are: {', '.join(ENCODERS)}."
+    )
+
+
+def with_model_defaults(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings of a model, completed by what its kind has of its own."""
+    return {**encoder_class(settings.get("model", DEFAULT_MODEL)).defaults, **settings}
+
+
+def default_word_size(settings: Mapping[str, Any]) -> int:
+    """The size of word vectors that no file decides, for complete settings."""
+    encoder = encoder_class(settings.get("model", DEFAULT_MODEL))
+    return settings["hidden"] if encoder.words_are_states else DEFAULT_WORD_SIZE
+
+
+def count_parameters(config: ModelConfig) -> int:
+    """The number of parameters without the table of word vectors, counted from the modules themselves."""
+    with torch.device("meta"):
+        encoder = encoder_class(config.model)(config)
+        scorer = LabelScorer(
+            encoder.num_features, config.output, config.num_scores, bias_init=config.bias_init
+        )
+    return sum(parameter.numel() for module in (encoder, scorer) for parameter in module.parameters())
+
+
+@dataclass(frozen=True, slots=True)
+class ListedModel:
+    """A model at one of the paper's sizes."""
+
+    name: str
+    title: str
+    """What the paper calls it."""
+    hidden: int
+    num_parameters: int
+    """Without the table of word vectors, for word vectors of 300, an output layer of 128 and five labels.
+
+    RNTN has word vectors of the size of its states and no output layer.
+    """
+    about: str
+
+
+def list_models() -> list[ListedModel]:
+    """Every model at every size the paper reports, with its number of parameters."""
+    return [
+        ListedModel(
+            name=name,
+            title=ENCODERS[name].title,
+            hidden=hidden,
+            num_parameters=count_parameters(_listed_config(name, hidden)),
+            about=ENCODERS[name].about,
+        )
+        for name, sizes in PAPER_SIZES.items()
+        for hidden in sizes
+    ]
+
+
+def _listed_config(name: str, hidden: int) -> ModelConfig:
+    settings = with_model_defaults({"model": name, "hidden": hidden, "labels": PAPER_LABELS})
+    return ModelConfig.from_dict({**settings, "word_size": default_word_size(settings)})

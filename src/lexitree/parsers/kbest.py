@@ -1,0 +1,117 @@
+"""Scores of spans in, the k best trees of every sentence out: exact, distinct, and sorted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from lexitree.arrays import IndexArray
+from lexitree.parsers.chart import ChartOrder, SplitCharts
+from lexitree.parsers.cky import LabelledSpan
+from lexitree.parsers.inside import num_words_of
+from lexitree.parsers.penn_spans import NO_PHRASE
+
+
+@dataclass(frozen=True, slots=True)
+class KBestTrees:
+    """The best trees of each sentence, as pointers from each rank of each span to ranks of its parts."""
+
+    num_words: int
+    pairs: list[tuple[int, int]]
+    """What a pointer to two ranks stands for."""
+    splits: IndexArray  # [spans, trees, ranks]
+    """Split and pair of ranks, as one number."""
+    closings: IndexArray  # [spans, trees, ranks]
+    """For a phrase of this rank: the pair of the ranks of its splits and of its label."""
+    labels: IndexArray  # [spans, trees, ranks]
+    """The labels of a phrase from the best on."""
+    choices: IndexArray  # [spans, trees, ranks]
+    """For a left part of this rank: its rank as a phrase or, counted on from there, as the first parts of one."""
+    scores: Float[Tensor, "trees ranks"]
+    """From the best on; -inf where there is no other tree."""
+
+    def num_trees(self, tree: int) -> int:
+        """How many different trees were found, which for a short sentence can be less than asked for."""
+        return int(self.scores[tree].isfinite().sum())
+
+    def spans(self, tree: int, length: int, rank: int) -> list[LabelledSpan]:
+        """The phrases of a sentence's tree of this rank, in pre-order."""
+        order = ChartOrder(self.num_words)
+        num_ranks = self.labels.shape[2]
+        found: list[LabelledSpan] = []
+        waiting = [(0, length, True, rank)]
+        while waiting:
+            start, width, closed, rank = waiting.pop()
+            row = order.row(start, width), tree
+            if not closed:
+                closed, rank = self.choices[row][rank] < num_ranks, int(self.choices[row][rank]) % num_ranks
+            if width == 1:
+                label = int(self.labels[row][rank])
+            else:
+                label = NO_PHRASE
+                if closed:
+                    rank, label_rank = self.pairs[int(self.closings[row][rank])]
+                    label = int(self.labels[row][label_rank])
+                split, pair = divmod(int(self.splits[row][rank]), len(self.pairs))
+                left_rank, right_rank = self.pairs[pair]
+                waiting.append((start + split + 1, width - split - 1, True, right_rank))
+                waiting.append((start, split + 1, False, left_rank))
+            if label != NO_PHRASE:
+                found.append((start, start + width, label))
+        return found
+
+
+@torch.no_grad()
+def find_k_best_trees(
+    scores: Float[Tensor, "spans trees labels"], lengths: Int[Tensor, " trees"], k: int
+) -> KBestTrees:
+    """The `k` trees with the highest scores for each sentence, from the best on.
+
+    As every tree has one derivation, the best derivations are the best distinct trees. Of two sorted lists only
+    those pairs of ranks can be among the k best sums that have less than k pairs before them.
+    """
+    order = ChartOrder(num_words_of(len(scores)))
+    pairs = _rank_pairs(k)
+    firsts, seconds = (torch.tensor(ranks, device=scores.device) for ranks in zip(*pairs, strict=True))
+    label_scores, labels = _best_labels(scores, order.num_words, k)
+    part_scores = scores[:, :, NO_PHRASE].unsqueeze(2)
+    charts = SplitCharts(order.num_words, (len(lengths), k), scores)
+    splits, closings, choices = (torch.zeros_like(labels) for _ in range(3))
+    charts.as_left(1).copy_(label_scores[order.rows(1)])
+    charts.as_right(1).copy_(label_scores[order.rows(1)])
+    choices[order.rows(1)] = torch.arange(k, device=scores.device)
+    for width in range(2, order.num_words + 1):
+        rows = order.rows(width)
+        sums = charts.left_parts(width)[..., firsts] + charts.right_parts(width)[..., seconds]
+        best, splits[rows] = sums.transpose(1, 2).flatten(2).topk(k, 2)
+        closed, closings[rows] = (best[..., firsts] + label_scores[rows][..., seconds]).topk(k, 2)
+        either, choices[rows] = torch.cat([closed, best + part_scores[rows]], 2).topk(k, 2)
+        charts.as_left(width).copy_(either)
+        charts.as_right(width).copy_(closed)
+    return KBestTrees(
+        order.num_words,
+        pairs,
+        splits.numpy(force=True),
+        closings.numpy(force=True),
+        labels.numpy(force=True),
+        choices.numpy(force=True),
+        charts.rights[charts.sentences(lengths)].cpu(),
+    )
+
+
+def _rank_pairs(k: int) -> list[tuple[int, int]]:
+    return [(first, second) for first in range(k) for second in range(k // (first + 1))]
+
+
+def _best_labels(
+    scores: Float[Tensor, "spans trees labels"], num_words: int, k: int
+) -> tuple[Float[Tensor, "spans trees ranks"], Int[Tensor, "spans trees ranks"]]:
+    """The k best labels of each closed span with their scores; where there are fewer, their score is -inf."""
+    missing = scores.new_full((*scores.shape[:2], k), -torch.inf)
+    words = torch.cat([scores, missing], 2)[:num_words].topk(k, 2)
+    phrases = torch.cat([scores[:, :, NO_PHRASE + 1 :], missing], 2)[num_words:].topk(k, 2)
+    numbers = torch.cat([words.indices, phrases.indices + NO_PHRASE + 1])
+    return torch.cat([words.values, phrases.values]), numbers

@@ -1,0 +1,165 @@
+"""The words of sentences in, their Penn trees out: the parser of our own, in batches and as a stream."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
+from typing import Any, TypeVar
+
+import torch
+from torch import Tensor
+
+from lexitree.errors import ConfigError, NotFiniteError, TreeError
+from lexitree.ops.threads import one_thread
+from lexitree.parsers.cky import LabelledSpan, find_best_trees
+from lexitree.parsers.inside import log_partition, sum_labels
+from lexitree.parsers.kbest import find_k_best_trees
+from lexitree.parsers.long_sentences import Candidate, cut_sentence, join_candidates, join_trees
+from lexitree.parsers.network import ParserModel, SentenceBatch
+from lexitree.parsers.penn_spans import Span, SpanTree, tree_from_spans
+from lexitree.trees.tree import Tree
+
+SENTENCES_AT_ONCE = 256
+"""So many sentences are read ahead, to be sorted by length."""
+
+SPANS_AT_ONCE = {"cpu": 8_000, "cuda": 400_000}
+"""How many spans a batch may have: more would only take more memory, and on a CPU the time to get hold of it."""
+
+MAX_K = 1000
+
+Words = Sequence[str]
+Parse = TypeVar("Parse")
+
+
+class NeuralParser:
+    """A trained parser. Sentences come as words; trees leave with phrase labels and tags, without a ROOT on top."""
+
+    def __init__(self, model: ParserModel, *, style: str | None = None) -> None:
+        self.model = model.eval()
+        self.training_record: dict[str, Any] = {}
+        """What is known of its training (data, scores, settings), for a parser that was loaded."""
+        self.style = model.config.default_style if style is None else style
+        """Whose conventions the trees follow; "" is the generic style."""
+        model.config.style_index(self.style)
+
+    def parse(self, words: Words) -> Tree:
+        """The most probable tree of a sentence."""
+        return next(self.parse_all([words]))
+
+    def parse_all(self, sentences: Iterable[Words], *, read_ahead: int = SENTENCES_AT_ONCE) -> Iterator[Tree]:
+        """The most probable tree of each sentence, in their order; `read_ahead` sentences are held at a time."""
+        for parses in self._stream(sentences, self._best_of_batch, read_ahead):
+            yield join_trees(parses)
+
+    def parse_k_best(self, words: Words, k: int) -> list[Candidate]:
+        """The k most probable trees of a sentence, all different; fewer where there are no more."""
+        return next(self.parse_all_k_best([words], k))
+
+    def parse_all_k_best(
+        self, sentences: Iterable[Words], k: int, *, read_ahead: int = SENTENCES_AT_ONCE
+    ) -> Iterator[list[Candidate]]:
+        """The k most probable trees of each sentence, from the best on.
+
+        They differ in their phrases; the tags are the most probable ones in all of them. The probability is that of
+        the phrases. Of a sentence that is cut into pieces, it is the product of those of the pieces.
+        """
+        if not 1 <= k <= MAX_K:
+            raise ConfigError(f"k must be from 1 to {MAX_K:,}, not {k}")
+
+        def parse(batch: Sequence[Words]) -> list[list[Candidate]]:
+            return self._k_best_of_batch(batch, k)
+
+        for candidates in self._stream(sentences, parse, read_ahead):
+            yield join_candidates(candidates, k)
+
+    def _stream(
+        self,
+        sentences: Iterable[Words],
+        parse: Callable[[Sequence[Words]], list[Parse]],
+        read_ahead: int,
+    ) -> Iterator[list[Parse]]:
+        """What `parse` makes of the pieces of each sentence, one sentence after the other."""
+        waiting = iter(sentences)
+        while chunk := list(islice(waiting, read_ahead)):
+            pieces = [cut_sentence(_checked(words), self.model.config.max_words) for words in chunk]
+            parses = iter(self._parse_pieces([piece for group in pieces for piece in group], parse))
+            for group in pieces:
+                yield [next(parses) for _ in group]
+
+    def _parse_pieces(
+        self, pieces: Sequence[Words], parse: Callable[[Sequence[Words]], list[Parse]]
+    ) -> list[Parse]:
+        """All pieces, those of about one length together."""
+        order = sorted(range(len(pieces)), key=lambda number: -len(pieces[number]))
+        found: dict[int, Parse] = {}
+        limit = SPANS_AT_ONCE.get(self.model.device.type, SPANS_AT_ONCE["cpu"])
+        first = 0
+        while first < len(order):
+            num_words = len(pieces[order[first]])
+            batch = order[first : first + max(1, limit // (num_words * (num_words + 1) // 2))]
+            found.update(zip(batch, parse([pieces[number] for number in batch]), strict=True))
+            first += len(batch)
+        return [found[number] for number in range(len(pieces))]
+
+    @torch.no_grad()
+    @one_thread()
+    def _score(self, sentences: Sequence[Words]) -> tuple[SentenceBatch, Tensor, list[tuple[str, ...]]]:
+        """A batch, the scores of its spans, and the most probable tags of its words."""
+        numbered = [self.model.features.number(words) for words in sentences]
+        style = self.model.config.style_index(self.style)
+        batch = SentenceBatch.of(numbered, [style] * len(sentences), self.model.device)
+        scores, tag_scores = self.model(batch)
+        if not bool(scores.sum().isfinite()):
+            raise NotFiniteError(
+                "the parser's scores are not numbers",
+                remedy="Its weights are damaged: train or copy it again.",
+            )
+        numbers: list[list[int]] = tag_scores.argmax(2).T.tolist()
+        names = self.model.config.tags
+        tags = [
+            tuple(names[number] for number in row[: len(words)])
+            for row, words in zip(numbers, sentences, strict=True)
+        ]
+        return batch, scores, tags
+
+    @one_thread()
+    def _best_of_batch(self, sentences: Sequence[Words]) -> list[Tree]:
+        batch, scores, tags = self._score(sentences)
+        best = find_best_trees(scores, batch.lengths)
+        return [
+            self._tree(words, tags[number], best.spans(number, len(words)))
+            for number, words in enumerate(sentences)
+        ]
+
+    @one_thread()
+    def _k_best_of_batch(self, sentences: Sequence[Words], k: int) -> list[list[Candidate]]:
+        batch, scores, tags = self._score(sentences)
+        found = find_k_best_trees(scores, batch.lengths, k)
+        with torch.no_grad():
+            totals = log_partition(*sum_labels(scores, batch.num_words), batch.lengths)
+            chances = (found.scores - totals.cpu().unsqueeze(1)).numpy()
+        return [
+            [
+                Candidate(
+                    self._tree(words, tags[number], found.spans(number, len(words), rank)),
+                    min(float(chances[number, rank]), 0.0),
+                )
+                for rank in range(found.num_trees(number))
+            ]
+            for number, words in enumerate(sentences)
+        ]
+
+    def _tree(self, words: Words, tags: tuple[str, ...], spans: list[LabelledSpan]) -> Tree:
+        labels = self.model.config.labels
+        named = tuple(Span(start, end, labels[number - 1]) for start, end, number in spans)
+        return tree_from_spans(SpanTree(tuple(words), tags, named))
+
+
+def _checked(words: Words) -> Words:
+    if isinstance(words, str) or not words:
+        problem = "a text" if words else "no words"
+        raise TreeError(
+            f"a sentence to be parsed is a list of words, not {problem}",
+            remedy='Split it first: ["It", "works", "."].',
+        )
+    return words

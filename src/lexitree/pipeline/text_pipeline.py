@@ -1,0 +1,167 @@
+"""Texts in, documents out: tokens, parses, binary trees and labels, many sentences at a time."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain, islice
+from threading import Lock
+
+from lexitree.errors import ConfigError, TreeError
+from lexitree.parsers.protocol import Parser
+from lexitree.pipeline.document import Document
+from lexitree.pipeline.predictor import Prediction, Predictor
+from lexitree.pipeline.sentence import Sentence
+from lexitree.text import Layout, Token, split_sentences
+from lexitree.text import Sentence as TokenizedSentence
+from lexitree.trees.binarize import Direction, to_binary
+from lexitree.trees.tree import Tree
+
+BATCH_SENTENCES = 256
+"""So many sentences are labelled together unless the caller says otherwise."""
+
+Binarizer = Callable[[Tree], Tree]
+Splitter = Callable[[str], Iterable[TokenizedSentence]]
+Tokens = tuple[Token, ...]
+
+
+class TextPipeline:
+    """A parser and a model, ready for text of any length.
+
+        pipe = TextPipeline(lexitree.load("runs/sst/model"), parser)
+        document = pipe("Not a bad film. Not a good one, either.")
+        for phrase in document.phrases:
+            print(phrase.text, phrase.label, phrase.probability, phrase.head)
+
+    `binarize` makes the binary tree that the model reads of a parse: a direction or a function, by default what fits
+    the trees that the model was trained on (`ModelConfig.parse_binarization`). `split` says how sentences stand in a
+    text (see `split_sentences`) or is a function that finds them and their tokens. Several threads may use one
+    pipeline; they take turns.
+    """
+
+    def __init__(
+        self,
+        predictor: Predictor,
+        parser: Parser,
+        *,
+        binarize: Direction | Binarizer | None = None,
+        split: Layout | Splitter = "text",
+    ) -> None:
+        if predictor.model.encoder.tree_kind == "dependency":
+            raise ConfigError(
+                "this model reads dependency trees, and a parser gives constituency trees",
+                remedy="Choose another model, or give it dependency trees: lexitree predict MODEL FILE.toks",
+            )
+        self.predictor = predictor
+        self.parser = parser
+        self.binarize = _binarizer(binarize or predictor.model.config.parse_binarization)
+        self.split: Layout | Splitter = split
+        # Torch's number of threads, which the model sets while it runs, is the whole process's, and not every parser
+        # bears two callers: one batch at a time.
+        self._turn = Lock()
+
+    def __call__(self, text: str, *, one_sentence: bool = False) -> Document:
+        """The document of one text; with `one_sentence` no sentence ends before the text does."""
+        return next(self._stream(iter([text]), None, one_sentence))
+
+    def stream(
+        self, texts: Iterable[str], *, batch_size: int = BATCH_SENTENCES, one_sentence: bool = False
+    ) -> Iterator[Document]:
+        """A document for each text, in their order, at constant memory however many there are.
+
+        `batch_size` sentences are labelled together; no more texts than these are from, and those that the parser
+        reads ahead, are held at a time.
+        """
+        if batch_size < 1:
+            raise ConfigError(f"the batch size must be at least 1, not {batch_size}")
+        return self._stream(iter(texts), batch_size, one_sentence)
+
+    def _stream(self, texts: Iterator[str], batch_size: int | None, one_sentence: bool) -> Iterator[Document]:
+        waiting: deque[_WaitingDocument] = deque()
+        in_flight: deque[list[str]] = deque()
+        sentences = self._sentences(texts, one_sentence, waiting, in_flight)
+        # One call for the whole stream: a parser may be a file of trees, or a process that is slow to start.
+        parses = iter(self.parser.parse_all(sentences))
+        while labelled := self._label(islice(parses, batch_size), in_flight):
+            for parse, prediction in labelled:
+                yield from _finished(waiting)
+                waiting[0].add(parse, prediction)
+            del labelled
+            yield from _finished(waiting)
+        yield from _finished(waiting)
+        if waiting:
+            raise TreeError("the parser gave fewer trees than there are sentences")
+
+    def _sentences(
+        self,
+        texts: Iterator[str],
+        one_sentence: bool,
+        waiting: deque[_WaitingDocument],
+        in_flight: deque[list[str]],
+    ) -> Iterator[list[str]]:
+        """What the parser reads: the words of each sentence, noted down until its tree comes back."""
+        for text in texts:
+            sentences = self._split(text, one_sentence)
+            waiting.append(_WaitingDocument(text, sentences))
+            for sentence in sentences:
+                words = [token.form for token in sentence]
+                in_flight.append(words)
+                yield words
+
+    def _split(self, text: str, one_sentence: bool) -> list[Tokens]:
+        if callable(self.split):
+            sentences = [sentence.tokens for sentence in self.split(text) if sentence.tokens]
+            return [tuple(chain.from_iterable(sentences))] if one_sentence and sentences else sentences
+        layout: Layout = "one" if one_sentence else self.split
+        return [sentence.tokens for sentence in split_sentences(text, layout)]
+
+    def _label(self, parses: Iterator[Tree], in_flight: deque[list[str]]) -> list[tuple[Tree, Prediction]]:
+        """The next parses, each with what the model says of it; none at the end of the stream."""
+        with self._turn:
+            taken = list(parses)
+            if len(taken) > len(in_flight):
+                raise TreeError("the parser gave more trees than there are sentences")
+            trees = [self._binary_tree(parse, in_flight.popleft()) for parse in taken]
+            return list(zip(taken, self.predictor.predict_all(trees), strict=True))
+
+    def _binary_tree(self, parse: Tree, words: Sequence[str]) -> Tree:
+        """The tree that the model reads, over the words of the sentence whatever the parser made of them."""
+        if parse.num_words != len(words):
+            raise TreeError(
+                f"the parser gave a tree of {parse.num_words} words for a sentence of {len(words)}: "
+                f"{' '.join(words)[:80]!r}"
+            )
+        binary = self.binarize(parse)
+        if not binary.is_binary or binary.num_words != len(words):
+            raise TreeError("the binarizer gave a tree that is not binary, or not of the same words")
+        return Tree(binary.arity, binary.labels, words)
+
+
+class _WaitingDocument:
+    """A text some of whose sentences may still be on their way through the parser and the model."""
+
+    def __init__(self, text: str, sentences: list[Tokens]) -> None:
+        self.text = text
+        self.sentences = sentences
+        self.labelled: list[Sentence] = []
+
+    @property
+    def is_complete(self) -> bool:
+        return len(self.labelled) == len(self.sentences)
+
+    def add(self, parse: Tree, prediction: Prediction) -> None:
+        tokens = self.sentences[len(self.labelled)]
+        self.labelled.append(Sentence(self.text, tokens, parse, prediction))
+
+    def document(self) -> Document:
+        return Document(self.text, tuple(self.labelled))
+
+
+def _finished(waiting: deque[_WaitingDocument]) -> Iterator[Document]:
+    """The documents at the head of the queue that miss nothing, taken out."""
+    while waiting and waiting[0].is_complete:
+        yield waiting.popleft().document()
+
+
+def _binarizer(way: Direction | Binarizer) -> Binarizer:
+    return way if callable(way) else lambda tree: to_binary(tree, way).tree

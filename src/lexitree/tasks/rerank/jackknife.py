@@ -1,0 +1,170 @@
+"""The recipe of a parser in, honest lists of its training sentences out: each from a parser that has not seen it.
+
+A parser knows the sentences it was trained on by heart. What it says of them is better than what it says of others,
+and a reranker that learned from that would trust it too much.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from lexitree.errors import ConfigError, FileError
+from lexitree.files import atomic_write
+from lexitree.parsers.long_sentences import Candidate
+from lexitree.parsers.neural import NeuralParser
+from lexitree.parsers.saved_parser import load_parser
+from lexitree.processes import run_in_processes
+from lexitree.tasks.parse.data import ParserData, Treebank, load_parser_data, sentence_key
+from lexitree.tasks.parse.recipe import ParserRecipe
+from lexitree.tasks.parse.run import MODEL_FOLDER, train_parser
+from lexitree.tasks.parse.trainer import ParserListeners
+from lexitree.trees.brackets import tree_to_brackets
+from lexitree.trees.tree import Tree
+
+LISTS_FILE = "lists.jsonl"
+"""In the directory of each fold: the lists of its sentences."""
+
+
+@dataclass(frozen=True, slots=True)
+class JackknifeFold:
+    """What one parser is trained on, and what it is to parse."""
+
+    number: int
+    train: ParserData
+    held_out: tuple[Treebank, ...]
+
+
+def cut_jackknife(banks: ParserData, num_folds: int, seed: int = 1) -> list[JackknifeFold]:
+    """Cut the training trees into parts, the same sentence always in the same; each fold is trained on all others.
+
+    The test treebanks are left out: no parser of a fold is the one that will be used.
+    """
+    keys = list(dict.fromkeys(sentence_key(tree) for bank in banks.train for tree in bank.trees))
+    if not 2 <= num_folds <= len(keys):
+        raise ConfigError(f"{len(keys):,} sentences cannot be cut into {num_folds} folds")
+    order: list[int] = np.random.Generator(np.random.PCG64([seed])).permutation(len(keys)).tolist()
+    fold_of = {keys[number]: place % num_folds for place, number in enumerate(order)}
+
+    def pick(fold: int, *, inside: bool) -> tuple[Treebank, ...]:
+        return tuple(
+            dataclasses.replace(
+                bank,
+                trees=tuple(tree for tree in bank.trees if (fold_of[sentence_key(tree)] == fold) is inside),
+            )
+            for bank in banks.train
+        )
+
+    return [
+        JackknifeFold(
+            fold + 1,
+            dataclasses.replace(banks, train=pick(fold, inside=False), test=()),
+            pick(fold, inside=True),
+        )
+        for fold in range(num_folds)
+    ]
+
+
+def write_jackknife_lists(
+    recipe: ParserRecipe,
+    folder: str | Path,
+    output: str | Path,
+    *,
+    num_folds: int,
+    k: int,
+    jobs: int = 1,
+    on_fold: Callable[[int], object] = lambda _: None,
+    **options: Any,
+) -> int:
+    """Train a parser for each fold, parse what it has not seen, and write the lists; their number.
+
+    What is done is kept in `folder`, and a run that was cut goes on there. `jobs` folds are made at the same time, in
+    processes of their own; `on_fold` is told the number of each that is done. The options are those of `make_fold`.
+    """
+    folds = range(1, num_folds + 1)
+    paths = [Path(folder) / f"fold-{number}-of-{num_folds}" / LISTS_FILE for number in folds]
+    tasks = [
+        (functools.partial(make_fold, **options), recipe, path, number, num_folds, k)
+        for number, path in zip(folds, paths, strict=True)
+        if not path.exists()
+    ]
+    for place, _ in run_in_processes(_call, tasks, jobs=jobs):
+        on_fold(tasks[place][3])
+    return _join_lists(paths, Path(output))
+
+
+def _call(function: Callable[..., None], *arguments: Any) -> None:
+    function(*arguments)
+
+
+def make_fold(
+    recipe: ParserRecipe,
+    path: Path,
+    number: int,
+    num_folds: int,
+    k: int,
+    *,
+    data: str | Path | None = None,
+    device: str = "cpu",
+    minutes: float | None = None,
+    listeners_of: Callable[[int], ParserListeners] | None = None,
+) -> None:
+    """Train the parser of one fold, counted from 1, beside the path, and write the lists of its sentences there.
+
+    `minutes` is the most that the training may take; the parser is then the best so far. `listeners_of` names who is
+    told of a fold's epochs; it is asked in the process of the fold.
+    """
+    fold = cut_jackknife(load_parser_data(recipe, data), num_folds, recipe.training.seed)[number - 1]
+    train_parser(
+        recipe,
+        path.parent,
+        banks=fold.train,
+        data=data,
+        device=device,
+        minutes=minutes,
+        # The checkpoint refuses what was begun with other settings.
+        resume=path.parent.exists(),
+        listeners=None if listeners_of is None else listeners_of(number),
+    )
+    with atomic_write(path) as stream:
+        for line in parse_fold(path.parent / MODEL_FOLDER, fold, k, device):
+            stream.write(line + "\n")
+
+
+def parse_fold(parser: Path, fold: JackknifeFold, k: int, device: str = "cpu") -> Iterator[str]:
+    """A line of JSON for each sentence of a fold: the gold tree and the k best, each bank in its own style."""
+    for bank in fold.held_out:
+        loaded: NeuralParser = load_parser(parser, device=device, style=bank.style)
+        found = loaded.parse_all_k_best([tree.words for tree in bank.trees], k)
+        for gold, candidates in zip(bank.trees, found, strict=True):
+            yield list_to_json(gold, candidates, treebank=bank.name, fold=fold.number)
+
+
+def list_to_json(gold: Tree | None, candidates: Sequence[Candidate], **more: object) -> str:
+    """A list as `read_lists` reads it."""
+    values: dict[str, object] = {} if gold is None else {"gold": tree_to_brackets(gold)}
+    values["candidates"] = [
+        {"score": candidate.log_probability, "tree": tree_to_brackets(candidate.tree)}
+        for candidate in candidates
+    ]
+    return json.dumps({**values, **more}, ensure_ascii=False)
+
+
+def _join_lists(parts: Sequence[Path], output: Path) -> int:
+    num_lists = 0
+    with atomic_write(output) as stream:
+        for path in parts:
+            try:
+                lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+            except OSError as error:
+                raise FileError(path, f"cannot be read ({error.strerror or error})") from error
+            stream.writelines(lines)
+            num_lists += len(lines)
+    return num_lists

@@ -1,0 +1,125 @@
+"""Lists with gold trees and a choice from each in, F1 out, beside what there was to gain and to lose."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from lexitree.errors import ConfigError
+from lexitree.evaluation.bracket_counts import SentenceCounts
+from lexitree.evaluation.bracket_oracle import OracleScores, sum_up_candidates
+from lexitree.evaluation.bracket_score import BracketScores, bracket_bootstrap, sum_up
+from lexitree.evaluation.significance import NUM_RESAMPLES, BootstrapResult
+from lexitree.tasks.rerank.interpolation import ScoredList, rank_places
+from lexitree.tasks.rerank.lists import CandidateList
+from lexitree.tasks.rerank.reranker import Reranker
+from lexitree.tasks.rerank.scoring import score_lists
+
+
+@dataclass(frozen=True, slots=True)
+class RerankScores:
+    """How well a reranker chooses; shares of 1."""
+
+    chosen: BracketScores
+    """With the reranker's choice for each sentence."""
+    bounds: OracleScores
+    """With the best candidate, with the parser's own choice, and with any of them."""
+    significance: BootstrapResult
+    """Of the difference to the parser's own choice: the paired bootstrap over sentences."""
+    k: int
+    """The length of the longest list."""
+
+    @property
+    def gap_closed(self) -> float:
+        """Which share of the way from the parser's choice to the best candidate was gone; 0 where there is none."""
+        first, best = self.bounds.first.f1, self.bounds.best.f1
+        return (self.chosen.f1 - first) / (best - first) if best > first else 0.0
+
+    def summary(self) -> dict[str, Any]:
+        """The figures that a table shows."""
+        return {
+            "sentences": self.chosen.overall.num_sentences,
+            "k": self.k,
+            "f1": self.chosen.f1,
+            "precision": self.chosen.precision,
+            "recall": self.chosen.recall,
+            "complete_match": self.chosen.overall.complete_match,
+            "first_f1": self.bounds.first.f1,
+            "oracle_f1": self.bounds.best.f1,
+            "random_f1": self.bounds.random.f1,
+            "gap_closed": self.gap_closed,
+            "p": self.significance.p_two_sided,
+            "low": self.significance.low,
+            "high": self.significance.high,
+        }
+
+    def as_dict(self) -> dict[str, Any]:
+        """The same with F1 by length and by label, each beside the parser's."""
+        return {**self.summary(), "by_length": self.by_length(), "by_label": self.by_label()}
+
+    def by_length(self) -> list[dict[str, Any]]:
+        """F1 in bins of ten words."""
+        pairs = zip(self.chosen.by_length(), self.bounds.first.by_length(), strict=True)
+        return [
+            {
+                "first": ours.first,
+                "last": ours.last,
+                "sentences": ours.score.num_sentences,
+                "f1": ours.score.f1,
+                "first_f1": theirs.score.f1,
+            }
+            for ours, theirs in pairs
+        ]
+
+    def by_label(self) -> list[dict[str, Any]]:
+        """F1 of each label, the most frequent first."""
+        parsers = {score.label: score for score in self.bounds.first.by_label}
+        return [
+            {
+                "label": score.label,
+                "gold": score.gold,
+                "f1": score.f1,
+                "first_f1": parsers[score.label].f1 if score.label in parsers else 0.0,
+            }
+            for score in self.chosen.by_label
+        ]
+
+
+def score_choices(
+    lists: Sequence[ScoredList], choices: Sequence[int], *, num_resamples: int = NUM_RESAMPLES
+) -> RerankScores:
+    """Score one choice from each list; every list must have a gold tree."""
+    if not lists:
+        raise ConfigError("there are no lists to be scored")
+    counts = [_from_the_first(scored) for scored in lists]
+    bounds = sum_up_candidates(counts)
+    chosen = sum_up(_counts(scored)[choice] for scored, choice in zip(lists, choices, strict=True))
+    return RerankScores(
+        chosen=chosen,
+        bounds=bounds,
+        significance=bracket_bootstrap(chosen, bounds.first, num_resamples=num_resamples),
+        k=max(map(len, counts)),
+    )
+
+
+def score_reranker(
+    reranker: Reranker, lists: Iterable[CandidateList], *, num_resamples: int = NUM_RESAMPLES
+) -> RerankScores:
+    """Rerank lists with gold trees and score what was chosen."""
+    examples = (reranker.prepare(candidates, with_gold=True) for candidates in lists)
+    scored = list(score_lists(reranker.model, examples))
+    choices = [each.choose(reranker.base_weight) for each in scored]
+    return score_choices(scored, choices, num_resamples=num_resamples)
+
+
+def _counts(scored: ScoredList) -> tuple[SentenceCounts, ...]:
+    if scored.counts is None:
+        raise ConfigError("a list without a gold tree cannot be scored")
+    return scored.counts.sentences
+
+
+def _from_the_first(scored: ScoredList) -> list[SentenceCounts]:
+    """The counts of all candidates from the one on that the parser likes most."""
+    counts = _counts(scored)
+    return [counts[place] for place in rank_places(scored.base_scores, scored.base_scores)]

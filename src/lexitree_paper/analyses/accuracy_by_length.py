@@ -1,0 +1,63 @@
+"""Trained models in, root accuracy by sentence length out: figures and a plot."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+from lexitree.analysis.by_length import LengthBin, accuracy_by_length
+from lexitree.analysis.mistakes import kind_masks, take_slice
+from lexitree.analysis.plots import plot_lengths, require_plots
+from lexitree_paper.analyses.job import Findings, Job, collect_test_answers
+from lexitree_paper.experiments import Experiment
+from lexitree_paper.report import NOT_RUN, Picture, Report, Table, percent, training_notes
+
+PLOT = "accuracy-by-length"
+FEWEST_SENTENCES = 20
+"""The longest sentences share a bin of at least so many: an accuracy of one sentence says nothing."""
+
+
+def analyse_lengths(job: Job) -> Findings:
+    """Bins of five words, as in the paper's plot, and long sentences against the others."""
+    # Said before anything is trained.
+    require_plots()
+    answers, found, corpus = collect_test_answers(job)
+    bins = accuracy_by_length(answers, fewest=FEWEST_SENTENCES)
+    path = job.picture_path(PLOT)
+    plot_lengths(bins, path)
+    long = [
+        take_slice(title, answers, chosen)
+        for title, chosen in kind_masks(answers[0]).items()
+        if "words" in title
+    ]
+    figures = {
+        "split": f"{corpus.name} test",
+        "bins": [part.as_dict() for part in bins],
+        "long_sentences": [part.as_dict() for part in long],
+    }
+    return dataclasses.replace(found, figures=figures, pictures=[path.name])
+
+
+def report_lengths(experiment: Experiment, record: Mapping[str, Any]) -> Report:
+    """The plot and its figures."""
+    figures = record["figures"]
+    systems: list[str] = list(record["systems"])
+    bins = [(LengthBin(**part).title, part) for part in figures["bins"]]
+    parts = [*bins, *((part["title"], part) for part in figures["long_sentences"])]
+    rows = [
+        (title, str(part["num_sentences"]), *(share_with_deviation(part, name) for name in systems))
+        for title, part in parts
+    ]
+    notes = [f"{figures['split']}, root accuracy", *training_notes(record["systems"].values())]
+    notes += [f"the paper, {title}: {said}" for title, said in experiment.details["paper"].items()]
+    table = Table(("words", "sentences", *systems), tuple(rows), tuple(notes))
+    return Report((table,), (Picture(record["pictures"][0], experiment.title),))
+
+
+def share_with_deviation(part: Mapping[str, Any], system: str) -> str:
+    """An accuracy in percent, with the deviation where several seeds differ."""
+    share, deviation = part["accuracies"][system], part["deviations"][system]
+    if share is None:
+        return NOT_RUN
+    return percent(share) + (f" ± {percent(deviation)}" if deviation else "")

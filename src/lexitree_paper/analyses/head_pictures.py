@@ -1,0 +1,109 @@
+"""The paper's phrases, and any trees given, in; pictures of the labels and heads that BiConTree finds out."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from lexitree.files import atomic_write
+from lexitree.pipeline.predictor import Prediction, Predictor
+from lexitree.trees.brackets import tree_from_brackets, tree_to_brackets
+from lexitree.trees.tree import Tree
+from lexitree.views.outline import shown_word
+from lexitree_paper.analyses.job import Findings, Job
+from lexitree_paper.experiments import Experiment
+from lexitree_paper.report import NOT_RUN, Picture, Report, Table, training_notes
+from lexitree_paper.trained import TrainedSystem
+
+PHRASES = "the paper's phrases"
+"""What is drawn, beside the sentences that the command names: no corpus is read."""
+NUM_NAMING_WORDS = 5
+MAX_NAME_CHARACTERS = 48
+
+
+def analyse_pictures(job: Job) -> Findings:
+    """Draw every sentence with the model that development accuracy chooses, and count what the other seeds say."""
+    paper = [entry["tree"] for entry in job.experiment.details["sentences"]]
+    trees = [tree_from_brackets(text, "<a sentence>") for text in (*paper, *job.settings.sentences)]
+    (system,) = systems = job.train()
+    predictor = Predictor(system.load(system.chosen_seed))
+    names = {label: predictor.model.config.label_name(label) for label in predictor.model.config.labels}
+    predictions = list(predictor.predict_all(trees))
+    files = picture_names(trees)
+    for file, prediction in zip(files, predictions, strict=True):
+        with atomic_write(job.picture_path(file)) as stream:
+            stream.write(prediction.svg(names))
+    pictures = [job.picture_path(file).name for file in files]
+    heads = _heads_by_seed(system, trees)
+    sentences = [
+        {**_describe(prediction, names), "picture": picture, "heads_by_seed": by_seed}
+        for prediction, picture, by_seed in zip(predictions, pictures, heads, strict=True)
+    ]
+    figures = {"chosen_seed": system.chosen_seed, "sentences": sentences}
+    return Findings(systems, figures, [], PHRASES, pictures)
+
+
+def picture_names(trees: Sequence[Tree]) -> list[str]:
+    """A name for each picture, of its first words; those that would be called the same are numbered."""
+    names: list[str] = []
+    for tree in trees:
+        words = re.findall(r"[a-z0-9]+", " ".join(tree.words[:NUM_NAMING_WORDS]).lower())
+        name = "-".join(["heads", *words])[:MAX_NAME_CHARACTERS].rstrip("-")
+        numbered = (f"{name}-{number}" for number in itertools.count(2))
+        names.append(next(free for free in itertools.chain([name], numbered) if free not in names))
+    return names
+
+
+def _describe(prediction: Prediction, names: Mapping[str, str]) -> dict[str, Any]:
+    tree = prediction.tree
+    phrases = [node for node in range(tree.num_nodes) if tree.arity[node]]
+    return {
+        "tree": tree_to_brackets(tree),
+        "text": " ".join(map(shown_word, tree.words)),
+        "label": names[prediction.label],
+        "probability": round(prediction.probability, 4),
+        "head": prediction.head_word(),
+        "phrases": [
+            {
+                "words": " ".join(tree.phrase(node)),
+                "label": tree.labels[node],
+                "head": prediction.head_word(node),
+            }
+            for node in phrases
+        ],
+    }
+
+
+def _heads_by_seed(system: TrainedSystem, trees: Sequence[Tree]) -> list[dict[str, str | None]]:
+    """For each sentence the head of the whole, by seed."""
+    heads: list[dict[str, str | None]] = [{} for _ in trees]
+    for seed in system.seeds:
+        for known, prediction in zip(heads, Predictor(system.load(seed)).predict_all(trees), strict=True):
+            known[str(seed)] = prediction.head_word()
+    return heads
+
+
+def report_pictures(experiment: Experiment, record: Mapping[str, Any]) -> Report:
+    """The pictures, and a table of the heads of whole sentences."""
+    sentences: list[dict[str, Any]] = record["figures"]["sentences"]
+    pictures = [Picture(entry["picture"], entry["text"]) for entry in sentences]
+    printed = [entry.get("head", NOT_RUN) for entry in experiment.details["sentences"]]
+    printed += [NOT_RUN] * (len(sentences) - len(printed))
+    rows = [
+        (entry["text"], entry["label"], entry["head"], _count_heads(entry["heads_by_seed"]), head)
+        for entry, head in zip(sentences, printed, strict=True)
+    ]
+    columns = ("sentence", "label", "its head", "seeds that choose each head", "the paper's head")
+    notes = [
+        *training_notes(record["systems"].values()),
+        f"drawn with seed {record['figures']['chosen_seed']}, the best by dev",
+        "a box is coloured by its label and shows the head, a thick line leads to where the head comes from",
+    ]
+    return Report((Table(columns, tuple(rows), tuple(notes), "", len(columns)),), tuple(pictures))
+
+
+def _count_heads(heads: Mapping[str, str]) -> str:
+    return ", ".join(f"{shown_word(head)} {count}" for head, count in Counter(heads.values()).most_common())

@@ -1,0 +1,72 @@
+"""An experiment of any kind in; its records and, made of them, its report out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from lexitree.errors import ConfigError
+from lexitree_paper.analyses.accuracy_by_length import analyse_lengths, report_lengths
+from lexitree_paper.analyses.collins_overlap import analyse_overlap, report_overlap
+from lexitree_paper.analyses.error_analysis import analyse_errors
+from lexitree_paper.analyses.error_tables import report_errors
+from lexitree_paper.analyses.head_pictures import analyse_pictures, report_pictures
+from lexitree_paper.analyses.job import Analyse, Job, perform_analysis
+from lexitree_paper.experiments import SCORE_TABLE, Experiment
+from lexitree_paper.report import Report
+from lexitree_paper.reranking.rerank_report import report_reranking
+from lexitree_paper.reranking.reranking_runs import Say, perform_reranking
+from lexitree_paper.runner import Settings, Watch, watch_nothing
+from lexitree_paper.score_runs import run_experiment
+from lexitree_paper.tables import report_scores
+
+PICTURES = "head-pictures"
+RERANKING = "reranking"
+
+
+@dataclass(frozen=True, slots=True)
+class Analysis:
+    """How one kind of analysis is made, and shown from its record."""
+
+    analyse: Analyse
+    report: Callable[[Experiment, Mapping[str, Any]], Report]
+
+
+ANALYSES: dict[str, Analysis] = {
+    "collins-overlap": Analysis(analyse_overlap, report_overlap),
+    PICTURES: Analysis(analyse_pictures, report_pictures),
+    "error-analysis": Analysis(analyse_errors, report_errors),
+    "accuracy-by-length": Analysis(analyse_lengths, report_lengths),
+}
+KINDS = (SCORE_TABLE, RERANKING, *ANALYSES)
+
+
+def perform(
+    experiment: Experiment, settings: Settings, *, watch: Watch = watch_nothing, say: Say = lambda _: None
+) -> None:
+    """Train what is missing and leave the records of an experiment; what is recorded is not done again.
+
+    Experiments of many short runs `say` how far they are, others are watched run by run.
+    """
+    if settings.sentences and experiment.kind != PICTURES:
+        raise ConfigError(
+            f"{experiment.name} draws no sentences", remedy=f"Give them to `lexitree reproduce {PICTURES}`."
+        )
+    if experiment.kind == SCORE_TABLE:
+        run_experiment(experiment, settings, watch=watch)
+    elif experiment.kind == RERANKING:
+        perform_reranking(experiment, settings, say)
+    else:
+        perform_analysis(ANALYSES[experiment.kind].analyse, Job(experiment, settings, watch))
+
+
+def make_report(experiment: Experiment, records: Mapping[str, Mapping[str, Any]]) -> Report:
+    """What the records say; an analysis without one has nothing to show."""
+    if experiment.kind == SCORE_TABLE:
+        return report_scores(experiment, records)
+    record = records.get(experiment.name)
+    if record is None:
+        return Report()
+    report = report_reranking if experiment.kind == RERANKING else ANALYSES[experiment.kind].report
+    return report(experiment, record)

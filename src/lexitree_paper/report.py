@@ -1,0 +1,99 @@
+"""Tables and pictures of an experiment in, text for a page out; a terminal shows the same cells."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from lexitree.models.model_config import DEFAULT_MODEL
+
+NOT_RUN = "–"
+NOT_MEASURED = "*Not measured yet.*"
+APPROXIMATED = "approx"
+"""In the name of a file of vectors: they stand in for the real ones, and every table must say so."""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table of text cells, ready for a terminal or a page."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    notes: tuple[str, ...] = ()
+    title: str = ""
+    """Empty where the experiment's own title says it."""
+    num_text_columns: int = 1
+    """So many columns are words and stand to the left; the others are figures."""
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A picture that a record names."""
+
+    file: str
+    caption: str
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What is known of an experiment."""
+
+    tables: tuple[Table, ...] = ()
+    pictures: tuple[Picture, ...] = ()
+
+
+def to_markdown(report: Report, *, images: str = "images") -> str:
+    """The report as a page shows it; `images` is the folder of the pictures, seen from the page."""
+    parts = [f"![{picture.caption}]({images}/{picture.file})" for picture in report.pictures]
+    parts += [table_to_markdown(table) for table in report.tables]
+    return "\n\n".join(parts) or NOT_MEASURED
+
+
+def table_to_markdown(table: Table) -> str:
+    """One table, under its title if it has one and over its notes."""
+    sides = ["---" if place < table.num_text_columns else "---:" for place in range(len(table.columns))]
+    lines = [_line(table.columns), _line(sides), *map(_line, table.rows)]
+    title = f"{table.title[0].upper()}{table.title[1:]}:\n\n" if table.title else ""
+    notes = f"\n\n{'; '.join(table.notes)}." if table.notes else ""
+    return title + "\n".join(lines) + notes
+
+
+def _line(cells: Sequence[str]) -> str:
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
+def training_notes(trained: Iterable[Mapping[str, Any]]) -> list[str]:
+    """What a reader must know of the models behind figures: seeds, epochs, vectors that stand in for others."""
+    known = list(trained)
+    spans = sorted({(one["recipe"]["training"]["epochs"], len(one["seeds"])) for one in known})
+    notes = [f"{counted(seeds, 'seed')}, {counted(epochs, 'epoch')}" for epochs, seeds in spans]
+    vectors = {one["recipe"]["vectors"] for one in known}
+    if any(name and APPROXIMATED in name for name in vectors):
+        notes.append("the word vectors are an approximation of GloVe 840B")
+    if None in vectors:
+        own = sorted(
+            {
+                one["recipe"]["model"].get("model", DEFAULT_MODEL)
+                for one in known
+                if not one["recipe"]["vectors"]
+            }
+        )
+        whose = f" ({', '.join(own)})" if len(vectors) > 1 else ""
+        notes.append(f"without pretrained word vectors{whose}")
+    return notes
+
+
+def counted(number: int, thing: str) -> str:
+    return f"{number} {thing}" + ("" if number == 1 else "s")
+
+
+def spread(shares: Sequence[float]) -> str:
+    """The mean in percent, with the deviation where there are several."""
+    mean = f"{100 * statistics.fmean(shares):.1f}"
+    return f"{mean} ± {100 * statistics.stdev(shares):.1f}" if len(shares) > 1 else mean
+
+
+def percent(share: float | None) -> str:
+    return NOT_RUN if share is None else f"{100 * share:.1f}"

@@ -1,0 +1,201 @@
+"""The runs of the experiment in, the figures of its record out: F1 beside its bounds, how sure, and heads."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from lexitree.evaluation.bracket_score import SentenceBrackets, f1_bootstrap
+from lexitree.evaluation.significance import BootstrapResult
+from lexitree.tasks.rerank.examples import BinaryList
+from lexitree.tasks.rerank.interpolation import ScoredList
+from lexitree.tasks.rerank.scores import RerankScores, score_choices
+from lexitree_paper.experiments import Experiment
+from lexitree_paper.reranking.plan import ListSet, RerankPlan
+from lexitree_paper.reranking.recorded import CHILD_CHOICES, Runs, read_choices
+from lexitree_paper.run_records import read_record
+from lexitree_paper.runner import Settings
+
+SENTIMENT_RECORD, SENTIMENT_TREEBANK = "collins-overlap", "WSJ sample"
+"""Where the overlap of the sentiment models on the same kind of text is recorded."""
+
+Entries = Mapping[str, Mapping[str, Any]]
+"""What came of the runs of a system on some lists, by seed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """What a system chose of one set of lists, seed by seed."""
+
+    scores: Mapping[str, RerankScores]
+    entries: Entries
+
+    def brackets(self, seeds: Sequence[str]) -> SentenceBrackets:
+        """Of each sentence, summed up over some seeds."""
+        tables = [self.scores[seed].chosen.sentences for seed in seeds]
+        matched = np.sum([table.matched for table in tables], 0)
+        return matched, np.sum([table.gold + table.guessed for table in tables], 0)
+
+    @property
+    def some(self) -> RerankScores:
+        """The scores of one seed: the parser's own choice and the bounds are the same for all."""
+        return next(iter(self.scores.values()))
+
+    @property
+    def first_brackets(self) -> SentenceBrackets:
+        """Those of the parser's own choice, as often as there are seeds."""
+        first = self.some.bounds.first.sentences
+        return len(self.scores) * first.matched, len(self.scores) * (first.gold + first.guessed)
+
+
+def collect_figures(
+    experiment: Experiment, plan: RerankPlan, runs: Runs, settings: Settings
+) -> dict[str, Any]:
+    """The figures of all systems on all lists, of as many seeds as there are."""
+    list_sets = [lists for lists in plan.list_sets if lists.name in runs]
+    answers = {lists.name: _score_runs(plan, lists, runs, settings.data) for lists in list_sets}
+    return {
+        "lists": {
+            lists.name: _describe_lists(lists, next(iter(answers[lists.name].values())).some)
+            for lists in list_sets
+        },
+        "systems": _describe_systems(plan, answers),
+        "comparisons": _compare(experiment, answers),
+        "heads": [row for name, found in answers.items() for row in _overlap_rows(name, found)],
+        "sentiment_heads": _sentiment_heads(settings),
+        "drawn": _drawn(experiment, answers),
+    }
+
+
+def _score_runs(plan: RerankPlan, lists: ListSet, runs: Runs, data: str | None) -> dict[str, Answers]:
+    """The systems in the order of the table."""
+    parts = [lists.read_part(part, plan.recipe.direction, data) for part in range(lists.num_parts)]
+    scored = [_scored(each) for part in parts for each in part.test]
+    known: Mapping[str, Entries] = runs[lists.name]["systems"]
+    found: dict[str, Answers] = {}
+    for system in plan.systems:
+        entries = known.get(system.name, {})
+        by_seed = {seed: entries[seed] for seed in sorted(entries, key=int)}
+        scores = {
+            seed: score_choices(scored, read_choices(entry["choices"])) for seed, entry in by_seed.items()
+        }
+        if scores:
+            found[system.name] = Answers(scores, by_seed)
+    return found
+
+
+def _scored(binary: BinaryList) -> ScoredList:
+    """A list of which only the parser's scores and the counts are needed."""
+    base = np.array([candidate.score for candidate in binary.source.candidates])
+    return ScoredList(np.zeros_like(base), base, binary.counts)
+
+
+def _describe_lists(lists: ListSet, scores: RerankScores) -> dict[str, Any]:
+    kept = ("sentences", "k", "first_f1", "oracle_f1", "random_f1")
+    summary = scores.summary()
+    return {"title": lists.title, "folds": lists.folds, **{name: summary[name] for name in kept}}
+
+
+def _describe_systems(plan: RerankPlan, answers: Mapping[str, Mapping[str, Answers]]) -> dict[str, Any]:
+    described: dict[str, Any] = {}
+    for system in plan.systems:
+        figures = {
+            name: _describe(found[system.name]) for name, found in answers.items() if system.name in found
+        }
+        if figures:
+            described[system.name] = {"model": system.model, **figures}
+    return described
+
+
+def _describe(answers: Answers) -> dict[str, Any]:
+    """The figures of a system on a set of lists; its difference to the parser is that of all seeds together."""
+    scores = list(answers.scores.values())
+    brackets = answers.brackets(list(answers.scores))
+    return {
+        "num_parameters": next(iter(answers.entries.values()))["num_parameters"],
+        "f1": [each.chosen.f1 for each in scores],
+        "gap_closed": [each.gap_closed for each in scores],
+        "significance": f1_bootstrap(brackets, answers.first_brackets).as_dict(),
+        "by_length": _mean_rows([each.by_length() for each in scores], "first"),
+        "by_label": _mean_rows([each.by_label() for each in scores], "label"),
+        "seeds": {
+            seed: {
+                "f1": answers.scores[seed].chosen.f1,
+                "p": answers.scores[seed].significance.p_two_sided,
+                **{name: entry[name] for name in ("best_epochs", "base_weights", "dev_f1", "seconds")},
+            }
+            for seed, entry in answers.entries.items()
+        },
+    }
+
+
+def _mean_rows(by_seed: Sequence[Sequence[Mapping[str, Any]]], key: str) -> list[dict[str, Any]]:
+    """Rows with the mean F1 of the seeds; a label that is not in the gold trees may be missing from some."""
+    found: dict[Any, list[Mapping[str, Any]]] = {}
+    for rows in by_seed:
+        for row in rows:
+            found.setdefault(row[key], []).append(row)
+    return [{**rows[0], "f1": statistics.fmean(row["f1"] for row in rows)} for rows in found.values()]
+
+
+def _compare(experiment: Experiment, answers: Mapping[str, Mapping[str, Answers]]) -> list[dict[str, Any]]:
+    """The systems of each pair against each other, on all lists and with all seeds that both have."""
+    compared: list[dict[str, Any]] = []
+    for first, second in experiment.details["comparisons"]:
+        for name, found in answers.items():
+            if first in found and second in found:
+                one, other = found[first], found[second]
+                seeds = [seed for seed in one.scores if seed in other.scores]
+                if seeds:
+                    result: BootstrapResult = f1_bootstrap(one.brackets(seeds), other.brackets(seeds))
+                    compared.append({"first": first, "second": second, "lists": name, **result.as_dict()})
+    return compared
+
+
+def _overlap_rows(lists: str, found: Mapping[str, Answers]) -> list[dict[str, Any]]:
+    """How often learned heads are Collins' on the gold trees of the tests, by system and kind of phrase."""
+    rows: list[dict[str, Any]] = []
+    for system, answers in found.items():
+        by_seed = [entry["heads"] for entry in answers.entries.values() if "heads" in entry]
+        for kinds in zip(*by_seed, strict=True):
+            first = kinds[0]
+            rows.append(
+                {
+                    "lists": lists,
+                    "system": system,
+                    "phrases": first["phrases"],
+                    "num_phrases": first["num_phrases"],
+                    "learned": [kind["learned"] for kind in kinds],
+                    **{name: first[name] for name in CHILD_CHOICES},
+                }
+            )
+    return rows
+
+
+def _drawn(experiment: Experiment, answers: Mapping[str, Mapping[str, Answers]]) -> dict[str, Any] | None:
+    """The heads of the experiment's sentences by the system that is shown: its first seed on the first lists."""
+    for name, found in answers.items():
+        shown = found.get(experiment.details["shown"])
+        if shown is not None:
+            seed, entry = next(iter(shown.entries.items()))
+            return {
+                "lists": name,
+                "system": experiment.details["shown"],
+                "seed": int(seed),
+                "heads": entry["drawn"],
+            }
+    return None
+
+
+def _sentiment_heads(settings: Settings) -> dict[str, Any] | None:
+    """What the models for sentiment have on the Wall Street Journal, by the record of that experiment."""
+    record = read_record(settings.results / f"{SENTIMENT_RECORD}.json")
+    if record is None:
+        return None
+    banks = [bank for bank in record["figures"]["treebanks"] if bank["name"] == SENTIMENT_TREEBANK]
+    rows = {row["phrases"]: row["learned"] for bank in banks for row in bank["rows"]}
+    return {"treebank": SENTIMENT_TREEBANK, "rows": rows} if rows else None

@@ -1,0 +1,230 @@
+"""The experiment on reranking and the settings in, its runs out: systems, lists, parts of these, and seeds."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from lexitree.errors import ConfigError
+from lexitree.tasks.parse.data import find_data_file, hold_out
+from lexitree.tasks.rerank.data import SPLIT_SEED, RerankData, cut_folds, read_prepared, without_sentences_of
+from lexitree.tasks.rerank.examples import BinaryList
+from lexitree.tasks.rerank.recipe import RerankRecipe, read_rerank_recipe
+from lexitree.trees.binarize import Direction
+from lexitree_paper.experiments import Experiment, recipes_folder
+from lexitree_paper.run_records import checksum, public_name
+from lexitree_paper.runner import Settings, chosen_seeds
+
+SMOKE_MODEL = {"hidden": 12}
+SMOKE_EPOCHS = 2
+SMOKE_LISTS = "lists.jsonl"
+ONLY = "only"
+"""Among the details of an experiment: the models whose runs are made, if not all."""
+LISTS_KEPT = 4
+"""How many sets of lists a process remembers; each run takes its part of one."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListSet:
+    """Lists on which systems are compared: cut into folds, or with others to train on."""
+
+    name: str
+    title: str
+    lists: tuple[str, ...]
+    """Files to train on; with folds, to test on as well."""
+    test: tuple[str, ...] = ()
+    folds: int = 0
+    """Each of so many parts is tested on once; 0: the test is files of its own."""
+    dev_share: float = 0.125
+    """The share of the lists to train on that is held out for development."""
+
+    @property
+    def num_parts(self) -> int:
+        return self.folds or 1
+
+    def files(self, data: str | None) -> list[Path]:
+        return [find_data_file(name, data) for name in (*self.lists, *self.test)]
+
+    def read_part(self, part: int, direction: Direction, data: str | None) -> RerankData:
+        """The lists of one run, parts counted from 0; a sentence that is tested on is never trained on."""
+        lists = _read_once(self.lists, direction, data)
+        if self.folds:
+            return cut_folds(lists, self.folds, dev_share=self.dev_share)[part]
+        test = _read_once(self.test, direction, data)
+        train, dev = hold_out(without_sentences_of(test, lists), self.dev_share, [SPLIT_SEED])
+        return RerankData(train, dev, test)
+
+
+def _read_once(names: Sequence[str], direction: Direction, data: str | None) -> list[BinaryList]:
+    """The lists of files, remembered for as long as these do not change."""
+    return _read(tuple(FileState.of(find_data_file(name, data)) for name in names), direction)
+
+
+@lru_cache(maxsize=LISTS_KEPT)
+def _read(files: tuple[FileState, ...], direction: Direction) -> list[BinaryList]:
+    return read_prepared([str(file.path) for file in files], direction)
+
+
+class FileState(NamedTuple):
+    """A file as it is now; one that was changed has another size or time."""
+
+    path: Path
+    size: int
+    modified: int
+
+    @classmethod
+    def of(cls, path: Path) -> FileState:
+        state = path.stat()
+        return cls(path, state.st_size, state.st_mtime_ns)
+
+
+@dataclass(frozen=True, slots=True)
+class System:
+    """A reranker of the table."""
+
+    name: str
+    model: str
+    paper: float | None = None
+    """The F1 that the paper prints."""
+
+
+@dataclass(frozen=True, slots=True)
+class RerankTask:
+    """One run: what is trained on which lists, and where it goes."""
+
+    system: System
+    lists: ListSet
+    part: int
+    recipe: RerankRecipe
+    folder: Path
+    data: str | None
+    device: str
+    drawn: tuple[str, ...] = ()
+    """Trees in brackets whose learned heads are kept."""
+
+    @property
+    def seed(self) -> int:
+        return self.recipe.training.seed
+
+    @property
+    def name(self) -> str:
+        return f"{self.system.name}, {self.lists.title}, part {self.part + 1}, seed {self.seed}"
+
+    def read_lists(self) -> RerankData:
+        return self.lists.read_part(self.part, self.recipe.direction, self.data)
+
+    def checksums(self) -> dict[str, str]:
+        return data_checksums(self.lists, self.recipe, self.data)
+
+
+def data_checksums(lists: ListSet, recipe: RerankRecipe, data: str | None) -> dict[str, str]:
+    """The SHA-256 of all that runs on some lists read; an error where a file is not there."""
+    files = lists.files(data)
+    if recipe.vectors:
+        files.append(find_data_file(recipe.vectors, data))
+    return {public_name(path): _checksum(FileState.of(path)) for path in files}
+
+
+@lru_cache(maxsize=64)
+def _checksum(file: FileState) -> str:
+    return checksum(file.path)
+
+
+def settings_of(recipe: RerankRecipe) -> dict[str, Any]:
+    """All that decides a run but its seed, its model and its data, as JSON has it."""
+    values: dict[str, Any] = json.loads(json.dumps(recipe.as_dict()))
+    for table, name in ((values, "vectors"), (values["model"], "model"), (values["training"], "seed")):
+        table.pop(name, None)
+    return values
+
+
+@dataclass(frozen=True, slots=True)
+class RerankPlan:
+    """Everything that the experiment runs."""
+
+    systems: Sequence[System]
+    """All that the table has, whether they are to be run or not."""
+    list_sets: Sequence[ListSet]
+    recipe: RerankRecipe
+    seeds: Sequence[int]
+    tasks: Sequence[RerankTask]
+
+    def tasks_of(self, system: System, lists: ListSet, seed: int) -> list[RerankTask]:
+        """The parts of one seed, in their order."""
+        return [task for task in self.tasks if (task.system, task.lists, task.seed) == (system, lists, seed)]
+
+
+def plan_reranking(experiment: Experiment, settings: Settings) -> RerankPlan:
+    """The runs of the experiment; at the smoke size, tiny ones on lists of a tiny parser."""
+    details = experiment.details
+    systems = [System(**values) for values in details["systems"]]
+    list_sets = [_list_set(values) for values in details["lists"]]
+    recipe = read_rerank_recipe(recipes_folder() / f"{details['recipe']}.toml")
+    if settings.smoke:
+        list_sets = [smoke_lists(settings)]
+        recipe = _make_small(recipe)
+    else:
+        epochs = settings.epochs or recipe.training.epochs
+        training = dataclasses.replace(recipe.training, epochs=epochs)
+        recipe = dataclasses.replace(recipe, vectors=settings.vectors or recipe.vectors, training=training)
+    seeds = chosen_seeds(experiment, settings)
+    folder = settings.runs_folder / experiment.name
+    drawn = tuple(details["drawn"])
+    tasks = [
+        RerankTask(
+            system,
+            lists,
+            part,
+            _of_system(recipe, system).with_seed(seed),
+            folder / f"{lists.name}-{system.model}" / f"part-{part + 1}" / f"seed-{seed}",
+            settings.data,
+            settings.device,
+            drawn,
+        )
+        for lists in list_sets
+        # All systems of a seed before the next seed: a run that is cut has something of each.
+        for seed in seeds
+        for system in systems
+        if system.model in details.get(ONLY, (system.model,))
+        for part in range(lists.num_parts)
+    ]
+    return RerankPlan(systems, list_sets, recipe, seeds, tasks)
+
+
+def _list_set(values: Mapping[str, Any]) -> ListSet:
+    files = {name: tuple(values[name]) for name in ("lists", "test") if name in values}
+    settings: dict[str, Any] = {**values, **files}
+    return ListSet(**settings)
+
+
+def _of_system(recipe: RerankRecipe, system: System) -> RerankRecipe:
+    return dataclasses.replace(recipe, model={**recipe.model, "model": system.model})
+
+
+def smoke_lists(settings: Settings) -> ListSet:
+    path = settings.runs_folder / "reranking" / SMOKE_LISTS
+    return ListSet("mini", "embedded questions", (str(path),), folds=2)
+
+
+def _make_small(recipe: RerankRecipe) -> RerankRecipe:
+    training = dataclasses.replace(recipe.training, epochs=SMOKE_EPOCHS, train_words=True)
+    return dataclasses.replace(
+        recipe, vectors=None, vector_length=0.0, model={**recipe.model, **SMOKE_MODEL}, training=training
+    )
+
+
+def keep_systems(experiment: Experiment, models: Sequence[str]) -> Experiment:
+    """The experiment with the runs of some of its systems only, by the names of their models."""
+    known = [values["model"] for values in experiment.details["systems"]]
+    unknown = [model for model in models if model not in known]
+    if unknown:
+        raise ConfigError(
+            f"{experiment.name} has no system of the model {', '.join(unknown)}",
+            remedy=f"Its systems are: {', '.join(known)}.",
+        )
+    return dataclasses.replace(experiment, details={**experiment.details, ONLY: tuple(models)})

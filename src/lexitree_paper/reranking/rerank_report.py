@@ -1,0 +1,186 @@
+"""The record of the experiment on reranking in, its tables out, beside the paper's figures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from lexitree.evaluation.significance import BootstrapResult
+from lexitree_paper.experiments import Experiment
+from lexitree_paper.report import (
+    APPROXIMATED,
+    NOT_RUN,
+    Picture,
+    Report,
+    Table,
+    counted,
+    percent,
+    spread,
+)
+
+BOUNDS = (
+    ("random_f1", "a candidate at random"),
+    ("first_f1", "the parser's own choice"),
+    ("oracle_f1", "oracle"),
+)
+MIN_GOLD = 50
+"""Labels that are rarer in the gold trees have no row."""
+
+
+def report_reranking(experiment: Experiment, record: Mapping[str, Any]) -> Report:
+    """F1 beside its bounds, systems against each other, the chosen system by length and label, and heads."""
+    figures = record["figures"]
+    tables = [
+        _score_table(experiment, record),
+        _comparison_table(figures),
+        _detail_table(experiment, figures, "by_length", "sentence length"),
+        _detail_table(experiment, figures, "by_label", "label"),
+        _head_table(figures),
+    ]
+    pictures = tuple(Picture(file, _caption(figures)) for file in record["pictures"])
+    return Report(tuple(table for table in tables if table is not None), pictures)
+
+
+def _caption(figures: Mapping[str, Any]) -> str:
+    drawn = figures["drawn"]
+    title = figures["lists"][drawn["lists"]]["title"]
+    return f"Head words that {drawn['system']} has learned on {title}, seed {drawn['seed']}"
+
+
+def _score_table(experiment: Experiment, record: Mapping[str, Any]) -> Table:
+    figures = record["figures"]
+    lists: Mapping[str, Mapping[str, Any]] = figures["lists"]
+    columns = ["choice"]
+    for values in lists.values():
+        columns += [f"{values['title']} F1", "gap closed (%)", "p"]
+    columns += ["the paper, WSJ 23", "gap closed (%)"]
+    paper = experiment.details["paper"]
+    rows = [_bound_row(name, key, lists, paper) for key, name in BOUNDS[:2]]
+    rows += [_system_row(name, values, lists, experiment) for name, values in figures["systems"].items()]
+    rows.append(_bound_row(BOUNDS[2][1], BOUNDS[2][0], lists, paper))
+    return Table(tuple(columns), tuple(rows), _notes(record))
+
+
+def _bound_row(
+    name: str, key: str, lists: Mapping[str, Mapping[str, Any]], paper: Mapping[str, float]
+) -> tuple[str, ...]:
+    k = max(values["k"] for values in lists.values())
+    title = f"{k}-best oracle" if key == "oracle_f1" else name
+    cells = [cell for values in lists.values() for cell in (percent(values[key]), NOT_RUN, NOT_RUN)]
+    return title, *cells, (f"{paper[key]:.2f}" if key in paper else NOT_RUN), NOT_RUN
+
+
+def _system_row(
+    name: str, system: Mapping[str, Any], lists: Mapping[str, Any], experiment: Experiment
+) -> tuple[str, ...]:
+    cells: list[str] = []
+    for key in lists:
+        figures = system.get(key)
+        if figures is None:
+            cells += [NOT_RUN] * 3
+            continue
+        shown = BootstrapResult(**figures["significance"]).shown_p()
+        cells += [spread(figures["f1"]), spread(figures["gap_closed"]), shown]
+    printed = {values["name"]: values.get("paper") for values in experiment.details["systems"]}.get(name)
+    return name, *cells, *_paper_cells(printed, experiment.details["paper"])
+
+
+def _paper_cells(printed: float | None, paper: Mapping[str, float]) -> tuple[str, str]:
+    if printed is None:
+        return NOT_RUN, NOT_RUN
+    gap = (printed - paper["first_f1"]) / (paper["oracle_f1"] - paper["first_f1"])
+    return f"{printed:.2f}", percent(gap)
+
+
+def _notes(record: Mapping[str, Any]) -> tuple[str, ...]:
+    recipe = record["recipe"]
+    notes = [f"{counted(len(record['seeds']), 'seed')}, {counted(recipe['training']['epochs'], 'epoch')}"]
+    for values in record["figures"]["lists"].values():
+        how = f"in {values['folds']} folds" if values["folds"] else "with other texts to train on"
+        notes.append(f"{values['title']}: {values['sentences']:,} sentences, {how}")
+    notes.append("gap closed: of the way from the parser's own choice to the oracle")
+    notes.append("p: paired bootstrap against the parser's own choice, all seeds together, two-sided")
+    if recipe["vectors"] and APPROXIMATED in recipe["vectors"]:
+        notes.append("the word vectors are an approximation of GloVe 840B")
+    if recipe["vectors"] is None:
+        notes.append("without pretrained word vectors")
+    return tuple(notes)
+
+
+def _comparison_table(figures: Mapping[str, Any]) -> Table | None:
+    if not figures["comparisons"]:
+        return None
+    rows = [
+        (
+            f"{row['first']} less {row['second']}",
+            figures["lists"][row["lists"]]["title"],
+            f"{100 * row['difference']:+.2f}",
+            f"{100 * row['low']:+.2f} to {100 * row['high']:+.2f}",
+            _result(row).shown_p(),
+        )
+        for row in figures["comparisons"]
+    ]
+    columns = ("systems", "lists", "difference in F1", "95 %", "p")
+    return Table(columns, tuple(rows), (), "systems against each other", 2)
+
+
+def _result(row: Mapping[str, Any]) -> BootstrapResult:
+    return BootstrapResult(**{name: row[name] for name in BootstrapResult.__slots__})
+
+
+def _detail_table(experiment: Experiment, figures: Mapping[str, Any], key: str, what: str) -> Table | None:
+    """F1 of one system beside the parser's, on the first set of lists."""
+    name = experiment.details["shown"]
+    lists = next(iter(figures["lists"]))
+    shown = figures["systems"].get(name, {}).get(lists)
+    if shown is None:
+        return None
+    rows = [
+        (
+            _row_title(row),
+            f"{row.get('sentences', row.get('gold')):,}",
+            percent(row["first_f1"]),
+            percent(row["f1"]),
+        )
+        for row in shown[key]
+        if row.get("gold", MIN_GOLD) >= MIN_GOLD
+    ]
+    count = "sentences" if key == "by_length" else "in gold trees"
+    title = f"{figures['lists'][lists]['title']} by {what}, {name}"
+    return Table((what, count, "the parser's F1", "the reranker's F1"), tuple(rows), (), title)
+
+
+def _row_title(row: Mapping[str, Any]) -> str:
+    return row["label"] if "label" in row else f"{row['first']}–{row['last']} words"
+
+
+def _head_table(figures: Mapping[str, Any]) -> Table | None:
+    """Learned heads that are Collins', of rerankers and of the models for sentiment."""
+    if not figures["heads"]:
+        return None
+    rows = [
+        (
+            f"{row['system']}, {figures['lists'][row['lists']]['title']}",
+            row["phrases"],
+            f"{row['num_phrases']:,}",
+            spread(row["learned"]),
+            *(percent(row[choice]) for choice in ("always_left", "always_right", "random_child")),
+        )
+        for row in figures["heads"]
+    ]
+    sentiment = figures.get("sentiment_heads")
+    if sentiment:
+        rows += [
+            (
+                f"{system} for sentiment, {sentiment['treebank']}",
+                phrases,
+                NOT_RUN,
+                spread(shares),
+                *[NOT_RUN] * 3,
+            )
+            for phrases, systems in sentiment["rows"].items()
+            for system, shares in systems.items()
+        ]
+    columns = ("model", "phrases", "count", "learned", "always left", "always right", "random child")
+    title = "learned heads that are Collins' heads (%)"
+    return Table(columns, tuple(rows), ("gold trees of sentences that were not trained on",), title, 2)

@@ -1,0 +1,152 @@
+"""The plan of the experiment in, its runs done and its record written out; what is done is not done again."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from lexitree.files import atomic_write
+from lexitree.processes import run_in_processes
+from lexitree.tasks.parse.data import find_data_file
+from lexitree.tasks.parse.recipe import ParserRecipe
+from lexitree.tasks.rerank.jackknife import write_jackknife_lists
+from lexitree.trees.brackets import tree_from_brackets
+from lexitree.trees.tree import NO_LABEL, Tree
+from lexitree.views.svg import PictureTree, draw_svg
+from lexitree_paper.experiments import Experiment
+from lexitree_paper.reranking.figures import collect_figures
+from lexitree_paper.reranking.plan import RerankPlan, RerankTask, plan_reranking, settings_of
+from lexitree_paper.reranking.recorded import Runs, add_answers, has_run, recorded_runs
+from lexitree_paper.reranking.run_answers import TimeLimit, begin_anew, is_begun, read_answer, run_task
+from lexitree_paper.run_records import public_name, read_record, save_record
+from lexitree_paper.runner import Settings, command_of, record_path
+
+PICTURE = "reranker-heads.svg"
+
+
+def write_drawings(experiment: Experiment, figures: Mapping[str, Any], folder: Path) -> list[str]:
+    """Draw the experiment's sentences with the heads of the system that is shown; the names of the pictures."""
+    if not figures["drawn"]:
+        return []
+    trees = [_without_tags(tree_from_brackets(text)) for text in experiment.details["drawn"]]
+    pictures = [
+        PictureTree(tree, heads) for tree, heads in zip(trees, figures["drawn"]["heads"], strict=True)
+    ]
+    labels = sorted({label for tree in trees for label in tree.labels if label != NO_LABEL})
+    folder.mkdir(parents=True, exist_ok=True)
+    with atomic_write(folder / PICTURE) as stream:
+        stream.write(draw_svg(pictures, labels))
+    return [PICTURE]
+
+
+def _without_tags(tree: Tree) -> Tree:
+    """Colours for phrases only: there are too many tags."""
+    pairs = zip(tree.arity.tolist(), tree.labels, strict=True)
+    return Tree(tree.arity, [label if num_parts else NO_LABEL for num_parts, label in pairs], tree.words)
+
+
+SMOKE_PARSER: dict[str, Any] = {
+    "min_count": 1,
+    "model": {
+        "word_size": 24,
+        "affix_size": 24,
+        "affix_rows": 512,
+        "style_size": 4,
+        "hidden": 40,
+        "layers": 1,
+        "span_size": 40,
+    },
+    "training": {"epochs": 12, "batch_words": 100, "learning_rate": 0.01, "warm_up": 5, "averaging": 0.9},
+    "treebanks": [
+        {"name": "questions", "path": "mini-questions/train", "last": 160},
+        {"name": "dev", "path": "mini-questions/dev", "part": "dev", "last": 20},
+    ],
+}
+"""A parser of seconds that gets some things wrong, as a parser should that is to be reranked."""
+SMOKE_FOLDS, SMOKE_K = 2, 4
+
+Say = Callable[[str], object]
+
+
+def perform_reranking(experiment: Experiment, settings: Settings, say: Say = lambda _: None) -> None:
+    """Train what is missing and write the record of all that is done, with what was recorded before.
+
+    With `settings.minutes`, what would take longer is left for the next time: the same command goes on. With
+    `settings.again` the runs that are asked for begin anew; after a cut, the command without it goes on with them.
+    """
+    plan = plan_reranking(experiment, settings)
+    path = record_path(experiment.name, settings)
+    recorded = recorded_runs(read_record(path), plan, settings.data)
+    if settings.again:
+        for task in plan.tasks:
+            begin_anew(task)
+    wanted = [task for task in plan.tasks if not has_run(recorded, task) or is_begun(task)]
+    if not wanted:
+        return
+    if settings.smoke:
+        _make_smoke_lists(settings, plan)
+    _run_tasks([task for task in wanted if read_answer(task) is None], settings, say)
+    num_missing = sum(read_answer(task) is None for task in wanted)
+    if num_missing:
+        say(f"{num_missing} of {len(plan.tasks)} runs are not done yet; {_how_to_go_on(settings)}")
+    runs = add_answers(recorded, plan, settings.data)
+    if runs:
+        save_record(path, _make_record(experiment, settings, plan, runs))
+
+
+def _how_to_go_on(settings: Settings) -> str:
+    how = "the same command without --again" if settings.again else "the same command"
+    return f"{how} goes on with them"
+
+
+def _run_tasks(tasks: Sequence[RerankTask], settings: Settings, say: Say) -> None:
+    begin = time.time()
+    limit = None if settings.minutes is None else TimeLimit(begin, begin + 60 * settings.minutes)
+    # One GPU serves many runs at once, a core one.
+    jobs = settings.jobs or os.cpu_count() or 1
+    arguments = [(task, limit) for task in tasks]
+    num_done = 0
+    for number, is_done in run_in_processes(run_task, arguments, jobs=jobs):
+        if is_done:
+            num_done += 1
+            say(f"{num_done}/{len(tasks)} runs, {time.time() - begin:.0f} s: {tasks[number].name}")
+
+
+def _make_smoke_lists(settings: Settings, plan: RerankPlan) -> None:
+    (lists,) = plan.list_sets
+    (name,) = lists.lists
+    if not Path(name).exists():
+        recipe = ParserRecipe.from_dict(SMOKE_PARSER)
+        folder = settings.runs_folder / "reranking" / "jackknife"
+        write_jackknife_lists(recipe, folder, name, num_folds=SMOKE_FOLDS, k=SMOKE_K)
+
+
+def _make_record(experiment: Experiment, settings: Settings, plan: RerankPlan, runs: Runs) -> dict[str, Any]:
+    """The record of all runs. Where and with what they were made is said of the newest."""
+    entries = [
+        (seed, entry)
+        for found in runs.values()
+        for seeds in found["systems"].values()
+        for seed, entry in seeds.items()
+    ]
+    newest = max((entry for _, entry in entries), key=lambda entry: entry["date"])
+    figures = collect_figures(experiment, plan, runs, settings)
+    recipe = plan.recipe.as_dict()
+    if plan.recipe.vectors:
+        recipe["vectors"] = public_name(find_data_file(plan.recipe.vectors, settings.data))
+    return {
+        "command": command_of(experiment, dataclasses.replace(settings, seeds=None)),
+        **{name: newest[name] for name in ("commit", "date", "machine")},
+        "data": {name: value for found in runs.values() for name, value in found["data"].items()},
+        "seeds": sorted({int(seed) for seed, _ in entries}),
+        "kind": experiment.kind,
+        "recipe": recipe,
+        "settings": settings_of(plan.recipe),
+        "runs": runs,
+        "figures": figures,
+        "pictures": write_drawings(experiment, figures, settings.pictures_folder),
+    }

@@ -1,0 +1,149 @@
+"""One run of the experiment in, what its record needs of it out: a small file, without which the run is not done."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import shutil
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from lexitree.analysis.head_overlap import find_reranker_heads, reranker_overlap
+from lexitree.errors import FileError
+from lexitree.files import atomic_write
+from lexitree.learning.checkpoint import CHECKPOINT_FILE
+from lexitree.tasks.rerank.data import RerankData
+from lexitree.tasks.rerank.model import RerankerModel
+from lexitree.tasks.rerank.run import MODEL_FOLDER, RerankRun, train_reranker
+from lexitree.tasks.rerank.saved import load_reranker
+from lexitree.trees.brackets import tree_from_brackets
+from lexitree.trees.penn import strip_traces
+from lexitree.trees.tree import Tree
+from lexitree_paper.reranking.plan import RerankTask, settings_of
+from lexitree_paper.run_records import commit, machine
+
+ANSWER_FILE = "answer.json"
+"""In the folder of a run: all of it that the record needs, so that models can stay where they were trained."""
+
+SECONDS_AROUND = 20.0
+"""What a run takes besides its epochs: reading lists, scoring the tests, comparing heads."""
+
+
+@dataclass(frozen=True, slots=True)
+class TimeLimit:
+    """From when to when runs may go on, in seconds since the epoch."""
+
+    begin: float
+    end: float
+
+    @property
+    def minutes_left(self) -> float:
+        return (self.end - time.time()) / 60
+
+    def has_room_for(self, seconds: float) -> bool:
+        """Whether a run that long would end in time; one that would never do so is begun all the same, and cut."""
+        return time.time() + seconds <= self.end or seconds > self.end - self.begin
+
+
+def run_task(task: RerankTask, limit: TimeLimit | None) -> bool:
+    """Train one run, in this process or in one of its own; whether it is done."""
+    if limit is not None and (limit.minutes_left <= 0 or not _has_room(task, limit)):
+        return False
+    # The products are small: runs make better use of several cores.
+    torch.set_num_threads(1)
+    lists = task.read_lists()
+    if (task.folder / ANSWER_FILE).exists():
+        # That of another recipe, or of other lists or vectors.
+        shutil.rmtree(task.folder)
+    run = train_reranker(
+        task.recipe,
+        task.folder,
+        lists=lists,
+        data=task.data,
+        device=task.device,
+        minutes=None if limit is None else limit.minutes_left,
+        # The checkpoint refuses what was begun with other settings.
+        resume=task.folder.exists(),
+    )
+    if len(run.history) < task.recipe.training.epochs:
+        return False
+    _write_answer(task, _make_answer(task, lists, run))
+    # It is large, and a run that is done never goes on.
+    (task.folder / CHECKPOINT_FILE).unlink(missing_ok=True)
+    return True
+
+
+def _has_room(task: RerankTask, limit: TimeLimit) -> bool:
+    """Whether the run would end in time, by those of the same system on the same lists; what was begun goes on."""
+    folder = task.folder.parents[1]
+    known = [json.loads(path.read_bytes())["seconds"] for path in folder.glob(f"*/*/{ANSWER_FILE}")]
+    is_begun = (task.folder / CHECKPOINT_FILE).exists()
+    return is_begun or not known or limit.has_room_for(max(known) + SECONDS_AROUND)
+
+
+def read_answer(task: RerankTask) -> dict[str, Any] | None:
+    """What a run left, if it is done, with the same recipe and the same data."""
+    path = task.folder / ANSWER_FILE
+    if not path.is_file():
+        return None
+    try:
+        answer: dict[str, Any] = json.loads(path.read_bytes())
+    except ValueError as error:
+        raise FileError(path, "is damaged or cut off", remedy="Delete it: the run is made anew.") from error
+    is_same = answer["settings"] == settings_of(task.recipe) and answer["data"] == task.checksums()
+    return answer if is_same else None
+
+
+def is_begun(task: RerankTask) -> bool:
+    """Whether a run was begun and not brought to its end."""
+    return task.folder.exists() and not (task.folder / ANSWER_FILE).exists()
+
+
+def begin_anew(task: RerankTask) -> None:
+    """Throw away what a run left; the empty folder says that it is to be made, also by a later command."""
+    shutil.rmtree(task.folder, ignore_errors=True)
+    task.folder.mkdir(parents=True)
+
+
+def _make_answer(task: RerankTask, lists: RerankData, run: RerankRun) -> dict[str, Any]:
+    model = load_reranker(run.folder / MODEL_FOLDER, device=task.device).model
+    return {
+        "settings": settings_of(task.recipe),
+        "data": task.checksums(),
+        "commit": commit(),
+        "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
+        "machine": machine(),
+        "num_parameters": model.num_parameters(),
+        "best_epoch": run.best.epoch,
+        "base_weight": run.best.base_weight,
+        "dev_f1": run.best.dev_f1,
+        "seconds": sum(epoch.seconds for epoch in run.history),
+        "choices": list(run.choices),
+        **(_describe_heads(model, lists, task.drawn) if model.encoder.has_heads else {}),
+    }
+
+
+def _describe_heads(model: RerankerModel, lists: RerankData, drawn: Sequence[str]) -> dict[str, Any]:
+    """How often learned heads are Collins' on the gold trees of the tests, and the heads of trees to be drawn."""
+    overlap = reranker_overlap(model, [_without_traces(each.source.gold) for each in lists.test])
+    trees = [tree_from_brackets(text) for text in drawn]
+    return {
+        "heads": [row.as_dict() for row in overlap.rows()],
+        "drawn": [headed.source_heads() for headed in find_reranker_heads(model, trees)],
+    }
+
+
+def _without_traces(tree: Tree | None) -> Tree:
+    kept = None if tree is None else strip_traces(tree)
+    assert kept is not None, "lists that are scored have gold trees with words"
+    return kept
+
+
+def _write_answer(task: RerankTask, answer: Mapping[str, Any]) -> None:
+    with atomic_write(task.folder / ANSWER_FILE) as stream:
+        json.dump(answer, stream)
+        stream.write("\n")

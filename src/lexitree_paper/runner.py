@@ -1,0 +1,237 @@
+"""A run of an experiment in, the recipe it will be trained by, its training, and whether a record is of it out."""
+
+from __future__ import annotations
+
+import dataclasses
+import shlex
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lexitree.corpora.named import EMBEDDED, find_corpus, find_entry
+from lexitree.errors import ConfigError
+from lexitree.learning.seeds import OnEvent, SeedSummary, train_seeds
+from lexitree.lexicon.encoder_files import encoder_weights
+from lexitree.models.catalog import encoder_class
+from lexitree.models.model_config import DEFAULT_MODEL
+from lexitree.tasks.classify.config import TrainingConfig
+from lexitree.tasks.classify.recipe import Recipe
+from lexitree.tasks.parse.data import find_data_file
+from lexitree_paper.experiments import Experiment, PlannedRun
+
+SMOKE_CORPORA = {
+    "sst-fine": "mini-reviews",
+    "sst-binary": "mini-reviews-binary",
+    "sst-polarity": "mini-reviews-polarity",
+    "sst-dependencies": "mini-dependencies",
+    "sst-dependencies-binary": "mini-dependencies",
+    "trec": "mini-questions",
+    "trec-subtypes": "mini-questions-subtypes",
+}
+SMOKE_MODEL = {"hidden": 12, "word_size": 12}
+"""The same for both: RNTN takes its word vectors for states."""
+SMOKE_EPOCHS = 1
+SMOKE_FOLDER = "smoke"
+PICTURES_FOLDER = Path("docs/images")
+CORPUS_FILES = (".txt", ".label", ".parses")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """How experiments are run: where, with which vectors, how many seeds and epochs."""
+
+    folder: Path
+    """Where the runs go: checkpoints, models, all that is large."""
+    results: Path
+    """Where the records go: one small JSON file a run."""
+    vectors: str | None = None
+    data: str | None = None
+    seeds: Sequence[int] | None = None
+    """None: as many as the experiment asks for."""
+    epochs: int | None = None
+    jobs: int | None = None
+    minutes: float | None = None
+    """Begin nothing that would end later; only experiments of many short runs heed it."""
+    device: str = "cpu"
+    precision: str = "float32"
+    smoke: bool = False
+    """A trial of seconds: embedded corpora, tiny models, one epoch."""
+    again: bool = False
+    """Run what is recorded already as well."""
+    sentences: Sequence[str] = ()
+    """Trees in brackets that are to be drawn besides the paper's."""
+    pictures: Path | None = None
+    """Where pictures go; None: docs/images, and at the smoke size beside the records."""
+
+    @property
+    def records_folder(self) -> Path:
+        return self.results / SMOKE_FOLDER if self.smoke else self.results
+
+    @property
+    def runs_folder(self) -> Path:
+        return self.folder / SMOKE_FOLDER if self.smoke else self.folder
+
+    @property
+    def pictures_folder(self) -> Path:
+        return self.pictures or (self.records_folder if self.smoke else PICTURES_FOLDER)
+
+
+Watch = Callable[[PlannedRun, Recipe], AbstractContextManager[OnEvent | None]]
+"""Opened around every run that is trained; what it gives is told of the run's progress."""
+
+
+def watch_nothing(_run: PlannedRun, _recipe: Recipe) -> AbstractContextManager[OnEvent | None]:
+    return nullcontext()
+
+
+def chosen_seeds(experiment: Experiment, settings: Settings) -> list[int]:
+    """The seeds asked for, else as many as the experiment has; one at the smoke size."""
+    seeds = list(settings.seeds or range(1, experiment.num_seeds + 1))
+    return seeds[:1] if settings.smoke else seeds
+
+
+def record_path(name: str, settings: Settings) -> Path:
+    return settings.records_folder / f"{name}.json"
+
+
+def plan(run: PlannedRun, settings: Settings) -> Recipe:
+    """The recipe as it will be trained."""
+    recipe = run.read()
+    if recipe.teacher:
+        # A teacher is another run of the same experiment.
+        teacher = settings.runs_folder / Path(recipe.teacher).name
+        recipe = dataclasses.replace(recipe, teacher=str(teacher))
+    if settings.smoke:
+        return _make_small(recipe)
+    training = recipe.training
+    if settings.epochs is not None:
+        training = dataclasses.replace(training, epochs=settings.epochs)
+    vectors = settings.vectors or recipe.vectors if _takes_vectors(recipe) else None
+    return dataclasses.replace(recipe, data=settings.data, vectors=vectors, training=training)
+
+
+def _takes_vectors(recipe: Recipe) -> bool:
+    """A model whose word vectors are its states learns its own; beside a transformer, a recipe asks for them."""
+    if recipe.encoder:
+        return recipe.vectors is not None
+    return not encoder_class(recipe.model.get("model", DEFAULT_MODEL)).words_are_states
+
+
+def _make_small(recipe: Recipe) -> Recipe:
+    """Of the same kind and without files: words learn vectors of their own in place of a transformer's."""
+    entry = find_entry(recipe.corpus)
+    corpus = SMOKE_CORPORA.get(entry.name if entry else recipe.corpus)
+    if corpus is None:
+        raise ConfigError(f"no embedded corpus stands in for {recipe.corpus}")
+    reads_phrases = encoder_class(recipe.model.get("model", DEFAULT_MODEL)).reads == "phrase"
+    stand_in = {"model": "bilstm-plain"} if reads_phrases else {}
+    return dataclasses.replace(
+        recipe,
+        corpus=corpus,
+        vectors=None,
+        vector_length=0.0,
+        encoder={},
+        teacher_trees=(),
+        model={**recipe.model, **SMOKE_MODEL, **stand_in},
+        training=dataclasses.replace(recipe.training, epochs=SMOKE_EPOCHS),
+    )
+
+
+def covers(record: Mapping[str, Any], recipe: Recipe, seeds: Sequence[int]) -> bool:
+    """Whether a record is of the same recipe, as far as it can be compared, and has all of the seeds."""
+    return is_same_recipe(record["recipe"], recipe) and set(seeds) <= set(record["seeds"])
+
+
+def is_same_recipe(done: Mapping[str, Any], recipe: Recipe) -> bool:
+    """Whether something was trained as the recipe says, whatever the seed and the folders of its machine."""
+    # A setting that is younger than the record had, in effect, the value that is now its default.
+    trained = {**TrainingConfig().as_dict(), **done["training"]}
+    same_training = all(
+        trained[name] == value for name, value in recipe.training.as_dict().items() if name != "seed"
+    )
+    same_words = done.get("vector_length", 0.0) == recipe.vector_length and _has_vectors_of(done, recipe)
+    same_model = dict(done["model"]) == dict(recipe.model) and done.get("encoder", {}) == dict(recipe.encoder)
+    same_lessons = _lessons_of(done) == _lessons_of(recipe.as_dict())
+    return done["corpus"] == recipe.corpus and same_model and same_words and same_lessons and same_training
+
+
+def _lessons_of(recipe: Mapping[str, Any]) -> tuple[str, list[str]]:
+    """The names of a recipe's teacher and of the files of its trees; older records have neither.
+
+    A file with its folder: a parser's trees may be called as those of the treebank.
+    """
+    trees = ["/".join(Path(path).parts[-2:]) for path in recipe.get("teacher_trees", ())]
+    return Path(recipe.get("teacher", "")).name, trees
+
+
+def _has_vectors_of(done: Mapping[str, Any], recipe: Recipe) -> bool:
+    """Whether the file of vectors has the same name; where none is asked for, any will do."""
+    if recipe.vectors is None:
+        return True
+    return bool(done["vectors"]) and Path(done["vectors"]).name == Path(recipe.vectors).name
+
+
+def train_run(
+    run: PlannedRun,
+    recipe: Recipe,
+    seeds: Sequence[int],
+    experiment: Experiment,
+    settings: Settings,
+    on_event: OnEvent | None,
+) -> SeedSummary:
+    """Train a run into its folder; one that was cut goes on."""
+    folder = run_folder(run, settings)
+    return train_seeds(
+        recipe,
+        seeds,
+        folder,
+        jobs=settings.jobs,
+        device=experiment.device or settings.device,
+        precision=settings.precision,
+        # The checkpoint refuses what was begun with other settings.
+        resume=folder.exists(),
+        on_event=on_event,
+    )
+
+
+def run_folder(run: PlannedRun, settings: Settings) -> Path:
+    """Where a run's seeds lie, each in a folder of its own."""
+    return settings.runs_folder / run.name
+
+
+def command_of(experiment: Experiment, settings: Settings, *, only: PlannedRun | None = None) -> str:
+    """The command that makes a record again."""
+    words = ["lexitree", "reproduce", experiment.name]
+    if only is not None:
+        words += ["--only", only.name]
+    if settings.smoke:
+        words.append("--smoke")
+    if settings.vectors:
+        words += ["--vectors", Path(settings.vectors).name]
+    if settings.epochs is not None:
+        words += ["--epochs", str(settings.epochs)]
+    if settings.seeds:
+        words += ["--seeds", ",".join(map(str, settings.seeds))]
+    if settings.device != "cpu" and experiment.device is None:
+        words += ["--device", settings.device]
+    if settings.precision != "float32":
+        words += ["--precision", settings.precision]
+    for sentence in settings.sentences:
+        words += ["--sentence", sentence]
+    return shlex.join(words)
+
+
+def data_files(recipe: Recipe) -> list[Path]:
+    """What a run read, as far as it is files: none for an embedded corpus without vectors."""
+    files = [Path(recipe.vectors)] if recipe.vectors else []
+    files += encoder_weights(recipe.encoder["name"]) if recipe.encoder else []
+    files += [find_data_file(path, recipe.data) for path in recipe.teacher_trees]
+    kind, _, name = recipe.parser.partition(":")
+    files += [Path(name)] if kind == "brackets" else []
+    entry = find_entry(recipe.corpus)
+    if entry is None or entry.package == EMBEDDED:
+        return files
+    folder = find_corpus(recipe.corpus, recipe.data)
+    return [*sorted(path for path in folder.iterdir() if path.suffix in CORPUS_FILES), *files]

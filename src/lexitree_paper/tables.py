@@ -1,0 +1,124 @@
+"""Records of an experiment in, its table out, each figure beside the paper's: mean, deviation and the chosen seed."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from lexitree_paper.experiments import SCORES, Experiment, PlannedRun
+from lexitree_paper.report import NOT_RUN, Report, Table, percent, spread, training_notes
+from lexitree_paper.run_records import read_record
+from lexitree_paper.significance_table import significance_table
+
+
+def read_records(experiment: Experiment, results: Path) -> dict[str, dict[str, Any]]:
+    """The records that there are, by their names."""
+    found = {name: read_record(results / f"{name}.json") for name in experiment.record_names}
+    return {name: record for name, record in found.items() if record is not None}
+
+
+def report_scores(experiment: Experiment, records: Mapping[str, Mapping[str, Any]]) -> Report:
+    """The table of scores and, where answers were recorded, how sure the differences are."""
+    tables = (make_table(experiment, records), significance_table(experiment, records))
+    return Report(tuple(table for table in tables if table is not None))
+
+
+def make_table(experiment: Experiment, records: Mapping[str, Mapping[str, Any]]) -> Table:
+    """One row a system; for each task the figures that the paper or a run has."""
+    figures = [
+        (task, figure)
+        for task in experiment.tasks
+        for figure in (*SCORES, *experiment.shows)
+        if _is_shown(experiment, records, task, figure)
+    ]
+    columns = ["system"]
+    for task, figure in figures:
+        title = f"{experiment.tasks[task]} {FIGURE_NAMES[figure]}"
+        columns += [title, f"{title}, the paper"] if _is_printed(experiment, task, figure) else [title]
+    rows = [
+        (
+            system,
+            *(cell for task, figure in figures for cell in _cells(experiment, tasks, records, task, figure)),
+        )
+        for system, tasks in experiment.rows.items()
+    ]
+    return Table(tuple(columns), tuple(rows), _notes(experiment, records))
+
+
+FIGURE_NAMES = {
+    "root": "root",
+    "phrase": "phrase",
+    "num_parameters": "parameters",
+    "seconds": "seconds",
+}
+
+
+def _is_shown(
+    experiment: Experiment, records: Mapping[str, Mapping[str, Any]], task: str, figure: str
+) -> bool:
+    runs = [tasks[task] for tasks in experiment.rows.values() if task in tasks]
+    return any(figure in run.paper for run in runs) or (
+        figure in SCORES
+        and any(_scores(records[run.name], figure) for run in runs if run.name in records)
+        and not experiment.shows
+    )
+
+
+def _is_printed(experiment: Experiment, task: str, figure: str) -> bool:
+    """Whether the paper has such a figure of any system."""
+    return any(figure in tasks[task].paper for tasks in experiment.rows.values() if task in tasks)
+
+
+def _cells(
+    experiment: Experiment,
+    tasks: Mapping[str, PlannedRun],
+    records: Mapping[str, Mapping[str, Any]],
+    task: str,
+    figure: str,
+) -> list[str]:
+    """Ours and, where the paper has that of any system, the paper's."""
+    run = tasks.get(task)
+    record = records.get(run.name) if run else None
+    cells = [_ours(record, figure) if record else NOT_RUN]
+    if _is_printed(experiment, task, figure):
+        cells.append(_plain(run.paper[figure], figure) if run and figure in run.paper else NOT_RUN)
+    return cells
+
+
+def _ours(record: Mapping[str, Any], figure: str) -> str:
+    if figure == "num_parameters":
+        return _plain(record["num_parameters"], figure)
+    if figure == "seconds":
+        return _plain(statistics.fmean(run["seconds"] for run in record["runs"].values()), figure)
+    scores = _scores(record, figure)
+    if not scores:
+        return NOT_RUN
+    if len(scores) == 1:
+        return f"{spread(scores)} (one seed)"
+    return f"{spread(scores)} (best by dev: {percent(_chosen(record, figure))})"
+
+
+def _scores(record: Mapping[str, Any], figure: str) -> list[float]:
+    """The test scores of all seeds; none where the task has no such score."""
+    values = [run[f"test_{figure}"] for run in record["runs"].values()]
+    return [] if any(value is None for value in values) else values
+
+
+def _chosen(record: Mapping[str, Any], figure: str) -> float:
+    """The test score of the seed with the best development accuracy, as the paper chooses."""
+    return max(record["runs"].values(), key=lambda run: run["dev_root"])[f"test_{figure}"]
+
+
+def _plain(value: float, figure: str) -> str:
+    return f"{value:,.0f}" if figure in ("num_parameters", "seconds") else f"{value:.1f}"
+
+
+def _notes(experiment: Experiment, records: Mapping[str, Mapping[str, Any]]) -> tuple[str, ...]:
+    """What a reader must know: seeds and epochs, vectors that stand in for others, what has not been run."""
+    notes = training_notes(records.values())
+    missing = [name for name in experiment.record_names if name not in records]
+    if missing:
+        notes.append(f"not run yet: {', '.join(missing)}")
+    return tuple(notes)

@@ -1,0 +1,145 @@
+"""An experiment in, the saved models of its systems out; those that are missing are trained first."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lexitree.learning.saved_runs import MODEL_FOLDER, RESULT_FILE, read_result
+from lexitree.learning.seeds import SeedSummary, seed_folder
+from lexitree.models.classifier import TreeClassifier
+from lexitree.saving.model_files import WEIGHTS_FILE
+from lexitree.saving.pretrained import from_pretrained
+from lexitree.tasks.classify.recipe import Recipe
+from lexitree.tasks.classify.teaching import LESSONS_FILE
+from lexitree_paper.experiments import Experiment, PlannedRun, find_run
+from lexitree_paper.run_records import checksum, public_recipe, read_record, record_seeds, save_record
+from lexitree_paper.runner import (
+    Settings,
+    Watch,
+    chosen_seeds,
+    command_of,
+    covers,
+    data_files,
+    is_same_recipe,
+    plan,
+    record_path,
+    run_folder,
+    train_run,
+    watch_nothing,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class TrainedSystem:
+    """A system of an experiment: a run with a saved model for each of its seeds."""
+
+    name: str
+    run: PlannedRun
+    folders: Mapping[int, Path]
+    """By seed."""
+    device: str
+
+    @property
+    def seeds(self) -> list[int]:
+        return list(self.folders)
+
+    @property
+    def chosen_seed(self) -> int:
+        """The seed with the best development accuracy, as the paper chooses."""
+        return max(self.folders, key=lambda seed: read_result(self.folders[seed])["dev_root"])
+
+    def load(self, seed: int) -> TreeClassifier:
+        return from_pretrained(self.folders[seed] / MODEL_FOLDER, device=self.device)
+
+    def models(self) -> Iterator[TreeClassifier]:
+        """The models of all seeds, one after the other."""
+        return map(self.load, self.folders)
+
+    def describe(self) -> dict[str, Any]:
+        """What a record says of it: how it was trained, and the checksums of its models."""
+        recipe = read_result(next(iter(self.folders.values())))["recipe"]
+        return {
+            "run": self.run.name,
+            "seeds": self.seeds,
+            "recipe": public_recipe(recipe),
+            "models": {str(seed): weights_checksum(folder) for seed, folder in self.folders.items()},
+        }
+
+
+def train_missing(
+    experiment: Experiment, settings: Settings, *, watch: Watch = watch_nothing
+) -> list[TrainedSystem]:
+    """The systems of an experiment; a seed whose model is there is not trained again."""
+    seeds = chosen_seeds(experiment, settings)
+    systems: list[TrainedSystem] = []
+    for name, tasks in experiment.rows.items():
+        (run,) = tasks.values()
+        folders = train_missing_seeds(run, seeds, experiment, settings, watch)
+        systems.append(TrainedSystem(name, run, folders, settings.device))
+    return systems
+
+
+def train_missing_seeds(
+    run: PlannedRun, seeds: list[int], experiment: Experiment, settings: Settings, watch: Watch
+) -> dict[int, Path]:
+    """The folders of a run's seeds, each with its model; what was trained for that is recorded."""
+    recipe = plan(run, settings)
+    folders = {seed: seed_folder(run_folder(run, settings), seed) for seed in seeds}
+    missing = [seed for seed, folder in folders.items() if not is_trained(folder, recipe)]
+    if missing:
+        summary = train_taught(run, missing, experiment, settings, watch)
+        results = {seed: read_result(folder) for seed, folder in folders.items()}
+        # The time of some of the seeds would be taken for that of all.
+        seconds = summary.wall_seconds if missing == seeds else None
+        _record(run, recipe, results, seconds, experiment, settings)
+    return folders
+
+
+def train_taught(
+    run: PlannedRun, seeds: list[int], experiment: Experiment, settings: Settings, watch: Watch
+) -> SeedSummary:
+    """Train seeds of a run, and before them its teachers where it has any that have not taught it yet."""
+    recipe = plan(run, settings)
+    if recipe.teacher and not (run_folder(run, settings) / LESSONS_FILE).exists():
+        teacher = find_run(experiment.name, Path(recipe.teacher).name)
+        # All seeds teach, whichever are asked for.
+        everybody = dataclasses.replace(settings, seeds=None)
+        train_missing_seeds(teacher, chosen_seeds(experiment, everybody), experiment, everybody, watch)
+    with watch(run, recipe) as on_event:
+        return train_run(run, recipe, seeds, experiment, settings, on_event)
+
+
+def _record(
+    run: PlannedRun,
+    recipe: Recipe,
+    results: Mapping[int, Mapping[str, Any]],
+    seconds: float | None,
+    experiment: Experiment,
+    settings: Settings,
+) -> None:
+    """Leave the record that the tables of scores read, unless the one that is there has more seeds."""
+    path = record_path(run.name, settings)
+    old = read_record(path)
+    if old is not None and covers(old, recipe, list(results)) and len(old["seeds"]) > len(results):
+        return
+    command = command_of(experiment, settings)
+    save_record(path, record_seeds(command, results, data_files(recipe), seconds))
+
+
+def is_trained(folder: Path, recipe: Recipe) -> bool:
+    """Whether a seed's folder holds a finished run of the recipe with its model."""
+    if not (folder / RESULT_FILE).is_file() or not weights_path(folder).is_file():
+        return False
+    return is_same_recipe(read_result(folder)["recipe"], recipe)
+
+
+def weights_path(folder: Path) -> Path:
+    return folder / MODEL_FOLDER / WEIGHTS_FILE
+
+
+def weights_checksum(folder: Path) -> str:
+    return checksum(weights_path(folder))

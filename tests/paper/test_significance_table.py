@@ -1,0 +1,55 @@
+"""Tests between systems come from the answers in their records, and only where sentences can be paired."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lexitree.evaluation.significance import paired_bootstrap
+from lexitree_paper.experiments import find_experiment
+from lexitree_paper.significance_table import right_answers, significance_table
+
+EXPERIMENT = find_experiment("main-table")
+GOLD = "0123401234"
+GOOD, BAD = ["0123401234", "0123401230"], ["4321043210", "0000000000"]
+
+
+def record(answers: list[str], gold: str | None = GOLD) -> dict[str, Any]:
+    runs = {str(seed): {"test_root_answers": said} for seed, said in enumerate(answers, 1)}
+    return {"test_root_gold": gold, "runs": runs}
+
+
+def test_a_pair_is_tested_as_its_answers_say() -> None:
+    records = {"sst-contree": record(BAD), "sst-bicontree": record(GOOD)}
+    table = significance_table(EXPERIMENT, records)
+    assert table is not None
+    (row,) = table.rows
+    right = [[answer == gold for answer, gold in zip(said, GOLD, strict=True)] for said in (*GOOD, *BAD)]
+    expected = paired_bootstrap(right[:2], right[2:])
+    assert row[0] == "BiConTree – ConTree"
+    assert row[1] == f"{100 * expected.difference:+.1f}" == "+75.0"
+    assert row[3] == expected.shown_p()
+    assert set(row[4:]) == {"–"}
+    assert len(table.columns) == len(row)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [record(GOOD, None), record(GOOD, GOLD[::-1]), {"runs": {"1": {}}}, {**record(GOOD), "runs": {"1": {}}}],
+    ids=["no gold", "other sentences", "an old record", "no answers"],
+)
+def test_what_cannot_be_paired_is_left_out(other: dict[str, Any]) -> None:
+    assert significance_table(EXPERIMENT, {"sst-contree": record(BAD), "sst-bicontree": other}) is None
+    assert significance_table(EXPERIMENT, {"sst-contree": record(BAD)}) is None
+
+
+@given(st.text("01234-", min_size=1, max_size=30), st.data())
+def test_sentences_without_a_label_do_not_count(gold: str, data: st.DataObject) -> None:
+    said = data.draw(st.text("01234", min_size=len(gold), max_size=len(gold)))
+    right = right_answers(record([said], gold))
+    assert right is not None
+    labelled = [(answer, label) for answer, label in zip(said, gold, strict=True) if label != "-"]
+    assert right.tolist() == [[answer == label for answer, label in labelled]]

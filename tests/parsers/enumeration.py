@@ -1,0 +1,57 @@
+"""Every tree of a short sentence, written out: what the charts must agree with."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+
+import torch
+from torch import Tensor
+
+from lexitree.parsers.chart import ChartOrder
+from lexitree.parsers.penn_spans import Span, SpanTree, derive, tree_from_spans
+from lexitree.trees.tree import Tree
+
+
+def all_trees(num_words: int, num_labels: int) -> Iterator[Tree]:
+    """All trees over words, each phrase with one of the labels "1", "2", ...; words may have a phrase or not."""
+    words = tuple(f"w{number}" for number in range(num_words))
+    for spans in _phrases(0, num_words, num_labels):
+        yield tree_from_spans(SpanTree(words, ("T",) * num_words, spans))
+
+
+def _phrases(start: int, end: int, num_labels: int) -> Iterator[tuple[Span, ...]]:
+    labels = [str(label) for label in range(1, num_labels + 1)]
+    if end - start == 1:
+        yield ()
+        yield from ((Span(start, end, label),) for label in labels)
+        return
+    for borders in _divisions(start, end):
+        parts = [list(_phrases(*part, num_labels)) for part in itertools.pairwise(borders)]
+        for choice in itertools.product(*parts):
+            below = tuple(itertools.chain(*choice))
+            yield from ((Span(start, end, label), *below) for label in labels)
+
+
+def _divisions(start: int, end: int) -> Iterator[tuple[int, ...]]:
+    inner = range(start + 1, end)
+    for count in range(1, len(inner) + 1):
+        for borders in itertools.combinations(inner, count):
+            yield (start, *borders, end)
+
+
+def score_tree(tree: Tree, scores: Tensor, column: int = 0) -> Tensor:
+    """The sum of the scores of its derivation's spans; the chart may be one of a longer sentence."""
+    num_spans, _, num_labels = scores.shape
+    order = ChartOrder(int((2 * num_spans) ** 0.5))
+    numbers = {str(label): label for label in range(1, num_labels)}
+    starts, widths, labels = derive(tree, numbers)
+    rows = [order.row(start, width) for start, width in zip(starts.tolist(), widths.tolist(), strict=True)]
+    return scores[rows, column, labels.tolist()].sum()
+
+
+def random_scores(num_words: int, num_trees: int, num_labels: int, seed: int = 0) -> Tensor:
+    """Scores of all spans, with `num_labels` phrase labels beside "no phrase"."""
+    generator = torch.Generator().manual_seed(seed)
+    num_spans = num_words * (num_words + 1) // 2
+    return torch.randn(num_spans, num_trees, num_labels + 1, generator=generator, dtype=torch.float64)

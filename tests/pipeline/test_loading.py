@@ -1,0 +1,77 @@
+"""`lexitree.load`: names of the package give pipelines for text, directories give predictors for trees."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import lexitree
+from lexitree.errors import ConfigError, ModelFileError, ParserError
+from lexitree.parsers.neural import NeuralParser
+from lexitree.pipeline.predictor import Predictor
+from lexitree.pipeline.text_pipeline import TextPipeline
+from tests.cli.untrained_parser import save_untrained_parser
+from tests.pipeline.stubs import RightBranching
+from tests.tiny import tiny_trees
+
+TEXT = "The film is good."
+
+
+@pytest.fixture
+def package(shipped_folder: Path, saved_model: Path) -> Path:
+    """The package with a model and a parser."""
+    shutil.copytree(saved_model, shipped_folder / "sentiment")
+    save_untrained_parser(shipped_folder / "parser")
+    return shipped_folder
+
+
+def test_a_model_of_the_package_reads_text(package: Path) -> None:
+    pipe = lexitree.load("sentiment")
+    assert isinstance(pipe, TextPipeline)
+    assert isinstance(pipe.parser, NeuralParser)
+    assert pipe(TEXT).label in ("0", "1")
+    assert pipe.predictor.predict(tiny_trees(1)[0]).label in ("0", "1")
+
+
+def test_the_parser_of_the_package(package: Path) -> None:
+    parser = lexitree.load("parser")
+    assert isinstance(parser, NeuralParser)
+    assert parser.parse(["It", "works", "."]).num_words == 3
+
+
+@pytest.mark.parametrize(
+    "settings", [{"parser": "builtin"}, {"backend": "reference"}, {"precision": "bfloat16"}]
+)
+def test_what_a_parser_cannot_be_told(package: Path, settings: dict[str, Any]) -> None:
+    with pytest.raises(ConfigError, match="with a device alone"):
+        lexitree.load("parser", **settings)
+
+
+def test_a_directory_reads_trees_and_with_a_parser_text(saved_model: Path, package: Path) -> None:
+    assert isinstance(lexitree.load(saved_model), Predictor)
+    assert isinstance(lexitree.load(str(saved_model)), Predictor)
+    parser = RightBranching()
+    pipe = lexitree.load(saved_model, parser=parser)
+    assert pipe.parser is parser
+    assert len(pipe(TEXT).sentences) == 1
+    assert isinstance(lexitree.load(saved_model, parser="builtin").parser, NeuralParser)
+    assert isinstance(lexitree.load(package / "sentiment"), Predictor)
+
+
+def test_another_parser_for_a_model_of_the_package(package: Path) -> None:
+    parser = RightBranching()
+    assert lexitree.load("sentiment", parser=parser).parser is parser
+
+
+def test_what_is_not_there_is_said(shipped_folder: Path, saved_model: Path) -> None:
+    for name in ("sentiment", "sentiment-binary", "questions", "parser"):
+        with pytest.raises(ModelFileError, match=f"{name}: does not come with this version"):
+            lexitree.load(name)
+    shutil.copytree(saved_model, shipped_folder / "sentiment")
+    with pytest.raises(lexitree.LexitreeError, match="built-in parser"):
+        lexitree.load("sentiment")
+    with pytest.raises((ParserError, lexitree.LexitreeError), match="no parser called"):
+        lexitree.load(saved_model, parser="magic")

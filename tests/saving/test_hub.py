@@ -1,0 +1,78 @@
+"""Models from the hub and to it, without a network."""
+
+from __future__ import annotations
+
+import builtins
+import shutil
+from pathlib import Path
+from typing import Any
+
+import huggingface_hub
+import pytest
+
+from lexitree.errors import MissingExtraError, ModelFileError
+from lexitree.saving.model_files import FILES
+from lexitree.saving.pretrained import from_pretrained, push_to_hub
+from tests.tiny import tiny_model
+
+
+@pytest.mark.parametrize("name", ["nothing", "./a/b", "a/b/c", "/a/b", "../b", "~/b", "file"])
+def test_names_that_cannot_be_on_the_hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "file").write_text("")
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", None)
+    with pytest.raises(ModelFileError, match="there is no such model directory"):
+        from_pretrained(name)
+
+
+def test_a_name_on_the_hub(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[object, ...]] = []
+
+    def download(name: str, *, revision: str | None, allow_patterns: list[str]) -> str:
+        asked.append((name, revision, tuple(allow_patterns)))
+        return str(folder)
+
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", download)
+    assert from_pretrained("someone/tiny", revision="v1").config.hidden == 8
+    assert asked == [("someone/tiny", "v1", (*FILES, "encoder/*"))]
+
+
+def test_the_hub_cannot_be_reached(monkeypatch: pytest.MonkeyPatch) -> None:
+    def download(*arguments: object, **options: object) -> str:
+        raise ConnectionError("no route to host")
+
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", download)
+    with pytest.raises(
+        ModelFileError, match=r"neither a directory here nor .* \(ConnectionError\)"
+    ) as caught:
+        from_pretrained("someone/tiny")
+    assert "network" in caught.value.remedy
+
+
+def test_the_hub_without_its_client(monkeypatch: pytest.MonkeyPatch) -> None:
+    real_import = builtins.__import__
+
+    def refuse(name: str, *arguments: Any, **options: Any) -> Any:
+        if name == "huggingface_hub":
+            raise ImportError(name)
+        return real_import(name, *arguments, **options)
+
+    monkeypatch.setattr(builtins, "__import__", refuse)
+    with pytest.raises(MissingExtraError, match=r"pip install 'lexitree\[hub\]'"):
+        from_pretrained("someone/tiny")
+    with pytest.raises(MissingExtraError):
+        push_to_hub(tiny_model(), "someone/tiny")
+
+
+def test_push_sends_what_can_be_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Api:
+        def create_repo(self, name: str, *, private: bool, exist_ok: bool) -> None:
+            assert (name, private, exist_ok) == ("someone/tiny", True, True)
+
+        def upload_folder(self, *, repo_id: str, folder_path: Path, revision: str | None) -> str:
+            shutil.copytree(folder_path, tmp_path / "uploaded")
+            return f"https://hub/{repo_id}/{revision}"
+
+    monkeypatch.setattr(huggingface_hub, "HfApi", Api)
+    assert push_to_hub(tiny_model(), "someone/tiny", private=True) == "https://hub/someone/tiny/None"
+    assert from_pretrained(tmp_path / "uploaded").config.hidden == 8
