@@ -15,6 +15,8 @@ from lexitree.tasks.classify.run import train
 from tests.tiny import tiny_recipe, write_dependency_treebank, write_treebank
 from tests.tiny_encoders import KINDS, write_encoder
 
+pytest_plugins = ["tests.tiny_parser"]
+
 # A busy machine is no bug, so no example has a deadline. Where a red run stops others, examples are the same each time.
 settings.register_profile("lexitree", deadline=None, derandomize=bool(os.environ.get("CI")))
 settings.load_profile("lexitree")

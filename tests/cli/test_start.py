@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from lexitree.cli.main import COMMANDS, make_app
+from lexitree.cli.main import COMMANDS, added_commands, make_app
 from tests.cli.untrained_parser import save_untrained_parser
 from tests.command import environment
 
@@ -20,11 +20,11 @@ HEAVY = (
 )
 """Other packages, and parts of torch, that would add from a tenth of a second to several."""
 FOR_OTHER_COMMANDS = (
-    "lexitree.training",
+    "lexitree.learning",
+    "lexitree.tasks",
     "lexitree_paper",
-    "lexitree.baselines",
-    "lexitree.reports",
-    "lexitree.views",
+    "lexitree.analysis",
+    "lexitree.views.page",
     "lexitree.ops.fused",
     *(f"lexitree.cli.{home.partition('.')[0]}" for name, home in COMMANDS.items() if name != "predict"),
 )
@@ -70,7 +70,7 @@ def test_a_parser_without_a_reranker_imports_none(parser_folder: Path, tmp_path:
     (tmp_path / "sentences.txt").write_text("It works .\n")
     modules = imported_by("parser", "parse", parser_folder, tmp_path / "sentences.txt")
     assert "lexitree.parsers.neural" in modules
-    assert unwanted(modules, "lexitree.tasks.rerank", "lexitree.training") == []
+    assert unwanted(modules, "lexitree.tasks", "lexitree.learning") == []
 
 
 def test_a_command_imports_no_other(trees_file: Path) -> None:
@@ -84,4 +84,5 @@ def test_the_commands_are_those_of_the_help() -> None:
     names = [command.name for command in app.registered_commands] + [
         group.name for group in app.registered_groups
     ]
-    assert sorted(filter(None, names)) == sorted(COMMANDS)
+    assert sorted(filter(None, names)) == sorted([*COMMANDS, *added_commands()])
+    assert "reproduce" in added_commands()

@@ -15,7 +15,7 @@ from lexitree.tasks.parse.data import load_parser_data
 from lexitree.tasks.parse.recipe import ParserRecipe
 from lexitree.tasks.parse.run import build_parser_model
 from lexitree.tasks.parse.vector_table import reduced_vectors
-from tests.parsers.conftest import TINY_SIZES, mini_recipe
+from tests.tiny_parser import TINY_SIZES, mini_recipe
 
 
 @pytest.mark.parametrize(

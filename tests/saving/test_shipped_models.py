@@ -13,7 +13,7 @@ from lexitree.pipeline.text_pipeline import TextPipeline
 from lexitree.saving import shipped
 from tests.command import run_command
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 MOST_BYTES = 40_000_000
 POLARITY = {"very negative": -1, "negative": -1, "neutral": 0, "positive": 1, "very positive": 1}
 

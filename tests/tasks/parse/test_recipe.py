@@ -13,9 +13,9 @@ from lexitree.tasks.parse.data import load_parser_data, sentence_key
 from lexitree.tasks.parse.recipe import SMALL_SIZES, ParserRecipe, TreebankPlan, read_parser_recipe
 from lexitree.trees.brackets import tree_to_brackets
 from lexitree.trees.tree import Tree
-from tests.parsers.conftest import mini_recipe
+from tests.tiny_parser import mini_recipe
 
-FOLDER = Path(__file__).parents[2] / "recipes" / "parsing"
+FOLDER = Path(__file__).parents[3] / "recipes" / "parsing"
 TRAIN = {"name": "a", "path": "a.txt", "held_out": 0.5}
 
 

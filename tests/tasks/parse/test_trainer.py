@@ -20,7 +20,7 @@ from lexitree.tasks.parse.objective import WordDropper, parser_loss
 from lexitree.tasks.parse.recipe import ParserTraining
 from lexitree.tasks.parse.run import ParserRun, build_parser_model, make_trainer, train_parser
 from lexitree.tasks.parse.trainer import ParserEpoch, ParserListeners
-from tests.parsers.conftest import mini_recipe
+from tests.tiny_parser import mini_recipe
 
 RECIPE = mini_recipe(num_trees=30, epochs=4)
 

@@ -15,7 +15,7 @@ from lexitree.tasks.rerank.config import RerankerConfig, RerankTraining
 from lexitree.tasks.rerank.recipe import RerankRecipe, read_rerank_recipe
 from tests.test_recipes import header
 
-ROOT = Path(__file__).parent.parent.parent
+ROOT = Path(__file__).parents[3]
 RECIPES = sorted((ROOT / "recipes" / "reranking").glob("*.toml"))
 
 each_recipe = pytest.mark.parametrize("path", RECIPES, ids=lambda path: path.stem)
