@@ -26,8 +26,8 @@ from lexitree.batch.examples import batch_examples
 from lexitree.corpora.corpus import Corpus
 from lexitree.corpora.named import load_corpus
 from lexitree.learning.optimizer import LazyAdam
-from lexitree.learning.steps import PlainStep, make_step
 from lexitree.tasks.classify.config import TrainingConfig
+from lexitree.tasks.classify.steps import PlainStep, make_step
 from lexitree.trees.tree import Tree
 
 LONG_CHAIN = 10_000

@@ -35,7 +35,7 @@ from lexitree.tasks.rerank.examples import (
 from lexitree.tasks.rerank.lists import parse_list
 from lexitree.tasks.rerank.model import RerankerModel
 from lexitree.tasks.rerank.reranker import Reranker
-from lexitree.tasks.rerank.trainer import RerankTrainer
+from lexitree.tasks.rerank.task import RerankTrainer
 
 BATCH = 32
 """Lists a batch where only the model is timed."""

@@ -24,13 +24,13 @@ from environment import corpus_files, describe_run
 from lexitree.corpora.corpus import Corpus
 from lexitree.corpora.named import load_corpus
 from lexitree.learning.optimizer import LazyAdam
-from lexitree.learning.steps import make_step
 from lexitree.models.classifier import TreeClassifier
 from lexitree.models.inference import run_examples
 from lexitree.ops.precision import products_in
 from lexitree.tasks.classify.config import TrainingConfig
 from lexitree.tasks.classify.recipe import Recipe
 from lexitree.tasks.classify.run import build_model
+from lexitree.tasks.classify.steps import make_step
 
 CORPUS = "sst-fine"
 BATCH = 25

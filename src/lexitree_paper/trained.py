@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lexitree.learning.saved_runs import MODEL_FOLDER, RESULT_FILE, read_result
+from lexitree.learning.run_folder import MODEL_FOLDER, RESULT_FILE, read_result
 from lexitree.learning.seeds import SeedSummary, seed_folder
 from lexitree.models.classifier import TreeClassifier
 from lexitree.saving.model_files import WEIGHTS_FILE

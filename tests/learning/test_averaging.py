@@ -17,11 +17,11 @@ from lexitree.learning import averaging
 from lexitree.learning.averaging import WeightAverage
 from lexitree.learning.checkpoint import CHECKPOINT_FILE, load_checkpoint
 from lexitree.learning.optimizer import LazyAdam
-from lexitree.learning.steps import PlainStep
 from lexitree.saving.pretrained import from_pretrained
 from lexitree.tasks.classify.config import TrainingConfig
 from lexitree.tasks.classify.recipe import Recipe
 from lexitree.tasks.classify.run import train
+from lexitree.tasks.classify.steps import PlainStep
 from tests.tiny import tiny_model, tiny_trees
 
 

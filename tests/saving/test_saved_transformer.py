@@ -14,7 +14,6 @@ import torch
 from lexitree.batch.examples import batch_examples
 from lexitree.errors import ConfigError, LexitreeError, MissingExtraError, ModelFileError
 from lexitree.learning.optimizer import LazyAdam
-from lexitree.learning.steps import PlainStep
 from lexitree.lexicon import transformer
 from lexitree.lexicon.encoder_files import read_encoder
 from lexitree.lexicon.table import WordTable
@@ -27,6 +26,7 @@ from lexitree.pipeline.predictor import Predictor
 from lexitree.saving.packing import pack_model
 from lexitree.saving.pretrained import from_pretrained, save_pretrained
 from lexitree.tasks.classify.config import TrainingConfig
+from lexitree.tasks.classify.steps import PlainStep
 from tests.command import files_of
 from tests.tiny import LABELS, tiny_trees
 from tests.tiny_encoders import KINDS

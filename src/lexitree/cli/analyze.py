@@ -201,7 +201,7 @@ def curves(
     as a band, one standard deviation to each side.
     """
     from lexitree.learning.curves import read_curve
-    from lexitree.learning.saved_runs import parse_named_folder
+    from lexitree.learning.run_folder import parse_named_folder
 
     named = [parse_named_folder(run) for run in runs]
     found = [read_curve(folder, name) for name, folder in named]
@@ -235,7 +235,7 @@ def _collect(
     from lexitree.cli.console import choose_device, show_skipped
     from lexitree.cli.splits import read_split
     from lexitree.evaluation.answers import collect_answers
-    from lexitree.learning.saved_runs import parse_named_folder
+    from lexitree.learning.run_folder import parse_named_folder
     from lexitree.trees.brackets import ReadReport
 
     report = ReadReport()
@@ -253,7 +253,7 @@ def _collect(
 
 def _load_models(folder: str, device: str, backend: str, names: dict[str, str]) -> Iterator[TreeClassifier]:
     """The models of a system one after the other; what they call their labels is noted."""
-    from lexitree.learning.saved_runs import model_folders
+    from lexitree.learning.run_folder import model_folders
     from lexitree.saving.pretrained import from_pretrained
 
     for path in model_folders(folder):

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from lexitree.learning.observers import BatchProgress
     from lexitree.tasks.parse.recipe import ParserRecipe
     from lexitree.tasks.parse.run import ParserRun
-    from lexitree.tasks.parse.trainer import ParserEpoch, ParserListeners
+    from lexitree.tasks.parse.task import ParserEpoch, ParserListeners
 
 
 def plan_run(path: Path, *, epochs: int | None, seed: int | None, small: bool) -> ParserRecipe:
@@ -32,7 +32,7 @@ def parser_listeners(name: str = "") -> ParserListeners:
     """A line an epoch, and a line that tells where the epoch is; a run with a name is one of several."""
     from lexitree.cli.console import messages, percent
     from lexitree.cli.progress import show_place
-    from lexitree.tasks.parse.trainer import ParserListeners
+    from lexitree.tasks.parse.task import ParserListeners
 
     def on_batch(progress: BatchProgress) -> None:
         if not name:

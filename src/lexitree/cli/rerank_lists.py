@@ -11,7 +11,7 @@ import typer
 from lexitree.cli.options import DataOption, DeviceOption, flag
 
 if TYPE_CHECKING:
-    from lexitree.tasks.parse.trainer import ParserListeners
+    from lexitree.tasks.parse.task import ParserListeners
 
 
 def lists_command(

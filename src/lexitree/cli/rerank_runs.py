@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from lexitree.learning.observers import BatchProgress
     from lexitree.tasks.rerank.recipe import RerankRecipe
     from lexitree.tasks.rerank.run import RerankRun
-    from lexitree.tasks.rerank.trainer import RerankEpoch, RerankListeners
+    from lexitree.tasks.rerank.task import RerankEpoch, RerankListeners
 
 
 def train_seeds(
@@ -63,7 +63,7 @@ def _listeners(name: str) -> RerankListeners:
     """A line an epoch, and a line that tells where the epoch is."""
     from lexitree.cli.console import messages, percent
     from lexitree.cli.progress import show_place
-    from lexitree.tasks.rerank.trainer import RerankListeners
+    from lexitree.tasks.rerank.task import RerankListeners
 
     def on_batch(progress: BatchProgress) -> None:
         if not name:

@@ -12,7 +12,7 @@ from typing import Any
 from lexitree.errors import FileError
 from lexitree.files import read_lines
 from lexitree.learning.observers import METRICS_FILE, EpochRecord
-from lexitree.learning.saved_runs import SEED_FOLDERS
+from lexitree.learning.run_folder import SEED_FOLDERS
 from lexitree.learning.seeds import Spread
 
 

@@ -27,10 +27,10 @@ from lexitree.learning.checkpoint import (
 )
 from lexitree.learning.observers import METRICS_FILE, BatchProgress, EpochRecord, Observer, SilentObserver
 from lexitree.learning.optimizer import LazyAdam
-from lexitree.learning.steps import make_step
 from lexitree.models.classifier import TreeClassifier
 from lexitree.tasks.classify.config import TrainingConfig
-from lexitree.tasks.classify.phrases import PhraseEpochs
+from lexitree.tasks.classify.steps import make_step
+from lexitree.tasks.classify.task import PhraseEpochs
 
 SECONDS_BETWEEN_READS = 0.25
 """Reading a loss makes a GPU wait, so there it is done only now and then."""

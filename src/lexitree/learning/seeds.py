@@ -19,7 +19,7 @@ from lexitree.corpora.corpus import Corpus
 from lexitree.errors import ConfigError, FileError, LexitreeError
 from lexitree.files import atomic_write
 from lexitree.learning.observers import BatchProgress, EpochRecord
-from lexitree.learning.saved_runs import read_result
+from lexitree.learning.run_folder import read_result
 from lexitree.ops.precision import products_in
 from lexitree.ops.threads import use_cores
 from lexitree.processes import how_it_ended

@@ -12,8 +12,8 @@ import numpy as np
 from lexitree.evaluation.bracket_score import SentenceBrackets, f1_bootstrap
 from lexitree.evaluation.significance import BootstrapResult
 from lexitree.tasks.rerank.examples import BinaryList
-from lexitree.tasks.rerank.interpolation import ScoredList
 from lexitree.tasks.rerank.scores import RerankScores, score_choices
+from lexitree.tasks.rerank.scoring import ScoredList
 from lexitree_paper.experiments import Experiment
 from lexitree_paper.reranking.plan import ListSet, RerankPlan
 from lexitree_paper.reranking.recorded import CHILD_CHOICES, Runs, read_choices

@@ -17,16 +17,16 @@ from lexitree.evaluation.accuracy import evaluate
 from lexitree.learning.checkpoint import CHECKPOINT_FILE, load_checkpoint
 from lexitree.learning.optimizer import LazyAdam
 from lexitree.learning.seeds import train_seeds
-from lexitree.learning.steps import PlainStep
 from lexitree.lexicon.encoder_files import read_encoder
 from lexitree.lexicon.transformer import TransformerLexicon
 from lexitree.models.catalog import ENCODERS
 from lexitree.models.classifier import TreeClassifier
 from lexitree.saving.pretrained import from_pretrained
 from lexitree.tasks.classify.config import TrainingConfig
-from lexitree.tasks.classify.phrases import PhraseEpochs
 from lexitree.tasks.classify.recipe import Recipe
 from lexitree.tasks.classify.run import build_model, train
+from lexitree.tasks.classify.steps import PlainStep
+from lexitree.tasks.classify.task import PhraseEpochs
 from lexitree.trees.brackets import tree_from_brackets
 from lexitree_paper.analyses.collins_overlap import unknown_share
 from tests.command import files_of

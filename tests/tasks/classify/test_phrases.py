@@ -11,7 +11,7 @@ from lexitree.arrays import NO_INDEX
 from lexitree.batch.examples import Example
 from lexitree.learning.loop import Trainer
 from lexitree.tasks.classify.config import TrainingConfig
-from lexitree.tasks.classify.phrases import PhraseEpochs
+from lexitree.tasks.classify.task import PhraseEpochs
 from lexitree.trees.brackets import tree_from_brackets
 from tests.tiny import tiny_model, tiny_trees
 

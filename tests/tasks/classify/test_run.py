@@ -19,8 +19,8 @@ from lexitree.learning import checkpoint
 from lexitree.learning.checkpoint import CHECKPOINT_FILE
 from lexitree.learning.observers import EpochRecord, SilentObserver
 from lexitree.saving.pretrained import from_pretrained
-from lexitree.tasks.classify.fingerprint import make_fingerprint
 from lexitree.tasks.classify.run import RESULT_FILE, build_model, train
+from lexitree.tasks.classify.task import make_fingerprint
 from tests.command import files_of, leftovers
 from tests.tiny import (
     CONSTITUENCY_MODELS,

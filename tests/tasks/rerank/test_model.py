@@ -24,7 +24,7 @@ from lexitree.tasks.rerank.examples import BinaryList, make_list_example
 from lexitree.tasks.rerank.lists import CandidateList, ScoredTree
 from lexitree.tasks.rerank.model import RerankerModel
 from lexitree.tasks.rerank.scoring import score_lists
-from lexitree.tasks.rerank.trainer import margin_loss
+from lexitree.tasks.rerank.task import margin_loss
 from lexitree.trees.tree import Tree
 from tests.strategies import trees
 from tests.tasks.rerank.tiny_lists import make_lists, prepared, tiny_model

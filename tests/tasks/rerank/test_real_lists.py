@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from lexitree.tasks.rerank.data import cut_folds, read_prepared
-from lexitree.tasks.rerank.interpolation import ScoredList
 from lexitree.tasks.rerank.scores import score_choices
+from lexitree.tasks.rerank.scoring import ScoredList
 
 FOLDER = Path(os.environ.get("LEXITREE_DATA", "nowhere")) / "kbest"
 

@@ -25,7 +25,7 @@ from lexitree.tasks.rerank.reranker import ranked_to_json
 from lexitree.tasks.rerank.run import RerankRun, train_reranker
 from lexitree.tasks.rerank.saved import load_reranker, save_reranker
 from lexitree.tasks.rerank.scores import score_reranker
-from lexitree.tasks.rerank.trainer import RerankEpoch, RerankListeners
+from lexitree.tasks.rerank.task import RerankEpoch, RerankListeners
 from lexitree.trees.brackets import tree_from_brackets
 from tests.tasks.rerank.tiny_lists import make_lists, tiny_data, tiny_recipe, write_lists
 

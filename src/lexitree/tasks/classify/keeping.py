@@ -7,7 +7,7 @@ from typing import Any
 
 from lexitree.corpora.corpus import Corpus
 from lexitree.learning.observers import EpochRecord, SilentObserver
-from lexitree.learning.saved_runs import MODEL_FOLDER
+from lexitree.learning.run_folder import MODEL_FOLDER
 from lexitree.models.classifier import TreeClassifier
 from lexitree.saving.pretrained import save_pretrained
 from lexitree.tasks.classify.recipe import Recipe

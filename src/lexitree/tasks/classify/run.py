@@ -20,21 +20,20 @@ from lexitree.errors import ConfigError, FileError
 from lexitree.evaluation.accuracy import Evaluation, evaluate
 from lexitree.files import atomic_write
 from lexitree.learning.checkpoint import CHECKPOINT_FILE
-from lexitree.learning.environment import describe_environment
 from lexitree.learning.loop import Trainer, TrainingResult
 from lexitree.learning.observers import METRICS_FILE, Observer, ObserverGroup, TensorBoardObserver
-from lexitree.learning.saved_runs import MODEL_FOLDER, RESULT_FILE
+from lexitree.learning.run_folder import MODEL_FOLDER, RESULT_FILE, describe_environment
 from lexitree.models.catalog import with_model_defaults
 from lexitree.models.classifier import TreeClassifier
 from lexitree.models.model_config import ModelConfig
 from lexitree.ops.precision import check_precision, products_in
 from lexitree.ops.threads import use_cores
 from lexitree.parsers.adapters import open_parser
-from lexitree.tasks.classify.fingerprint import make_fingerprint
 from lexitree.tasks.classify.keeping import ModelKeeper
 from lexitree.tasks.classify.lexicons import build_lexicon
 from lexitree.tasks.classify.parsed_corpus import Parses, read_unlabelled, with_parses, with_unlabelled
 from lexitree.tasks.classify.recipe import Recipe
+from lexitree.tasks.classify.task import make_fingerprint
 from lexitree.tasks.classify.teaching import (
     LESSONS_FILE,
     give_lessons,

@@ -21,7 +21,7 @@ from lexitree.arrays import NO_INDEX, FloatArray
 from lexitree.batch.examples import Example, as_read, example_to_label
 from lexitree.errors import ConfigError, FileError
 from lexitree.files import atomic_path
-from lexitree.learning.saved_runs import model_folders
+from lexitree.learning.run_folder import model_folders
 from lexitree.models.catalog import encoder_class
 from lexitree.models.classifier import TreeClassifier
 from lexitree.models.inference import run_examples

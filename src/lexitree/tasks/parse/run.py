@@ -28,7 +28,7 @@ from lexitree.tasks.parse.data import ParserData, Treebank, file_checksum, find_
 from lexitree.tasks.parse.examples import count_labels, make_parser_examples
 from lexitree.tasks.parse.recipe import ParserRecipe
 from lexitree.tasks.parse.scores import ParserScores, score_parser
-from lexitree.tasks.parse.trainer import ParserEpoch, ParserListeners, ParserTrainer
+from lexitree.tasks.parse.task import ParserEpoch, ParserListeners, ParserTrainer
 from lexitree.tasks.parse.vector_table import reduced_vectors
 from lexitree.version import __version__
 

@@ -25,7 +25,7 @@ from lexitree.processes import run_in_processes
 from lexitree.tasks.parse.data import ParserData, Treebank, load_parser_data, sentence_key
 from lexitree.tasks.parse.recipe import ParserRecipe
 from lexitree.tasks.parse.run import MODEL_FOLDER, train_parser
-from lexitree.tasks.parse.trainer import ParserListeners
+from lexitree.tasks.parse.task import ParserListeners
 from lexitree.trees.brackets import tree_to_brackets
 from lexitree.trees.tree import Tree
 

@@ -15,10 +15,9 @@ from lexitree.errors import InputError, OnError
 from lexitree.parsers.long_sentences import Candidate
 from lexitree.parsers.protocol import KBestParser
 from lexitree.tasks.rerank.examples import ListExample, binarize_list, make_list_example
-from lexitree.tasks.rerank.interpolation import rank_places
 from lexitree.tasks.rerank.lists import CandidateList, ScoredTree, parse_list
 from lexitree.tasks.rerank.model import RerankerModel
-from lexitree.tasks.rerank.scoring import LISTS_AT_ONCE, score_lists
+from lexitree.tasks.rerank.scoring import LISTS_AT_ONCE, rank_places, score_lists
 from lexitree.trees.brackets import ReadReport
 from lexitree.trees.jsonl import tree_to_json
 from lexitree.trees.tree import Tree

@@ -31,7 +31,7 @@ from lexitree.tasks.rerank.reranker import Reranker
 from lexitree.tasks.rerank.saved import save_reranker
 from lexitree.tasks.rerank.scores import RerankScores, score_choices
 from lexitree.tasks.rerank.scoring import score_lists
-from lexitree.tasks.rerank.trainer import RerankEpoch, RerankListeners, RerankTrainer
+from lexitree.tasks.rerank.task import RerankEpoch, RerankListeners, RerankTrainer
 from lexitree.trees.brackets import ReadReport
 from lexitree.version import __version__
 

@@ -11,10 +11,9 @@ from lexitree.evaluation.bracket_counts import SentenceCounts
 from lexitree.evaluation.bracket_oracle import OracleScores, sum_up_candidates
 from lexitree.evaluation.bracket_score import BracketScores, bracket_bootstrap, sum_up
 from lexitree.evaluation.significance import NUM_RESAMPLES, BootstrapResult
-from lexitree.tasks.rerank.interpolation import ScoredList, rank_places
 from lexitree.tasks.rerank.lists import CandidateList
 from lexitree.tasks.rerank.reranker import Reranker
-from lexitree.tasks.rerank.scoring import score_lists
+from lexitree.tasks.rerank.scoring import ScoredList, rank_places, score_lists
 
 
 @dataclass(frozen=True, slots=True)

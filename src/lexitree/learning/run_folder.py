@@ -3,10 +3,34 @@
 from __future__ import annotations
 
 import json
+import platform
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import torch
+
+from lexitree.lexicon.transformer import TransformerLexicon
+from lexitree.models.classifier import TreeClassifier
+from lexitree.ops.threads import num_cores
 from lexitree.saving.model_files import CONFIG_FILE
+from lexitree.version import __version__
+
+
+def describe_environment(model: TreeClassifier) -> dict[str, Any]:
+    """The machine and the versions a figure depends on."""
+    has_transformer = isinstance(model.lexicon, TransformerLexicon)
+    return {
+        "lexitree": __version__,
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+        **({"transformers": version("transformers")} if has_transformer else {}),
+        "device": torch.cuda.get_device_name() if model.device.type == "cuda" else platform.machine(),
+        "threads": num_cores(),
+        "backend": model.backend.name,
+        "precision": "float32" if torch.get_float32_matmul_precision() == "highest" else "tf32",
+    }
+
 
 MODEL_FOLDER, RESULT_FILE = "model", "result.json"
 """What a run leaves in its directory, beside its checkpoint."""

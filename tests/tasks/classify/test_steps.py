@@ -11,9 +11,9 @@ import torch
 
 from lexitree.batch.examples import Example, batch_examples
 from lexitree.learning.optimizer import LazyAdam
-from lexitree.learning.steps import PlainStep, RecordedStep, Sizes, make_step
 from lexitree.models.classifier import TreeClassifier
 from lexitree.tasks.classify.config import TrainingConfig
+from lexitree.tasks.classify.steps import PlainStep, RecordedStep, Sizes, make_step
 from tests.tiny import tiny_model, tiny_trees
 
 on_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")

@@ -31,9 +31,8 @@ from lexitree.learning.optimizer import LazyAdam
 from lexitree.tasks.rerank.batches import batch_lists
 from lexitree.tasks.rerank.config import RerankTraining
 from lexitree.tasks.rerank.examples import ListExample
-from lexitree.tasks.rerank.interpolation import choose_weight
 from lexitree.tasks.rerank.model import RerankerModel
-from lexitree.tasks.rerank.scoring import score_lists
+from lexitree.tasks.rerank.scoring import choose_weight, score_lists
 
 
 def margin_loss(

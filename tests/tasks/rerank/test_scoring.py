@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from lexitree.errors import ConfigError
 from lexitree.evaluation.bracket_counts import SentenceCounts
 from lexitree.tasks.rerank.examples import GoldCounts
-from lexitree.tasks.rerank.interpolation import WEIGHTS, ScoredList, choose_weight, rank_places, weight_f1
 from lexitree.tasks.rerank.scores import score_choices
+from lexitree.tasks.rerank.scoring import WEIGHTS, ScoredList, choose_weight, rank_places, weight_f1
 
 
 def make_counts(matched: list[int]) -> GoldCounts:

@@ -28,8 +28,15 @@ from lexitree.learning.checkpoint import (
 )
 from lexitree.learning.observers import METRICS_FILE, BatchProgress
 from lexitree.parsers.network import ParserModel
-from lexitree.tasks.parse.examples import GoldBatch, ParserExample, draw_epoch, gold_batch, length_batches
-from lexitree.tasks.parse.objective import WordDropper, parser_loss
+from lexitree.tasks.parse.examples import (
+    GoldBatch,
+    ParserExample,
+    WordDropper,
+    draw_epoch,
+    gold_batch,
+    length_batches,
+    parser_loss,
+)
 from lexitree.tasks.parse.recipe import ParserTraining
 
 SECONDS_BETWEEN_READS = 0.5

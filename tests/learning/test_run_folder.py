@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from lexitree.learning.saved_runs import model_folders, parse_named_folder
+from lexitree.learning.run_folder import model_folders, parse_named_folder
 
 
 def make_model(folder: Path) -> str:

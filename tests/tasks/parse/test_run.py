@@ -15,11 +15,17 @@ from lexitree.errors import CheckpointError, FileError, TrainingDivergedError
 from lexitree.learning.observers import BatchProgress
 from lexitree.parsers.saved_parser import load_parser
 from lexitree.tasks.parse.data import load_parser_data
-from lexitree.tasks.parse.examples import draw_epoch, gold_batch, length_batches, make_parser_examples
-from lexitree.tasks.parse.objective import WordDropper, parser_loss
+from lexitree.tasks.parse.examples import (
+    WordDropper,
+    draw_epoch,
+    gold_batch,
+    length_batches,
+    make_parser_examples,
+    parser_loss,
+)
 from lexitree.tasks.parse.recipe import ParserTraining
 from lexitree.tasks.parse.run import ParserRun, build_parser_model, make_trainer, train_parser
-from lexitree.tasks.parse.trainer import ParserEpoch, ParserListeners
+from lexitree.tasks.parse.task import ParserEpoch, ParserListeners
 from tests.tiny_parser import mini_recipe
 
 RECIPE = mini_recipe(num_trees=30, epochs=4)
