@@ -11,10 +11,10 @@ import torch
 from lexitree.batch.examples import Example, make_examples
 from lexitree.corpora.corpus import Corpus
 from lexitree.corpora.named import load_corpus
-from lexitree.lexicon.table import WordTable
 from lexitree.lexicon.vocabulary import Vocabulary
 from lexitree.models.classifier import TreeClassifier
 from lexitree.models.model_config import ModelConfig
+from lexitree.models.word_table import WordTable
 
 PRODUCTS = {"float32": "highest", "tf32": "high"}
 """PyTorch's name for each precision of float32 products."""

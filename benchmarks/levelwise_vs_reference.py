@@ -22,10 +22,10 @@ from environment import corpus_files, describe_run
 from lexitree.batch.examples import Example, batch_examples, make_examples
 from lexitree.corpora.named import load_corpus
 from lexitree.learning.optimizer import LazyAdam
-from lexitree.lexicon.table import WordTable
 from lexitree.lexicon.vocabulary import Vocabulary
 from lexitree.models.classifier import TreeClassifier
 from lexitree.models.model_config import ModelConfig
+from lexitree.models.word_table import WordTable
 from lexitree.tasks.classify.config import TrainingConfig
 
 GATE_TOLERANCE = 1e-10

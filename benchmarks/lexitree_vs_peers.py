@@ -34,8 +34,8 @@ import lexitree
 from environment import corpus_files, describe_run
 from lexitree.batch.examples import make_examples
 from lexitree.corpora.named import load_corpus
-from lexitree.lexicon.table import WordTable
 from lexitree.lexicon.vocabulary import Vocabulary
+from lexitree.models.word_table import WordTable
 from peers.environments import PEERS, AbsentPeerError, Peer, default_cache, prepare
 from peers.exchange import NO_WORD, PlainTree, make_weights, read_arrays, write_arrays, write_trees
 from peers.recursion import run_recursion

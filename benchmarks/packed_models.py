@@ -20,10 +20,10 @@ import torch
 from environment import corpus_files, describe_run
 from lexitree.corpora.corpus import Corpus
 from lexitree.corpora.named import load_corpus
-from lexitree.lexicon.quantized import TableForm
 from lexitree.lexicon.vectors import read_vectors
 from lexitree.lexicon.vocabulary import count_words
 from lexitree.models.classifier import TreeClassifier
+from lexitree.models.quantized import TableForm
 from lexitree.pipeline.predictor import Predictor
 from lexitree.saving.packing import pack_model
 from lexitree.saving.pretrained import from_pretrained, save_pretrained

@@ -20,8 +20,8 @@ import numpy as np
 import torch
 
 from environment import describe_run
-from lexitree.lexicon.table import WordTable
 from lexitree.lexicon.vocabulary import Vocabulary
+from lexitree.models.word_table import WordTable
 from lexitree.tasks.parse.data import find_data_file
 from lexitree.tasks.rerank.batches import batch_lists
 from lexitree.tasks.rerank.config import RERANKERS, RerankerConfig, RerankTraining

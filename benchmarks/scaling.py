@@ -28,10 +28,10 @@ import torch
 
 from environment import describe_run
 from lexitree.batch.examples import Example, batch_examples
-from lexitree.lexicon.table import WordTable
 from lexitree.lexicon.vocabulary import Vocabulary
 from lexitree.models.classifier import TreeClassifier
 from lexitree.models.model_config import ModelConfig
+from lexitree.models.word_table import WordTable
 from lexitree.trees.tree import Tree
 
 LABELS = tuple("01234")

@@ -21,10 +21,10 @@ import torch
 
 from environment import corpus_files, describe_run
 from lexitree.corpora.named import load_corpus
-from lexitree.lexicon.table import WordTable
 from lexitree.lexicon.vocabulary import Vocabulary
 from lexitree.models.classifier import TreeClassifier
 from lexitree.models.model_config import ModelConfig
+from lexitree.models.word_table import WordTable
 from lexitree.pipeline.predictor import Predictor
 from lexitree.trees.tree import Tree
 

@@ -25,12 +25,12 @@ import torch
 
 from environment import corpus_files, describe_run
 from lexitree.corpora.named import load_corpus
-from lexitree.lexicon.guesses import FittedGuesser, VectorGuesser, fit_guesser
-from lexitree.lexicon.table import WordTable
 from lexitree.lexicon.vectors import read_vectors, with_length
 from lexitree.lexicon.vocabulary import UNK, Vocabulary, count_words
 from lexitree.models.classifier import TreeClassifier
+from lexitree.models.guesses import FittedGuesser, VectorGuesser, fit_guesser
 from lexitree.models.inference import run_examples
+from lexitree.models.word_table import WordTable
 from lexitree.saving.pretrained import from_pretrained
 from lexitree.trees.brackets import surface_form
 from lexitree.trees.tree import Tree

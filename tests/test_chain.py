@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from lexitree.batch.examples import make_examples
-from lexitree.batch.tree_batch import TreeBatch
 from lexitree.learning.loop import Trainer
+from lexitree.ops.tree_batch import TreeBatch
 from lexitree.pipeline.predictor import Predictor
 from lexitree.tasks.classify.config import TrainingConfig
 from lexitree.trees.brackets import read_trees, tree_from_brackets, tree_to_brackets

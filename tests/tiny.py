@@ -9,11 +9,11 @@ from typing import Any
 import torch
 
 from lexitree.corpora.corpus import Corpus
-from lexitree.lexicon.table import WordTable
 from lexitree.lexicon.vocabulary import Vocabulary
 from lexitree.models.catalog import ENCODERS
 from lexitree.models.classifier import TreeClassifier
 from lexitree.models.model_config import ModelConfig
+from lexitree.models.word_table import WordTable
 from lexitree.tasks.classify.config import TrainingConfig
 from lexitree.tasks.classify.recipe import Recipe
 from lexitree.trees.brackets import tree_from_brackets, tree_to_brackets

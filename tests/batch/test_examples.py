@@ -8,8 +8,8 @@ import pytest
 from lexitree.batch.examples import make_example
 from lexitree.corpora.named import load_corpus
 from lexitree.errors import LabelError
-from lexitree.lexicon.table import WordTable
 from lexitree.lexicon.vocabulary import Vocabulary
+from lexitree.models.word_table import WordTable
 from lexitree.trees.binarize import to_binary
 from lexitree.trees.brackets import tree_from_brackets
 

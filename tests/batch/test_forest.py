@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from lexitree.batch.forest import Forest, batch_forests, share_subtrees
-from lexitree.batch.tree_batch import TreeBatch
 from lexitree.errors import TreeError
 from lexitree.models.catalog import encoder_class
 from lexitree.models.model_config import ModelConfig
-from lexitree.ops.backends import get_backend
+from lexitree.ops.registry import get_backend
+from lexitree.ops.tree_batch import TreeBatch
 from lexitree.trees.brackets import tree_from_brackets
 from lexitree.trees.tree import Tree
 from tests.strategies import arities

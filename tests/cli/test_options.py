@@ -11,8 +11,7 @@ from lexitree.cli import options
 from lexitree.cli.console import choose_device
 from lexitree.corpora import corpus
 from lexitree.errors import BackendError
-from lexitree.lexicon import quantized, transformer
-from lexitree.models import cells
+from lexitree.models import cells, quantized, transformer
 from lexitree.ops import precision
 from lexitree.tasks.classify import config, parsed_corpus
 from lexitree.trees import Direction

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lexitree.errors import ConfigError
-from lexitree.lexicon.encoder_files import read_encoder
 from lexitree.lexicon.splitting import PieceSplitter
+from lexitree.models.encoder_files import read_encoder
 from tests.tiny_encoders import KINDS, ROOM
 
 HOSTILE = (

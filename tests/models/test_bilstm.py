@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from lexitree.batch.tree_batch import TreeBatch
 from lexitree.models.cells import SequenceLSTM
 from lexitree.models.classifier import TreeClassifier
 from lexitree.models.encoders import BiLSTM
 from lexitree.models.model_config import ModelConfig
+from lexitree.ops.tree_batch import TreeBatch
 from lexitree.trees.tree import Tree
 from tests.ops.comparison import make_model
 from tests.strategies import trees as random_trees

@@ -11,11 +11,11 @@ import pytest
 import torch
 
 from lexitree.evaluation.accuracy import evaluate
-from lexitree.lexicon.guesses import VectorGuesser
-from lexitree.lexicon.table import WordTable
 from lexitree.lexicon.vocabulary import UNK, Vocabulary
 from lexitree.models.classifier import TreeClassifier
+from lexitree.models.guesses import VectorGuesser
 from lexitree.models.head_shares import find_head_shares
+from lexitree.models.word_table import WordTable
 from lexitree.pipeline.predictor import Predictor
 from lexitree.pipeline.text_pipeline import TextPipeline
 from lexitree.saving.pretrained import from_pretrained, save_pretrained

@@ -7,11 +7,11 @@ from collections.abc import Iterable
 import torch
 from torch import Tensor
 
-from lexitree.batch.tree_batch import TreeBatch
-from lexitree.lexicon.table import WordTable
 from lexitree.lexicon.vocabulary import Vocabulary
 from lexitree.models.classifier import TreeClassifier
 from lexitree.models.model_config import ModelConfig
+from lexitree.models.word_table import WordTable
+from lexitree.ops.tree_batch import TreeBatch
 from lexitree.trees.tree import Tree
 
 NUM_LABELS = 3

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from lexitree.batch.tree_batch import TreeBatch
 from lexitree.models.cells import ChildSumLSTM
-from lexitree.ops.backends import get_backend
+from lexitree.ops.registry import get_backend
+from lexitree.ops.tree_batch import TreeBatch
 from lexitree.trees.brackets import tree_from_brackets
 from lexitree.trees.tree import Tree
 from tests.ops.comparison import assert_agree

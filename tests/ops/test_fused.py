@@ -16,13 +16,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from lexitree.batch.tree_batch import TreeBatch
 from lexitree.models.classifier import TreeClassifier
 from lexitree.models.encoders import BiConTree
 from lexitree.models.model_config import ModelConfig
-from lexitree.ops.backends import get_backend
-from lexitree.ops.filling import fill_batch
 from lexitree.ops.precision import products_in
+from lexitree.ops.registry import get_backend
+from lexitree.ops.tree_batch import TreeBatch, fill_batch
 from lexitree.trees.brackets import tree_from_brackets
 from lexitree.trees.tree import Tree
 from tests.ops.comparison import make_batch, make_model, run

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from lexitree.learning.optimizer import LazyAdam
-from lexitree.ops.filling import fill_batch
+from lexitree.ops.tree_batch import fill_batch
 from lexitree.tasks.classify.config import DecayKind, TrainingConfig
 from tests.ops.comparison import make_batch, make_model
 from tests.ops.test_fused import DEVICE, ODD_SHAPES

@@ -10,11 +10,11 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lexitree.batch.tree_batch import TreeBatch
 from lexitree.models.catalog import ENCODERS
 from lexitree.models.model_config import ModelConfig
-from lexitree.ops.backends import LEVELWISE, REFERENCE
-from lexitree.ops.sequences import SequenceSchedule
+from lexitree.ops.registry import LEVELWISE, REFERENCE
+from lexitree.ops.spans import SequenceSchedule
+from lexitree.ops.tree_batch import TreeBatch
 from lexitree.ops.weights import (
     BottomUpWeights,
     ChildSumWeights,

@@ -6,9 +6,9 @@ import numpy as np
 import torch
 from torch import sigmoid, tanh
 
-from lexitree.batch.tree_batch import TreeBatch
 from lexitree.ops import reference
-from lexitree.ops.sequences import SequenceSchedule
+from lexitree.ops.spans import SequenceSchedule
+from lexitree.ops.tree_batch import TreeBatch
 from lexitree.ops.weights import (
     BottomUpWeights,
     ChildSumWeights,

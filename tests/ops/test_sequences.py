@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lexitree.ops.sequences import SequenceSchedule
+from lexitree.ops.spans import SequenceSchedule
 
 spans = st.lists(st.tuples(st.integers(0, 20), st.integers(1, 9)), max_size=8)
 

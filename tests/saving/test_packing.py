@@ -8,10 +8,10 @@ import pytest
 import torch
 
 from lexitree.errors import ConfigError
-from lexitree.lexicon.table import Lexicon, WordTable
 from lexitree.lexicon.vector_rows import WordVectors
 from lexitree.lexicon.vocabulary import count_words
 from lexitree.models.classifier import TreeClassifier
+from lexitree.models.word_table import Lexicon, WordTable
 from lexitree.pipeline.predictor import Predictor
 from lexitree.saving.packing import pack_model
 from lexitree.saving.pretrained import from_pretrained, save_pretrained

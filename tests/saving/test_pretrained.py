@@ -9,7 +9,7 @@ import torch
 from safetensors.torch import load_file
 
 from lexitree.errors import BackendError, ModelFileError
-from lexitree.lexicon.quantized import TableForm
+from lexitree.models.quantized import TableForm
 from lexitree.pipeline.predictor import Predictor
 from lexitree.saving.model_files import FILES
 from lexitree.saving.pretrained import from_pretrained, save_pretrained

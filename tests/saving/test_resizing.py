@@ -7,10 +7,10 @@ import pytest
 import torch
 
 from lexitree.errors import ConfigError
-from lexitree.lexicon.table import WordTable
 from lexitree.lexicon.vector_rows import WordVectors
 from lexitree.lexicon.vectors import build_table, with_length
 from lexitree.lexicon.vocabulary import Vocabulary
+from lexitree.models.word_table import WordTable
 from lexitree.saving.packing import resize_table
 
 SIZE = 20

@@ -14,12 +14,12 @@ import torch
 
 from lexitree.arrays import BoolArray, DoubleArray, IndexArray
 from lexitree.batch.examples import make_examples
-from lexitree.batch.tree_batch import TreeBatch
 from lexitree.corpora.treebank import Strip, read_any, strip_trees
 from lexitree.errors import ConfigError, TreeError
 from lexitree.models.classifier import TreeClassifier
 from lexitree.models.inference import run_examples
 from lexitree.ops.threads import one_thread
+from lexitree.ops.tree_batch import TreeBatch
 from lexitree.tasks.rerank.model import RerankerModel
 from lexitree.trees.binarize import Direction, binarize, collapse_unary, unbinarize
 from lexitree.trees.head_rules import head_words

@@ -10,12 +10,12 @@ from typing import Literal
 import numpy as np
 
 from lexitree.arrays import NO_INDEX, FloatArray, IndexArray
-from lexitree.batch.tree_batch import TreeBatch
 from lexitree.corpora.corpus import Supervision, label_index
 from lexitree.errors import ConfigError
 from lexitree.lexicon.pieces import PieceBatch, SplitSentence
-from lexitree.lexicon.table import Lexicon
 from lexitree.lexicon.vocabulary import UNK, UNK_INDEX
+from lexitree.models.word_table import Lexicon
+from lexitree.ops.tree_batch import TreeBatch
 from lexitree.trees.binarize import BinarizedTree, Direction, to_binary, unchanged
 from lexitree.trees.tree import Tree
 

@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from lexitree.arrays import NO_INDEX, IndexArray
-from lexitree.batch.tree_batch import TreeBatch
 from lexitree.errors import TreeError
+from lexitree.ops.tree_batch import TreeBatch
 from lexitree.trees.tree import Tree
 
 KnownPairs = dict[tuple[int, int], int]

@@ -44,7 +44,7 @@ def _describe(recipe: Recipe, corpus: Corpus, options: dict[str, Any], quiet: bo
     messages.print(
         f"[bold]{corpus.name}[/bold]: {sizes} trees; {corpus.inference or corpus.supervision}", soft_wrap=True
     )
-    from lexitree.ops.backends import get_backend
+    from lexitree.ops.registry import get_backend
 
     backend = get_backend(options["backend"], options["device"])
     messages.print(f"running the {backend.name} backend on {options['device']}, {options['precision']}")

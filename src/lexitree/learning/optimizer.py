@@ -10,11 +10,11 @@ from torch import Tensor, nn
 from torch.optim.adam import adam
 from torch.optim.adamw import adamw
 
-from lexitree.batch.tree_batch import TreeBatch
 from lexitree.learning.averaging import WeightAverage
-from lexitree.lexicon.table import Lexicon
-from lexitree.ops.backends import why_not_fused
+from lexitree.models.word_table import Lexicon
+from lexitree.ops.registry import why_not_fused
 from lexitree.ops.threads import one_thread
+from lexitree.ops.tree_batch import TreeBatch
 from lexitree.tasks.classify.config import TrainingConfig
 
 StateTensors = dict[str, Tensor]

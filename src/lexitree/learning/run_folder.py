@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import torch
 
-from lexitree.lexicon.transformer import TransformerLexicon
 from lexitree.models.classifier import TreeClassifier
+from lexitree.models.transformer import TransformerLexicon
 from lexitree.ops.threads import num_cores
 from lexitree.saving.model_files import CONFIG_FILE
 from lexitree.version import __version__

@@ -11,7 +11,6 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from lexitree.batch.tree_batch import TreeBatch
 from lexitree.errors import ConfigError
 from lexitree.models.cells import ChildSumLSTM, GatedChildrenLSTM, LabelScorer, TensorNetwork
 from lexitree.models.encoders import (
@@ -26,7 +25,8 @@ from lexitree.models.encoders import (
     pick,
 )
 from lexitree.models.model_config import DEFAULT_MODEL, DEFAULT_WORD_SIZE, ModelConfig
-from lexitree.ops.backends import Backend
+from lexitree.ops.registry import Backend
+from lexitree.ops.tree_batch import TreeBatch
 
 
 class NaryConTree(BottomUpEncoder):

@@ -9,10 +9,10 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from lexitree.batch.tree_batch import TreeBatch
-from lexitree.ops.backends import Backend
-from lexitree.ops.sequences import SequenceSchedule
+from lexitree.ops.registry import Backend
+from lexitree.ops.spans import SequenceSchedule
 from lexitree.ops.threads import one_thread
+from lexitree.ops.tree_batch import TreeBatch
 from lexitree.ops.weights import (
     BottomUpWeights,
     ChildSumWeights,

@@ -11,15 +11,15 @@ from torch import Tensor, nn
 
 from lexitree.arrays import NO_INDEX
 from lexitree.batch.examples import Example, make_examples
-from lexitree.batch.tree_batch import TreeBatch
 from lexitree.corpora.corpus import Supervision
 from lexitree.errors import ConfigError, TreeError
-from lexitree.lexicon.table import Lexicon
 from lexitree.models.catalog import encoder_class
 from lexitree.models.cells import LabelScorer, Recurrence
 from lexitree.models.head_words import HeadWords, find_head_words, left_shares
 from lexitree.models.model_config import ModelConfig
-from lexitree.ops.backends import Backend, check_backend, get_backend
+from lexitree.models.word_table import Lexicon
+from lexitree.ops.registry import Backend, check_backend, get_backend
+from lexitree.ops.tree_batch import TreeBatch
 from lexitree.trees.tree import Tree
 
 

@@ -12,7 +12,6 @@ from torch import Tensor, nn
 
 from lexitree.arrays import IndexArray
 from lexitree.batch.examples import TreeKind
-from lexitree.batch.tree_batch import TreeBatch
 from lexitree.errors import ConfigError
 from lexitree.lexicon.pieces import Unit
 from lexitree.models.cells import (
@@ -23,11 +22,10 @@ from lexitree.models.cells import (
     TopDownLSTM,
 )
 from lexitree.models.model_config import ModelConfig
-from lexitree.ops.backends import Backend
-from lexitree.ops.phrases import distinct_phrases
-from lexitree.ops.sequences import SequenceSchedule
-from lexitree.ops.spans import span_means
+from lexitree.ops.registry import Backend
+from lexitree.ops.spans import SequenceSchedule, distinct_phrases, span_means
 from lexitree.ops.threads import run_side_by_side
+from lexitree.ops.tree_batch import TreeBatch
 
 MAX_SEQUENCE_BYTES = 4 << 30
 """Spans whose states would need more than this are refused: those of a deep tree have quadratically many words."""

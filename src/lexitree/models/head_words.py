@@ -11,7 +11,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from lexitree.arrays import FloatArray
-from lexitree.batch.tree_batch import TreeBatch
+from lexitree.ops.tree_batch import TreeBatch
 from lexitree.ops.weights import HeadMethod, HeadWeights
 
 

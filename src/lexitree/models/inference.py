@@ -14,10 +14,10 @@ from torch import nn
 
 from lexitree.arrays import FloatArray, IndexArray
 from lexitree.batch.examples import Example, batch_to_label
-from lexitree.batch.tree_batch import TreeBatch
 from lexitree.errors import NotFiniteError
 from lexitree.models.classifier import TreeClassifier
 from lexitree.models.head_words import HeadWords
+from lexitree.ops.tree_batch import TreeBatch
 
 AskedNodes = Literal["all", "root"]
 

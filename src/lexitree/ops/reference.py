@@ -14,8 +14,8 @@ from jaxtyping import Float, Int
 from torch import Tensor, tanh
 from torch import sigmoid as s
 
-from lexitree.batch.tree_batch import TreeBatch
-from lexitree.ops.sequences import SequenceSchedule
+from lexitree.ops.spans import SequenceSchedule
+from lexitree.ops.tree_batch import TreeBatch
 from lexitree.ops.weights import (
     BottomUpWeights,
     ChildSumWeights,

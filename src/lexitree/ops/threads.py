@@ -16,7 +16,30 @@ from typing import Any, TypeVar, cast
 import torch
 from torch import Tensor
 
-from lexitree.ops.streams import run_on_two_streams
+
+def _on_two_streams(
+    first: Callable[[], Tensor], second: Callable[[], Tensor], inputs: Sequence[Tensor], device: torch.device
+) -> tuple[Tensor, Tensor]:
+    """Both results; the second runs on a stream of its own, and so will its backward pass.
+
+    A tree has few nodes a level, so one recurrence leaves most of a GPU idle. `inputs` are what the second reads.
+    """
+    here, aside = torch.cuda.current_stream(device), _second_stream(device)
+    aside.wait_stream(here)
+    for tensor in inputs:
+        # Its backward pass reads them too: when the host lets them go, their memory is not free yet.
+        tensor.record_stream(aside)
+    with torch.cuda.stream(aside):
+        other = second()
+    result = first()
+    here.wait_stream(aside)
+    return result, other
+
+
+@cache
+def _second_stream(device: torch.device) -> torch.cuda.Stream:
+    return torch.cuda.Stream(device)
+
 
 Recurrence = Callable[[Tensor], Tensor]
 Result = TypeVar("Result")
@@ -83,7 +106,7 @@ def run_side_by_side(
     On a GPU each has a stream of its own.
     """
     if x.is_cuda:
-        return run_on_two_streams(lambda: first(x), lambda: second(x), [x, *second_weights], x.device)
+        return _on_two_streams(lambda: first(x), lambda: second(x), [x, *second_weights], x.device)
     if _num_cores == 1 or len(x) < MIN_ROWS or x.device.type != "cpu":
         return first(x), second(x)
     if not torch.is_grad_enabled():

@@ -16,8 +16,8 @@ from torch.overrides import TorchFunctionMode
 
 from lexitree.errors import FileError, LexitreeError, ModelFileError
 from lexitree.files import atomic_folder
-from lexitree.lexicon.quantized import restore_tensors, shrink_tensors
 from lexitree.lexicon.vocabulary import Vocabulary
+from lexitree.models.quantized import restore_tensors, shrink_tensors
 from lexitree.ops.threads import one_thread
 from lexitree.parsers.network import ParserModel
 from lexitree.parsers.neural import NeuralParser

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, cast, get_args
 
 from lexitree.errors import MissingExtraError, ModelFileError
-from lexitree.lexicon.quantized import TableForm
+from lexitree.models.quantized import TableForm
 from lexitree.saving import shipped
 
 FORMAT = 1

@@ -11,12 +11,12 @@ import numpy.typing as npt
 import torch
 
 from lexitree.errors import ConfigError
-from lexitree.lexicon.guesses import fit_guesser
-from lexitree.lexicon.table import WordTable
 from lexitree.lexicon.vector_rows import WordVectors
 from lexitree.lexicon.vectors import with_length
 from lexitree.lexicon.vocabulary import UNK, Vocabulary
 from lexitree.models.classifier import TreeClassifier
+from lexitree.models.guesses import fit_guesser
+from lexitree.models.word_table import WordTable
 from lexitree.trees.brackets import surface_form
 
 LEAST_SIMILARITY = 0.5

@@ -14,15 +14,15 @@ from safetensors.torch import load_file, save_file  # pyright: ignore[reportUnkn
 
 from lexitree.errors import ConfigError, FileError, LexitreeError, MissingExtraError, ModelFileError
 from lexitree.files import atomic_folder
-from lexitree.lexicon.guesses import VectorGuesser
 from lexitree.lexicon.pieces import Unit
-from lexitree.lexicon.quantized import TableForm, restore_tensors, shrink_tensors
-from lexitree.lexicon.table import Lexicon, WordTable
-from lexitree.lexicon.transformer import TransformerLexicon
 from lexitree.lexicon.vocabulary import Vocabulary
 from lexitree.models.catalog import encoder_class
 from lexitree.models.classifier import TreeClassifier
+from lexitree.models.guesses import VectorGuesser
 from lexitree.models.model_config import ModelConfig
+from lexitree.models.quantized import TableForm, restore_tensors, shrink_tensors
+from lexitree.models.transformer import TransformerLexicon
+from lexitree.models.word_table import Lexicon, WordTable
 from lexitree.saving.card import model_card
 from lexitree.saving.model_files import (
     CARD_FILE,

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from lexitree.errors import LexitreeError, MissingExtraError, ModelFileError
-from lexitree.lexicon.encoder_files import KNOWN_ENCODERS, locate_encoder, read_encoder, write_encoder
 from lexitree.lexicon.pieces import Unit
-from lexitree.lexicon.table import WordTable
-from lexitree.lexicon.transformer import TransformerConfig, TransformerLexicon, open_transformer
+from lexitree.models.encoder_files import KNOWN_ENCODERS, locate_encoder, read_encoder, write_encoder
+from lexitree.models.transformer import TransformerConfig, TransformerLexicon, open_transformer
+from lexitree.models.word_table import WordTable
 from lexitree.saving.model_files import ENCODER_FOLDER
 
 PREFIX = "lexicon.encoder."

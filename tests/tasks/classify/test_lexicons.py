@@ -17,10 +17,10 @@ from lexitree.evaluation.accuracy import evaluate
 from lexitree.learning.checkpoint import CHECKPOINT_FILE, load_checkpoint
 from lexitree.learning.optimizer import LazyAdam
 from lexitree.learning.seeds import train_seeds
-from lexitree.lexicon.encoder_files import read_encoder
-from lexitree.lexicon.transformer import TransformerLexicon
 from lexitree.models.catalog import ENCODERS
 from lexitree.models.classifier import TreeClassifier
+from lexitree.models.encoder_files import read_encoder
+from lexitree.models.transformer import TransformerLexicon
 from lexitree.saving.pretrained import from_pretrained
 from lexitree.tasks.classify.config import TrainingConfig
 from lexitree.tasks.classify.recipe import Recipe

@@ -14,10 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from lexitree.batch.tree_batch import TreeBatch
 from lexitree.errors import ConfigError
-from lexitree.lexicon.table import WordTable
 from lexitree.lexicon.vocabulary import Vocabulary
+from lexitree.models.word_table import WordTable
+from lexitree.ops.tree_batch import TreeBatch
 from lexitree.tasks.rerank.batches import ListBatch, batch_lists
 from lexitree.tasks.rerank.config import RERANKERS, RerankerConfig
 from lexitree.tasks.rerank.examples import BinaryList, make_list_example

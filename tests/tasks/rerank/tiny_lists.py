@@ -11,8 +11,8 @@ from typing import Any
 import torch
 
 from lexitree.corpora.mini import load_mini_parses
-from lexitree.lexicon.table import WordTable
 from lexitree.lexicon.vocabulary import Vocabulary
+from lexitree.models.word_table import WordTable
 from lexitree.parsers.penn_spans import without_root
 from lexitree.tasks.rerank.config import RerankerConfig, RerankTraining
 from lexitree.tasks.rerank.data import RerankData

@@ -4,7 +4,7 @@ The loop over levels runs on the device, so the host launches six kernels a trai
 thousand operations. As in the level-wise implementation, products with the word vectors are made before the loop
 and the gradients of the weights after it, each as one product over all nodes.
 
-Importing this package needs Triton; `lexitree.ops.backends` says so where it is missing.
+Importing this package needs Triton; `lexitree.ops.registry` says so where it is missing.
 """
 
 from lexitree.ops.fused.bottom_up import fused_run_bottom_up

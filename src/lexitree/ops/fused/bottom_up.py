@@ -8,10 +8,10 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from lexitree.batch.tree_batch import TreeBatch
 from lexitree.ops.fused.bottom_up_kernels import bottom_up_backward, bottom_up_forward
 from lexitree.ops.fused.launch import launch, zeros
-from lexitree.ops.levelwise.gates import apply
+from lexitree.ops.levelwise.levels import apply
+from lexitree.ops.tree_batch import TreeBatch
 from lexitree.ops.weights import BottomUpWeights
 
 

@@ -10,7 +10,6 @@ import triton.language as tl
 from jaxtyping import Float
 from torch import Tensor
 
-from lexitree.batch.tree_batch import TreeBatch
 from lexitree.ops.fused.device import (
     add_product,
     cut_tile,
@@ -21,8 +20,9 @@ from lexitree.ops.fused.device import (
     wait_for_all,
 )
 from lexitree.ops.fused.launch import launch, zeros
-from lexitree.ops.levelwise.gates import apply
 from lexitree.ops.levelwise.heads import levelwise_compose_heads
+from lexitree.ops.levelwise.levels import apply
+from lexitree.ops.tree_batch import TreeBatch
 from lexitree.ops.weights import HeadMethod, HeadWeights
 
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from lexitree.batch.tree_batch import TreeBatch
+from lexitree.ops.tree_batch import TreeBatch
 
 IS_INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"
 """Triton can run kernels as plain Python, one program after the other: slow, but it needs no GPU."""

@@ -7,7 +7,7 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from lexitree.batch.tree_batch import TreeBatch
+from lexitree.ops.tree_batch import TreeBatch
 
 NO_ROW = 2**62
 

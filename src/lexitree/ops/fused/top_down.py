@@ -8,10 +8,10 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from lexitree.batch.tree_batch import TreeBatch
 from lexitree.ops.fused.launch import launch, zeros
 from lexitree.ops.fused.top_down_kernels import top_down_backward, top_down_forward
-from lexitree.ops.levelwise.gates import apply
+from lexitree.ops.levelwise.levels import apply
+from lexitree.ops.tree_batch import TreeBatch
 from lexitree.ops.weights import TopDownWeights
 
 

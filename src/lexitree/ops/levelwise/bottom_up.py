@@ -8,17 +8,20 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from lexitree.batch.tree_batch import TreeBatch
-from lexitree.ops.levelwise.gates import (
+from lexitree.ops.levelwise.levels import (
+    EdgeOrder,
     apply,
+    arrive,
     cell_slopes,
+    cut,
     for_products,
+    level_by_level,
     run_leaves,
+    run_pairs_backward,
     sigmoid_gradient,
 )
-from lexitree.ops.levelwise.levels import EdgeOrder, arrive, cut, level_by_level
-from lexitree.ops.levelwise.pairs import run_pairs_backward
 from lexitree.ops.threads import one_thread
+from lexitree.ops.tree_batch import TreeBatch
 from lexitree.ops.weights import BottomUpWeights
 
 

@@ -9,16 +9,19 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from lexitree.batch.tree_batch import TreeBatch
-from lexitree.ops.levelwise.gates import (
+from lexitree.ops.levelwise.levels import (
+    EdgeOrder,
     apply,
+    blocks,
     cell_slopes,
+    cut,
     for_products,
+    level_by_level,
     run_leaves,
     sigmoid_gradient,
 )
-from lexitree.ops.levelwise.levels import EdgeOrder, blocks, cut, level_by_level
 from lexitree.ops.threads import one_thread
+from lexitree.ops.tree_batch import TreeBatch
 from lexitree.ops.weights import ChildSumWeights
 
 

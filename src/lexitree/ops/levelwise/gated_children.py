@@ -8,11 +8,18 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from lexitree.batch.tree_batch import TreeBatch
-from lexitree.ops.levelwise.gates import apply, for_products, sigmoid_gradient, tanh_gradient
-from lexitree.ops.levelwise.levels import EdgeOrder, cut, level_by_level
-from lexitree.ops.levelwise.pairs import run_pairs_backward
+from lexitree.ops.levelwise.levels import (
+    EdgeOrder,
+    apply,
+    cut,
+    for_products,
+    level_by_level,
+    run_pairs_backward,
+    sigmoid_gradient,
+    tanh_gradient,
+)
 from lexitree.ops.threads import one_thread
+from lexitree.ops.tree_batch import TreeBatch
 from lexitree.ops.weights import GatedChildrenWeights
 
 

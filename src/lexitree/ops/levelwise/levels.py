@@ -1,4 +1,4 @@
-"""Buffers of a whole batch in, their levels out; and the order in which gradients travel from parents to children."""
+"""Gradients of pairs of children, level by level from the roots: the loop that binary recurrences share."""
 
 from __future__ import annotations
 
@@ -10,7 +10,56 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from lexitree.batch.tree_batch import TreeBatch
+from lexitree.ops.tree_batch import TreeBatch
+
+CACHE_LINE = 64
+"""Bytes."""
+
+
+def for_products(weight: Tensor) -> Tensor:
+    """The transpose of a weight, laid out anew once a batch: narrow levels multiply by it faster than by a view.
+
+    Each row starts a cache line, since loads that straddle two of them slow the products down.
+    """
+    *sides, columns, rows = weight.shape
+    line = CACHE_LINE // weight.element_size()
+    padded = weight.new_empty(*sides, rows, -(-columns // line) * line)
+    return padded[..., :columns].copy_(weight.mT)
+
+
+def sigmoid_gradient(gradient: Tensor, output: Tensor, out: Tensor) -> None:
+    """Write the gradient of the input of a sigmoid, from that of its output."""
+    torch.ops.aten.sigmoid_backward.grad_input(gradient, output, grad_input=out)
+
+
+def tanh_gradient(gradient: Tensor, output: Tensor, out: Tensor | None = None) -> Tensor:
+    """The gradient of the input of a tanh, from that of its output; written to `out` if given."""
+    if out is None:
+        return cast(Tensor, torch.ops.aten.tanh_backward(gradient, output))
+    return cast(Tensor, torch.ops.aten.tanh_backward.grad_input(gradient, output, grad_input=out))
+
+
+def run_leaves(gates: Sequence[Tensor], h: Tensor, c: Tensor, tanh_c: Tensor) -> None:
+    """Squash the gates i, g, o in place and fill the states of nodes that have nobody to forget."""
+    i, g, o = gates
+    torch.mul(i.sigmoid_(), g.tanh_(), out=c)
+    torch.tanh(c, out=tanh_c)
+    torch.mul(o.sigmoid_(), tanh_c, out=h)
+
+
+def cell_slopes(gates: Sequence[Tensor], tanh_c: Tensor, slopes: Sequence[Tensor]) -> Tensor:
+    """Fill what turns the gradient of the cell into those of i and g, and that of h into o's; return c's by h."""
+    (i, g, o), (slope_i, slope_g, slope_o) = gates, slopes
+    sigmoid_gradient(g, i, out=slope_i)
+    tanh_gradient(i, g, out=slope_g)
+    sigmoid_gradient(tanh_c, o, out=slope_o)
+    return tanh_gradient(o, tanh_c)
+
+
+def apply(function: type[torch.autograd.Function], *arguments: object) -> Tensor:
+    """Run a Function that gives one tensor."""
+    return cast(Tensor, function.apply(*arguments))
+
 
 Views = tuple[Tensor, ...]
 
@@ -115,3 +164,56 @@ def inverse(permutation: Int[Tensor, " nodes"]) -> Int[Tensor, " nodes"]:
 def blocks(columns: Float[Tensor, "rows columns"], size: int) -> Float[Tensor, "rows blocks size"]:
     """Columns seen as blocks side by side, such as the gates, without a copy."""
     return cast(Tensor, columns.unflatten(1, (-1, size)))
+
+
+def run_pairs_backward(
+    dgates: Tensor,
+    slope_c: Tensor,
+    forget: Tensor,
+    edge_gradients: tuple[Tensor, Tensor],
+    weight_h: Tensor,
+    weight_c: Tensor | None,
+    peephole: Tensor | None,
+    edges: EdgeOrder,
+    batch: TreeBatch,
+) -> Tensor:
+    """Turn slopes into gradients, add to those of h and c in the order of the edges, and return those of the cells.
+
+    The columns of `dgates` are first those that see the children's cells, as many as `weight_c` has rows, and last
+    those of the output gate.
+    """
+    hidden, widths = slope_c.shape[1], batch.level_sizes[1:]
+    dh_edges, dc_edges = edge_gradients
+    dh_pairs, dc_pairs = (rows[: len(batch.children_index)].view(-1, 2 * hidden) for rows in edge_gradients)
+    dh, dc = torch.empty_like(slope_c), torch.empty_like(slope_c)
+    dcell, do = blocks(dgates[:, :-hidden], hidden), dgates[:, -hidden:]
+    see_cells = dgates[:, : 0 if weight_c is None else len(weight_c)]
+    for places, node, gate, pair in level_by_level(
+        edges.levels,
+        cut(widths, dh, dc, dc.unsqueeze(1)),
+        cut(
+            widths,
+            dgates,
+            see_cells,
+            dcell,
+            do,
+            slope_c,
+            blocks(forget, hidden),
+        ),
+        cut(widths, dh_pairs, dc_pairs, blocks(dc_pairs, hidden)),
+        backwards=True,
+    ):
+        (dh_t, dc_t, dc_block), (dh_pair, dc_pair, dc_kept) = node, pair
+        dall_gates, df_i, dcell_t, do_t, slope, f = gate
+        arrive(dh_edges, places, out=dh_t)
+        arrive(dc_edges, places, out=dc_t)
+        do_t.mul_(dh_t)
+        dc_t.addcmul_(dh_t, slope)
+        if peephole is not None:
+            dc_t.addmm_(do_t, peephole)
+        dcell_t.mul_(dc_block)
+        dh_pair.addmm_(dall_gates, weight_h)
+        torch.mul(dc_block, f, out=dc_kept)
+        if weight_c is not None:
+            dc_pair.addmm_(df_i, weight_c)
+    return dc

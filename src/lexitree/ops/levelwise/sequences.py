@@ -8,9 +8,16 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from lexitree.ops.levelwise.gates import apply, for_products, sigmoid_gradient, tanh_gradient
-from lexitree.ops.levelwise.levels import blocks, cut, level_by_level
-from lexitree.ops.sequences import SequenceSchedule
+from lexitree.ops.levelwise.levels import (
+    apply,
+    blocks,
+    cut,
+    for_products,
+    level_by_level,
+    sigmoid_gradient,
+    tanh_gradient,
+)
+from lexitree.ops.spans import SequenceSchedule
 from lexitree.ops.threads import one_thread
 from lexitree.ops.weights import SequenceWeights
 

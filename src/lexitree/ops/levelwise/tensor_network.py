@@ -8,10 +8,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from lexitree.batch.tree_batch import TreeBatch
-from lexitree.ops.levelwise.gates import apply, tanh_gradient
-from lexitree.ops.levelwise.levels import EdgeOrder, arrive, cut, level_by_level
+from lexitree.ops.levelwise.levels import EdgeOrder, apply, arrive, cut, level_by_level, tanh_gradient
 from lexitree.ops.threads import one_thread
+from lexitree.ops.tree_batch import TreeBatch
 from lexitree.ops.weights import TensorWeights
 
 

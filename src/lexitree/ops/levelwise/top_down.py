@@ -8,10 +8,18 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from lexitree.batch.tree_batch import TreeBatch
-from lexitree.ops.levelwise.gates import apply, for_products, sigmoid_gradient, tanh_gradient
-from lexitree.ops.levelwise.levels import blocks, cut, inverse, level_by_level
+from lexitree.ops.levelwise.levels import (
+    apply,
+    blocks,
+    cut,
+    for_products,
+    inverse,
+    level_by_level,
+    sigmoid_gradient,
+    tanh_gradient,
+)
 from lexitree.ops.threads import one_thread
+from lexitree.ops.tree_batch import TreeBatch
 from lexitree.ops.weights import TopDownWeights
 
 

@@ -10,12 +10,12 @@ import torch
 
 from lexitree.corpora.corpus import Corpus
 from lexitree.errors import ConfigError
-from lexitree.lexicon.table import Lexicon, WordTable
-from lexitree.lexicon.transformer import TransformerConfig, open_transformer
 from lexitree.lexicon.vectors import build_table, read_vectors, wanted_forms, with_length
 from lexitree.lexicon.vocabulary import Vocabulary
 from lexitree.models.catalog import default_word_size, encoder_class
 from lexitree.models.model_config import DEFAULT_MODEL
+from lexitree.models.transformer import TransformerConfig, open_transformer
+from lexitree.models.word_table import Lexicon, WordTable
 from lexitree.tasks.classify.recipe import Recipe
 
 

@@ -9,11 +9,10 @@ import torch
 from torch import Tensor
 
 from lexitree.batch.examples import Example, batch_examples
-from lexitree.batch.tree_batch import TreeBatch
 from lexitree.learning.optimizer import LazyAdam
-from lexitree.lexicon.table import WordTable
 from lexitree.models.classifier import TreeClassifier
-from lexitree.ops.filling import fill_batch
+from lexitree.models.word_table import WordTable
+from lexitree.ops.tree_batch import TreeBatch, fill_batch
 
 MAX_RECORDED_LEAVES = 20_000
 """Larger batches are rare and busy enough to be run as they are."""

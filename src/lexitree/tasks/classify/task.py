@@ -13,7 +13,7 @@ import numpy.typing as npt
 from lexitree.arrays import NO_INDEX, IndexArray
 from lexitree.batch.examples import Example
 from lexitree.models.classifier import TreeClassifier
-from lexitree.ops.phrases import number_phrases
+from lexitree.ops.spans import number_phrases
 from lexitree.tasks.classify.recipe import Recipe
 
 

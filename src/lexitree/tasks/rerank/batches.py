@@ -14,7 +14,7 @@ from torch import Tensor
 
 from lexitree.arrays import IndexArray
 from lexitree.batch.forest import batch_forests
-from lexitree.batch.tree_batch import TreeBatch
+from lexitree.ops.tree_batch import TreeBatch
 from lexitree.parsers.network import send
 from lexitree.tasks.rerank.examples import ListExample
 from lexitree.trees.tree import Tree

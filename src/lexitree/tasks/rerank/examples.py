@@ -14,7 +14,7 @@ from lexitree.arrays import DoubleArray, IndexArray
 from lexitree.batch.forest import Forest
 from lexitree.errors import JsonLinesError, TreeError
 from lexitree.evaluation.bracket_counts import SentenceCounts, count_sentence
-from lexitree.lexicon.table import Lexicon
+from lexitree.models.word_table import Lexicon
 from lexitree.tasks.rerank.config import OTHER_LABEL
 from lexitree.tasks.rerank.lists import CandidateList
 from lexitree.tasks.rerank.packing import PackedTrees, pack_trees

@@ -6,16 +6,16 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from lexitree.batch.tree_batch import TreeBatch
 from lexitree.errors import ConfigError
-from lexitree.lexicon.table import Lexicon
 from lexitree.models.catalog import encoder_class
 from lexitree.models.cells import HeadComposer, glorot_bias, glorot_matrix
 from lexitree.models.encoders import BiConTree, ConTree, ConTreeLex, pick
 from lexitree.models.head_words import HeadWords, find_head_words
-from lexitree.ops.backends import Backend, check_backend, get_backend
+from lexitree.models.word_table import Lexicon
+from lexitree.ops.registry import Backend, check_backend, get_backend
 from lexitree.ops.spans import span_means
 from lexitree.ops.threads import one_thread
+from lexitree.ops.tree_batch import TreeBatch
 from lexitree.tasks.rerank.batches import ListBatch
 from lexitree.tasks.rerank.config import RerankerConfig
 

@@ -16,10 +16,10 @@ import torch
 from lexitree.errors import ConfigError, FileError, OnError
 from lexitree.files import atomic_write
 from lexitree.learning.checkpoint import CHECKPOINT_FILE
-from lexitree.lexicon.table import WordTable
 from lexitree.lexicon.vectors import build_table, read_vectors, wanted_forms, with_length
 from lexitree.lexicon.vocabulary import Vocabulary
 from lexitree.models.model_config import DEFAULT_WORD_SIZE
+from lexitree.models.word_table import WordTable
 from lexitree.ops.threads import one_thread
 from lexitree.tasks.parse.data import find_data_file
 from lexitree.tasks.rerank.config import RerankerConfig

@@ -15,8 +15,8 @@ from torch import Tensor
 
 from lexitree.errors import ConfigError, LexitreeError, ModelFileError
 from lexitree.files import atomic_folder
-from lexitree.lexicon.table import WordTable
 from lexitree.lexicon.vocabulary import Vocabulary
+from lexitree.models.word_table import WordTable
 from lexitree.ops.threads import one_thread
 from lexitree.saving.model_files import (
     CARD_FILE,

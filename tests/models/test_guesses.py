@@ -6,9 +6,9 @@ import pytest
 import torch
 from hypothesis import given
 
-from lexitree.lexicon.guesses import MAX_LETTERS, VectorGuesser, guess_vectors, letter_groups
-from lexitree.lexicon.table import WordTable
 from lexitree.lexicon.vocabulary import Vocabulary
+from lexitree.models.guesses import MAX_LETTERS, VectorGuesser, guess_vectors, letter_groups
+from lexitree.models.word_table import WordTable
 from tests.strategies import any_text
 
 WORD_SIZE = 6

@@ -1,4 +1,4 @@
-"""Trees in, one batch of flat tensors out, with the schedule by which all trees are computed level by level."""
+"""A batch in, the same trees in tensors of given sizes out: to a device, batches of about one size look alike."""
 
 from __future__ import annotations
 
@@ -297,3 +297,44 @@ def _inverse(permutation: IndexArray) -> IndexArray:
     inverse = np.empty_like(permutation)
     inverse[permutation] = np.arange(len(permutation))
     return inverse
+
+
+def fill_batch(batch: TreeBatch, num_leaves: int, num_inner: int, num_levels: int) -> TreeBatch:
+    """The batch with room for so many leaves, inner nodes and levels.
+
+    Leaves fill up to `num_leaves`, and inner nodes start there. The nodes in between are in no level and have neither
+    label nor target: the word of number 0, a span of one word. Only `counts` and the offsets tell the real sizes, so
+    this is for the fused backend, which goes by them.
+    """
+    old, shift = batch.num_leaves, num_leaves - batch.num_leaves
+    num_nodes = num_leaves + num_inner
+    new = batch.tensors()
+    for name in ("children_index", "root_index", "down_order", "preorder_index"):
+        new[name] = new[name] + shift * (new[name] >= old)
+    new["level_offset"] = new["level_offset"] + shift
+    for name, empty in (("label_index", NO_INDEX), ("span_start", 0), ("span_end", 1), ("up_to_down", 0)):
+        new[name] = _spread_nodes(new[name], old, num_leaves, num_nodes, empty)
+    if batch.targets is not None:
+        targets = _spread_nodes(batch.targets, old, num_leaves, num_nodes, 0)
+        new["target_bits"] = targets.view(-1).view(torch.int64)
+    for name, size, empty in (
+        ("word_index", num_leaves, 0),
+        # A node that is in no level: what is summed over all children must not meet a real one again.
+        ("children_index", 2 * num_inner, num_nodes - 1),
+        ("children_offset", num_inner + 1, int(new["children_offset"][-1])),
+        ("down_order", num_nodes, 0),
+        ("down_parent_index", 2 * num_inner, 0),
+        ("preorder_index", num_nodes, 0),
+        ("level_offset", num_levels + 1, int(new["level_offset"][-1])),
+        ("depth_offset", num_levels + 1, int(new["depth_offset"][-1])),
+    ):
+        new[name] = torch.nn.functional.pad(new[name], (0, size - len(new[name])), value=empty)
+    return batch.with_tensors(new)
+
+
+def _spread_nodes(values: Tensor, num_old: int, num_leaves: int, num_nodes: int, empty: int) -> Tensor:
+    """Values by node, those of the leaves first and those of the inner nodes where these now start."""
+    filled = values.new_full((num_nodes, *values.shape[1:]), empty)
+    filled[:num_old] = values[:num_old]
+    filled[num_leaves : num_leaves + len(values) - num_old] = values[num_old:]
+    return filled

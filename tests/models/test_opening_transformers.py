@@ -12,8 +12,8 @@ import pytest
 import torch
 
 from lexitree.errors import ConfigError
-from lexitree.lexicon.transformer import TransformerConfig, TransformerLexicon, open_transformer
-from tests.lexicon.slow_vectors import open_lexicon, vectors
+from lexitree.models.transformer import TransformerConfig, TransformerLexicon, open_transformer
+from tests.models.slow_vectors import open_lexicon, vectors
 
 
 def test_a_tokenizer_of_another_transformer_is_refused(encoders: dict[str, Path]) -> None:

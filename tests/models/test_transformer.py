@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 from lexitree.errors import ConfigError
 from lexitree.lexicon.pieces import PieceBatch
-from lexitree.lexicon.table import WordTable
-from lexitree.lexicon.transformer import TransformerLexicon
 from lexitree.lexicon.vocabulary import Vocabulary
+from lexitree.models.transformer import TransformerLexicon
+from lexitree.models.word_table import WordTable
 from lexitree.trees.brackets import tree_from_brackets
-from tests.lexicon.slow_vectors import open_lexicon, slow_vectors, states, vectors
+from tests.models.slow_vectors import open_lexicon, slow_vectors, states, vectors
 from tests.tiny import tiny_trees
 from tests.tiny_encoders import KINDS, OTHER_KINDS, write_encoder
 

@@ -13,10 +13,10 @@ from typing import Literal, Protocol, runtime_checkable
 import torch
 from torch import Tensor
 
-from lexitree.batch.tree_batch import TreeBatch
 from lexitree.errors import BackendError
 from lexitree.ops import levelwise, reference
-from lexitree.ops.sequences import SequenceSchedule
+from lexitree.ops.spans import SequenceSchedule
+from lexitree.ops.tree_batch import TreeBatch
 from lexitree.ops.weights import (
     BottomUpWeights,
     ChildSumWeights,

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from lexitree.lexicon.pieces import PieceBatch
-from lexitree.lexicon.transformer import TransformerConfig, TransformerLexicon, open_transformer
+from lexitree.models.transformer import TransformerConfig, TransformerLexicon, open_transformer
 
 
 def open_lexicon(folder: Path, **settings: Any) -> TransformerLexicon:

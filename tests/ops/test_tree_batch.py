@@ -8,9 +8,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lexitree.batch.tree_batch import TreeBatch
 from lexitree.errors import TreeError
-from lexitree.ops.filling import fill_batch
+from lexitree.ops.tree_batch import TreeBatch, fill_batch
 from lexitree.trees.brackets import tree_from_brackets
 from lexitree.trees.dependencies import DependencyTree
 from lexitree.trees.layout import NO_PARENT

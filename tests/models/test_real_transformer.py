@@ -11,7 +11,7 @@ import torch
 
 from lexitree.corpora.named import load_corpus
 from lexitree.lexicon.pieces import PieceBatch
-from lexitree.lexicon.transformer import TransformerConfig, TransformerLexicon, open_transformer
+from lexitree.models.transformer import TransformerConfig, TransformerLexicon, open_transformer
 from lexitree.saving.pretrained import from_pretrained
 from lexitree.tasks.classify.config import TrainingConfig
 from lexitree.tasks.classify.recipe import Recipe

@@ -16,10 +16,10 @@ from torch import Tensor, nn
 
 from lexitree.arrays import IndexArray
 from lexitree.errors import ConfigError
-from lexitree.lexicon.encoder_files import locate_encoder, read_encoder
 from lexitree.lexicon.pieces import PieceBatch, SplitSentence, Unit
 from lexitree.lexicon.splitting import PieceSplitter
-from lexitree.lexicon.table import Lexicon, WordTable
+from lexitree.models.encoder_files import locate_encoder, read_encoder
+from lexitree.models.word_table import Lexicon, WordTable
 
 LayerChoice = Literal["last", "mix"]
 

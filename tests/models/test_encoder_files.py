@@ -14,8 +14,8 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from lexitree.errors import FileError, MissingExtraError
-from lexitree.lexicon import encoder_files
-from lexitree.lexicon.encoder_files import locate_encoder, read_encoder, write_encoder
+from lexitree.models import encoder_files
+from lexitree.models.encoder_files import locate_encoder, read_encoder, write_encoder
 from tests.tiny_encoders import KINDS
 
 

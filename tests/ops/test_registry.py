@@ -8,8 +8,8 @@ import pytest
 import torch
 
 from lexitree.errors import BackendError
-from lexitree.ops import backends
-from lexitree.ops.backends import LEVELWISE, REFERENCE, check_backend, get_backend, why_not_fused
+from lexitree.ops import registry
+from lexitree.ops.registry import LEVELWISE, REFERENCE, check_backend, get_backend, why_not_fused
 
 
 def test_backends_by_name() -> None:
@@ -28,7 +28,7 @@ def test_unknown_backend_names_the_known_ones() -> None:
 
 
 def test_fused_needs_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(backends, "_is_interpreted", lambda: False)
+    monkeypatch.setattr(registry, "_is_interpreted", lambda: False)
     with pytest.raises(BackendError, match=r"cannot run: .*(CUDA|Triton)"):
         get_backend("fused", "cpu")
 
@@ -40,9 +40,9 @@ def test_fused_computes_in_no_other_precision() -> None:
 def test_without_triton_auto_is_level_wise_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     find = importlib.util.find_spec
     monkeypatch.setattr(
-        backends.importlib.util, "find_spec", lambda name: None if name == "triton" else find(name)
+        registry.importlib.util, "find_spec", lambda name: None if name == "triton" else find(name)
     )
-    backends._report_fallback.cache_clear()
+    registry._report_fallback.cache_clear()
     with pytest.warns(UserWarning, match=r"level-wise backend runs on this GPU.*Triton is not installed"):
         assert get_backend("auto", "cuda") is LEVELWISE
     with pytest.raises(BackendError, match="Triton is not installed"):
@@ -56,12 +56,12 @@ def test_without_triton_auto_is_level_wise_and_says_so(monkeypatch: pytest.Monke
 def test_old_triton_and_old_gpus_are_told(
     monkeypatch: pytest.MonkeyPatch, triton: str, capability: tuple[int, int], obstacle: str | None
 ) -> None:
-    monkeypatch.setattr(backends.importlib.metadata, "version", lambda _: triton)
-    monkeypatch.setattr(backends.importlib.util, "find_spec", lambda _: object())
+    monkeypatch.setattr(registry.importlib.metadata, "version", lambda _: triton)
+    monkeypatch.setattr(registry.importlib.util, "find_spec", lambda _: object())
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "get_device_capability", lambda: capability)
     monkeypatch.setattr(torch.cuda, "get_device_name", lambda: "an old GPU")
-    backends._why_not_on_this_gpu.cache_clear()
+    registry._why_not_on_this_gpu.cache_clear()
     found = why_not_fused("cuda", torch.float32)
-    backends._why_not_on_this_gpu.cache_clear()
+    registry._why_not_on_this_gpu.cache_clear()
     assert found is None if obstacle is None else found is not None and obstacle in found

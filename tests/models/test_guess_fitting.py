@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from lexitree.errors import ConfigError
-from lexitree.lexicon.guesses import FittedGuesser, fit_guesser
+from lexitree.models.guesses import FittedGuesser, fit_guesser
 
 STEMS = ["".join(letters) for letters in itertools.product("bdfgklmnprst", "aeiou", "lmnr")]
 ENDINGS = ("less", "ful", "ness", "ing")
