@@ -111,7 +111,7 @@ def measure_model(name: str, corpus: Corpus, options: argparse.Namespace) -> lis
 def build(name: str, corpus: Corpus, hidden: int, seed: int) -> tuple[TreeClassifier, list[Example]]:
     """A model with random weights, and the training trees in shuffled order as it reads them."""
     torch.manual_seed(seed)
-    config = ModelConfig(model=name, labels=corpus.trained_labels, hidden=hidden)
+    config = ModelConfig(model=name, labels=corpus.label_set.trained_ids, hidden=hidden)
     lexicon = WordTable.random(Vocabulary.from_trees(corpus.train), config.word_size)
     trees = [corpus.train[k] for k in torch.randperm(len(corpus.train))[: max(TREES_TIMED.values())]]
     examples = make_examples(trees, lexicon, labels=config.labels, direction=config.binarization)
@@ -179,7 +179,9 @@ def step_products(model: TreeClassifier, batch: TreeBatch) -> list[Product]:
     leaves, nodes = batch.num_leaves, batch.num_nodes
     has_heads = model.encoder.heads is not None
     products = layer(nodes, model.encoder.num_features, config.output)
-    products += layer(nodes, config.output, config.num_scores) + layer(leaves, word, 3 * hidden)
+    products += layer(nodes, config.output, len(config.label_set.trained_ids)) + layer(
+        leaves, word, 3 * hidden
+    )
     heights = batch.level_sizes[1:]
     products += recurrence(heights, 2 * hidden, 5 * hidden)
     if name != "contree-nary":

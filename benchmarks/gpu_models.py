@@ -25,7 +25,7 @@ def build(
 ) -> tuple[TreeClassifier, list[Example]]:
     vocabulary, examples = prepare(corpus.name)
     torch.manual_seed(1)
-    config = ModelConfig(model=name, labels=corpus.trained_labels, dropout=dropout)
+    config = ModelConfig(model=name, labels=corpus.label_set.trained_ids, dropout=dropout)
     lexicon = WordTable.random(vocabulary, config.word_size)
     with torch.no_grad():
         # About as large as pretrained vectors.
@@ -38,7 +38,9 @@ def prepare(corpus_name: str) -> tuple[Vocabulary, list[Example]]:
     corpus = load_corpus(corpus_name)
     vocabulary = Vocabulary.from_trees(corpus.train)
     lexicon = WordTable.random(vocabulary, 1)
-    return vocabulary, make_examples(corpus.train, lexicon, labels=corpus.trained_labels, direction="right")
+    return vocabulary, make_examples(
+        corpus.train, lexicon, labels=corpus.label_set.trained_ids, direction="right"
+    )
 
 
 def shuffled(examples: list[Example], batch_size: int, seed: int) -> Iterator[list[Example]]:

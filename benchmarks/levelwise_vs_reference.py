@@ -38,7 +38,7 @@ def main() -> None:
     torch.set_num_threads(1)
     corpus = load_corpus(options.corpus)
     trees = list(corpus.train[: options.batch_size * options.batches])
-    rows = [measure(name, trees, corpus.trained_labels, options) for name in options.models]
+    rows = [measure(name, trees, corpus.label_set.trained_ids, options) for name in options.models]
     print(
         f"{'model':<14}{'reference':>12}{'levelwise':>12}{'ratio':>9}   (ms a batch of {options.batch_size})"
     )

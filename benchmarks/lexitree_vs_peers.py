@@ -109,7 +109,7 @@ def read_corpus(options: argparse.Namespace) -> tuple[list[PlainTree], int, int]
     corpus = load_corpus(options.corpus)
     trees = corpus.train[: max(options.trees * options.rounds, max(options.batch_sizes))]
     lexicon = WordTable.random(Vocabulary.from_trees(trees), 1)
-    examples = make_examples(trees, lexicon, labels=corpus.trained_labels, direction="right")
+    examples = make_examples(trees, lexicon, labels=corpus.label_set.trained_ids, direction="right")
     plain: list[PlainTree] = []
     for example in examples:
         words = np.full(example.num_nodes, NO_WORD)
@@ -121,7 +121,7 @@ def read_corpus(options: argparse.Namespace) -> tuple[list[PlainTree], int, int]
         children = [list(nodes) for nodes in example.binary.tree.children]
         plain.append(PlainTree(children, words.tolist(), example.label_index.tolist()))
     num_words = 1 + max(max(tree.words) for tree in plain)
-    return plain, num_words, len(corpus.trained_labels)
+    return plain, num_words, len(corpus.label_set.trained_ids)
 
 
 def start_workers(

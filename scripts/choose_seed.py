@@ -48,7 +48,7 @@ def parsed_development(corpus: Corpus) -> Corpus:
 
 def score(folder: Path, corpus: Corpus) -> float:
     model = from_pretrained(folder)
-    if corpus.finer_labels:
+    if corpus.label_set.finer:
         with_answers_of(model, corpus)
     return Predictor(model).evaluate(corpus.dev, supervision="root").root.accuracy
 

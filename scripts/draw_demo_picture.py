@@ -55,7 +55,7 @@ def choose_sentences(corpus: lexitree.Corpus) -> list[lexitree.Tree]:
 
 def draw(prediction: lexitree.Prediction, corpus: lexitree.Corpus) -> Text:
     """The sentence, and below it the tree with its labels, probabilities and head words in colours."""
-    names = dict(corpus.label_names)
+    names = dict(corpus.label_set.readable)
     lines = lexitree.draw_tree(
         prediction.named_tree(names), notes=prediction.notes(), styles=label_styles(names.values())
     )

@@ -263,7 +263,7 @@ def render_embedded_corpora() -> str:
         for split in corpus.splits:
             counts = corpus.counts(split)
             labels = ", ".join(
-                f"{corpus.label_name(label)} {num}" for label, num in counts.root_labels.items()
+                f"{corpus.label_set.name_of(label)} {num}" for label, num in counts.root_labels.items()
             )
             rows.append(
                 [

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from lexitree.corpora.corpus import Corpus
+from lexitree.labels import LabelSet
 from lexitree.lexicon.vocabulary import Vocabulary
 from lexitree.models.catalog import ENCODERS
 from lexitree.models.classifier import TreeClassifier
@@ -60,7 +61,7 @@ def tiny_polarity() -> Corpus:
     train, dev, test = (tiny_trees(count, seed) for seed, count in enumerate(SPLITS.values()))
     neutral = [tree_from_brackets(f"(o (o (o the) (o {noun})) (o (o is) (o good)))") for noun in _NOUNS]
     splits = {"train": [*map(_with_finer_labels, train), *neutral], "dev": dev, "test": test}
-    return Corpus("tiny-polarity", splits, LABELS, "all", {"o": "neutral"}, finer_labels=FINER_LABELS)
+    return Corpus("tiny-polarity", splits, LabelSet(LABELS, {"o": "neutral"}, FINER_LABELS), "all")
 
 
 def _with_finer_labels(tree: Tree) -> Tree:

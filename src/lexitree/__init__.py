@@ -30,6 +30,7 @@ _NAMES = {
     "corpora.named": "load_corpus",
     "corpora.treebank": "load_treebank",
     "errors": "LexitreeError",
+    "labels": "LabelSet",
     "evaluation.accuracy": "Evaluation evaluate",
     "evaluation.answers": "SystemAnswers collect_answers",
     "evaluation.bracket_figures": "BracketScore",

@@ -4,12 +4,10 @@ import time
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from lexitree.corpora import Corpus, Supervision, label_index, order_labels
-from lexitree.corpora.corpus import describe_answers
+from lexitree.corpora import Corpus, Supervision, label_index
 from lexitree.errors import LabelError
+from lexitree.labels import LabelSet
 from lexitree.trees.brackets import tree_from_brackets
 from lexitree.trees.tree import Tree
 
@@ -37,32 +35,14 @@ def test_label_index_is_fast() -> None:
     assert index.sum() == 300_001
 
 
-@given(st.lists(st.integers(-50, 50).map(str)))
-def test_integers_are_ordered_by_number(labels: list[str]) -> None:
-    ordered = order_labels(labels)
-    assert [int(label) for label in ordered] == sorted({int(label) for label in labels})
-
-
-@given(st.lists(st.text(min_size=1, max_size=3)))
-def test_order_does_not_depend_on_the_order_met(labels: list[str]) -> None:
-    assert order_labels(labels) == order_labels(reversed(labels))
-    assert set(order_labels([*labels, ""])) == set(labels)
-
-
-def test_words_among_numbers_make_the_order_alphabetical() -> None:
-    assert order_labels(["9", "10", "a"]) == ("10", "9", "a")
-    assert order_labels(["10", "9", "", "9"]) == ("9", "10")
-
-
 def test_absent_splits_are_empty_and_counts_follow_the_label_set() -> None:
-    corpus = Corpus("one", {"train": (TREE,)}, LABELS, "all", {"3": "positive"})
+    corpus = Corpus("one", {"train": (TREE,)}, LabelSet(LABELS), "all")
     assert (len(corpus.train), len(corpus.dev), len(corpus.test)) == (1, 0, 0)
     counts = corpus.counts("train")
     assert (counts.num_trees, counts.num_words, counts.num_nodes, counts.num_labelled) == (1, 3, 5, 4)
     assert list(counts.node_labels.items()) == [("0", 0), ("1", 0), ("2", 2), ("3", 1), ("4", 1)]
     assert counts.root_labels["3"] == 1
     assert corpus.counts("test").num_nodes == 0
-    assert (corpus.label_name("3"), corpus.label_name("4")) == ("positive", "4")
 
 
 FINER = {"0": "bad", "1": "bad", "2": "", "3": "good", "4": "good"}
@@ -73,18 +53,16 @@ def finer_corpus(*train: str, supervision: Supervision = "all") -> Corpus:
         "train": tuple(map(tree_from_brackets, train)),
         "dev": (tree_from_brackets("(good (_ a) (good film))"),),
     }
-    return Corpus("finer", splits, ("bad", "good"), supervision, {"2": "neutral"}, finer_labels=FINER)
+    return Corpus("finer", splits, LabelSet(("bad", "good"), finer=FINER), supervision)
 
 
 def test_finer_labels_are_those_of_the_training_split() -> None:
     corpus = finer_corpus("(3 (_ a) (4 (2 good) (2 film)))", "(2 (1 so) (3 so))")
-    assert corpus.trained_labels == LABELS
     counts = corpus.counts("train")
     assert counts.num_labelled == 7
     assert list(counts.node_labels.items()) == [("0", 0), ("1", 1), ("2", 3), ("3", 2), ("4", 1)]
     assert list(counts.root_labels.items()) == [("0", 0), ("1", 0), ("2", 1), ("3", 1), ("4", 0)]
     assert list(corpus.counts("dev").node_labels.items()) == [("bad", 0), ("good", 2)]
-    assert Corpus("one", {}, ("bad", "good"), "all").trained_labels == ("bad", "good")
 
 
 def test_models_are_scored_on_answers() -> None:
@@ -95,7 +73,7 @@ def test_models_are_scored_on_answers() -> None:
     ]
     assert corpus.scored_trees("dev") is corpus.dev
     assert corpus.scored_trees("test") == ()
-    plain = Corpus("one", {"train": (TREE,)}, LABELS, "all")
+    plain = Corpus("one", {"train": (TREE,)}, LabelSet(LABELS), "all")
     assert plain.scored_trees("train") is plain.train
 
 
@@ -107,8 +85,3 @@ def test_a_parse_below_the_root_is_left_as_it_is() -> None:
 def test_a_label_that_counts_for_nothing_known_is_named() -> None:
     with pytest.raises(LabelError, match="which answer the label '5' counts for; sentence: a film"):
         finer_corpus("(4 (3 a) (5 film))").scored_trees("train")
-
-
-def test_finer_labels_in_words() -> None:
-    said = describe_answers(FINER, {"2": "neutral", "good": "fine"})
-    assert said == "0, 1 for bad; 2 (neutral) for none; 3, 4 for fine"

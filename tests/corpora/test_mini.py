@@ -36,7 +36,7 @@ def test_reviews_with_finer_labels_than_answers() -> None:
     assert corpus.name == "mini-reviews-polarity"
     assert corpus.train == fine.train
     assert (corpus.dev, corpus.test) == (binary.dev, binary.test)
-    assert (corpus.labels, corpus.trained_labels) == (binary.labels, fine.labels)
+    assert (corpus.labels, corpus.label_set.trained_ids) == (binary.labels, fine.labels)
 
 
 def test_splits_of_the_reviews_share_no_sentence() -> None:
@@ -70,7 +70,7 @@ def test_fine_questions_refine_the_coarse_ones() -> None:
 def test_questions_with_finer_types_than_answers() -> None:
     corpus, fine, coarse = (load_mini("questions", task) for task in ("subtypes", "fine", "coarse"))
     assert corpus.name == "mini-questions-subtypes"
-    assert corpus.trained_labels == fine.labels
+    assert corpus.label_set.trained_ids == fine.labels
     assert corpus.train == fine.train
     assert (corpus.labels, corpus.dev, corpus.test) == (coarse.labels, coarse.dev, coarse.test)
 

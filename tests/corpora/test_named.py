@@ -43,7 +43,7 @@ def test_data_wins_over_the_variable_and_that_over_the_cache(
     write_sst(tmp_path / "given" / "trees")
     assert find_corpus("sst", tmp_path / "given") == tmp_path / "given" / "trees"
     assert load_corpus("sst-binary", data=tmp_path / "given").labels == ("negative", "positive")
-    assert load_corpus("sst-polarity", data=tmp_path / "given").trained_labels == tuple("01234")
+    assert load_corpus("sst-polarity", data=tmp_path / "given").label_set.trained_ids == tuple("01234")
 
 
 def test_a_missing_corpus_says_where_it_was_sought_and_what_to_do(

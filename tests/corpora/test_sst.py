@@ -22,7 +22,7 @@ def test_every_layout_is_found(tmp_path: Path, below: str) -> None:
     corpus = load_sst(tmp_path)
     assert (len(corpus.train), len(corpus.dev), len(corpus.test)) == (3, 3, 3)
     assert corpus.labels == ("0", "1", "2", "3", "4")
-    assert corpus.label_name("0") == "very negative"
+    assert corpus.label_set.name_of("0") == "very negative"
     assert corpus.supervision == "all"
 
 
@@ -43,8 +43,8 @@ def test_polarity_is_trained_on_everything_and_scored_as_binary_is(tmp_path: Pat
     assert corpus.train == fine.train
     assert (corpus.dev, corpus.test) == (binary.dev, binary.test)
     assert corpus.labels == binary.labels
-    assert corpus.trained_labels == fine.labels
-    assert dict(corpus.finer_labels) == {
+    assert corpus.label_set.trained_ids == fine.labels
+    assert dict(corpus.label_set.finer) == {
         "0": "negative",
         "1": "negative",
         "2": "",

@@ -28,7 +28,7 @@ def test_types_stand_at_the_roots_of_the_parses(tmp_path: Path) -> None:
     write(tmp_path / "trec")
     corpus = load_trec(tmp_path)
     assert corpus.labels == ("HUM", "LOC", "NUM")
-    assert corpus.label_names["NUM"] == "number"
+    assert corpus.label_set.readable["NUM"] == "number"
     assert corpus.supervision == "root"
     assert [tree.label for tree in corpus.test] == ["HUM", "NUM", "LOC", "HUM"]
     assert "VP" in corpus.test[0].labels[1:]
@@ -42,7 +42,7 @@ def test_fine_types_keep_their_coarse_part(tmp_path: Path) -> None:
     write(tmp_path)
     corpus = load_trec(tmp_path, "fine")
     assert corpus.labels == ("HUM:gr", "HUM:ind", "LOC:city", "NUM:dist")
-    assert corpus.label_names["NUM:dist"] == "number: dist"
+    assert corpus.label_set.readable["NUM:dist"] == "number: dist"
 
 
 def test_subtypes_are_trained_with_and_not_answered(tmp_path: Path) -> None:
@@ -50,7 +50,7 @@ def test_subtypes_are_trained_with_and_not_answered(tmp_path: Path) -> None:
     corpus, fine, coarse = (load_trec(tmp_path, task) for task in ("subtypes", "fine", "coarse"))
     assert corpus.name == "trec-subtypes"
     assert corpus.labels == coarse.labels
-    assert dict(corpus.finer_labels) == {
+    assert dict(corpus.label_set.finer) == {
         "HUM:gr": "HUM",
         "HUM:ind": "HUM",
         "LOC:city": "LOC",
@@ -58,7 +58,7 @@ def test_subtypes_are_trained_with_and_not_answered(tmp_path: Path) -> None:
     }
     assert corpus.train == fine.train
     assert (corpus.dev, corpus.test) == (coarse.dev, coarse.test)
-    assert {**fine.label_names, **coarse.label_names} == dict(corpus.label_names)
+    assert {**fine.label_set.readable, **coarse.label_set.readable} == dict(corpus.label_set.readable)
     assert "3 labels" in corpus.inference
     assert "training: 4 labels" in corpus.inference
 

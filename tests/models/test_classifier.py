@@ -198,7 +198,8 @@ def test_targets_that_are_sure_of_the_label_are_the_label(settings: dict[str, An
     examples = model.prepare(trees, training=True)
     sure = [
         dataclasses.replace(
-            example, targets=np.eye(model.config.num_scores, dtype=np.float32)[example.label_index]
+            example,
+            targets=np.eye(len(model.config.label_set.trained_ids), dtype=np.float32)[example.label_index],
         )
         for example in examples
     ]

@@ -16,8 +16,8 @@ GOOD: dict[str, Any] = {"labels": ["a", "b"]}
 def test_round_trip() -> None:
     config = ModelConfig.from_dict({**GOOD, "hidden": 7, "label_names": {"a": "first"}})
     assert ModelConfig.from_dict(config.as_dict()) == config
-    assert config.label_name("a") == "first"
-    assert config.label_name("b") == "b"
+    assert config.label_set.name_of("a") == "first"
+    assert config.label_set.name_of("b") == "b"
 
 
 FINER = {"10": "b", "9": "a", "neither": "", "1": "b"}
@@ -26,19 +26,17 @@ FINER = {"10": "b", "9": "a", "neither": "", "1": "b"}
 def test_finer_labels_keep_their_order() -> None:
     config = ModelConfig.from_dict({**GOOD, "finer_labels": FINER})
     assert config.labels == ("a", "b")
-    assert config.trained_labels == ("10", "9", "neither", "1")
-    assert config.num_scores == 4
-    assert config.answer_scores == ((1,), (0, 3))
+    assert config.label_set.trained_ids == ("10", "9", "neither", "1")
+    assert config.label_set.score_groups == ((1,), (0, 3))
     again = ModelConfig.from_dict(json.loads(json.dumps(config.as_dict())))
     assert again == config
-    assert again.trained_labels == config.trained_labels
+    assert again.label_set.trained_ids == config.label_set.trained_ids
 
 
 def test_without_finer_labels_it_is_trained_with_its_answers() -> None:
     config = ModelConfig.from_dict(GOOD)
-    assert config.trained_labels == config.labels
-    assert config.num_scores == 2
-    assert config.answer_scores == ((0,), (1,))
+    assert config.label_set.trained_ids == config.labels
+    assert config.label_set.score_groups == ((0,), (1,))
 
 
 def test_settings_from_before_there_were_finer_labels() -> None:

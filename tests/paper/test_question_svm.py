@@ -13,6 +13,7 @@ import pytest
 from lexitree.corpora import load_corpus
 from lexitree.corpora.corpus import Corpus
 from lexitree.errors import ConfigError, MissingExtraError
+from lexitree.labels import LabelSet
 from lexitree.trees.brackets import tree_from_brackets
 from lexitree_paper import wordnet
 from lexitree_paper.question_svm import PENALTIES, SvmClassifier, question_features, train_svm
@@ -28,7 +29,7 @@ def question(label: str, noun: str) -> str:
 
 def corpus_of(*brackets: str, name: str = "tiny") -> Corpus:
     trees = tuple(tree_from_brackets(text) for text in brackets)
-    return Corpus(name, {"train": trees}, ("HUM", "LOC"), "root")
+    return Corpus(name, {"train": trees}, LabelSet(("HUM", "LOC")), "root")
 
 
 @pytest.fixture
@@ -55,7 +56,9 @@ def test_finer_labels_count_for_their_answers(tmp_path: Path) -> None:
     finer = {label: label.partition(":")[0] if ":" in label else "" for label in nouns}
     corpus = corpus_of(*(question(label, noun) for label, noun in nouns.items()))
     dev = [tree_from_brackets(question("HUM", "lady")), tree_from_brackets(question("LOC", "church"))]
-    corpus = dataclasses.replace(corpus, splits={**corpus.splits, "dev": dev}, finer_labels=finer)
+    corpus = dataclasses.replace(
+        corpus, splits={**corpus.splits, "dev": dev}, label_set=LabelSet(corpus.labels, finer=finer)
+    )
     machine = train_svm(corpus, wordnet=write_wordnet(tmp_path))
     assert machine.predict(corpus.scored_trees("train")) == ["HUM", "HUM", "LOC", "LOC"]
 

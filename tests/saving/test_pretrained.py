@@ -45,7 +45,7 @@ def test_finer_labels_come_back_in_their_order(tmp_path: Path) -> None:
     finer = {"10": "1", "9": "0", "neither": "", "a": "1", "B": "0"}
     model = tiny_model(finer_labels=finer)
     loaded = from_pretrained(save_pretrained(model, tmp_path / "m"))
-    assert loaded.config.trained_labels == tuple(finer)
+    assert loaded.config.label_set.trained_ids == tuple(finer)
     assert loaded.config == model.config
     trees = tiny_trees(8)
     before, after = (list(Predictor(each).predict_all(trees)) for each in (model, loaded))

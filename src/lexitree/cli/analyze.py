@@ -258,5 +258,5 @@ def _load_models(folder: str, device: str, backend: str, names: dict[str, str]) 
 
     for path in model_folders(folder):
         model = from_pretrained(path, device=device, backend=backend)
-        names.update({label: model.config.label_name(label) for label in model.config.labels})
+        names.update(zip(model.config.labels, model.config.label_set.names, strict=True))
         yield model

@@ -109,7 +109,6 @@ def show_corpus(
     Examples: lexitree data show mini-reviews; lexitree data show my/treebank --json
     """
     from lexitree.corpora import load_corpus
-    from lexitree.corpora.corpus import describe_answers
     from lexitree.corpora.treebank import chosen_strips
 
     strip = chosen_strips(traces=strip_traces, function_tags=strip_function_tags)
@@ -120,8 +119,8 @@ def show_corpus(
     typer.echo(f"{loaded.name}: {loaded.inference}")
     if loaded.about:
         typer.echo(loaded.about)
-    if loaded.finer_labels:
-        typer.echo(f"Training labels count {describe_answers(loaded.finer_labels, loaded.label_names)}.")
+    if loaded.label_set.finer:
+        typer.echo(f"Training labels count {loaded.label_set.describe_finer()}.")
     output.print(_splits_table(loaded))
     output.print(_labels_table(loaded))
     show_skipped(loaded.num_skipped, loaded.skipped)
@@ -136,9 +135,7 @@ def describe_corpus(corpus: Corpus) -> dict[str, Any]:
         "about": corpus.about,
         "inference": corpus.inference,
         "supervision": corpus.supervision,
-        "labels": list(corpus.labels),
-        "finer_labels": dict(corpus.finer_labels),
-        "label_names": dict(corpus.label_names),
+        **corpus.label_set.as_dict(),
         "num_skipped": corpus.num_skipped,
         "skipped": [f"{error.place}: {error.problem}" for error in corpus.skipped],
         "splits": {split: asdict(corpus.counts(split)) for split in corpus.splits},
@@ -190,18 +187,17 @@ def _labels_table(corpus: Corpus) -> Table:
 
     Where the training split has finer labels than the others, each split has figures at its own labels only.
     """
-    from lexitree.corpora.corpus import label_with_name
 
     counts = {split: corpus.counts(split) for split in corpus.splits}
     kinds_shown = ("roots", "nodes") if corpus.supervision == "all" else ("roots",)
     columns = [f"{split} {kind}" for split in counts for kind in kinds_shown]
     table = _table("label", *columns, numbers_from=1)
-    for label in dict.fromkeys((*corpus.trained_labels, *corpus.labels)):
+    for label in dict.fromkeys((*corpus.label_set.trained_ids, *corpus.labels)):
         cells: list[str] = []
         for split_counts in counts.values():
             kinds = (split_counts.root_labels, split_counts.node_labels)[: len(kinds_shown)]
             cells += [f"{kind[label]:,}" if label in kind else "" for kind in kinds]
-        table.add_row(label_with_name(label, corpus.label_names), *cells)
+        table.add_row(corpus.label_set.describe(label), *cells)
     return table
 
 

@@ -106,7 +106,7 @@ def _draw_predictions(model: TreeClassifier, corpus: Corpus) -> None:
     from lexitree.cli.console import show_tree
     from lexitree.pipeline.predictor import Predictor
 
-    names = {label: corpus.label_name(label) for label in corpus.labels}
+    names = {label: corpus.label_set.name_of(label) for label in corpus.labels}
     for prediction in Predictor(model).predict_all(_worth_drawing(corpus.test)):
         show_tree(prediction.named_tree(names), prediction.notes(), names.values())
     screen.print(

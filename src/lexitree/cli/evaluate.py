@@ -100,12 +100,12 @@ def _class_table(confusion: Confusion, config: ModelConfig, title: str) -> Table
     for column in ("count", "precision", "recall", "F1"):
         table.add_column(column, justify="right")
     for label in confusion.labels:
-        table.add_column(f"→ {config.label_name(label)}", justify="right")
+        table.add_column(f"→ {config.label_set.name_of(label)}", justify="right")
     for row, score in enumerate(confusion.class_scores()):
         shares = [percent(value) for value in (score.precision, score.recall, score.f1)]
         counts = [
             f"[bold]{count}[/bold]" if column == row else str(count)
             for column, count in enumerate(confusion.counts[row].tolist())
         ]
-        table.add_row(config.label_name(score.label), str(score.num_gold), *shares, *counts)
+        table.add_row(config.label_set.name_of(score.label), str(score.num_gold), *shares, *counts)
     return table

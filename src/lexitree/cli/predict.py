@@ -234,7 +234,7 @@ def predict_trees(
     if head_weights and form != "jsonl":
         raise ConfigError(f"--head-weights is for JSON, not for {form}", remedy="Add --format json.")
     config = predictor.model.config
-    names = {label: config.label_name(label) for label in config.labels}
+    names = dict(zip(config.labels, config.label_set.names, strict=True))
     with open_output(output) as write:
         predictions = predictor.predict_all(source.trees(), nodes=nodes)
         if form in ("svg", "html"):

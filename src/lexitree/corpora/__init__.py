@@ -10,7 +10,6 @@ from lexitree.corpora.corpus import (
     Supervision,
     count_labels,
     label_index,
-    order_labels,
 )
 from lexitree.corpora.folders import cache_folder, data_folders
 from lexitree.corpora.labelled_lines import load_sentences, read_sentences
@@ -43,7 +42,6 @@ __all__ = [
     "load_sst_dependencies",
     "load_trec",
     "load_treebank",
-    "order_labels",
     "read_any",
     "read_sentences",
 ]

@@ -13,12 +13,12 @@ from lexitree.corpora.corpus import (
     SPLITS,
     Corpus,
     Supervision,
-    order_labels,
     sentence_of,
     shorten,
     task_labels,
 )
 from lexitree.errors import ConfigError, FileError, LabelError
+from lexitree.labels import LabelSet, order_labels
 from lexitree.trees.brackets import ReadReport
 from lexitree.trees.tree import NO_LABEL, Tree
 
@@ -64,7 +64,7 @@ def assemble(
     return Corpus(
         name=name,
         splits=ordered,
-        labels=labels,
+        label_set=LabelSet(labels),
         supervision=chosen,
         about=about,
         inference="; ".join(notes),

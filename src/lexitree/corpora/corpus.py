@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Literal
@@ -14,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lexitree.errors import InputError, LabelError
+from lexitree.labels import LabelSet
 from lexitree.trees.tree import NO_LABEL, Tree
 
 Supervision = Literal["all", "root"]
@@ -25,8 +25,6 @@ SPLITS: tuple[SplitName, ...] = ("train", "dev", "test")
 UNLABELLED = -1
 """The index of "no label": such a node carries no loss and is not counted."""
 
-_INTEGER = re.compile(r"[+-]?[0-9]+")
-
 
 @dataclass(frozen=True)
 class Corpus:
@@ -34,14 +32,9 @@ class Corpus:
 
     name: str
     splits: Mapping[str, Sequence[Tree]]
-    labels: tuple[str, ...]
-    """The label set, in canonical order: by number where all labels are integers, else by the alphabet."""
-    finer_labels: Mapping[str, str] = field(default_factory=dict[str, str], kw_only=True)
-    """The labels of the training split, where these are finer than the answers that are asked for: each with the one
-    of `labels` that it counts for, or "" for none. The other splits have `labels`."""
+    label_set: LabelSet
+    """The labels; where it has finer ones, the training split carries these and the other splits the answers."""
     supervision: Supervision
-    label_names: Mapping[str, str] = field(default_factory=dict[str, str])
-    """How to show a label where that differs from the label itself: "0" is "very negative"."""
     about: str = ""
     """Where the corpus comes from, its licence as its source states it, and whom to cite."""
     inference: str = ""
@@ -64,24 +57,20 @@ class Corpus:
         return self.splits.get("test", ())
 
     @property
-    def trained_labels(self) -> tuple[str, ...]:
-        """The labels of the training split, in the order in which they are numbered."""
-        return tuple(self.finer_labels) or self.labels
+    def labels(self) -> tuple[str, ...]:
+        """The ids of the labels that models are scored on."""
+        return self.label_set.ids
 
     def split_labels(self, split: str) -> tuple[str, ...]:
         """The labels that a split is labelled with."""
-        return self.trained_labels if split == "train" else self.labels
+        return self.label_set.trained_ids if split == "train" else self.labels
 
     def scored_trees(self, split: str) -> Sequence[Tree]:
         """The trees of a split as a model is scored on them: with the answers for labels, the training split too."""
         trees = self.splits.get(split, ())
-        if not self.finer_labels or split != "train":
+        if not self.label_set.finer or split != "train":
             return trees
-        return with_answers(trees, self.finer_labels, self.supervision)
-
-    def label_name(self, label: str) -> str:
-        """The label as a reader should see it."""
-        return self.label_names.get(label, label)
+        return with_answers(trees, self.label_set.finer, self.supervision)
 
     def counts(self, split: str) -> SplitCounts:
         """How many trees, words, nodes and labels a split has."""
@@ -142,35 +131,6 @@ def _relabelled(tree: Tree, answers: Mapping[str, str], supervision: Supervision
             remedy="Name it among the finer labels, with its answer or with '' for none.",
         )
     return tree.with_labels([*(answers[label] for label in own), *tree.labels[len(own) :]])
-
-
-def describe_answers(finer_labels: Mapping[str, str], names: Mapping[str, str]) -> str:
-    """Which labels count for which answer, for people: "0 (very negative), 1 (negative) for negative; ..."."""
-    groups: dict[str, list[str]] = {}
-    for label, answer in finer_labels.items():
-        groups.setdefault(answer, []).append(label_with_name(label, names))
-    return "; ".join(
-        f"{', '.join(group)} for {names.get(answer, answer) or 'none'}" for answer, group in groups.items()
-    )
-
-
-def label_with_name(label: str, names: Mapping[str, str]) -> str:
-    """The label and, where it differs, how it is shown to people."""
-    name = names.get(label, label)
-    return label if name == label else f"{label} ({name})"
-
-
-def order_labels(labels: Iterable[str]) -> tuple[str, ...]:
-    """The labels without doubles and without "no label", by number if all are integers, else by the alphabet.
-
-    >>> order_labels(["10", "9", "9", ""])
-    ('9', '10')
-    """
-    distinct = set(labels) - {NO_LABEL}
-    if all(_INTEGER.fullmatch(label) for label in distinct):
-        # "01" and "1" are the same number but two labels, so the text decides between them.
-        return tuple(sorted(distinct, key=lambda label: (int(label), label)))
-    return tuple(sorted(distinct))
 
 
 def label_index(

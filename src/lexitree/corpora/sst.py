@@ -10,6 +10,7 @@ from typing import Literal
 
 from lexitree.corpora.corpus import SPLITS, Corpus, shorten, with_answers
 from lexitree.errors import ConfigError, CorpusNotFoundError, DependencyError, LabelError, Place
+from lexitree.labels import LabelSet
 from lexitree.trees.brackets import read_trees, surface_form
 from lexitree.trees.dependencies import (
     PARENTS_SUFFIX,
@@ -81,14 +82,14 @@ def read_sst(folder: Path) -> dict[str, tuple[Tree, ...]]:
 def fine_sentiment(name: str, splits: dict[str, tuple[Tree, ...]], about: str) -> Corpus:
     """The five-way task on trees labelled 0 to 4."""
     inference = f"labels on all nodes, {len(FINE_LABELS)} labels"
-    return Corpus(name, splits, FINE_LABELS, "all", FINE_NAMES, about, inference)
+    return Corpus(name, splits, LabelSet(FINE_LABELS, FINE_NAMES), "all", about, inference)
 
 
 def binary_sentiment(name: str, splits: dict[str, tuple[Tree, ...]], about: str) -> Corpus:
     """The binary task on trees labelled 0 to 4; see `load_sst`."""
     inference = "labels on all nodes that are not neutral, 2 labels; neutral sentences left out"
     binary = {split: tuple(with_answers(trees, POLARITY)) for split, trees in splits.items()}
-    return Corpus(name, binary, BINARY_LABELS, "all", {}, about, inference)
+    return Corpus(name, binary, LabelSet(BINARY_LABELS), "all", about, inference)
 
 
 def polarity_sentiment(name: str, splits: dict[str, tuple[Tree, ...]], about: str) -> Corpus:
@@ -101,8 +102,7 @@ def polarity_sentiment(name: str, splits: dict[str, tuple[Tree, ...]], about: st
     return replace(
         binary,
         splits={**binary.splits, "train": splits["train"]},
-        finer_labels=POLARITY,
-        label_names=FINE_NAMES,
+        label_set=LabelSet(BINARY_LABELS, FINE_NAMES, POLARITY),
         inference=inference,
     )
 

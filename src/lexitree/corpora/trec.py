@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from lexitree.corpora.assemble import hold_out, with_root_label
-from lexitree.corpora.corpus import Corpus, order_labels, with_answers
+from lexitree.corpora.corpus import Corpus, with_answers
 from lexitree.corpora.labelled_lines import split_words
 from lexitree.errors import ConfigError, CorpusNotFoundError, Place, SentenceError
 from lexitree.files import read_lines
+from lexitree.labels import LabelSet, order_labels
 from lexitree.trees.brackets import read_bracket_lines, surface_form
 from lexitree.trees.tree import Tree
 
@@ -83,16 +84,15 @@ def question_types(name: str, splits: Mapping[str, Sequence[Tree]], about: str, 
     coarse = {split: with_answers(trees, answers, "root") for split, trees in splits.items()}
     labels = full_types if task == "fine" else order_labels(answers.values())
     taken = {"coarse": coarse, "fine": splits, "subtypes": {**coarse, "train": splits["train"]}}[task]
+    names = question_type_names(labels if task != "subtypes" else (*full_types, *labels))
     inference = f"labels on the roots only, {len(labels)} labels"
     if task == "subtypes":
         inference += f"; training: {len(full_types)} labels"
     return Corpus(
         name=name if task == "coarse" else f"{name}-{task}",
         splits={split: tuple(trees) for split, trees in taken.items()},
-        labels=labels,
-        finer_labels=answers if task == "subtypes" else {},
+        label_set=LabelSet(labels, names, answers if task == "subtypes" else {}),
         supervision="root",
-        label_names=question_type_names(labels if task != "subtypes" else (*full_types, *labels)),
         about=about,
         inference=inference,
     )

@@ -153,7 +153,7 @@ def count_parameters(config: ModelConfig) -> int:
     with torch.device("meta"):
         encoder = encoder_class(config.model)(config)
         scorer = LabelScorer(
-            encoder.num_features, config.output, config.num_scores, bias_init=config.bias_init
+            encoder.num_features, config.output, len(config.label_set.trained_ids), bias_init=config.bias_init
         )
     return sum(parameter.numel() for module in (encoder, scorer) for parameter in module.parameters())
 

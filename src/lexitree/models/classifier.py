@@ -55,7 +55,10 @@ class TreeClassifier(nn.Module):
             if isinstance(part, Recurrence):
                 part.weight_dropout = config.weight_dropout
         self.scorer = LabelScorer(
-            self.encoder.num_features, config.output, config.num_scores, bias_init=config.bias_init
+            self.encoder.num_features,
+            config.output,
+            len(config.label_set.trained_ids),
+            bias_init=config.bias_init,
         )
 
     @property
@@ -130,7 +133,7 @@ class TreeClassifier(nn.Module):
             columns = scores.to(torch.promote_types(scores.dtype, torch.float32)).unbind(1)
             merged = [
                 torch.stack([columns[number] for number in numbers], 1).logsumexp(1)
-                for numbers in self.config.answer_scores
+                for numbers in self.config.label_set.score_groups
             ]
             scores = torch.stack(merged, 1)
         return scores.softmax(1)
@@ -142,7 +145,7 @@ class TreeClassifier(nn.Module):
 
         Labels are those it answers with, to be scored on; `training` takes those it is trained with.
         """
-        labels = self.config.trained_labels if training else self.config.labels
+        labels = self.config.label_set.trained_ids if training else self.config.labels
         return make_examples(
             trees,
             self.lexicon,

@@ -9,10 +9,10 @@ from typing import Any, cast, get_args
 
 from lexitree.corpora.corpus import Supervision
 from lexitree.errors import ConfigError
+from lexitree.labels import LabelSet
 from lexitree.models.cells import BiasInit
 from lexitree.ops.weights import HeadMethod
 from lexitree.trees.binarize import Direction
-from lexitree.trees.tree import NO_LABEL
 
 DEFAULT_MODEL = "bicontree"
 DEFAULT_WORD_SIZE = 300
@@ -64,8 +64,8 @@ class ModelConfig:
                 raise ConfigError(f"{name} must be at least 0 and below 1, not {getattr(self, name)}")
         if len(set(self.labels)) != len(self.labels) or not self.labels:
             raise ConfigError("a model needs at least one label, and no label twice")
-        if self.finer_labels:
-            _check_finer_labels(self.finer_labels, self.labels)
+        # It checks the labels against each other.
+        _ = self.label_set
         _check_choice("head_method", self.head_method, get_args(HeadMethod))
         _check_choice("bias_init", self.bias_init, get_args(BiasInit))
         _check_choice("binarization", self.binarization, get_args(Direction))
@@ -87,26 +87,9 @@ class ModelConfig:
         return self.binarization if is_told else "head"
 
     @property
-    def trained_labels(self) -> tuple[str, ...]:
-        """The labels it is trained with, in the order of its scores."""
-        return tuple(self.finer_labels) or self.labels
-
-    @property
-    def num_scores(self) -> int:
-        """How many scores it gives a node: one for each label it is trained with."""
-        return len(self.trained_labels)
-
-    @property
-    def answer_scores(self) -> tuple[tuple[int, ...], ...]:
-        """By label: the numbers of the scores that count for it."""
-        answers = [self.finer_labels.get(label, label) for label in self.trained_labels]
-        return tuple(
-            tuple(number for number, answer in enumerate(answers) if answer == label) for label in self.labels
-        )
-
-    def label_name(self, label: str) -> str:
-        """The label as people read it."""
-        return self.label_names.get(label, label)
+    def label_set(self) -> LabelSet:
+        """The labels it answers with, their names, and the finer labels it is trained with."""
+        return LabelSet(self.labels, self.label_names, self.finer_labels)
 
     def as_dict(self) -> dict[str, Any]:
         return {
@@ -158,19 +141,6 @@ def _is_text_map(value: object) -> bool:
         return False
     mapping = cast(Mapping[object, object], value)
     return _is_text_list([*mapping, *mapping.values()])
-
-
-def _check_finer_labels(finer_labels: Mapping[str, str], labels: tuple[str, ...]) -> None:
-    """Every finer label counts for an answer or for none, and every answer can be given."""
-    if NO_LABEL in finer_labels:
-        raise ConfigError("a finer label must have a name: no label is nothing to be trained with")
-    answers = set(finer_labels.values()) - {NO_LABEL}
-    if unknown := sorted(answers - set(labels)):
-        raise ConfigError(
-            f"finer labels count for {', '.join(unknown)}, but the model answers with {', '.join(labels)}"
-        )
-    if missing := [label for label in labels if label not in answers]:
-        raise ConfigError(f"no finer label counts for {', '.join(missing)}, so it would never be answered")
 
 
 def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from lexitree.batch.examples import TreeKind
-from lexitree.corpora.corpus import describe_answers
 from lexitree.models.catalog import encoder_class
 from lexitree.models.model_config import ModelConfig
 
@@ -32,7 +31,7 @@ def model_card(
         f"A lexitree model: {encoder.about}. It labels every {labelled}"
         + (" and finds its head word." if encoder.has_heads else "."),
         "",
-        f"- labels: {', '.join(config.label_name(label) for label in config.labels)}",
+        f"- labels: {', '.join(config.label_set.names)}",
         *([_finer_labels(config)] if config.finer_labels else []),
         f"- state size {config.hidden}, word vectors {config.word_size}, head method {config.head_method}",
         *([f"- words are read by a transformer: {transformer}"] if transformer else []),
@@ -72,7 +71,7 @@ _WHAT_IT_READS: dict[TreeKind, tuple[str, str]] = {
 
 def _finer_labels(config: ModelConfig) -> str:
     """With what it was trained instead, and how answers are made of that."""
-    merged = describe_answers(config.finer_labels, config.label_names)
+    merged = config.label_set.describe_finer()
     return (
         f"- trained with finer labels, which count for these: {merged}. The probability of a label is the sum"
         " of those that count for it, divided by the sum of all that count for any"

@@ -46,7 +46,7 @@ def _describe(name: str, folder: Path) -> ShippedModel:
         name,
         sum(path.stat().st_size for path in folder.iterdir()),
         values.get("weights_of"),
-        tuple(config.label_name(label) for label in config.labels) if config else (),
+        config.label_set.names if config else (),
         dict(_scores(training)),
     )
 
@@ -63,17 +63,13 @@ def _scores(training: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
 
 def with_answers_of(model: TreeClassifier, corpus: Corpus) -> None:
     """Let a model answer with the labels of a corpus, for which its own count: five of sentiment for two."""
-    if tuple(corpus.finer_labels) != model.config.trained_labels:
+    trained = model.config.label_set.trained_ids
+    if tuple(corpus.label_set.finer) != trained:
         raise ConfigError(
-            f"the model's labels ({', '.join(model.config.trained_labels)}) are not those that count for the answers"
-            f" of {corpus.name} ({', '.join(corpus.finer_labels) or 'none'})"
+            f"the model's labels ({', '.join(trained)}) are not those that count for the answers"
+            f" of {corpus.name} ({', '.join(corpus.label_set.finer) or 'none'})"
         )
-    model.config = dataclasses.replace(
-        model.config,
-        labels=corpus.labels,
-        finer_labels=dict(corpus.finer_labels),
-        label_names=dict(corpus.label_names),
-    )
+    model.config = dataclasses.replace(model.config, **corpus.label_set.as_dict())
 
 
 def save_answers(model: TreeClassifier, weights_of: str, name: str, training: Mapping[str, Any]) -> Path:

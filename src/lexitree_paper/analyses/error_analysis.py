@@ -30,7 +30,7 @@ def analyse_errors(job: Job) -> Findings:
     examples = [tree_from_brackets(entry["tree"]) for entry in job.experiment.details["sentences"]]
     answers, found, corpus = collect_test_answers(job)
     baseline, system = answers
-    names = {label: corpus.label_name(label) for label in corpus.labels}
+    names = dict(zip(corpus.labels, corpus.label_set.names, strict=True))
     figures = {
         "split": f"{corpus.name} test",
         "label_names": names,

@@ -30,7 +30,7 @@ def analyse_pictures(job: Job) -> Findings:
     trees = [tree_from_brackets(text, "<a sentence>") for text in (*paper, *job.settings.sentences)]
     (system,) = systems = job.train()
     predictor = Predictor(system.load(system.chosen_seed))
-    names = {label: predictor.model.config.label_name(label) for label in predictor.model.config.labels}
+    names = dict(zip(predictor.model.config.labels, predictor.model.config.label_set.names, strict=True))
     predictions = list(predictor.predict_all(trees))
     files = picture_names(trees)
     for file, prediction in zip(files, predictions, strict=True):

@@ -9,6 +9,7 @@ import pytest
 
 from lexitree.corpora.corpus import Corpus
 from lexitree.errors import ConfigError
+from lexitree.labels import LabelSet
 from lexitree.tasks.classify.parsed_corpus import with_parses
 from lexitree.tasks.classify.recipe import Recipe
 from lexitree.tasks.classify.run import load_recipe_corpus
@@ -35,7 +36,7 @@ PARSES = ("(NP (NP (DT a) (JJ good)) (NN film))", "(ADVP (RB not) (NP (DT a) (JJ
 def corpus_of(trees: Sequence[str], **splits: Sequence[str]) -> Corpus:
     parts = {"train": trees, **splits}
     read = {split: tuple(map(tree_from_brackets, texts)) for split, texts in parts.items()}
-    return Corpus("test", read, ("1", "2", "3"), supervision="all")
+    return Corpus("test", read, LabelSet(("1", "2", "3")), supervision="all")
 
 
 def test_labels_come_from_the_same_phrase_here_or_elsewhere() -> None:
@@ -79,14 +80,18 @@ def test_wide_phrases_are_split_and_only_sentences_labels_kept_apart() -> None:
     parser = CannedParser("(NP (DT a) (JJ good) (NN film))")
     split = with_parses(corpus_of(SENTIMENT[:1]), parser, parses="replace").train[0]
     assert split.is_binary
-    roots = Corpus("roots", {"train": (tree_from_brackets(SENTIMENT[0]),)}, ("3",), supervision="root")
+    roots = Corpus(
+        "roots", {"train": (tree_from_brackets(SENTIMENT[0]),)}, LabelSet(("3",)), supervision="root"
+    )
     kept = with_parses(roots, parser, parses="replace").train[0]
     assert tree_to_brackets(kept) == "(3 (NP (DT a) (JJ good) (NN film)))"
 
 
 def test_a_model_learns_from_the_shapes_that_it_meets_in_text() -> None:
     parse = "(SQ (VBZ is) (NP it) (ADJP good))"
-    corpus = Corpus("asked", {"train": (tree_from_brackets("(3 is it good)"),)}, ("3",), supervision="root")
+    corpus = Corpus(
+        "asked", {"train": (tree_from_brackets("(3 is it good)"),)}, LabelSet(("3",)), supervision="root"
+    )
     learnt = with_parses(corpus, CannedParser(parse), parses="replace").train[0]
     met = to_binary(tree_from_brackets(parse), "head").tree
     assert to_binary(learnt, "head", has_sentence_label=True).tree.arity.tolist() == met.arity.tolist()

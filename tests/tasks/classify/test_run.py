@@ -15,6 +15,7 @@ import torch
 from lexitree.corpora.named import load_corpus
 from lexitree.errors import CheckpointError, ConfigError, FileError, LexitreeError, VectorsError
 from lexitree.evaluation.accuracy import evaluate
+from lexitree.labels import LabelSet
 from lexitree.learning import checkpoint
 from lexitree.learning.checkpoint import CHECKPOINT_FILE
 from lexitree.learning.observers import EpochRecord, SilentObserver
@@ -382,9 +383,13 @@ def test_a_run_with_finer_labels_goes_on_with_the_same_only(treebank: Path, tmp_
     train(tiny_recipe(treebank, epochs=2), tmp_path / "whole", corpus=corpus)
     weights = [(tmp_path / name / "model" / "model.safetensors").read_bytes() for name in ("cut", "whole")]
     assert weights[0] == weights[1]
-    otherwise = dataclasses.replace(corpus, finer_labels={**FINER_LABELS, "-": ""})
+    otherwise = dataclasses.replace(
+        corpus, label_set=LabelSet(corpus.labels, finer={**FINER_LABELS, "-": ""})
+    )
     with pytest.raises(CheckpointError, match=r"finer_labels\.- was '0', is ''"):
         train(tiny_recipe(treebank, epochs=3), tmp_path / "cut", corpus=otherwise, resume=True)
-    reordered = dataclasses.replace(corpus, finer_labels=dict(reversed(FINER_LABELS.items())))
+    reordered = dataclasses.replace(
+        corpus, label_set=LabelSet(corpus.labels, finer=dict(reversed(FINER_LABELS.items())))
+    )
     with pytest.raises(CheckpointError, match="checksum of the trees was"):
         train(tiny_recipe(treebank, epochs=3), tmp_path / "cut", corpus=reordered, resume=True)

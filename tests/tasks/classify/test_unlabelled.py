@@ -8,6 +8,7 @@ import pytest
 
 from lexitree.corpora.corpus import Corpus, Supervision
 from lexitree.errors import CorpusNotFoundError
+from lexitree.labels import LabelSet
 from lexitree.tasks.classify.parsed_corpus import read_unlabelled, with_unlabelled
 from lexitree.trees.brackets import tree_from_brackets, tree_to_brackets
 from lexitree.trees.dependencies import DependencyTree
@@ -18,7 +19,7 @@ PENN = "(ROOT (S (NP-SBJ (DT The) (JJ old) (NN film)) (VP (VBZ works) (NP (-NONE
 
 def corpus_of(supervision: Supervision = "all", **splits: str) -> Corpus:
     trees = {split: (tree_from_brackets(text),) for split, text in splits.items()}
-    return Corpus("test", trees, ("0", "1"), supervision=supervision)
+    return Corpus("test", trees, LabelSet(("0", "1")), supervision=supervision)
 
 
 def test_penn_trees_are_cleaned_and_named_ones_read(tmp_path: Path) -> None:
@@ -41,7 +42,7 @@ def test_dependency_trees_stay_as_they_are(tmp_path: Path) -> None:
     with (tmp_path / "trees.jsonl").open("w") as stream:
         write_json_lines([tree], stream.write)
     (read,) = read_unlabelled([str(tmp_path / "trees.jsonl")])
-    corpus = with_unlabelled(Corpus("test", {"train": [tree]}, ("0",), "all"), [read])
+    corpus = with_unlabelled(Corpus("test", {"train": [tree]}, LabelSet(("0",)), "all"), [read])
     assert corpus.train[1].has_inner_words
     assert set(corpus.train[1].labels) == {""}
 

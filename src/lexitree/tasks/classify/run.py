@@ -219,9 +219,7 @@ def _model_settings(recipe: Recipe, corpus: Corpus) -> dict[str, Any]:
     return {
         "supervision": corpus.supervision,
         **recipe.model,
-        "labels": corpus.labels,
-        "finer_labels": dict(corpus.finer_labels),
-        "label_names": dict(corpus.label_names),
+        **corpus.label_set.as_dict(),
     }
 
 

@@ -58,7 +58,7 @@ def give_lessons(
     kind = encoder_class(student.model).tree_kind
     read = [as_read(tree, student.binarization, student.supervision, kind).tree for tree in trees]
     folders = model_folders(name)
-    total = np.zeros((sum(tree.num_nodes for tree in read), student.num_scores))
+    total = np.zeros((sum(tree.num_nodes for tree in read), len(student.label_set.trained_ids)))
     about = ""
     for folder in folders:
         teacher = from_pretrained(folder, device=device, backend=backend)
@@ -70,10 +70,11 @@ def give_lessons(
 
 def check_teacher(name: str, teacher: ModelConfig, student: ModelConfig) -> None:
     """Refuse a teacher that cannot speak of what its student has to learn."""
-    if teacher.trained_labels != student.trained_labels:
+    taught, learned = teacher.label_set.trained_ids, student.label_set.trained_ids
+    if taught != learned:
         raise ConfigError(
-            f"the teacher {name} was trained with the labels {', '.join(teacher.trained_labels)}, and its student"
-            f" learns {', '.join(student.trained_labels)}",
+            f"the teacher {name} was trained with the labels {', '.join(taught)}, and its student"
+            f" learns {', '.join(learned)}",
             remedy="Take a teacher that was trained on this corpus, or on one with the same labels.",
         )
     if encoder_class(teacher.model).tree_kind != encoder_class(student.model).tree_kind:
@@ -90,11 +91,11 @@ def check_teacher(name: str, teacher: ModelConfig, student: ModelConfig) -> None
 
 def _ask(teacher: TreeClassifier, trees: Iterable[Tree]) -> FloatArray:
     """The probabilities of the labels that the teacher was trained with, whatever it makes answers of."""
-    config = dataclasses.replace(teacher.config, labels=teacher.config.trained_labels, finer_labels={})
+    config = dataclasses.replace(teacher.config, labels=teacher.config.label_set.trained_ids, finer_labels={})
     teacher.config = config
     examples = (example_to_label(unchanged(tree), teacher.lexicon) for tree in trees)
     answers = [output.probabilities for output in run_examples(teacher, examples)]
-    return np.concatenate([np.zeros((0, config.num_scores), dtype=np.float32), *answers])
+    return np.concatenate([np.zeros((0, len(config.labels)), dtype=np.float32), *answers])
 
 
 def _describe(teacher: TreeClassifier, num_models: int) -> str:

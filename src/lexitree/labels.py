@@ -1,0 +1,160 @@
+"""The labels that a model answers with: their order, how people read them, and the finer labels behind them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from lexitree.errors import ConfigError, LabelError
+from lexitree.trees.tree import NO_LABEL
+
+SENTIMENTS = ("very negative", "negative", "neutral", "positive", "very positive")
+"""The names of sentiments, in order."""
+
+_INTEGER = re.compile(r"[+-]?[0-9]+")
+_LONGEST_NUMBER = 9
+"""Longer rows of digits are names, not steps of a scale."""
+
+
+@dataclass(frozen=True)
+class LabelSet:
+    """The labels of a task, in the order of their probabilities.
+
+    A label has an id, which stands in trees and files (`3`), and a name, which people read (`positive`); most labels
+    are their own name.
+
+        >>> labels = LabelSet(("0", "1"), {"0": "negative", "1": "positive"})
+        >>> labels.names
+        ('negative', 'positive')
+        >>> labels.index_of("1")
+        1
+
+    Raises:
+        ConfigError: If a label occurs twice, or if the finer labels do not fit the answers.
+    """
+
+    ids: tuple[str, ...]
+    """The labels as they stand in trees, in the order of their probabilities."""
+    readable: Mapping[str, str] = field(default_factory=dict[str, str])
+    """How to show a label or a finer label, where that differs from its id."""
+    finer: Mapping[str, str] = field(default_factory=dict[str, str])
+    """The labels of the training data where these are finer than the answers: each with the answer it counts for, or
+    "" for none, in the order of the model's scores."""
+
+    def __post_init__(self) -> None:
+        if len(set(self.ids)) != len(self.ids):
+            raise ConfigError(f"a label occurs twice among {', '.join(self.ids)}")
+        if self.finer:
+            self._check_finer()
+
+    def _check_finer(self) -> None:
+        if NO_LABEL in self.finer:
+            raise ConfigError("a finer label must have a name: an empty label cannot be learned")
+        answers = set(self.finer.values()) - {NO_LABEL}
+        if unknown := sorted(answers - set(self.ids)):
+            raise ConfigError(
+                f"finer labels count for {', '.join(unknown)}, but the model answers with {', '.join(self.ids)}"
+            )
+        if missing := [label for label in self.ids if label not in answers]:
+            raise ConfigError(
+                f"no finer label counts for {', '.join(missing)}, so it would never be answered"
+            )
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The labels as people read them; the ids where two labels would read the same."""
+        shown = tuple(self.readable.get(label, label) for label in self.ids)
+        return shown if len(set(shown)) == len(shown) else self.ids
+
+    @cached_property
+    def trained_ids(self) -> tuple[str, ...]:
+        """The labels that a model learns, in the order of its scores: the finer ones where there are any."""
+        return tuple(self.finer) or self.ids
+
+    @cached_property
+    def score_groups(self) -> tuple[tuple[int, ...], ...]:
+        """For each label, the numbers of the scores that count for it."""
+        answers = [self.finer.get(label, label) for label in self.trained_ids]
+        return tuple(
+            tuple(number for number, answer in enumerate(answers) if answer == label) for label in self.ids
+        )
+
+    @cached_property
+    def polarity(self) -> tuple[float, ...] | None:
+        """Where each label stands between the negative end (0) and the positive end (1) of a scale.
+
+        Sentiments and numbers form a scale; other labels have no order, and this is None.
+        """
+        if self.ids and set(self.names) <= set(SENTIMENTS):
+            return tuple(SENTIMENTS.index(name) / (len(SENTIMENTS) - 1) for name in self.names)
+        if len(self.ids) < 2 or not all(map(_is_step, self.ids)):
+            return None
+        steps = [int(label) for label in self.ids]
+        lowest, highest = min(steps), max(steps)
+        return tuple((step - lowest) / (highest - lowest or 1) for step in steps)
+
+    def index_of(self, label: str) -> int:
+        """The number of a label by its id.
+
+        Raises:
+            LabelError: If the set does not have it.
+        """
+        try:
+            return self._index[label]
+        except KeyError:
+            raise LabelError(f"the label {label!r} is not one of {', '.join(self.ids)}") from None
+
+    def name_of(self, label: str) -> str:
+        """How people read a label, an answer or a finer one, given by its id."""
+        if label in self._index:
+            return self.names[self._index[label]]
+        return self.readable.get(label, label)
+
+    def describe(self, label: str) -> str:
+        """The id of a label and, where it differs, its name: `0 (very negative)`."""
+        name = self.name_of(label)
+        return label if name == label else f"{label} ({name})"
+
+    def describe_finer(self) -> str:
+        """Which finer labels count for which answer: `0 (very negative), 1 (negative) for negative; ...`."""
+        groups: dict[str, list[str]] = {}
+        for label, answer in self.finer.items():
+            groups.setdefault(answer, []).append(self.describe(label))
+        return "; ".join(
+            f"{', '.join(group)} for {self.name_of(answer) or 'none'}" for answer, group in groups.items()
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """The label set as the settings of a model have it."""
+        return {
+            "labels": self.ids,
+            "finer_labels": dict(self.finer),
+            "label_names": dict(self.readable),
+        }
+
+    @cached_property
+    def _index(self) -> dict[str, int]:
+        return {label: number for number, label in enumerate(self.ids)}
+
+
+def order_labels(labels: Iterable[str]) -> tuple[str, ...]:
+    """Sort labels by number if all of them are integers, else alphabetically, without duplicates and empty labels.
+
+    >>> order_labels(["10", "9", "9", ""])
+    ('9', '10')
+    """
+    distinct = set(labels) - {NO_LABEL}
+    if all(_INTEGER.fullmatch(label) for label in distinct):
+        # "01" and "1" are the same number but two labels, so the text decides between them.
+        return tuple(sorted(distinct, key=lambda label: (int(label), label)))
+    return tuple(sorted(distinct))
+
+
+def _is_step(label: str) -> bool:
+    return label.isdecimal() and len(label) <= _LONGEST_NUMBER

@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lexitree.errors import ConfigError, LabelError
+from lexitree.labels import SENTIMENTS, LabelSet, order_labels
+
+FINER = {"0": "bad", "1": "bad", "2": "", "3": "good", "4": "good"}
+STARS = LabelSet(tuple("01234"), dict(zip("01234", SENTIMENTS, strict=True)))
+ANSWERS = LabelSet(("bad", "good"), {"2": "neutral", "good": "fine"}, FINER)
+
+
+def test_a_label_has_a_number_and_a_name() -> None:
+    assert STARS.names == SENTIMENTS
+    assert (STARS.index_of("3"), STARS.name_of("3"), STARS.describe("3")) == (3, "positive", "3 (positive)")
+    plain = LabelSet(("HUM", "LOC"))
+    assert plain.names == ("HUM", "LOC")
+    assert (plain.name_of("LOC"), plain.describe("LOC")) == ("LOC", "LOC")
+
+
+def test_names_that_would_be_taken_for_each_other_are_not_used() -> None:
+    alike = LabelSet(("a", "b", "c"), {"a": "same", "b": "same"})
+    assert alike.names == ("a", "b", "c")
+    assert alike.name_of("a") == "a"
+
+
+def test_an_unknown_label_is_named() -> None:
+    with pytest.raises(LabelError, match="'positive' is not one of 0, 1, 2, 3, 4"):
+        STARS.index_of("positive")
+
+
+def test_finer_labels_are_learned_and_count_for_answers() -> None:
+    assert ANSWERS.trained_ids == tuple("01234")
+    assert ANSWERS.score_groups == ((0, 1), (3, 4))
+    assert ANSWERS.describe_finer() == "0, 1 for bad; 2 (neutral) for none; 3, 4 for fine"
+
+
+def test_without_finer_labels_the_answers_are_learned() -> None:
+    plain = LabelSet(("bad", "good"))
+    assert plain.trained_ids == plain.ids
+    assert plain.score_groups == ((0,), (1,))
+
+
+@pytest.mark.parametrize(
+    ("finer", "problem"),
+    [
+        ({"x": "a", "y": "b", "z": "c"}, "count for c, but the model answers with a, b"),
+        ({"x": "a", "y": ""}, "no finer label counts for b"),
+        ({"": "a", "x": "b"}, "must have a name"),
+    ],
+)
+def test_finer_labels_must_fit_the_answers(finer: dict[str, str], problem: str) -> None:
+    with pytest.raises(ConfigError, match=problem):
+        LabelSet(("a", "b"), finer=finer)
+
+
+def test_no_label_occurs_twice() -> None:
+    with pytest.raises(ConfigError, match="twice among a, b, a"):
+        LabelSet(("a", "b", "a"))
+
+
+@pytest.mark.parametrize(
+    ("labels", "polarity"),
+    [
+        (STARS, (0, 0.25, 0.5, 0.75, 1)),
+        (LabelSet(("negative", "positive")), (0.25, 0.75)),
+        (LabelSet(("0", "1")), (0, 1)),
+        (LabelSet(("1", "2", "3")), (0, 0.5, 1)),
+        (LabelSet(("HUM", "LOC")), None),
+        (LabelSet(("7",)), None),
+        (LabelSet(("0", "9" * 5000)), None),
+        (LabelSet(()), None),
+    ],
+)
+def test_sentiments_and_numbers_have_an_order(labels: LabelSet, polarity: tuple[float, ...] | None) -> None:
+    assert labels.polarity == polarity
+
+
+def test_a_label_set_is_made_again_of_its_settings() -> None:
+    values = ANSWERS.as_dict()
+    assert LabelSet(values["labels"], values["label_names"], values["finer_labels"]) == ANSWERS
+    assert dataclasses.replace(ANSWERS, readable={}) != ANSWERS
+
+
+@given(st.lists(st.integers(-50, 50).map(str)))
+def test_integers_are_ordered_by_number(labels: list[str]) -> None:
+    ordered = order_labels(labels)
+    assert [int(label) for label in ordered] == sorted({int(label) for label in labels})
+
+
+@given(st.lists(st.text(min_size=1, max_size=3)))
+def test_order_does_not_depend_on_the_order_met(labels: list[str]) -> None:
+    assert order_labels(labels) == order_labels(reversed(labels))
+    assert set(order_labels([*labels, ""])) == set(labels)
+
+
+def test_words_among_numbers_make_the_order_alphabetical() -> None:
+    assert order_labels(["9", "10", "a"]) == ("10", "9", "a")
+    assert order_labels(["10", "9", "", "9"]) == ("9", "10")
