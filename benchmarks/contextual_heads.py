@@ -22,7 +22,7 @@ from lexitree.analysis.head_overlap import binary_penn_tree, model_overlap, read
 from lexitree.corpora.named import find_corpus
 from lexitree.models.classifier import TreeClassifier
 from lexitree.pipeline.predictor import Prediction, Predictor
-from lexitree.saving.model_files import WEIGHTS_FILE, locate_model, weights_folder
+from lexitree.saving.model_folder import WEIGHTS_FILE, locate_model, weights_folder
 from lexitree.trees.brackets import tree_from_brackets
 from lexitree.trees.tree import Tree, intermediate_nodes
 from lexitree.views.svg import draw_svg

@@ -23,10 +23,10 @@ from lexitree.corpora.named import load_corpus
 from lexitree.lexicon.vectors import read_vectors
 from lexitree.lexicon.vocabulary import count_words
 from lexitree.models.classifier import TreeClassifier
-from lexitree.models.quantized import TableForm
 from lexitree.pipeline.predictor import Predictor
 from lexitree.saving.packing import pack_model
 from lexitree.saving.pretrained import from_pretrained, save_pretrained
+from lexitree.saving.quantized import TableForm
 from lexitree.trees.brackets import read_trees
 
 FORMS: tuple[TableForm, ...] = ("float32", "float16", "int8")

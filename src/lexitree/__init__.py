@@ -63,7 +63,7 @@ _NAMES = {
     "tasks.classify.run": "train",
     "tasks.rerank.lists": "CandidateList read_lists",
     "tasks.rerank.reranker": "RankedList Reranker",
-    "tasks.rerank.saved": "load_reranker",
+    "tasks.rerank.saved_reranker": "load_reranker",
     "tasks.rerank.scores": "score_reranker",
     "text.detokenizer": "detokenize",
     "text.sentences": "split_sentences tokenize",

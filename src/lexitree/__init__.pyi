@@ -59,7 +59,7 @@ from lexitree.tasks.rerank.lists import CandidateList as CandidateList
 from lexitree.tasks.rerank.lists import read_lists as read_lists
 from lexitree.tasks.rerank.reranker import RankedList as RankedList
 from lexitree.tasks.rerank.reranker import Reranker as Reranker
-from lexitree.tasks.rerank.saved import load_reranker as load_reranker
+from lexitree.tasks.rerank.saved_reranker import load_reranker as load_reranker
 from lexitree.tasks.rerank.scores import score_reranker as score_reranker
 from lexitree.text.detokenizer import detokenize as detokenize
 from lexitree.text.sentences import split_sentences as split_sentences

@@ -11,7 +11,7 @@ from typing import Any
 from lexitree.learning.run_folder import MODEL_FOLDER, RESULT_FILE, read_result
 from lexitree.learning.seeds import SeedSummary, seed_folder
 from lexitree.models.classifier import TreeClassifier
-from lexitree.saving.model_files import WEIGHTS_FILE
+from lexitree.saving.model_folder import WEIGHTS_FILE
 from lexitree.saving.pretrained import from_pretrained
 from lexitree.tasks.classify.recipe import Recipe
 from lexitree.tasks.classify.teaching import LESSONS_FILE

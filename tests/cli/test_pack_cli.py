@@ -16,7 +16,7 @@ from lexitree.parsers.network import ParserModel
 from lexitree.parsers.neural import NeuralParser
 from lexitree.parsers.parser_config import ParserConfig
 from lexitree.parsers.saved_parser import load_parser, save_parser
-from lexitree.saving.model_files import read_config_file
+from lexitree.saving.model_folder import read_config_file
 from lexitree.saving.pretrained import from_pretrained, save_pretrained
 from tests.cli.conftest import Call, assert_users_error
 from tests.command import run_command

@@ -11,7 +11,7 @@ import huggingface_hub
 import pytest
 
 from lexitree.errors import MissingExtraError, ModelFileError
-from lexitree.saving.model_files import FILES
+from lexitree.saving.model_folder import FILES
 from lexitree.saving.pretrained import from_pretrained, push_to_hub
 from tests.tiny import tiny_model
 

@@ -9,10 +9,10 @@ import torch
 from safetensors.torch import load_file
 
 from lexitree.errors import BackendError, ModelFileError
-from lexitree.models.quantized import TableForm
 from lexitree.pipeline.predictor import Predictor
-from lexitree.saving.model_files import FILES
+from lexitree.saving.model_folder import FILES
 from lexitree.saving.pretrained import from_pretrained, save_pretrained
+from lexitree.saving.quantized import TableForm
 from tests.command import files_of
 from tests.saving.edited_models import edit_config
 from tests.tiny import CONSTITUENCY_MODELS, FINER_LABELS, tiny_model, tiny_trees

@@ -97,7 +97,7 @@ def info_command(model: ModelArgument, as_json: JsonOption = False) -> None:
     """
     from lexitree.models.transformer import TransformerLexicon
     from lexitree.models.word_table import WordTable
-    from lexitree.saving.model_files import locate_model, read_config_file
+    from lexitree.saving.model_folder import locate_model, read_config_file
     from lexitree.saving.pretrained import from_pretrained
     from lexitree.saving.saved_transformer import describe_encoder
 

@@ -88,7 +88,7 @@ def pack_command(
     only written in fewer bytes.
     """
     from lexitree.saving.card import ABOUT
-    from lexitree.saving.model_files import locate_model, read_config_file
+    from lexitree.saving.model_folder import locate_model, read_config_file
 
     source = locate_model(model)
     said = {ABOUT: about.read_text(encoding="utf-8")} if about else {}

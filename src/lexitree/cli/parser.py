@@ -189,7 +189,7 @@ def _with_reranker(parser: NeuralParser, reranker: str | None, device: str) -> K
     if reranker is None:
         return parser
     from lexitree.tasks.rerank.reranker import RerankedParser
-    from lexitree.tasks.rerank.saved import load_reranker
+    from lexitree.tasks.rerank.saved_reranker import load_reranker
 
     return RerankedParser(parser, load_reranker(reranker, device=device))
 

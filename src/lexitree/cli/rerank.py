@@ -179,7 +179,7 @@ def evaluate_command(
     from lexitree.cli.rerank_tables import show_details, show_scores
     from lexitree.errors import FileError
     from lexitree.tasks.rerank.lists import read_lists
-    from lexitree.tasks.rerank.saved import load_reranker
+    from lexitree.tasks.rerank.saved_reranker import load_reranker
     from lexitree.tasks.rerank.scores import score_reranker
     from lexitree.trees.brackets import ReadReport
 
@@ -227,7 +227,7 @@ def apply_command(
     from lexitree.cli.console import choose_device, show_skipped
     from lexitree.cli.streams import open_output
     from lexitree.files import display_name, read_lines
-    from lexitree.tasks.rerank.saved import load_reranker
+    from lexitree.tasks.rerank.saved_reranker import load_reranker
     from lexitree.trees.brackets import ReadReport
 
     loaded = load_reranker(reranker, device=choose_device(device), backend=backend, base_weight=base_weight)

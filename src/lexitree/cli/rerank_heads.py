@@ -47,7 +47,7 @@ def heads_command(
     from lexitree.corpora.treebank import strip_trees
     from lexitree.errors import FileError
     from lexitree.saving.pretrained import from_pretrained
-    from lexitree.tasks.rerank.saved import load_reranker
+    from lexitree.tasks.rerank.saved_reranker import load_reranker
     from lexitree.trees.brackets import ReadReport
 
     report = ReadReport()

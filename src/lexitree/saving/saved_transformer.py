@@ -12,7 +12,8 @@ from lexitree.lexicon.pieces import Unit
 from lexitree.models.encoder_files import KNOWN_ENCODERS, locate_encoder, read_encoder, write_encoder
 from lexitree.models.transformer import TransformerConfig, TransformerLexicon, open_transformer
 from lexitree.models.word_table import WordTable
-from lexitree.saving.model_files import ENCODER_FOLDER
+from lexitree.saving.model_folder import ENCODER_FOLDER
+from lexitree.saving.quantized import shrink_tensors
 
 PREFIX = "lexicon.encoder."
 """How the names of a transformer's weights begin among those of a model."""
@@ -31,7 +32,8 @@ def save_encoder(lexicon: TransformerLexicon, folder: Path, *, short: bool = Fal
     is_trained = lexicon.was_trained or not lexicon.is_frozen
     is_saved = is_trained or not COMMIT.fullmatch(config.revision or "")
     if is_saved:
-        write_encoder(lexicon.encoder, lexicon.splitter.tokenizer, folder / ENCODER_FOLDER, short=short)
+        weights = shrink_tensors(lexicon.encoder.state_dict(), (), "float16") if short else None
+        write_encoder(lexicon.encoder, lexicon.splitter.tokenizer, folder / ENCODER_FOLDER, weights=weights)
     return {**config.as_dict(), "name": _public_name(config), "trained": is_trained, "saved": is_saved}
 
 

@@ -13,7 +13,7 @@ from lexitree.errors import ConfigError
 from lexitree.files import atomic_folder
 from lexitree.models.classifier import TreeClassifier
 from lexitree.saving import shipped
-from lexitree.saving.model_files import read_config_file
+from lexitree.saving.model_folder import read_config_file
 from lexitree.saving.pretrained import read_config, refuse_other_content, write_description
 
 SCORES = ("test_root", "test_phrase", "dev_root", "dev_phrase", "test_f1", "dev_f1")

@@ -19,7 +19,7 @@ from lexitree.learning.checkpoint import CHECKPOINT_FILE
 from lexitree.tasks.rerank.data import RerankData
 from lexitree.tasks.rerank.model import RerankerModel
 from lexitree.tasks.rerank.run import MODEL_FOLDER, RerankRun, train_reranker
-from lexitree.tasks.rerank.saved import load_reranker
+from lexitree.tasks.rerank.saved_reranker import load_reranker
 from lexitree.trees.brackets import tree_from_brackets
 from lexitree.trees.penn import strip_traces
 from lexitree.trees.tree import Tree

@@ -16,7 +16,7 @@ from lexitree.tasks.rerank.jackknife import cut_jackknife, write_jackknife_lists
 from lexitree.tasks.rerank.lists import read_lists
 from lexitree.tasks.rerank.reranker import RerankedParser
 from lexitree.tasks.rerank.run import train_reranker
-from lexitree.tasks.rerank.saved import load_reranker
+from lexitree.tasks.rerank.saved_reranker import load_reranker
 from tests.tasks.rerank.tiny_lists import tiny_data, tiny_recipe
 
 RECIPE = ParserRecipe.from_dict(

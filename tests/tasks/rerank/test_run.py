@@ -23,7 +23,7 @@ from lexitree.tasks.rerank.lists import parse_list
 from lexitree.tasks.rerank.recipe import RerankRecipe, read_rerank_recipe
 from lexitree.tasks.rerank.reranker import ranked_to_json
 from lexitree.tasks.rerank.run import RerankRun, train_reranker
-from lexitree.tasks.rerank.saved import load_reranker, save_reranker
+from lexitree.tasks.rerank.saved_reranker import load_reranker, save_reranker
 from lexitree.tasks.rerank.scores import score_reranker
 from lexitree.tasks.rerank.task import RerankEpoch, RerankListeners
 from lexitree.trees.brackets import tree_from_brackets

@@ -30,7 +30,7 @@ def reranker_card(config: RerankerConfig, training: Mapping[str, Any], num_param
         "",
         "```python",
         "from lexitree.tasks.rerank.lists import read_lists",
-        "from lexitree.tasks.rerank.saved import load_reranker",
+        "from lexitree.tasks.rerank.saved_reranker import load_reranker",
         "",
         'reranker = load_reranker("path/of/this/reranker")',
         'for ranked in reranker.rerank_all(read_lists("lists.jsonl")):',

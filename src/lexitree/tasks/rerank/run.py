@@ -28,7 +28,7 @@ from lexitree.tasks.rerank.examples import BinaryList, ListExample, frequent_lab
 from lexitree.tasks.rerank.model import RerankerModel
 from lexitree.tasks.rerank.recipe import RerankRecipe
 from lexitree.tasks.rerank.reranker import Reranker
-from lexitree.tasks.rerank.saved import save_reranker
+from lexitree.tasks.rerank.saved_reranker import save_reranker
 from lexitree.tasks.rerank.scores import RerankScores, score_choices
 from lexitree.tasks.rerank.scoring import score_lists
 from lexitree.tasks.rerank.task import RerankEpoch, RerankListeners, RerankTrainer

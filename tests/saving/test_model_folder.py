@@ -9,7 +9,7 @@ import pytest
 
 from lexitree.errors import ModelFileError
 from lexitree.saving import shipped
-from lexitree.saving.model_files import locate_model
+from lexitree.saving.model_folder import locate_model
 from lexitree.saving.pretrained import from_pretrained, save_pretrained
 from tests.tiny import FINER_LABELS, tiny_model
 

@@ -18,7 +18,7 @@ from lexitree.files import atomic_folder
 from lexitree.lexicon.vocabulary import Vocabulary
 from lexitree.models.word_table import WordTable
 from lexitree.ops.threads import one_thread
-from lexitree.saving.model_files import (
+from lexitree.saving.model_folder import (
     CARD_FILE,
     CONFIG_FILE,
     FORMAT,

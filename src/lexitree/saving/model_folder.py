@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any, cast, get_args
 
 from lexitree.errors import MissingExtraError, ModelFileError
-from lexitree.models.quantized import TableForm
 from lexitree.saving import shipped
+from lexitree.saving.quantized import TableForm
 
 FORMAT = 1
 """Raised when old programs could no longer read what new ones write."""

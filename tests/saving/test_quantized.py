@@ -9,7 +9,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lexitree.models.quantized import bytes_from_rows, half, restore_tensors, rows_from_bytes, shrink_tensors
+from lexitree.saving.quantized import bytes_from_rows, half, restore_tensors, rows_from_bytes, shrink_tensors
 
 numbers = st.floats(-1e4, 1e4, width=32)
 tables = st.integers(1, 5).flatmap(
