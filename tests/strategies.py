@@ -7,8 +7,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from lexitree.arrays import NO_INDEX
 from lexitree.trees.dependencies import DependencyTree
-from lexitree.trees.layout import NO_PARENT
 from lexitree.trees.tree import Tree
 
 PENN_LABELS = (
@@ -110,7 +110,7 @@ def dependency_trees(
     size = draw(st.integers(1, max_words)) if num_words is None else num_words
     reach = draw(st.sampled_from((1, 3, size)))
     place = draw(st.permutations(range(size)))
-    parents = [NO_PARENT] * size
+    parents = [NO_INDEX] * size
     for number in range(1, size):
         # Each hangs on one that was placed before it: the last few make it deep.
         parents[place[number]] = place[draw(st.integers(max(0, number - reach), number - 1))]

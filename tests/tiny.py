@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 
+from lexitree.arrays import NO_INDEX
 from lexitree.corpora.corpus import Corpus
 from lexitree.labels import LabelSet
 from lexitree.lexicon.vocabulary import Vocabulary
@@ -20,7 +21,6 @@ from lexitree.tasks.classify.recipe import Recipe
 from lexitree.trees.brackets import tree_from_brackets, tree_to_brackets
 from lexitree.trees.dependencies import DependencyTree, label_by_spans
 from lexitree.trees.jsonl import write_json_lines
-from lexitree.trees.layout import NO_PARENT
 from lexitree.trees.tree import NO_LABEL, Tree
 
 CONSTITUENCY_MODELS = tuple(
@@ -76,7 +76,7 @@ def tiny_dependencies(count: int, seed: int = 0) -> list[DependencyTree]:
 
 
 def _depending_on_the_verb(tree: Tree) -> DependencyTree:
-    parents = [1, 2, NO_PARENT, 2] if tree.num_words == 4 else [1, 2, NO_PARENT, 4, 2]
+    parents = [1, 2, NO_INDEX, 2] if tree.num_words == 4 else [1, 2, NO_INDEX, 4, 2]
     return label_by_spans(DependencyTree.from_parents(tree.words, parents), tree)
 
 

@@ -11,8 +11,8 @@ from lexitree.batch.examples import make_examples as make_examples
 from lexitree.batch.tree_batch import TreeBatch as TreeBatch
 from lexitree.corpora.corpus import Corpus as Corpus
 from lexitree.corpora.download import fetch as fetch
-from lexitree.corpora.labelled_lines import load_sentences as load_sentences
 from lexitree.corpora.named import load_corpus as load_corpus
+from lexitree.corpora.treebank import load_sentences as load_sentences
 from lexitree.corpora.treebank import load_treebank as load_treebank
 from lexitree.errors import LexitreeError as LexitreeError
 from lexitree.evaluation.accuracy import Evaluation as Evaluation
@@ -27,7 +27,6 @@ from lexitree.evaluation.bracket_score import score_brackets as score_brackets
 from lexitree.evaluation.significance import paired_bootstrap as paired_bootstrap
 from lexitree.learning.curves import read_curve as read_curve
 from lexitree.learning.seeds import train_seeds as train_seeds
-from lexitree.lexicon.coverage import coverage as coverage
 from lexitree.lexicon.table import WordTable as WordTable
 from lexitree.lexicon.transformer import TransformerConfig as TransformerConfig
 from lexitree.lexicon.transformer import TransformerLexicon as TransformerLexicon
@@ -35,6 +34,7 @@ from lexitree.lexicon.transformer import open_transformer as open_transformer
 from lexitree.lexicon.vector_npz import write_vectors_npz as write_vectors_npz
 from lexitree.lexicon.vectors import read_vectors as read_vectors
 from lexitree.lexicon.vocabulary import Vocabulary as Vocabulary
+from lexitree.lexicon.vocabulary import coverage as coverage
 from lexitree.models.catalog import count_parameters as count_parameters
 from lexitree.models.catalog import list_models as list_models
 from lexitree.models.classifier import TreeClassifier as TreeClassifier
@@ -77,13 +77,13 @@ from lexitree.trees.brackets import write_trees as write_trees
 from lexitree.trees.dependencies import DependencyTree as DependencyTree
 from lexitree.trees.dependencies import label_by_spans as label_by_spans
 from lexitree.trees.dependencies import read_dependencies as read_dependencies
-from lexitree.trees.exchange import tree_from_nltk as tree_from_nltk
-from lexitree.trees.exchange import tree_to_nltk as tree_to_nltk
 from lexitree.trees.head_rules import head_words as head_words
 from lexitree.trees.jsonl import read_json_lines as read_json_lines
 from lexitree.trees.jsonl import tree_from_json as tree_from_json
 from lexitree.trees.jsonl import tree_to_json as tree_to_json
 from lexitree.trees.jsonl import write_json_lines as write_json_lines
+from lexitree.trees.nltk_trees import tree_from_nltk as tree_from_nltk
+from lexitree.trees.nltk_trees import tree_to_nltk as tree_to_nltk
 from lexitree.trees.penn import strip_function_tags as strip_function_tags
 from lexitree.trees.penn import strip_traces as strip_traces
 from lexitree.trees.statistics import tree_statistics as tree_statistics

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import Literal
 
 OnError = Literal["raise", "skip"]
@@ -177,3 +179,29 @@ class MissingExtraError(LexitreeError):
 
     def __reduce__(self) -> tuple[object, ...]:
         return MissingExtraError, self.needs
+
+
+def import_extra(module: str, *, extra: str, purpose: str, package: str = "") -> ModuleType:
+    """Import a module of an optional dependency.
+
+    Args:
+        module: The module's full name, such as "sklearn.svm".
+        extra: The extra of lexitree that installs it.
+        purpose: What it is needed for; the subject of the error message.
+        package: The package's name for pip, where it is not that of the module.
+
+    Raises:
+        MissingExtraError: The package is not installed.
+        LexitreeError: It is installed, but something that it imports is missing or broken.
+    """
+    top_level = module.partition(".")[0]
+    package = package or top_level
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        if (error.name or "").partition(".")[0] == top_level:
+            raise MissingExtraError(package, extra, purpose) from error
+        raise LexitreeError(
+            f"the package '{package}' is installed but cannot be imported ({error})",
+            remedy=f"Reinstall it with: pip install --force-reinstall 'lexitree[{extra}]'",
+        ) from error

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from lexitree.corpora.corpus import Corpus
-from lexitree.errors import ConfigError, MissingExtraError
+from lexitree.errors import ConfigError, import_extra
 from lexitree.trees.tree import Tree
 from lexitree_paper.question_heads import question_focus
 from lexitree_paper.wordnet import Nouns, find_nouns
@@ -76,14 +76,13 @@ def question_features(tree: Tree, nouns: Nouns | None) -> list[str]:
 
 
 def _fit(trees: Sequence[Tree], penalty: float, nouns: Nouns | None) -> SvmClassifier:
-    try:
-        from sklearn.feature_extraction.text import CountVectorizer
-        from sklearn.svm import LinearSVC
-    except ImportError as error:
-        raise MissingExtraError("scikit-learn", "svm", "The SVM") from error
+    text, svm = (
+        import_extra(module, extra="svm", purpose="The SVM", package="scikit-learn")
+        for module in ("sklearn.feature_extraction.text", "sklearn.svm")
+    )
     # A function that takes a text apart is as good as a name; theirs has nothing to do, ours are names already.
-    vectorizer: Any = CountVectorizer(analyzer=list, binary=True)  # pyright: ignore[reportArgumentType]
+    vectorizer: Any = text.CountVectorizer(analyzer=list, binary=True)
     features: Any = vectorizer.fit_transform([question_features(tree, nouns) for tree in trees])
-    machine = LinearSVC(C=penalty, random_state=0)
+    machine = svm.LinearSVC(C=penalty, random_state=0)
     machine.fit(features, [tree.label for tree in trees])
     return SvmClassifier(vectorizer, machine, nouns)

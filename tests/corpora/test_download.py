@@ -13,7 +13,7 @@ import pytest
 
 from lexitree.corpora import download
 from lexitree.corpora.download import Fetched, fetch, fetch_package
-from lexitree.corpora.remote import LocalFile, Package, RemoteFile
+from lexitree.corpora.locations import LocalFile, Package, RemoteFile
 from lexitree.errors import CorpusNotFoundError, DownloadError
 from tests.corpora.file_server import Behaviour, serve
 

@@ -8,11 +8,11 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lexitree.arrays import NO_INDEX
 from lexitree.errors import TreeError
 from lexitree.ops.tree_batch import TreeBatch, fill_batch
 from lexitree.trees.brackets import tree_from_brackets
 from lexitree.trees.dependencies import DependencyTree
-from lexitree.trees.layout import NO_PARENT
 from lexitree.trees.tree import Tree
 from tests.strategies import dependency_trees, trees
 
@@ -94,7 +94,7 @@ def test_down_order_keeps_siblings_together_below_their_parent(forest: list[Tree
         number, node = divmod(name[place], 1000)
         assert forest[number].parents[node] + 1000 * number == name[parent]
     assert all(
-        forest[name[place] // 1000].parents[name[place] % 1000] == NO_PARENT
+        forest[name[place] // 1000].parents[name[place] % 1000] == NO_INDEX
         for place in range(batch.num_trees)
     )
     assert batch.down_order[batch.up_to_down].tolist() == list(range(batch.num_nodes))

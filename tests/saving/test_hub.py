@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import builtins
 import shutil
+import sys
 from pathlib import Path
-from typing import Any
 
 import huggingface_hub
 import pytest
@@ -50,14 +49,7 @@ def test_the_hub_cannot_be_reached(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_hub_without_its_client(monkeypatch: pytest.MonkeyPatch) -> None:
-    real_import = builtins.__import__
-
-    def refuse(name: str, *arguments: Any, **options: Any) -> Any:
-        if name == "huggingface_hub":
-            raise ImportError(name)
-        return real_import(name, *arguments, **options)
-
-    monkeypatch.setattr(builtins, "__import__", refuse)
+    monkeypatch.setitem(sys.modules, "huggingface_hub", None)
     with pytest.raises(MissingExtraError, match=r"pip install 'lexitree\[hub\]'"):
         from_pretrained("someone/tiny")
     with pytest.raises(MissingExtraError):

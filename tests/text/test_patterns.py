@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lexitree.text.characters import ASCII, Alphabet, unicode_alphabet
-from lexitree.text.patterns import next_token
+from lexitree.text.patterns import ASCII, Alphabet, next_token, unicode_alphabet
 from tests.text.test_properties import PIECES
 
 ASCII_PIECES = [piece for piece in PIECES if piece.isascii()]

@@ -22,7 +22,7 @@ from lexitree.trees import (
     tree_to_brackets,
     unbinarize,
 )
-from lexitree.trees.head_tables import STANFORD
+from lexitree.trees.head_rules import STANFORD
 from tests.strategies import trees
 
 DIRECTIONS: tuple[Direction, ...] = ("left", "right", "head")

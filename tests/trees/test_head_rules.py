@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lexitree.trees import Tree, head_children, head_words, tree_from_brackets
-from lexitree.trees.head_rules import base_category
-from lexitree.trees.head_tables import COLLINS, STANFORD, HeadRules
+from lexitree.trees.head_rules import COLLINS, STANFORD, HeadRules, base_category
 from tests.strategies import PENN_LABELS, trees
 
 

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 
+from lexitree.arrays import NO_INDEX
 from lexitree.errors import TreeError
-from lexitree.trees import NO_PARENT, Tree
+from lexitree.trees import Tree
 from lexitree.trees.tree import child_slots
 from tests.strategies import trees
 
@@ -45,7 +46,7 @@ def naive_layout(tree: Tree) -> dict[str, list[int]]:
         found["ends"][node] = end
         return after, end
 
-    walk(0, NO_PARENT, 0, 0, 0)
+    walk(0, NO_INDEX, 0, 0, 0)
     return found
 
 

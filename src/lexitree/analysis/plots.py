@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lexitree.analysis.by_length import LengthBin
-from lexitree.errors import MissingExtraError
+from lexitree.errors import import_extra
 from lexitree.files import atomic_path
 from lexitree.learning.curves import EpochSpread, LearningCurve
 from lexitree.learning.seeds import Spread
@@ -126,11 +126,7 @@ def _figure(path: str | Path, *, width: float, height: float) -> Generator[Figur
 
 
 def _import_matplotlib() -> Any:
-    try:
-        import matplotlib
-    except ImportError as error:
-        raise MissingExtraError("matplotlib", "plots", "Drawing a plot") from error
-    return matplotlib
+    return import_extra("matplotlib", extra="plots", purpose="Drawing a plot")
 
 
 def require_plots() -> None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from lexitree.corpora import Corpus, CorpusEntry
-    from lexitree.corpora.remote import Package
+    from lexitree.corpora.locations import Package
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -42,7 +42,7 @@ def list_corpora(data: DataOption = None, as_json: JsonOption = False) -> None:
     Example: lexitree data list
     """
     from lexitree.corpora import CORPORA
-    from lexitree.corpora.remote import PACKAGES
+    from lexitree.corpora.locations import PACKAGES
 
     rows = [_describe_entry(entry, data) for entry in CORPORA.values()]
     named = {row["fetch"] for row in rows}

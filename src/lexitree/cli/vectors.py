@@ -80,7 +80,8 @@ def filter_vectors(
     Example: lexitree vectors filter glove.840B.300d.zip -t train.txt -t dev.txt -t test.txt -o glove.sst.npz
     """
     from lexitree.errors import FileError
-    from lexitree.lexicon import Vocabulary, coverage, write_vectors_npz
+    from lexitree.lexicon import Vocabulary, write_vectors_npz
+    from lexitree.lexicon import vocabulary as coverage
     from lexitree.lexicon.vocabulary import UNK
 
     if path.suffix != ".npz":
@@ -111,7 +112,8 @@ def show_coverage(
 
     Example: lexitree vectors coverage glove.sst.npz --trees sst
     """
-    from lexitree.lexicon import Vocabulary, coverage
+    from lexitree.lexicon import Vocabulary
+    from lexitree.lexicon import vocabulary as coverage
     from lexitree.lexicon.vocabulary import UNK
 
     counts = count_source_words(trees, data, encoding, on_error)

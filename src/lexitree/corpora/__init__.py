@@ -11,13 +11,12 @@ from lexitree.corpora.corpus import (
     count_labels,
     label_index,
 )
-from lexitree.corpora.folders import cache_folder, data_folders
-from lexitree.corpora.labelled_lines import load_sentences, read_sentences
+from lexitree.corpora.locations import cache_folder, data_folders
 from lexitree.corpora.mini import load_mini
 from lexitree.corpora.named import CORPORA, CorpusEntry, find_corpus, load_corpus
 from lexitree.corpora.sst import load_sst, load_sst_dependencies
 from lexitree.corpora.trec import load_trec
-from lexitree.corpora.treebank import Strip, load_treebank, read_any
+from lexitree.corpora.treebank import Strip, load_sentences, load_treebank, read_any, read_sentences
 
 # `lexitree.corpora.download` is not imported here: it pulls in the network modules, which few runs need.
 

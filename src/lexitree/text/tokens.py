@@ -6,7 +6,7 @@ import re
 import unicodedata
 from dataclasses import dataclass
 
-from lexitree.text.characters import not_in_forms
+from lexitree.text.patterns import not_in_forms
 
 BRACKET_FORMS = {"(": "-LRB-", ")": "-RRB-", "[": "-LSB-", "]": "-RSB-", "{": "-LCB-", "}": "-RCB-"}
 """Brackets as treebanks write them, whose own brackets are these."""

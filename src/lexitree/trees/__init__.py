@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from lexitree.arrays import NodeArray
 from lexitree.trees.binarize import (
     BinarizedTree,
     Direction,
@@ -22,10 +21,9 @@ from lexitree.trees.brackets import (
     write_trees,
 )
 from lexitree.trees.dependencies import DependencyTree, label_by_spans, read_dependencies
-from lexitree.trees.exchange import tree_from_nltk, tree_to_nltk
 from lexitree.trees.head_rules import head_children, head_words
 from lexitree.trees.jsonl import read_json_lines, tree_from_json, tree_to_json, write_json_lines
-from lexitree.trees.layout import NO_PARENT, Layout
+from lexitree.trees.nltk_trees import tree_from_nltk, tree_to_nltk
 from lexitree.trees.penn import strip_function_tags, strip_traces
 from lexitree.trees.statistics import TreeStatistics, tree_statistics
 from lexitree.trees.tree import NO_LABEL, Tree
@@ -33,12 +31,9 @@ from lexitree.views.outline import draw_tree, head_notes, label_styles
 
 __all__ = [
     "NO_LABEL",
-    "NO_PARENT",
     "BinarizedTree",
     "DependencyTree",
     "Direction",
-    "Layout",
-    "NodeArray",
     "ReadReport",
     "Tree",
     "TreeStatistics",

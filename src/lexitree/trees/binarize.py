@@ -11,15 +11,13 @@ from typing import Literal
 
 import numpy as np
 
-from lexitree.arrays import BoolArray, NodeArray
+from lexitree.arrays import NO_INDEX, BoolArray, NodeArray
 from lexitree.errors import TreeError
-from lexitree.trees.head_rules import head_children
-from lexitree.trees.head_tables import STANFORD
+from lexitree.trees.head_rules import STANFORD, head_children
 from lexitree.trees.tree import (
     CHAIN_JOINT,
     INTERMEDIATE_MARK,
     NO_LABEL,
-    NO_PARENT,
     Tree,
     child_slots,
     intermediate_nodes,
@@ -188,7 +186,7 @@ def _num_inserted_before(tree: Tree, heads: NodeArray) -> NodeArray:
     less the last if nothing was peeled before.
     """
     parents, slots = tree.parents, child_slots(tree)
-    width = np.where(parents == NO_PARENT, 0, tree.arity[parents])
+    width = np.where(parents == NO_INDEX, 0, tree.arity[parents])
     head = heads[parents]
     num_right = width - 1 - head
     at_head = np.where(head > 0, num_right, num_right - 1)

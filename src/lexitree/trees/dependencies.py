@@ -11,12 +11,11 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from lexitree.arrays import NodeArray
+from lexitree.arrays import NO_INDEX, NodeArray
 from lexitree.errors import DependencyError, OnError, Place, TreeError
 from lexitree.files import display_name, read_lines
 from lexitree.trees.brackets import ReadReport
-from lexitree.trees.layout import NO_PARENT, Layout, frozen_array, lay_out
-from lexitree.trees.tree import NO_LABEL, Tree
+from lexitree.trees.tree import NO_LABEL, Tree, TreeLayout, frozen_array, lay_out
 
 WORDS_SUFFIX, PARENTS_SUFFIX = ".toks", ".dparents"
 
@@ -77,12 +76,12 @@ class DependencyTree(Tree):
     @property
     def word_parents(self) -> list[int]:
         """The word that each word depends on, -1 for the root; the inverse of `from_parents`."""
-        parents = np.full(self.num_words, NO_PARENT)
+        parents = np.full(self.num_words, NO_INDEX)
         parents[self.word_of[1:]] = self.word_of[self.parents[1:]]
         return parents.tolist()
 
     @cached_property
-    def layout(self) -> Layout:
+    def layout(self) -> TreeLayout:
         shape = lay_out(self.arity.tolist())
         parents: list[int] = shape.parents.tolist()
         starts: list[int] = self.word_of.tolist()
@@ -148,18 +147,18 @@ def _dependents(words: Sequence[str], parents: Sequence[int]) -> list[list[int]]
     """The dependents of each word, from left to right."""
     dependents: list[list[int]] = [[] for _ in words]
     for word, parent in enumerate(parents):
-        if not NO_PARENT <= parent < len(words):
+        if not NO_INDEX <= parent < len(words):
             raise TreeError(
                 f"{_named(words, word)} depends on word {parent + 1}, but there are {len(words)} words"
             )
-        if parent != NO_PARENT:
+        if parent != NO_INDEX:
             dependents[parent].append(word)
     return dependents
 
 
 def _preorder(words: Sequence[str], parents: Sequence[int], dependents: list[list[int]]) -> list[int]:
     """The words from the root downwards, each before its dependents."""
-    roots = [word for word, parent in enumerate(parents) if parent == NO_PARENT]
+    roots = [word for word, parent in enumerate(parents) if parent == NO_INDEX]
     if len(roots) > 1:
         raise TreeError(f"several roots: {_named(words, roots[0])} and {_named(words, roots[1])}")
     if not roots:
@@ -183,7 +182,7 @@ def _named(words: Sequence[str], word: int) -> str:
 
 def head_final(phrases: Tree) -> DependencyTree:
     """The dependency tree in which the last word of every phrase is its head: a plain stand-in for a parse."""
-    parents = [NO_PARENT] * phrases.num_words
+    parents = [NO_INDEX] * phrases.num_words
     ends = phrases.ends.tolist()
     for node, above in enumerate(phrases.parents.tolist()):
         if above >= 0 and ends[node] != ends[above]:

@@ -4,14 +4,71 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import cached_property
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from lexitree.arrays import NodeArray
+from lexitree.arrays import NO_INDEX, NodeArray
 from lexitree.errors import TreeError
-from lexitree.trees.layout import NO_PARENT, Layout, frozen_array, lay_out
+
+
+class TreeLayout(NamedTuple):
+    """What follows from the shape alone, one entry a node; computed once in linear time."""
+
+    parents: NodeArray
+    """The parent of each node; -1 at the root."""
+    starts: NodeArray
+    """The first word of each phrase ..."""
+    ends: NodeArray
+    """... and the word after its last: `words[start:end]` is the phrase."""
+    depths: NodeArray
+    """Edges up to the root, which is at 0."""
+    heights: NodeArray
+    """Edges down to the deepest leaf below; leaves are at 0."""
+
+
+def lay_out(arity: list[int]) -> TreeLayout:
+    """Walk the nodes once forwards (parents, depths, starts) and once backwards (ends, heights)."""
+    num_nodes = len(arity)
+    parents, depths, starts = [NO_INDEX] * num_nodes, [0] * num_nodes, [0] * num_nodes
+    path: list[int] = []
+    missing: list[int] = []
+    num_words = 0
+    for node, num_children in enumerate(arity):
+        starts[node] = num_words
+        depths[node] = len(path)
+        if path:
+            parents[node] = path[-1]
+            missing[-1] -= 1
+        if num_children:
+            path.append(node)
+            missing.append(num_children)
+        else:
+            num_words += 1
+            while missing and missing[-1] == 0:
+                path.pop()
+                missing.pop()
+    ends, heights = [0] * num_nodes, [0] * num_nodes
+    for node in range(num_nodes - 1, -1, -1):
+        if not arity[node]:
+            ends[node] = starts[node] + 1
+        parent = parents[node]
+        if parent != NO_INDEX:
+            # From behind, the last child comes first, and it ends where its parent does.
+            ends[parent] = ends[parent] or ends[node]
+            if heights[parent] <= heights[node]:
+                heights[parent] = heights[node] + 1
+    arrays = (parents, starts, ends, depths, heights)
+    return TreeLayout(*(frozen_array(values) for values in arrays))
+
+
+def frozen_array(values: npt.ArrayLike) -> NodeArray:
+    """A copy of numbers that nobody can change."""
+    array = np.array(values, dtype=np.int32)
+    array.flags.writeable = False
+    return array
+
 
 NO_LABEL = ""
 """The label of a node that has none."""
@@ -138,7 +195,7 @@ class Tree:
         return self.labels[0]
 
     @cached_property
-    def layout(self) -> Layout:
+    def layout(self) -> TreeLayout:
         return lay_out(self.arity.tolist())
 
     @property
@@ -177,7 +234,7 @@ class Tree:
         lists: list[list[int]] = [[] for _ in range(self.num_nodes)]
         parents: list[int] = self.parents.tolist()
         for node, parent in enumerate(parents):
-            if parent != NO_PARENT:
+            if parent != NO_INDEX:
                 lists[parent].append(node)
         return tuple(map(tuple, lists))
 
@@ -242,7 +299,7 @@ def nearest_kept_ancestors(tree: Tree, dropped: npt.NDArray[np.bool_]) -> NodeAr
     nearest = tree.parents.tolist()
     drop = dropped.tolist()
     for node, parent in enumerate(nearest):
-        if parent != NO_PARENT and drop[parent]:
+        if parent != NO_INDEX and drop[parent]:
             nearest[node] = nearest[parent]
     return np.array(nearest, dtype=np.int32)
 

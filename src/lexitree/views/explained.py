@@ -8,8 +8,8 @@ from functools import cached_property
 
 import numpy as np
 
+from lexitree.arrays import NO_INDEX
 from lexitree.trees.dependencies import DependencyTree
-from lexitree.trees.layout import NO_PARENT
 from lexitree.trees.tree import NO_LABEL, Tree
 from lexitree.views.visible import visible
 
@@ -133,7 +133,7 @@ class ExplainedTree:
         # Parents come first, so one pass is enough.
         parents: list[int] = self.tree.parents.tolist()
         for head, parent in zip(self.head_index, parents, strict=True):
-            on_path.append(head == self.head_index[0] and (parent == NO_PARENT or on_path[parent]))
+            on_path.append(head == self.head_index[0] and (parent == NO_INDEX or on_path[parent]))
         return on_path
 
 

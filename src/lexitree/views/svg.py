@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import NamedTuple
 
-from lexitree.trees.layout import NO_PARENT
+from lexitree.arrays import NO_INDEX
 from lexitree.trees.tree import NO_LABEL, Tree
 from lexitree.views.outline import ORDERED_NAMES, printable, shown_word
 
@@ -156,7 +156,7 @@ def _middles(tree: Tree, edges: Sequence[float]) -> list[float]:
         else:
             middles[node] = (edges[starts[node]] + edges[starts[node] + 1]) / 2
         parent = parents[node]
-        if parent != NO_PARENT:
+        if parent != NO_INDEX:
             last[parent] = last[parent] or middles[node]
             first[parent] = middles[node]
     return middles
@@ -180,7 +180,7 @@ def line_way(upper: Box, lower: Box) -> str:
 
 def _leads_to_head(picture: PictureTree, node: int, parent: int) -> bool:
     heads = picture.head_index
-    return heads is not None and parent != NO_PARENT and heads[node] == heads[parent]
+    return heads is not None and parent != NO_INDEX and heads[node] == heads[parent]
 
 
 def _groups(

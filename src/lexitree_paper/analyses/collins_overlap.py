@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from lexitree.analysis.head_overlap import CHOICES, HeadOverlap, model_overlap, read_penn_trees
-from lexitree.corpora.folders import DATA_VARIABLE, data_folders
+from lexitree.corpora.locations import DATA_VARIABLE, data_folders
 from lexitree.corpora.mini import load_mini_parses
 from lexitree.corpora.named import find_corpus
 from lexitree.corpora.treebank import strip_trees

@@ -10,7 +10,13 @@ from typing import Any
 
 import pytest
 
-from lexitree.errors import MissingExtraError, ParseMismatchError, ParseRefusedError, ParserError
+from lexitree.errors import (
+    LexitreeError,
+    MissingExtraError,
+    ParseMismatchError,
+    ParseRefusedError,
+    ParserError,
+)
 from lexitree.parsers.adapters import BeneparParser
 from lexitree.trees import tree_to_brackets
 
@@ -116,5 +122,5 @@ def test_a_package_that_cannot_be_imported(monkeypatch: pytest.MonkeyPatch, tmp_
     (tmp_path / "benepar.py").write_text("import no_such_dependency\n")
     monkeypatch.delitem(sys.modules, "benepar")
     monkeypatch.syspath_prepend(tmp_path)
-    with pytest.raises(ParserError, match=r"installed but cannot be imported .*no_such_dependency"):
+    with pytest.raises(LexitreeError, match=r"installed but cannot be imported .*no_such_dependency"):
         BeneparParser()

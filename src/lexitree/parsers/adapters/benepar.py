@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from lexitree.errors import ParserError
+from lexitree.errors import ParserError, import_extra
 from lexitree.parsers.adapters.adapter import OnRefused, Sentence
 from lexitree.parsers.adapters.batching import BatchAdapter, BatchFailed
-from lexitree.parsers.adapters.packages import import_parser_package
 from lexitree.trees.brackets import surface_form
-from lexitree.trees.exchange import tree_from_nltk
+from lexitree.trees.nltk_trees import tree_from_nltk
 from lexitree.trees.tree import Tree
 
 ENGLISH = "benepar_en3"
@@ -29,7 +28,7 @@ class BeneparParser(BatchAdapter):
         """`model` is the name of a downloaded model or the path of one."""
         model = model or ENGLISH
         super().__init__(f"benepar's model {model!r}", batch_size=batch_size, on_refused=on_refused)
-        self._benepar = import_parser_package("benepar", "Parsing with benepar")
+        self._benepar = import_extra("benepar", extra="benepar", purpose="Parsing with benepar")
         self._parser = self._load(model)
 
     def parse_batch(self, batch: list[Sentence]) -> list[Tree | None]:

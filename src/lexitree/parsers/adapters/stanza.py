@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from lexitree.errors import ParserError
+from lexitree.errors import ParserError, import_extra
 from lexitree.parsers.adapters.adapter import OnRefused, Sentence
 from lexitree.parsers.adapters.batching import BatchAdapter, BatchFailed
-from lexitree.parsers.adapters.packages import import_parser_package
 from lexitree.trees.tree import Tree
 
 BATCH_SIZE = 50
@@ -59,7 +58,7 @@ class StanzaParser(BatchAdapter):
         return [tree_from_stanza(tree) if tree is not None else None for tree in found]
 
     def _load(self, model_folder: str | None, device: str | None) -> Any:
-        stanza = import_parser_package("stanza", "Parsing with Stanza")
+        stanza = import_extra("stanza", extra="stanza", purpose="Parsing with Stanza")
         options: dict[str, Any] = {"package": {"constituency": self.model}} if self.model else {}
         if model_folder is not None:
             options["model_dir"] = model_folder

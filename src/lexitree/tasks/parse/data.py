@@ -10,7 +10,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from lexitree.corpora.folders import DATA_VARIABLE, data_folders
+from lexitree.corpora.locations import DATA_VARIABLE, data_folders
 from lexitree.corpora.mini import load_mini_parses
 from lexitree.errors import CorpusNotFoundError, FileError
 from lexitree.files import read_lines

@@ -14,8 +14,7 @@ from lexitree.batch.forest import Forest, KnownPairs
 from lexitree.errors import TreeError
 from lexitree.parsers.penn_spans import ROOT_LABELS
 from lexitree.trees.binarize import Direction
-from lexitree.trees.head_rules import head_slot
-from lexitree.trees.head_tables import STANFORD
+from lexitree.trees.head_rules import STANFORD, head_slot
 from lexitree.trees.penn import strip_function_tags, strip_traces
 from lexitree.trees.tree import CHAIN_JOINT, INTERMEDIATE_MARK, Tree, refuse_inner_words
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from lexitree.errors import MissingExtraError, TreeError
+from lexitree.arrays import NO_INDEX
+from lexitree.errors import TreeError, import_extra
 from lexitree.trees.bracket_parser import MAX_NODES
-from lexitree.trees.layout import NO_PARENT
 from lexitree.trees.tree import NO_LABEL, Tree, refuse_inner_words
 
 if TYPE_CHECKING:
@@ -60,10 +60,7 @@ def _take_apart(part: object) -> tuple[str, list[object]]:
 
 def tree_to_nltk(tree: Tree) -> nltk.Tree:
     """An `nltk.Tree`; words without a label get no bracket, unless their phrase then looked like a leaf."""
-    try:
-        from nltk.tree import Tree as MutableTree
-    except ImportError as error:
-        raise MissingExtraError("nltk", "nltk", "Making NLTK trees") from error
+    make_tree = import_extra("nltk.tree", extra="nltk", purpose="Making NLTK trees").Tree
     refuse_inner_words(tree, "an NLTK tree")
     arity, parents = tree.arity.tolist(), tree.parents.tolist()
     parts: list[list[Any]] = [[] for _ in arity]
@@ -73,11 +70,11 @@ def tree_to_nltk(tree: Tree) -> nltk.Tree:
     for node in range(tree.num_nodes - 1, -1, -1):
         label, parent = tree.labels[node], parents[node]
         if arity[node]:
-            made = MutableTree(label, parts[node][::-1])
+            made = make_tree(label, parts[node][::-1])
         else:
             word = words.pop()
-            is_bare = label == NO_LABEL and parent != NO_PARENT and arity[parent] > 1
-            made = word if is_bare else MutableTree(label, [word])
-        if parent != NO_PARENT:
+            is_bare = label == NO_LABEL and parent != NO_INDEX and arity[parent] > 1
+            made = word if is_bare else make_tree(label, [word])
+        if parent != NO_INDEX:
             parts[parent].append(made)
     return made

@@ -50,7 +50,7 @@ def test_what_has_no_place_in_a_tree() -> None:
 
 
 def test_a_tree_that_holds_itself(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lexitree.trees.exchange.MAX_NODES", 1000)
+    monkeypatch.setattr("lexitree.trees.nltk_trees.MAX_NODES", 1000)
     circle = nltk.Tree("S", ["a"])
     circle.append(circle)
     with pytest.raises(TreeError, match="holds itself"):
