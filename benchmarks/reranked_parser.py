@@ -28,7 +28,7 @@ from lexitree.parsers.parser_config import GENERIC_STYLE
 from lexitree.parsers.protocol import KBestParser
 from lexitree.parsers.saved_parser import load_parser
 from lexitree.tasks.parse.data import Treebank, find_data_file, load_parser_data
-from lexitree.tasks.parse.recipe import read_parser_recipe
+from lexitree.tasks.parse.recipe import ParserRecipe
 from lexitree.tasks.rerank.lists import CandidateList, ScoredTree
 from lexitree.tasks.rerank.reranker import NUM_CANDIDATES, RerankedParser, Reranker
 from lexitree.tasks.rerank.saved_reranker import load_reranker
@@ -55,7 +55,7 @@ def main() -> None:
     parser.add_argument("--output", type=Path, help="write the record to this JSON file")
     options = parser.parse_args()
     torch.set_num_threads(1)
-    recipe = read_parser_recipe(options.recipe)
+    recipe = ParserRecipe.from_toml(options.recipe)
     banks = load_parser_data(recipe)
     chosen = [
         bank

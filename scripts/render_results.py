@@ -142,11 +142,11 @@ def render_models() -> str:
 def render_recipes() -> str:
     """Every recipe with its target, and what was measured with it."""
     from lexitree.models.model_config import DEFAULT_MODEL
-    from lexitree.tasks.classify.recipe import read_recipe
+    from lexitree.tasks.classify.recipe import Recipe
 
     rows: list[list[str]] = []
     for path in sorted((ROOT / "recipes").glob("*.toml")):
-        recipe = read_recipe(path)
+        recipe = Recipe.from_toml(path)
         target = re.search(r"^# Target: (.*)$", path.read_text(encoding="utf-8"), re.M)
         rows.append(
             [

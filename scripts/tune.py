@@ -30,7 +30,7 @@ from lexitree.cli.console import parse_seeds
 from lexitree.corpora.corpus import Corpus
 from lexitree.learning.loop import Trainer
 from lexitree.ops.precision import products_in
-from lexitree.tasks.classify.recipe import Recipe, read_recipe
+from lexitree.tasks.classify.recipe import Recipe
 from lexitree.tasks.classify.run import build_model, load_recipe_corpus, make_lessons
 from lexitree.tasks.classify.teaching import learn_from, read_lessons, trees_checksum
 from lexitree_paper.experiments import recipes_folder
@@ -151,7 +151,7 @@ def plan(grid: dict[str, Any], options: argparse.Namespace) -> dict[tuple[str, s
 
 
 def base_recipe(name: str) -> Recipe:
-    return read_recipe(recipes_folder() / f"{name}.toml")
+    return Recipe.from_toml(recipes_folder() / f"{name}.toml")
 
 
 def train_all(

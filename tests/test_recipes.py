@@ -15,7 +15,7 @@ from lexitree.corpora.named import find_entry
 from lexitree.models.catalog import ENCODERS
 from lexitree.models.model_config import ModelConfig
 from lexitree.tasks.classify.config import TrainingConfig
-from lexitree.tasks.classify.recipe import Recipe, read_recipe
+from lexitree.tasks.classify.recipe import Recipe
 
 FOLDER = Path(__file__).parent.parent / "recipes"
 RECIPES = sorted(FOLDER.glob("*.toml"))
@@ -54,7 +54,7 @@ def test_the_folder_holds_the_recipes_of_the_paper() -> None:
 
 @each_recipe
 def test_it_names_a_known_model_and_corpus(path: Path) -> None:
-    recipe = read_recipe(path)
+    recipe = Recipe.from_toml(path)
     assert recipe.model.get("model", "bicontree") in ENCODERS
     assert find_entry(recipe.corpus) is not None
     ModelConfig.from_dict({**recipe.model, "labels": ("0", "1")})
@@ -79,7 +79,7 @@ def test_its_command_is_one(path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     assert f"recipes/{path.name}" in arguments
     result = CliRunner().invoke(make_app(), arguments)
     assert result.exit_code == 0, result.output
-    planned = dataclasses.replace(read_recipe(path), vectors=None)
+    planned = dataclasses.replace(Recipe.from_toml(path), vectors=None)
     assert [dataclasses.replace(recipe, vectors=None, data=None) for recipe in started] == [planned]
 
 

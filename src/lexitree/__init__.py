@@ -57,7 +57,7 @@ _NAMES = {
     "saving.pretrained": "from_pretrained push_to_hub save_pretrained",
     "saving.shipped_models": "list_shipped",
     "tasks.classify.config": "TrainingConfig",
-    "tasks.classify.recipe": "Recipe read_recipe",
+    "tasks.classify.recipe": "Recipe",
     "tasks.classify.run": "train",
     "tasks.rerank.lists": "CandidateList read_lists",
     "tasks.rerank.reranker": "RankedList Reranker",

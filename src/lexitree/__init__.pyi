@@ -53,7 +53,6 @@ from lexitree.saving.pretrained import save_pretrained as save_pretrained
 from lexitree.saving.shipped_models import list_shipped as list_shipped
 from lexitree.tasks.classify.config import TrainingConfig as TrainingConfig
 from lexitree.tasks.classify.recipe import Recipe as Recipe
-from lexitree.tasks.classify.recipe import read_recipe as read_recipe
 from lexitree.tasks.classify.run import train as train
 from lexitree.tasks.rerank.lists import CandidateList as CandidateList
 from lexitree.tasks.rerank.lists import read_lists as read_lists

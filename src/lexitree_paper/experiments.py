@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from lexitree.errors import ConfigError
-from lexitree.tasks.classify.recipe import Recipe, read_recipe
+from lexitree.tasks.classify.recipe import Recipe
 
 TABLE = "experiments.toml"
 RECIPES = "recipes"
@@ -37,7 +37,7 @@ class PlannedRun:
 
     def read(self) -> Recipe:
         """The recipe with the changes."""
-        recipe = read_recipe(recipes_folder() / f"{self.recipe}.toml")
+        recipe = Recipe.from_toml(recipes_folder() / f"{self.recipe}.toml")
         return dataclasses.replace(recipe, model={**recipe.model, **self.changes})
 
 

@@ -16,9 +16,9 @@ def plan_run(path: Path, *, epochs: int | None, seed: int | None, small: bool) -
     """The recipe of a file with the options that were given."""
     import dataclasses
 
-    from lexitree.tasks.parse.recipe import SMALL_SIZES, read_parser_recipe
+    from lexitree.tasks.parse.recipe import SMALL_SIZES, ParserRecipe
 
-    recipe = read_parser_recipe(path)
+    recipe = ParserRecipe.from_toml(path)
     changes = {name: value for name, value in (("epochs", epochs), ("seed", seed)) if value is not None}
     sizes = {name: size for name, size in SMALL_SIZES.items() if recipe.vectors or name != "vector_size"}
     return dataclasses.replace(

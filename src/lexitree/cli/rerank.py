@@ -137,12 +137,12 @@ def _plan(
     import dataclasses
 
     from lexitree.errors import ConfigError
-    from lexitree.tasks.rerank.recipe import RerankRecipe, read_rerank_recipe
+    from lexitree.tasks.rerank.recipe import RerankRecipe
 
     def given(options: dict[str, Any]) -> dict[str, Any]:
         return {name: value for name, value in options.items() if value is not None}
 
-    recipe = RerankRecipe() if path is None else read_rerank_recipe(path)
+    recipe = RerankRecipe() if path is None else RerankRecipe.from_toml(path)
     planned = dataclasses.replace(
         recipe,
         **given(values),

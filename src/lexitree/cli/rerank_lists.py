@@ -51,10 +51,10 @@ def lists_command(
     """
     from lexitree.cli.console import choose_device, messages
     from lexitree.cli.console import output as console
-    from lexitree.tasks.parse.recipe import read_parser_recipe
+    from lexitree.tasks.parse.recipe import ParserRecipe
     from lexitree.tasks.rerank.jackknife import write_jackknife_lists
 
-    planned = read_parser_recipe(recipe)
+    planned = ParserRecipe.from_toml(recipe)
     if epochs is not None:
         planned = dataclasses.replace(planned, training=dataclasses.replace(planned.training, epochs=epochs))
     num_lists = write_jackknife_lists(

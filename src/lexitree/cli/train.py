@@ -152,9 +152,9 @@ def _plan(
     training: dict[str, Any],
 ) -> Recipe:
     """The recipe of a file, or the default one, with the options that were given."""
-    from lexitree.tasks.classify.recipe import Recipe, read_recipe
+    from lexitree.tasks.classify.recipe import Recipe
 
-    recipe = read_recipe(path) if path else Recipe()
+    recipe = Recipe.from_toml(path) if path else Recipe()
     given = {key: str(value) if isinstance(value, Path) else value for key, value in _given(changes).items()}
     return dataclasses.replace(
         recipe,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import torch
@@ -20,48 +20,28 @@ from lexitree.lexicon.pieces import PieceBatch, SplitSentence, Unit
 from lexitree.lexicon.splitting import PieceSplitter
 from lexitree.models.encoder_files import locate_encoder, read_encoder
 from lexitree.models.word_table import Lexicon, WordTable
+from lexitree.settings import Setting, Settings
 
 LayerChoice = Literal["last", "mix"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TransformerConfig:
-    """Which transformer reads the words, and what is taken from it."""
+class TransformerConfig(Settings):
+    """Which transformer reads the words, and which of its states become word vectors."""
 
-    name: str
-    """A local directory, a name of the Hugging Face hub, or a short one: `minilm`."""
-    revision: str | None = None
-    """A branch, tag or commit of the hub."""
-    layers: LayerChoice = "last"
-    """A word's vector is the mean of its pieces' last states, or of a learned mixture of the states of all layers."""
-    half_precision: bool = True
-    """On a GPU, compute in bfloat16; the weights stay in 32 bits."""
+    name: Annotated[str, Setting("A directory, a name on the Hugging Face hub, or the short name minilm.")]
+    revision: Annotated[str | None, Setting("Branch, tag or commit on the hub.")] = None
+    layers: Annotated[
+        LayerChoice,
+        Setting("A word's vector is the mean of its pieces' last states, or of a learned mix of all layers."),
+    ] = "last"
+    half_precision: Annotated[bool, Setting("Compute in bfloat16 on a GPU; the weights stay in float32.")] = (
+        True
+    )
 
-    def __post_init__(self) -> None:
-        for name, kind in (("name", str), ("revision", str | None), ("half_precision", bool)):
-            if not isinstance(getattr(self, name), kind):
-                raise ConfigError(
-                    f"{name} of the encoder has the wrong kind of value: {getattr(self, name)!r}"
-                )
+    def _check_together(self) -> None:
         if not self.name:
-            raise ConfigError("an encoder has a name: that of a directory, or of a model on the hub")
-        if self.layers not in get_args(LayerChoice):
-            raise ConfigError(f"encoder layers must be last or mix, not {self.layers!r}")
-
-    def as_dict(self) -> dict[str, Any]:
-        return dataclasses.asdict(self)
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> TransformerConfig:
-        unknown = sorted(set(values) - {field.name for field in dataclasses.fields(cls)})
-        if unknown:
-            raise ConfigError(f"unknown settings of the encoder: {', '.join(unknown)}")
-        if "name" not in values:
-            raise ConfigError(
-                f"there is no encoder for these settings: {', '.join(sorted(values))}",
-                remedy="Name one: --encoder, or name = ... in the table [encoder] of a recipe.",
-            )
-        return cls(**values)
+            raise ConfigError("an encoder needs a name: a directory, or a model on the hub")
 
 
 class TransformerLexicon(Lexicon):

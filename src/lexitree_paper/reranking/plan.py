@@ -14,7 +14,7 @@ from lexitree.errors import ConfigError
 from lexitree.tasks.parse.data import find_data_file, hold_out
 from lexitree.tasks.rerank.data import SPLIT_SEED, RerankData, cut_folds, read_prepared, without_sentences_of
 from lexitree.tasks.rerank.examples import BinaryList
-from lexitree.tasks.rerank.recipe import RerankRecipe, read_rerank_recipe
+from lexitree.tasks.rerank.recipe import RerankRecipe
 from lexitree.trees.binarize import Direction
 from lexitree_paper.experiments import Experiment, recipes_folder
 from lexitree_paper.run_records import checksum, public_name
@@ -164,7 +164,7 @@ def plan_reranking(experiment: Experiment, settings: Settings) -> RerankPlan:
     details = experiment.details
     systems = [System(**values) for values in details["systems"]]
     list_sets = [_list_set(values) for values in details["lists"]]
-    recipe = read_rerank_recipe(recipes_folder() / f"{details['recipe']}.toml")
+    recipe = RerankRecipe.from_toml(recipes_folder() / f"{details['recipe']}.toml")
     if settings.smoke:
         list_sets = [smoke_lists(settings)]
         recipe = _make_small(recipe)

@@ -10,7 +10,7 @@ import pytest
 
 from lexitree.errors import ConfigError, FileError
 from lexitree.tasks.classify.config import TrainingConfig
-from lexitree.tasks.classify.recipe import Recipe, read_recipe
+from lexitree.tasks.classify.recipe import Recipe
 
 TOML = """
 corpus = "sst"
@@ -30,7 +30,7 @@ seed = 7
 
 def test_a_file_is_read(tmp_path: Path) -> None:
     (tmp_path / "r.toml").write_text(TOML)
-    assert read_recipe(tmp_path / "r.toml") == Recipe(
+    assert Recipe.from_toml(tmp_path / "r.toml") == Recipe(
         corpus="sst",
         vectors="glove.npz",
         all_vectors=True,
@@ -106,16 +106,16 @@ def test_what_is_wrong_is_said(tmp_path: Path, content: str, problem: str) -> No
     path = tmp_path / "r.toml"
     path.write_text(content)
     with pytest.raises(FileError, match=r"r\.toml") as caught:
-        read_recipe(path)
+        Recipe.from_toml(path)
     assert problem in str(caught.value)
 
 
 def test_missing_and_undecodable_files(tmp_path: Path) -> None:
     with pytest.raises(FileError, match="cannot be read"):
-        read_recipe(tmp_path / "none.toml")
+        Recipe.from_toml(tmp_path / "none.toml")
     (tmp_path / "bytes.toml").write_bytes(b"\xff\xfe")
     with pytest.raises(FileError, match="is not a TOML file"):
-        read_recipe(tmp_path / "bytes.toml")
+        Recipe.from_toml(tmp_path / "bytes.toml")
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 from lexitree.errors import ConfigError, CorpusNotFoundError, FileError
 from lexitree.parsers.parser_config import ParserConfig
 from lexitree.tasks.parse.data import load_parser_data, sentence_key
-from lexitree.tasks.parse.recipe import SMALL_SIZES, ParserRecipe, TreebankPlan, read_parser_recipe
+from lexitree.tasks.parse.recipe import SMALL_SIZES, ParserRecipe, TreebankPlan
 from lexitree.trees.brackets import tree_to_brackets
 from lexitree.trees.tree import Tree
 from tests.tiny_parser import mini_recipe
@@ -26,7 +26,7 @@ def recipe_of(*plans: dict[str, Any], **settings: Any) -> ParserRecipe:
 @pytest.mark.parametrize("name", ["parser", "parser-shipped"])
 def test_the_recipes_that_come_along(name: str) -> None:
     path = FOLDER / f"{name}.toml"
-    recipe = read_parser_recipe(path)
+    recipe = ParserRecipe.from_toml(path)
     header = path.read_text().split("\n\n")[0]
     assert f"lexitree parser train --recipe recipes/parsing/{name}.toml" in header
     tests = {plan.name: plan for plan in recipe.treebanks if plan.part == "test"}
@@ -39,7 +39,7 @@ def test_the_recipes_that_come_along(name: str) -> None:
 
 
 def test_the_shipped_parser_is_small_and_of_gum_and_mctb_only() -> None:
-    recipe = read_parser_recipe(FOLDER / "parser-shipped.toml")
+    recipe = ParserRecipe.from_toml(FOLDER / "parser-shipped.toml")
     paths = [plan.path for plan in recipe.treebanks if plan.part == "train"]
     assert all(path.startswith(("treebanks/gum", "treebanks/mctb")) for path in paths)
     config = ParserConfig.from_dict({"labels": ("S",), "tags": ("NN",), **recipe.model})
@@ -89,9 +89,9 @@ def test_a_file_that_is_no_recipe(tmp_path: Path, text: str) -> None:
     path = tmp_path / "recipe.toml"
     path.write_text(text)
     with pytest.raises(FileError, match=r"recipe\.toml"):
-        read_parser_recipe(path)
+        ParserRecipe.from_toml(path)
     with pytest.raises(FileError, match="cannot be read"):
-        read_parser_recipe(tmp_path / "none.toml")
+        ParserRecipe.from_toml(tmp_path / "none.toml")
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from lexitree.cli.main import make_app
 from lexitree.tasks.rerank.config import RerankerConfig, RerankTraining
-from lexitree.tasks.rerank.recipe import RerankRecipe, read_rerank_recipe
+from lexitree.tasks.rerank.recipe import RerankRecipe
 from tests.test_recipes import header
 
 ROOT = Path(__file__).parents[3]
@@ -39,7 +39,7 @@ def test_its_command_is_one(path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     assert program == "lexitree"
     result = CliRunner().invoke(make_app(["rerank"]), arguments)
     assert result.exit_code == 0, result.output
-    assert started[0].training == read_rerank_recipe(path).training
+    assert started[0].training == RerankRecipe.from_toml(path).training
     assert started[0].lists == ("kbest/wsj00.jsonl",)
 
 

@@ -20,7 +20,7 @@ from lexitree.tasks.rerank.config import RERANKERS, RerankTraining
 from lexitree.tasks.rerank.data import RerankData, cut_folds, load_rerank_data, without_sentences_of
 from lexitree.tasks.rerank.examples import BinaryList
 from lexitree.tasks.rerank.lists import parse_list
-from lexitree.tasks.rerank.recipe import RerankRecipe, read_rerank_recipe
+from lexitree.tasks.rerank.recipe import RerankRecipe
 from lexitree.tasks.rerank.reranker import ranked_to_json
 from lexitree.tasks.rerank.run import RerankRun, train_reranker
 from lexitree.tasks.rerank.saved_reranker import load_reranker, save_reranker
@@ -296,11 +296,11 @@ class TestSettings:
         assert RerankRecipe.from_dict(recipe.as_dict()) == recipe
         path = tmp_path / "recipe.toml"
         path.write_text('lists = ["a.jsonl"]\n[model]\nmodel = "contree"\n[training]\nepochs = 2\n')
-        read = read_rerank_recipe(path)
+        read = RerankRecipe.from_toml(path)
         assert (read.lists, read.model["model"], read.training.epochs) == (("a.jsonl",), "contree", 2)
         path.write_text("[model]\nmodel = 3\n")
         with pytest.raises(FileError, match="recipe"):
-            read_rerank_recipe(path)
+            RerankRecipe.from_toml(path)
 
     def test_random_vectors_must_be_trained(self, tmp_path: Path) -> None:
         with pytest.raises(ConfigError, match="start random"):

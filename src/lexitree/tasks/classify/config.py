@@ -1,121 +1,116 @@
-"""How a model is trained: the paper's protocol as defaults, contradictions rejected when built."""
+"""How a classifier is trained; the defaults follow the paper."""
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Annotated, Literal
 
-from lexitree.errors import ConfigError
+from lexitree.settings import Setting, Settings
 
-MAX_STEP = 1e3
-"""A larger learning rate is a slip of the pen, and would overflow before any loss could show it."""
+_MAX_STEP = 1e3
+"""A larger step is a typing error, and would overflow before any loss could show it."""
 
 DecayKind = Literal["decoupled", "l2"]
 Schedule = Literal["constant", "linear"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TrainingConfig:
+class TrainingConfig(Settings):
     """The settings of one training run; the defaults are the paper's protocol with mini-batches of 25."""
 
-    epochs: int = 30
-    """How many times every tree is seen."""
-    batch_size: int = 25
-    """Trees an update; 1 is the authors' one-sentence updates."""
-    learning_rate: float = 1e-3
-    """Adam's step size; after the warm-up, where there is a schedule."""
-    schedule: Schedule = "constant"
-    """How the step sizes go on after the warm-up: as they are, or along a line to zero at the last update."""
-    warm_up: float = 0.0
-    """The share of all updates in which the step sizes rise from zero."""
-    clip: float = 0.0
-    """The largest norm of a gradient, all weights but word vectors taken together; 0: any."""
-    beta1: float = 0.9
-    """Adam's decay of the first moment."""
-    beta2: float = 0.999
-    """Adam's decay of the second moment."""
-    epsilon: float = 1e-8
-    """Adam's guard against division by zero."""
-    decay: float = 1e-6
-    """How much all weights shrink for each sentence of an update (decoupled), or the factor of the L2 term."""
-    decay_kind: DecayKind = "decoupled"
-    """`decoupled`: theta -= decay * theta as the authors' code does; `l2`: the term of the printed objective."""
-    train_words: bool = True
-    """Whether the word vectors are fine-tuned."""
-    word_rate: float = 1.0
-    """The step size of the word vectors, as a share of the learning rate."""
-    encoder_rate: float = 3e-5
-    """The step size of a transformer under the tree; 0: it stays as it is."""
-    layer_decay: float = 1.0
-    """The step size of each layer of a transformer, as a share of that of the layer above."""
-    root_weight: float = 1.0
-    """How much the label of a whole sentence counts, where that of any other phrase counts 1."""
-    teacher_weight: float = 0.5
-    """Where there is a teacher and a node has a label: how much the teacher counts, and the label the rest."""
-    distinct_phrases: bool = False
-    """Whether a model of sequences is trained on each distinct phrase once an epoch, or wherever it occurs."""
-    averaging: float = 0.0
-    """How much of the average of all weights so far stays at an update; that average is what is scored and kept.
-    0: the weights themselves are."""
-    seed: int = 1
-    """Decides the initial weights, the order of the trees and the dropout."""
-
-    def __post_init__(self) -> None:
-        for setting in dataclasses.fields(self):
-            _check_kind(setting.name, getattr(self, setting.name), setting.default)
-        for name in ("epochs", "batch_size"):
-            if getattr(self, name) < 1:
-                raise ConfigError(f"{name} must be at least 1, not {getattr(self, name)}")
-        for name in ("learning_rate", "epsilon", "word_rate", "root_weight"):
-            if not 0 < getattr(self, name) <= MAX_STEP:
-                raise ConfigError(
-                    f"{name} must be above 0 and at most {MAX_STEP:g}, not {getattr(self, name)}"
-                )
-        for name in ("beta1", "beta2", "decay", "averaging", "warm_up", "encoder_rate"):
-            if not 0 <= getattr(self, name) < 1:
-                raise ConfigError(f"{name} must be at least 0 and below 1, not {getattr(self, name)}")
-        if self.decay_kind not in get_args(DecayKind):
-            raise ConfigError(f"decay_kind must be decoupled or l2, not {self.decay_kind!r}")
-        if self.schedule not in get_args(Schedule):
-            raise ConfigError(f"schedule must be constant or linear, not {self.schedule!r}")
-        if not 0 < self.layer_decay <= 1:
-            raise ConfigError(f"layer_decay must be above 0 and at most 1, not {self.layer_decay}")
-        if not 0 <= self.teacher_weight <= 1:
-            raise ConfigError(f"teacher_weight must be at least 0 and at most 1, not {self.teacher_weight}")
-        if not 0 <= self.clip <= MAX_STEP:
-            raise ConfigError(f"clip must be at least 0 and at most {MAX_STEP:g}, not {self.clip}")
-        if self.seed < 0:
-            raise ConfigError(f"seed must not be negative, as {self.seed} is")
+    epochs: Annotated[int, Setting("Passes over the training trees.", at_least=1)] = 30
+    batch_size: Annotated[int, Setting("Trees per update (the paper uses 1).", at_least=1)] = 25
+    learning_rate: Annotated[
+        float, Setting("Adam's step size, after the warm-up if there is one.", above=0, at_most=_MAX_STEP)
+    ] = 1e-3
+    schedule: Annotated[
+        Schedule,
+        Setting("Step sizes after the warm-up: constant, or falling linearly to zero at the last update."),
+    ] = "constant"
+    warm_up: Annotated[
+        float, Setting("Share of all updates in which the step sizes rise from zero.", at_least=0, below=1)
+    ] = 0.0
+    clip: Annotated[
+        float,
+        Setting(
+            "Largest gradient norm, over all weights except word vectors; 0 does not clip.",
+            at_least=0,
+            at_most=_MAX_STEP,
+        ),
+    ] = 0.0
+    beta1: Annotated[float, Setting("Adam's decay of the first moment.", at_least=0, below=1)] = 0.9
+    beta2: Annotated[float, Setting("Adam's decay of the second moment.", at_least=0, below=1)] = 0.999
+    epsilon: Annotated[
+        float, Setting("Adam's guard against division by zero.", above=0, at_most=_MAX_STEP)
+    ] = 1e-8
+    decay: Annotated[
+        float,
+        Setting(
+            "Weight decay for each sentence of an update (decoupled), or the factor of the L2 term.",
+            at_least=0,
+            below=1,
+        ),
+    ] = 1e-6
+    decay_kind: Annotated[
+        DecayKind,
+        Setting("Shrink the weights as the authors' code does (decoupled), or add the paper's L2 term."),
+    ] = "decoupled"
+    train_words: Annotated[bool, Setting("Fine-tune the word vectors.")] = True
+    word_rate: Annotated[
+        float,
+        Setting(
+            "Step size of the word vectors, as a share of the learning rate.", above=0, at_most=_MAX_STEP
+        ),
+    ] = 1.0
+    encoder_rate: Annotated[
+        float,
+        Setting("Step size of a transformer under the tree; 0 freezes it.", at_least=0, below=1),
+    ] = 3e-5
+    layer_decay: Annotated[
+        float,
+        Setting(
+            "Step size of each transformer layer, as a share of that of the layer above.",
+            above=0,
+            at_most=1,
+        ),
+    ] = 1.0
+    root_weight: Annotated[
+        float,
+        Setting(
+            "Weight of a sentence's own label in the loss; other phrases count 1.",
+            above=0,
+            at_most=_MAX_STEP,
+        ),
+    ] = 1.0
+    teacher_weight: Annotated[
+        float,
+        Setting(
+            "With a teacher: its share in the loss of a labelled node; the label has the rest.",
+            at_least=0,
+            at_most=1,
+        ),
+    ] = 0.5
+    distinct_phrases: Annotated[
+        bool,
+        Setting("Train a sequence model on each distinct phrase once per epoch, not wherever it occurs."),
+    ] = False
+    averaging: Annotated[
+        float,
+        Setting(
+            "Score and save a moving average of the weights with this decay (0.999 remembers about 1,000"
+            " updates); 0 uses the weights themselves.",
+            at_least=0,
+            below=1,
+        ),
+    ] = 0.0
+    seed: Annotated[
+        int,
+        Setting(
+            "Determines the initial weights, the order of the trees and dropout.", at_least=0, at_most=1e18
+        ),
+    ] = 1
 
     @property
     def has_constant_rates(self) -> bool:
         """Whether all updates have the same step sizes."""
         return self.schedule == "constant" and self.warm_up == 0 and self.clip == 0
-
-    def as_dict(self) -> dict[str, Any]:
-        return dataclasses.asdict(self)
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> TrainingConfig:
-        unknown = sorted(set(values) - {field.name for field in dataclasses.fields(cls)})
-        if unknown:
-            raise ConfigError(f"unknown training settings: {', '.join(unknown)}")
-        return cls(**values)
-
-
-def _check_kind(name: str, value: object, default: object) -> None:
-    """A recipe can hold anything: what is no number fails here, not in the middle of a run."""
-    kind = type(default)
-    fits = isinstance(value, (int, float) if kind is float else kind)
-    if not fits or isinstance(value, bool) != (kind is bool):
-        raise ConfigError(f"{name} must be {_KIND_NAMES[kind]}, not {value!r}")
-
-
-_KIND_NAMES: dict[type, str] = {
-    int: "a whole number",
-    float: "a number",
-    bool: "true or false",
-    str: "a text",
-}

@@ -1,147 +1,93 @@
-"""A recipe (TOML or options) in, everything that determines a run out: corpus, vectors, model and training."""
+"""Recipes for classifiers: everything that determines a training run."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
-from types import UnionType
-from typing import Any, cast, get_args
+from typing import Annotated, Any
 
-from lexitree.errors import ConfigError, FileError
-from lexitree.files import read_toml
+from lexitree.errors import ConfigError, OnError
+from lexitree.models.model_config import ModelConfig
+from lexitree.models.transformer import TransformerConfig
+from lexitree.settings import Setting, Settings
 from lexitree.tasks.classify.config import TrainingConfig
 from lexitree.tasks.classify.parsed_corpus import Parses
 
-MAX_LENGTH = 1e3
-"""No vectors that anybody trains are as long as that: what is longer is a slip of the pen."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Recipe:
-    """What to train on what, in plain values, so that it can be stored, compared and sent to other processes."""
+class Recipe(Settings):
+    """What to train on what, in plain values that can be stored, compared and sent to other processes."""
 
-    corpus: str = "mini-reviews"
-    """The name of a corpus, or the path of a treebank."""
-    data: str | None = None
-    """The folder with real corpora; default: $LEXITREE_DATA."""
-    encoding: str = "utf-8"
-    """How the corpus files are encoded."""
-    on_error: str = "raise"
-    """What happens at a malformed tree or row of vectors: `raise` or `skip`."""
-    strip_traces: bool = False
-    """Take the empty elements (`-NONE-`) off Penn trees."""
-    strip_function_tags: bool = False
-    """Cut the labels of Penn trees down to their category: NP-SBJ-1 is NP."""
-    parser: str = ""
-    """A parser whose trees are learnt from, such as `builtin`; without it, the corpus's own alone."""
-    parses: str = "replace"
-    """Whether its trees stand in for the corpus's own (`replace`) or join those of the training split (`add`)."""
-    vectors: str | None = None
-    """A file of word vectors; without it they start random."""
-    all_vectors: bool = False
-    """Keep every word of the vectors, not only those of the corpus: larger, better on other texts."""
-    vector_length: float = 0.0
-    """Scale all vectors of the file to this length; 0: leave them as they are."""
-    min_count: int = 1
-    """Without vectors: rarer training words are unknown."""
-    encoder: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    """A transformer that gives words vectors in their context, see TransformerConfig; `vectors` then stand beside."""
-    teacher: str = ""
-    """A saved model or a run, or the runs of several seeds: its probabilities are learnt beside the labels."""
-    teacher_trees: Sequence[str] = ()
-    """Files of trees that only the teacher labels, by their paths or below `data`."""
-    model: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    """Settings of the model, see ModelConfig; labels and word size follow from corpus and vectors."""
-    training: TrainingConfig = field(default_factory=TrainingConfig)
+    corpus: Annotated[
+        str, Setting("Name of a corpus (see `lexitree data list`), or path of a folder or file.")
+    ] = "mini-reviews"
+    data: Annotated[str | None, Setting("Folder with downloaded corpora; default: $LEXITREE_DATA.")] = None
+    encoding: Annotated[str, Setting("Encoding of the corpus files; it is never guessed.")] = "utf-8"
+    on_error: Annotated[
+        OnError, Setting("On a malformed tree or row of vectors: stop, or skip and report.")
+    ] = "raise"
+    strip_traces: Annotated[bool, Setting("Remove the empty elements (-NONE-) of Penn trees.")] = False
+    strip_function_tags: Annotated[
+        bool, Setting("Shorten labels of Penn trees to their category: NP-SBJ-1 becomes NP.")
+    ] = False
+    parser: Annotated[
+        str, Setting("Learn from the trees of this parser, such as builtin; default: the corpus's own trees.")
+    ] = ""
+    parses: Annotated[
+        Parses,
+        Setting("Use the parser's trees in place of the corpus's own, or add them to the training split."),
+    ] = "replace"
+    vectors: Annotated[
+        str | None,
+        Setting(
+            "File of word vectors: GloVe text (.txt, .gz, .zip), word2vec .bin or .npz; default: random."
+        ),
+    ] = None
+    all_vectors: Annotated[
+        bool, Setting("Keep the vectors of words outside the corpus: larger, but better on other texts.")
+    ] = False
+    vector_length: Annotated[
+        float, Setting("Scale all vectors to this length; 0 leaves them as they are.", at_least=0, below=1e3)
+    ] = 0.0
+    min_count: Annotated[
+        int, Setting("Without vectors: rarer training words count as unknown.", at_least=1)
+    ] = 1
+    encoder: Annotated[
+        Mapping[str, Any],
+        Setting("Transformer that reads the words; word vectors are added to it.", table=TransformerConfig),
+    ] = field(default_factory=dict[str, Any])
+    teacher: Annotated[
+        str,
+        Setting(
+            "Saved model, run, or runs of several seeds whose probabilities are learned with the labels."
+        ),
+    ] = ""
+    teacher_trees: Annotated[
+        tuple[str, ...], Setting("Files of trees that only the teacher labels, by path or below `data`.")
+    ] = ()
+    model: Annotated[
+        Mapping[str, Any],
+        Setting("Shape of the model.", table=ModelConfig, derived=("labels", "finer_labels", "label_names")),
+    ] = field(default_factory=dict[str, Any])
+    training: Annotated[TrainingConfig, Setting("How to train.")] = field(default_factory=TrainingConfig)
 
-    def __post_init__(self) -> None:
-        for name, kind in _KINDS.items():
-            if not isinstance(getattr(self, name), kind):
-                raise ConfigError(f"{name} has a value of the wrong kind: {getattr(self, name)!r}")
-        if not 0 <= self.vector_length < MAX_LENGTH:
+    def _check_together(self) -> None:
+        if self.encoder and "name" not in self.encoder:
             raise ConfigError(
-                f"vector_length must be at least 0 and below {MAX_LENGTH:g}, not {self.vector_length}"
+                f"there is no encoder for these settings: {', '.join(sorted(self.encoder))}",
+                remedy="Name one: --encoder, or name = ... in the table [encoder] of a recipe.",
             )
-        if self.min_count < 1:
-            raise ConfigError(f"min_count must be at least 1, not {self.min_count}")
-        if self.on_error not in ("raise", "skip"):
-            raise ConfigError(f"on_error must be raise or skip, not {self.on_error!r}")
-        if self.parses not in get_args(Parses):
-            raise ConfigError(f"parses must be replace or add, not {self.parses!r}")
-        for name in ("labels", "finer_labels", "label_names"):
-            if name in self.model:
-                raise ConfigError(f"{name} come from the corpus and cannot be set")
-        self._check_teacher()
-
-    def _check_teacher(self) -> None:
-        # What came from a file can hold anything.
-        paths = cast(Sequence[object], self.teacher_trees)
-        if isinstance(paths, str) or not all(isinstance(path, str) for path in paths):
-            raise ConfigError(f"teacher_trees is a list of files, not {self.teacher_trees!r}")
         if self.teacher_trees and not self.teacher:
             raise ConfigError(
                 "there are trees for a teacher, but no teacher", remedy="Name a saved model: --teacher."
             )
         if self.teacher and self.training.distinct_phrases:
             raise ConfigError(
-                "distinct_phrases goes by labels, and a teacher says something else of a phrase wherever it occurs",
-                remedy="Leave one of them out.",
+                "distinct_phrases goes by labels, but a teacher rates each occurrence of a phrase by itself",
+                remedy="Use only one of them.",
             )
 
     def with_seed(self, seed: int) -> Recipe:
         """The same recipe with another seed."""
         return dataclasses.replace(self, training=dataclasses.replace(self.training, seed=seed))
-
-    def as_dict(self) -> dict[str, Any]:
-        return {
-            **dataclasses.asdict(self),
-            "teacher_trees": list(self.teacher_trees),
-            "encoder": dict(self.encoder),
-            "model": dict(self.model),
-            "training": self.training.as_dict(),
-        }
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Recipe:
-        unknown = sorted(set(values) - {field.name for field in dataclasses.fields(cls)})
-        if unknown:
-            raise ConfigError(f"unknown settings in a recipe: {', '.join(unknown)}")
-        training: object = values.get("training", {})
-        if not isinstance(training, Mapping):
-            raise ConfigError(f"training is a table of settings, not {training!r}")
-        parsed = TrainingConfig.from_dict(cast(Mapping[str, Any], training))
-        settings: dict[str, Any] = {**values, "training": parsed}
-        if isinstance(trees := settings.get("teacher_trees"), list):
-            settings["teacher_trees"] = tuple(cast(list[Any], trees))
-        return cls(**settings)
-
-
-_KINDS: dict[str, type | UnionType] = {
-    "corpus": str,
-    "data": str | None,
-    "encoding": str,
-    "on_error": str,
-    "strip_traces": bool,
-    "strip_function_tags": bool,
-    "parser": str,
-    "parses": str,
-    "vectors": str | None,
-    "all_vectors": bool,
-    "vector_length": int | float,
-    "min_count": int,
-    "encoder": Mapping,
-    "teacher": str,
-    "teacher_trees": Sequence,
-    "model": Mapping,
-}
-
-
-def read_recipe(path: str | Path) -> Recipe:
-    """Read a recipe from a TOML file with the tables [model] and [training]."""
-    values = read_toml(path)
-    try:
-        return Recipe.from_dict(values)
-    except ConfigError as error:
-        raise FileError(path, f"is not a recipe: {error}") from error

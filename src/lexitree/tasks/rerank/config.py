@@ -1,16 +1,15 @@
-"""What a reranker is made of and how it is trained: contradictions are rejected when it is built."""
+"""The shape of a reranker, and how one is trained."""
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, cast, get_args
+from typing import Annotated
 
 from lexitree.errors import ConfigError
 from lexitree.models.cells import BiasInit
 from lexitree.models.model_config import DEFAULT_WORD_SIZE, ModelConfig
 from lexitree.ops.weights import HeadMethod
+from lexitree.settings import Setting, Settings
 from lexitree.tasks.classify.config import TrainingConfig
 from lexitree.trees.binarize import Direction
 
@@ -18,52 +17,56 @@ RERANKERS = ("contree", "contree-lex", "bicontree")
 """The models that can rerank: those of the paper that read trees from the words upwards."""
 
 OTHER_LABEL = "?"
-"""Stands for all labels that were too rare in training to be learned."""
+"""Stands for all labels that are too rare in training to be learned."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RerankerConfig:
+class RerankerConfig(Settings):
     """The shape of a reranker."""
 
-    model: str = "contree-lex"
-    """The tree LSTM: `contree`, `contree-lex` or `bicontree`."""
-    labels: tuple[str, ...]
-    """The labels of phrases that it knows: chains joined (`S+VP`), `@NP` inside of a phrase that was split, "" for a
-    word that is no phrase of its own."""
-    word_size: int = DEFAULT_WORD_SIZE
-    """The size of the word vectors."""
-    hidden: int = 150
-    """The size of the states, in each direction."""
-    head_method: HeadMethod = "G"
-    """How a phrase gets its head vector: learned gate, left, right, average."""
-    score_words: bool = True
-    """Whether phrases of one word, and words that are none, have a score like other phrases."""
-    dropout: float = 0.5
-    """The share of each word vector that is dropped in training, the same for all trees of a list."""
-    bias_init: BiasInit = "zero"
-    """Biases start at zero, or random as in the authors' code."""
-    binarization: Direction = "head"
-    """How phrases of three and more parts are split."""
-    base_weight: float = 1.0
-    """How much the parser's score counts beside the tree model's; chosen on development lists."""
+    model: Annotated[str, Setting("The tree LSTM.", choices=RERANKERS)] = "contree-lex"
+    labels: Annotated[
+        tuple[str, ...],
+        Setting(
+            "Labels of phrases that it knows: chains joined (S+VP), @NP for a part of a phrase that was split,"
+            ' and "" for a word that is not a phrase of its own.',
+            unique=True,
+        ),
+    ]
+    word_size: Annotated[int, Setting("Size of the word vectors.", at_least=1)] = DEFAULT_WORD_SIZE
+    hidden: Annotated[int, Setting("Size of the states, in each direction.", at_least=1)] = 150
+    head_method: Annotated[
+        HeadMethod, Setting("Where a phrase's head vector comes from: learned gate, left, right or average.")
+    ] = "G"
+    score_words: Annotated[
+        bool, Setting("Score phrases of a single word, and words that are not phrases, like other phrases.")
+    ] = True
+    dropout: Annotated[
+        float,
+        Setting("Dropout on the word vectors, the same for all trees of a list.", at_least=0, below=1),
+    ] = 0.5
+    bias_init: Annotated[BiasInit, Setting("Initial biases: zero, or random as in the authors' code.")] = (
+        "zero"
+    )
+    binarization: Annotated[
+        Direction,
+        Setting("How phrases of three and more children are split: from the left, right or around the head."),
+    ] = "head"
+    base_weight: Annotated[
+        float,
+        Setting(
+            "Weight of the parser's score beside that of the tree model; chosen on development lists.",
+            at_least=0,
+        ),
+    ] = 1.0
 
-    def __post_init__(self) -> None:
-        for name in ("hidden", "word_size"):
-            _check_number(name, getattr(self, name), int, 1)
-        _check_number("dropout", self.dropout, float, 0, below=1)
-        _check_number("base_weight", self.base_weight, float, 0)
-        if not self.labels or not all(isinstance(cast(object, label), str) for label in self.labels):
-            raise ConfigError("a reranker needs the labels of phrases, as texts")
-        if len(set(self.labels)) != len(self.labels):
-            raise ConfigError("no label may stand there twice")
-        _check_choice("model", self.model, RERANKERS)
-        _check_choice("head_method", self.head_method, get_args(HeadMethod))
-        _check_choice("bias_init", self.bias_init, get_args(BiasInit))
-        _check_choice("binarization", self.binarization, get_args(Direction))
+    def _check_together(self) -> None:
+        if not self.labels:
+            raise ConfigError("a reranker needs labels of phrases")
 
     @property
     def encoder(self) -> ModelConfig:
-        """The same as the configuration of a tree LSTM that labels phrases."""
+        """The configuration of a classifier with the same tree LSTM."""
         return ModelConfig(
             model=self.model,
             labels=self.labels,
@@ -74,56 +77,58 @@ class RerankerConfig:
             bias_init=self.bias_init,
         )
 
-    def as_dict(self) -> dict[str, Any]:
-        return {**dataclasses.asdict(self), "labels": list(self.labels)}
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> RerankerConfig:
-        _refuse_unknown(cls, values, "a reranker")
-        labels: object = values.get("labels", ())
-        if not isinstance(labels, list | tuple):
-            raise ConfigError(f"labels must be a list of texts, not {labels!r:.60}")
-        settings: dict[str, Any] = {**values, "labels": tuple(cast(list[Any], labels))}
-        return cls(**settings)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RerankTraining:
+class RerankTraining(Settings):
     """How a reranker is trained."""
 
-    epochs: int = 15
-    """How many times every list is seen."""
-    batch_lists: int = 16
-    """Lists an update."""
-    learning_rate: float = 1e-3
-    """Adam's step size."""
-    decay: float = 1e-4
-    """How much all weights shrink for each list of an update: the regularisation of the margin loss."""
-    averaging: float = 0.998
-    """How much of the average of all weights so far stays at an update; the average is what is kept. 0: none."""
-    margin: float = 0.5
-    """By how much the best candidate must win for each wrong constituent of another one."""
-    base_weight: float = 1.0
-    """How much the parser's score counts in training; what counts afterwards is chosen on development lists."""
-    train_words: bool = False
-    """Whether the word vectors are fine-tuned."""
-    min_label_count: int = 5
-    """Labels that are rarer among the candidates are all one to the model."""
-    seed: int = 1
-    """Decides the initial weights, the order of the lists and the dropout."""
-
-    def __post_init__(self) -> None:
-        for name in ("epochs", "batch_lists", "min_label_count"):
-            _check_number(name, getattr(self, name), int, 1)
-        _check_number("seed", self.seed, int, 0)
-        for name in ("margin", "base_weight"):
-            _check_number(name, getattr(self, name), float, 0)
-        if not isinstance(cast(object, self.train_words), bool):
-            raise ConfigError(f"train_words must be true or false, not {self.train_words!r}")
-        self.optimizer()
+    epochs: Annotated[int, Setting("Passes over the training lists.", at_least=1)] = 15
+    batch_lists: Annotated[int, Setting("Lists per update.", at_least=1)] = 16
+    learning_rate: Annotated[float, Setting("Adam's step size.", above=0, at_most=1e3)] = 1e-3
+    decay: Annotated[
+        float,
+        Setting(
+            "Weight decay for each list of an update: the regularization of the margin loss.",
+            at_least=0,
+            below=1,
+        ),
+    ] = 1e-4
+    averaging: Annotated[
+        float,
+        Setting(
+            "Score and save a moving average of the weights with this decay; 0 uses the weights themselves.",
+            at_least=0,
+            below=1,
+        ),
+    ] = 0.998
+    margin: Annotated[
+        float,
+        Setting(
+            "Margin by which the best candidate must win, per wrong constituent of the other candidate.",
+            at_least=0,
+        ),
+    ] = 0.5
+    base_weight: Annotated[
+        float,
+        Setting(
+            "Weight of the parser's score in training; the final weight is chosen on development lists.",
+            at_least=0,
+        ),
+    ] = 1.0
+    train_words: Annotated[bool, Setting("Fine-tune the word vectors.")] = False
+    min_label_count: Annotated[
+        int,
+        Setting("Labels that are rarer among the candidates are treated as one.", at_least=1),
+    ] = 5
+    seed: Annotated[
+        int,
+        Setting(
+            "Determines the initial weights, the order of the lists and dropout.", at_least=0, at_most=1e18
+        ),
+    ] = 1
 
     def optimizer(self) -> TrainingConfig:
-        """What the optimizer has to know."""
+        """The settings that the optimizer reads."""
         return TrainingConfig(
             epochs=self.epochs,
             learning_rate=self.learning_rate,
@@ -132,30 +137,3 @@ class RerankTraining:
             train_words=self.train_words,
             seed=self.seed,
         )
-
-    def as_dict(self) -> dict[str, Any]:
-        return dataclasses.asdict(self)
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> RerankTraining:
-        _refuse_unknown(cls, values, "training")
-        return cls(**values)
-
-
-def _refuse_unknown(kind: type[Any], values: Mapping[str, Any], what: str) -> None:
-    unknown = sorted(set(values) - {field.name for field in dataclasses.fields(kind)})
-    if unknown:
-        raise ConfigError(f"unknown settings of {what}: {', '.join(unknown)}")
-
-
-def _check_number(name: str, value: object, kind: type, least: float, *, below: float = 1e9) -> None:
-    """A file can hold anything: what is no number fails here, not in the middle of a run."""
-    fits = isinstance(value, (int, float) if kind is float else int) and not isinstance(value, bool)
-    if not fits or not least <= cast(float, value) < below:
-        what = "a number" if kind is float else "a whole number"
-        raise ConfigError(f"{name} must be {what} from {least:g} to below {below:g}, not {value!r}")
-
-
-def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
-    if value not in choices:
-        raise ConfigError(f"{name} must be one of {', '.join(choices)}, not {value!r}")

@@ -1,0 +1,343 @@
+"""Settings classes whose fields are declared once, with type, range and help.
+
+A settings class is a frozen dataclass; what a field accepts and means stands beside it:
+
+    @dataclass(frozen=True, slots=True, kw_only=True)
+    class Training(Settings):
+        epochs: Annotated[int, Setting("Passes over the training data.", at_least=1)] = 30
+
+Recipes (`from_toml`), saved files (`from_dict`), the command line (`with_assignments`) and its help (`describe`) all
+read these declarations. Plain dataclasses do the work because msgspec and pydantic are compiled and missing on some
+of the machines that lexitree runs on.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import functools
+import math
+import tomllib
+from collections.abc import Collection, Generator, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import Annotated, Any, ClassVar, Literal, Self, Union, cast, get_args, get_origin, get_type_hints
+
+from lexitree.errors import ConfigError, FileError
+from lexitree.files import read_toml
+
+REQUIRED = dataclasses.MISSING
+"""The default of a setting that must be given."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What a field of a settings class accepts and means; it goes into the field's `Annotated` type."""
+
+    help: str
+    at_least: float | None = None
+    above: float | None = None
+    at_most: float | None = None
+    below: float | None = None
+    choices: tuple[str, ...] = ()
+    unique: bool = False
+    """A list may not hold the same item twice."""
+    table: type[Settings] | None = None
+    """The field holds some of the settings of this class, as a mapping; the others keep their defaults."""
+    derived: tuple[str, ...] = ()
+    """Settings of `table` that follow from the data and cannot be given."""
+
+    def range(self) -> str:
+        """The range in words, such as `at least 0 and below 1`; empty if there is none."""
+        bounds = {
+            "at least": self.at_least,
+            "above": self.above,
+            "at most": self.at_most,
+            "below": self.below,
+        }
+        return " and ".join(f"{word} {bound:g}" for word, bound in bounds.items() if bound is not None)
+
+    def contains(self, number: float) -> bool:
+        """Whether a number is within the range; infinity and NaN never are."""
+        return (
+            (isinstance(number, int) or math.isfinite(number))
+            and (self.at_least is None or number >= self.at_least)
+            and (self.above is None or number > self.above)
+            and (self.at_most is None or number <= self.at_most)
+            and (self.below is None or number < self.below)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class DeclaredSetting:
+    """One setting with everything that is declared about it."""
+
+    name: str
+    """The name with its tables before it, such as `training.epochs`."""
+    type: Any
+    """The type as it is annotated, such as `int` or `Literal["last", "mix"]`."""
+    default: Any
+    """The default value, or `REQUIRED`."""
+    setting: Setting
+
+    @property
+    def kind(self) -> str:
+        """The type in words, such as `a whole number`."""
+        return _kind_in_words(self.type, self.setting)
+
+    def check(self, value: object) -> None:
+        """Raise a ConfigError unless the value has the right type and is within range."""
+        if not _fits(value, self.type) or (self.setting.choices and value not in self.setting.choices):
+            raise ConfigError(f"{self.name} must be {self.kind}, not {value!r:.80}")
+        if isinstance(value, int | float) and not self.setting.contains(value):
+            raise ConfigError(f"{self.name} must be {self.setting.range() or 'finite'}, not {value}")
+        if self.setting.unique and isinstance(value, tuple):
+            items = cast(tuple[object, ...], value)
+            if len(set(items)) != len(items):
+                raise ConfigError(f"{self.name} must not hold the same item twice")
+        if self.setting.table is not None:
+            self._check_table(self.setting.table, cast(Mapping[str, Any], value))
+
+    def _check_table(self, table: type[Settings], values: Mapping[str, Any]) -> None:
+        """Check a partial table: each value by itself, since the others are not known yet."""
+        for name in self.setting.derived:
+            if name in values:
+                raise ConfigError(f"[{self.name}] {name} follows from the data and cannot be set")
+        with _errors_in_table(self.name):
+            declared = table.declared()
+            _refuse_unknown(values, declared)
+            for name, value in values.items():
+                declared[name].check(_convert(value, declared[name].type))
+
+
+class Settings:
+    """The base of settings classes: frozen dataclasses with fields of `Annotated[TYPE, Setting(...)]`."""
+
+    __slots__ = ()
+    __dataclass_fields__: ClassVar[dict[str, dataclasses.Field[Any]]]
+
+    def __post_init__(self) -> None:
+        for name, declared in self.declared().items():
+            with _errors_in_table(name):
+                value = _convert(getattr(self, name), declared.type)
+            declared.check(value)
+            object.__setattr__(self, name, value)
+        self._check_together()
+
+    def _check_together(self) -> None:
+        """Raise a ConfigError if settings contradict each other; for classes to override."""
+
+    @classmethod
+    def declared(cls) -> dict[str, DeclaredSetting]:
+        """The settings of this class by name, without those of its tables."""
+        return _declared(cls)
+
+    @classmethod
+    def describe(cls, prefix: str = "") -> Iterator[DeclaredSetting]:
+        """All settings that can be given, those of tables included, with dotted names.
+
+        Settings of a list of tables are named like `treebanks[].weight`.
+        """
+        for declared in cls.declared().values():
+            name = prefix + declared.name
+            inner = declared.setting.table or _settings_class(declared.type)
+            if inner is None:
+                yield dataclasses.replace(declared, name=name)
+                continue
+            listed = "[]" if get_origin(declared.type) is tuple else ""
+            hidden = {f"{name}{listed}.{each}" for each in declared.setting.derived}
+            yield from (each for each in inner.describe(f"{name}{listed}.") if each.name not in hidden)
+
+    def as_dict(self) -> dict[str, Any]:
+        """All settings as plain values that JSON can hold."""
+        return {name: _plain(getattr(self, name)) for name in self.declared()}
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """The inverse of `as_dict`; settings that are not given have their defaults.
+
+        Raises:
+            ConfigError: If a name is unknown, a required one is missing, or a value is not accepted.
+        """
+        declared = cls.declared()
+        _refuse_unknown(values, declared)
+        missing = [name for name, each in declared.items() if each.default is REQUIRED and name not in values]
+        if missing:
+            raise ConfigError(f"missing {_plural('setting', missing)}: {', '.join(missing)}")
+        return cls(**values)
+
+    @classmethod
+    def from_toml(cls, path: str | Path) -> Self:
+        """Read a recipe from a TOML file.
+
+        Raises:
+            FileError: If the file cannot be read or holds settings that are not accepted.
+        """
+        values = read_toml(path)
+        try:
+            return cls.from_dict(values)
+        except ConfigError as error:
+            raise FileError(path, f"is not a valid recipe: {error.message}", remedy=error.remedy) from error
+
+    def with_values(self, values: Mapping[str, Any]) -> Self:
+        """A copy with other values by dotted name, such as `{"training.averaging": 0.99}`."""
+        changed = self.as_dict()
+        for name, value in values.items():
+            table, _, inner = name.rpartition(".")
+            if isinstance(changed.get(table), dict):
+                changed[table][inner] = value
+            elif name in changed:
+                changed[name] = value
+            else:
+                _refuse_unknown([name], {each.name for each in self.describe()})
+        return self.from_dict(changed)
+
+    def with_assignments(self, assignments: Iterable[str]) -> Self:
+        """A copy with other values from texts such as `training.averaging=0.99`.
+
+        Values are written as in TOML; a text that is not valid TOML is taken as it is.
+        """
+        types = {each.name: each.type for each in self.describe()}
+        values: dict[str, Any] = {}
+        for assignment in assignments:
+            name, sign, text = (part.strip() for part in assignment.partition("="))
+            if not sign:
+                raise ConfigError(
+                    f"not a setting: {assignment!r}",
+                    remedy="Write NAME=VALUE, as in training.averaging=0.99.",
+                )
+            values[name] = _read_value(text, types.get(name, Any))
+        return self.with_values(values)
+
+
+@functools.cache
+def _declared(cls: type[Settings]) -> dict[str, DeclaredSetting]:
+    hints = get_type_hints(cls, include_extras=True)
+    found: dict[str, DeclaredSetting] = {}
+    for field in dataclasses.fields(cls):
+        kind, *extras = get_args(hints[field.name])
+        assert get_origin(hints[field.name]) is Annotated, f"{cls.__name__}.{field.name} has no Setting"
+        factory = cast(Any, field.default_factory)
+        default = field.default if factory is dataclasses.MISSING else factory()
+        setting = next(each for each in extras if isinstance(each, Setting))
+        found[field.name] = DeclaredSetting(field.name, kind, default, setting)
+    return found
+
+
+def _fits(value: object, kind: Any) -> bool:
+    """Whether a value is of an annotated type; a whole number is a number, and a bool is neither."""
+    origin, inner = get_origin(kind), get_args(kind)
+    if kind is Any:
+        return True
+    if origin is Literal:
+        return isinstance(value, str) and value in inner
+    if origin in (UnionType, Union):
+        return any(_fits(value, each) for each in inner)
+    if origin is tuple:
+        return isinstance(value, tuple) and all(
+            _fits(item, inner[0]) for item in cast(tuple[object, ...], value)
+        )
+    if origin is Mapping:
+        return isinstance(value, Mapping) and all(
+            _fits(key, inner[0]) and _fits(item, inner[1])
+            for key, item in cast(Mapping[object, object], value).items()
+        )
+    if kind in (int, float):
+        return isinstance(value, int | kind) and not isinstance(value, bool)
+    return isinstance(value, kind)
+
+
+def _kind_in_words(kind: Any, setting: Setting | None = None) -> str:
+    origin, inner = get_origin(kind), get_args(kind)
+    choices = inner if origin is Literal else setting.choices if setting else ()
+    if choices:
+        return f"one of {', '.join(choices)}"
+    if origin in (UnionType, Union):
+        return " or ".join(_kind_in_words(each) for each in inner if each is not NoneType)
+    if origin is tuple:
+        return f"a list of {_PLURALS.get(inner[0], 'tables')}"
+    if origin is Mapping:
+        return f"a table of {_PLURALS.get(inner[1], 'settings')}"
+    return _NAMES.get(kind, "a table of settings")
+
+
+_NAMES = {int: "a whole number", float: "a number", bool: "true or false", str: "a string"}
+_PLURALS = {int: "whole numbers", float: "numbers", str: "strings"}
+
+
+def _settings_class(kind: Any) -> type[Settings] | None:
+    """The settings class of a table, or of each table of a list."""
+    inner = get_args(kind)[0] if get_origin(kind) is tuple else kind
+    return inner if isinstance(inner, type) and issubclass(inner, Settings) else None
+
+
+def _is_nested(kind: Any) -> bool:
+    return _settings_class(kind) is not None
+
+
+def _convert(value: object, kind: Any) -> object:
+    """Make tuples of lists and settings of tables; anything else is left to the check."""
+    if get_origin(kind) is tuple and isinstance(value, list | tuple):
+        items = cast(list[object], value)
+        inner = get_args(kind)[0]
+        if not _is_nested(inner):
+            return tuple(items)
+        return tuple(_convert_item(number, item, inner) for number, item in enumerate(items, 1))
+    cls = _settings_class(kind)
+    if cls is not None and isinstance(value, Mapping):
+        return cls.from_dict(cast(Mapping[str, Any], value))
+    return value
+
+
+def _convert_item(number: int, item: object, kind: Any) -> object:
+    with _errors_in_table(f"number {number}"):
+        return _convert(item, kind)
+
+
+@contextmanager
+def _errors_in_table(name: str) -> Generator[None, None, None]:
+    """Name the table in errors that are raised inside of it."""
+    try:
+        yield
+    except ConfigError as error:
+        raise ConfigError(f"[{name}] {error.message}", remedy=error.remedy) from error
+
+
+def _plain(value: object) -> Any:
+    if isinstance(value, Settings):
+        return value.as_dict()
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in cast(list[object], value)]
+    if isinstance(value, Mapping):
+        return {key: _plain(item) for key, item in cast(Mapping[str, object], value).items()}
+    return value
+
+
+def _refuse_unknown(names: Iterable[str], known: Collection[str]) -> None:
+    unknown = [name for name in names if name not in known]
+    if not unknown:
+        return
+    near = {close for name in unknown for close in _near(name, known)}
+    hint = f"Did you mean {' or '.join(sorted(near))}?" if near else ""
+    raise ConfigError(f"unknown {_plural('setting', unknown)}: {', '.join(unknown)}", remedy=hint)
+
+
+def _near(name: str, known: Collection[str]) -> list[str]:
+    """Known names that are spelled alike, or are the same but for their table."""
+    same = [each for each in known if each.rpartition(".")[2] == name.rpartition(".")[2]]
+    return same or difflib.get_close_matches(name, known, n=1)
+
+
+def _plural(noun: str, items: Collection[object]) -> str:
+    return noun if len(items) == 1 else f"{noun}s"
+
+
+def _read_value(text: str, kind: Any) -> Any:
+    try:
+        (value,) = tomllib.loads(f"value = {text}").values()
+    except ValueError:
+        return text
+    # What looks like a number can be a name, such as the commit 1e5.
+    return text if _fits(text, kind) and not _fits(value, kind) else value
