@@ -191,7 +191,7 @@ class Settings:
             elif name in changed:
                 changed[name] = value
             else:
-                _refuse_unknown([name], {each.name for each in self.describe()})
+                _refuse_unknown([name], [each.name for each in self.describe() if "[]" not in each.name])
         return self.from_dict(changed)
 
     def with_assignments(self, assignments: Iterable[str]) -> Self:

@@ -124,7 +124,7 @@ def test_train_strips_penn_trees_and_takes_every_setting(call: Call, tmp_path: P
 def test_what_to_strip_is_true_or_false(call: Call, tmp_path: Path, name: str) -> None:
     (tmp_path / "r.toml").write_text(f"{name} = 'yes'\n")
     finished = call("train", "--recipe", tmp_path / "r.toml", "-o", tmp_path / "run")
-    assert_users_error(finished, f"{name} has a value of the wrong kind: 'yes'")
+    assert_users_error(finished, f"{name} must be true or false, not 'yes'")
 
 
 def test_an_existing_run_is_left_alone(call: Call, treebank: Path, tmp_path: Path) -> None:

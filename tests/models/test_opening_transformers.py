@@ -52,13 +52,13 @@ def test_copies_and_other_processes(encoders: dict[str, Path]) -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"name": ""}, "an encoder has a name"),
-        ({"name": 3}, "wrong kind of value: 3"),
-        ({"name": "x", "layers": "first"}, "must be last or mix, not 'first'"),
-        ({"name": "x", "revision": 5}, "wrong kind of value: 5"),
-        ({"name": "x", "half_precision": "yes"}, "wrong kind of value: 'yes'"),
-        ({"name": "x", "colour": 1}, "unknown settings of the encoder: colour"),
-        ({"layers": "mix"}, "there is no encoder for these settings: layers"),
+        ({"name": ""}, "an encoder needs a name"),
+        ({"name": 3}, "name must be a string, not 3"),
+        ({"name": "x", "layers": "first"}, "layers must be one of last, mix, not 'first'"),
+        ({"name": "x", "revision": 5}, "revision must be a string, not 5"),
+        ({"name": "x", "half_precision": "yes"}, "half_precision must be true or false, not 'yes'"),
+        ({"name": "x", "colour": 1}, "unknown setting: colour"),
+        ({"layers": "mix"}, "missing setting: name"),
     ],
 )
 def test_wrong_settings(settings: dict[str, Any], message: str) -> None:

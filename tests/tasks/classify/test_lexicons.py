@@ -184,8 +184,8 @@ def test_static_vectors_are_trained_beside(treebank: Path, encoders: dict[str, P
     [
         ({"model": {"word_size": 5}}, "follows from the encoder"),
         ({"encoder": {"layers": "mix"}}, "there is no encoder for these settings: layers"),
-        ({"encoder": {"name": "x", "colour": 1}}, "unknown settings of the encoder: colour"),
-        ({"encoder": {"name": 7}}, "wrong kind of value: 7"),
+        ({"encoder": {"name": "x", "colour": 1}}, r"\[encoder\] unknown setting: colour"),
+        ({"encoder": {"name": 7}}, "name must be a string, not 7"),
         ({"vector_length": 3.0}, "there are no vectors to be scaled"),
         ({"encoder": {"name": "./nowhere"}}, "there is no such directory"),
         ({"model": {"model": "pooled"}, "vectors": "v.txt"}, "do not stand beside those of phrases"),
@@ -198,9 +198,8 @@ def test_wrong_settings(
     if "vectors" in change:
         (tmp_path / "v.txt").write_text("good 1 2\nbad 3 4\n")
         change = {**change, "vectors": str(tmp_path / "v.txt")}
-    recipe = dataclasses.replace(make_recipe(treebank, encoders["bert"]), **change)
     with pytest.raises(LexitreeError, match=message):
-        train(recipe, tmp_path / "run")
+        train(dataclasses.replace(make_recipe(treebank, encoders["bert"]), **change), tmp_path / "run")
 
 
 def final_state(folder: Path) -> tuple[dict[str, bytes], list[dict[str, bytes]]]:
