@@ -31,14 +31,22 @@ def pages() -> list[Path]:
     return [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
-def render_page(text: str) -> str:
-    """The text with every block filled anew."""
-    return BLOCK.sub(lambda block: f"{block[1]}{render(block['name'])}\n{block[3]}", text)
+def render_page(text: str, images: str = "images") -> str:
+    """The text with every block filled anew; `images` is the folder of the pictures as seen from the page."""
+    return BLOCK.sub(lambda block: f"{block[1]}{render(block['name'], images)}\n{block[3]}", text)
 
 
-def render(name: str) -> str:
+def images_of(page: Path) -> str:
+    """The folder of the pictures as seen from a page."""
+    depth = len(page.relative_to(ROOT).parts)
+    return "docs/images" if depth == 1 else "../" * (depth - 2) + "images"
+
+
+def render(name: str, images: str = "images") -> str:
     """The content of one block."""
     kind, slash, rest = name.partition("/")
+    if kind == "reproduce":
+        return render_experiment(rest, images)
     if slash:
         return _PREFIXED[kind](rest)
     if name in _COUNTED:
@@ -117,7 +125,7 @@ def render_example(name: str) -> str:
     return fence("python", (ROOT / "examples" / name).read_text(encoding="utf-8").rstrip("\n"))
 
 
-def render_experiment(name: str) -> str:
+def render_experiment(name: str, images: str) -> str:
     """An experiment of the paper: what is recorded of it, beside the paper's figures."""
     from lexitree_paper.experiments import find_experiment
     from lexitree_paper.kinds import make_report
@@ -125,7 +133,7 @@ def render_experiment(name: str) -> str:
     from lexitree_paper.tables import read_records
 
     experiment = find_experiment(name)
-    return to_markdown(make_report(experiment, read_records(experiment, RESULTS)))
+    return to_markdown(make_report(experiment, read_records(experiment, RESULTS)), images=images)
 
 
 def render_models() -> str:
@@ -172,6 +180,53 @@ def _measured(name: str) -> str:
         f"{show_title(score)[5:]} {show_spread([run[score] for run in runs])}" for score in scores
     )
     return f"{shown} ({len(runs)} seeds, {record['recipe']['training']['epochs']} epochs)"
+
+
+HEADLINE = (
+    ("SST, 5 classes", "main-table", "sst-bicontree", "sst-bicontree-minilm-taught", "sst-fine"),
+    (
+        "SST, 2 classes",
+        "main-table",
+        "sst-binary-bicontree",
+        "sst-binary-bicontree-minilm-taught",
+        "sst-binary",
+    ),
+    ("TREC, 6 question types", "questions", "trec-bicontree", "trec-bicontree-minilm-static", "trec"),
+)
+"""Task, the experiment that has the paper's figure, the records of BiConTree and of BiConTree over MiniLM, corpus."""
+
+
+def render_headline() -> str:
+    """The main results of the three tasks beside the paper's figures."""
+    raw = {
+        row["corpus"]: row
+        for row in (read_record("raw-text-accuracy") or {"rows": []})["rows"]
+        if "own_trees_accuracy" in row  # VADER reads no trees
+    }
+    rows = [
+        [
+            task,
+            _paper_figure(experiment, record),
+            _mean_root(record),
+            _mean_root(with_transformer),
+            show_percent(raw[corpus]["raw_text_accuracy"]) if corpus in raw else NOT_MEASURED,
+        ]
+        for task, experiment, record, with_transformer, corpus in HEADLINE
+    ]
+    header = ["task", "paper", "BiConTree", "BiConTree over MiniLM", "shipped model, raw text"]
+    return make_table(header, rows)
+
+
+def _paper_figure(experiment: str, run: str) -> str:
+    from lexitree_paper.experiments import find_experiment
+
+    figures = [planned.paper for planned in find_experiment(experiment).runs if planned.name == run]
+    return f"{figures[0]['root']:.1f}" if figures and "root" in figures[0] else "–"
+
+
+def _mean_root(name: str) -> str:
+    record = read_record(name)
+    return show_spread([run["test_root"] for run in record["runs"].values()]) if record else NOT_MEASURED
 
 
 def render_speed() -> str:
@@ -284,9 +339,9 @@ _PREFIXED: dict[str, Callable[[str], str]] = {
     "tour": render_step,
     "file": render_file,
     "example": render_example,
-    "reproduce": render_experiment,
 }
 _COUNTED: dict[str, Callable[[], str]] = {
+    "headline": render_headline,
     "speed": render_speed,
     "gpu-training-time": render_gpu_training_time,
     "models": render_models,
@@ -304,7 +359,7 @@ def main() -> int:
     stale: list[str] = []
     for path in pages():
         text = path.read_text(encoding="utf-8")
-        rendered = render_page(text)
+        rendered = render_page(text, images_of(path))
         if rendered != text:
             stale.append(str(path.relative_to(ROOT)))
             if not check_only:

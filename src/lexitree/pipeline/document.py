@@ -60,7 +60,7 @@ class Document:
         return (phrase for sentence in self.sentences for phrase in sentence.phrases)
 
     def as_dict(self, *, head_weights: bool = False) -> dict[str, Any]:
-        """The document for JSON; `docs/guide/raw-text.md` describes every key.
+        """The document for JSON; `docs/guide/text.md` describes every key.
 
         With `head_weights`, each phrase has those of all its words; without, that of its head word only.
         """
