@@ -10,7 +10,7 @@ import sys
 import tempfile
 import tomllib
 import zlib
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, BinaryIO, cast
@@ -138,6 +138,27 @@ def atomic_write(path: str | Path, mode: str = "w") -> Generator[IO[str], None, 
         stream.flush()
         if temporary.is_file():
             os.fsync(stream.fileno())
+
+
+@contextmanager
+def open_output(path: str | Path | None, *, flush: bool = False) -> Generator[Callable[[str], object]]:
+    """Give a function that writes text to a file that appears when complete, or to standard output.
+
+    Args:
+        path: The file; None or `-` is standard output.
+        flush: Whether each text that is written to standard output is shown at once.
+    """
+    if path is not None and str(path) != STANDARD_STREAM:
+        with atomic_write(path) as stream:
+            yield stream.write
+        return
+
+    def write_at_once(text: str) -> None:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+
+    yield write_at_once if flush else sys.stdout.write
+    sys.stdout.flush()
 
 
 @contextmanager

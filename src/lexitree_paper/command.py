@@ -83,7 +83,8 @@ def reproduce_command(
     head-pictures, error-analysis, accuracy-by-length) takes the models of such runs, trains those that are missing,
     and leaves a record of its own; with --again it is made anew, of the same models.
     """
-    from lexitree.cli.console import choose_device, output, parse_seeds
+    from lexitree.cli.console import output, parse_seeds
+    from lexitree.ops.devices import choose_device
     from lexitree_paper.experiments import find_experiment
     from lexitree_paper.kinds import make_report, perform
     from lexitree_paper.runner import Settings

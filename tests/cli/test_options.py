@@ -8,11 +8,11 @@ import pytest
 import torch
 
 from lexitree.cli import options
-from lexitree.cli.console import choose_device
 from lexitree.corpora import corpus
 from lexitree.errors import BackendError
 from lexitree.models import cells, transformer
 from lexitree.ops import precision
+from lexitree.ops.devices import choose_device
 from lexitree.saving import quantized
 from lexitree.tasks.classify import config, parsed_corpus
 from lexitree.trees import Direction

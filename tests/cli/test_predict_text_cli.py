@@ -14,14 +14,14 @@ from typing import ClassVar
 from xml.etree import ElementTree
 
 import pytest
-from rich import progress
-from rich.progress import Progress
-
-from lexitree.cli import predict_texts, text_arguments, text_progress
 from lexitree.cli.predict_texts import TextJob
 from lexitree.cli.text_arguments import begins_a_tree, is_file_name
 from lexitree.cli.text_inputs import Inputs
 from lexitree.cli.text_labelling import TextLabeller
+from rich import progress
+from rich.progress import Progress
+
+from lexitree.cli import predict_texts, text_arguments, text_progress
 from lexitree.parsers import adapters
 from lexitree.trees.brackets import ReadReport, tree_from_brackets
 from tests.cli import parser_program

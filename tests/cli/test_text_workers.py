@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from lexitree.cli import text_workers
 from lexitree.cli.text_arguments import Arguments
 from lexitree.cli.text_labelling import LabellerSetup
 from lexitree.cli.text_output import TextOutput
 from lexitree.cli.text_workers import TextWorkers
+
+from lexitree.cli import text_workers
 from lexitree.errors import ConfigError, LexitreeError, ModelFileError, Place, TableError
 from lexitree.pipeline.tables import AddedColumns, Row
 from tests.cli.conftest import Call, assert_users_error

@@ -7,16 +7,16 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-from lexitree.errors import FileError
-from lexitree.pipeline import unfinished
-from lexitree.pipeline.tables import csv_line
 from lexitree.pipeline.unfinished import (
     WholeRecords,
     cut_to_whole_records,
     find_whole_records,
     read_last_record,
 )
+
+from lexitree.errors import FileError
+from lexitree.pipeline import unfinished
+from lexitree.pipeline.tables import csv_line
 
 CELLS = st.lists(st.text(st.characters(exclude_categories=("Cs",)), max_size=6), min_size=1, max_size=3)
 

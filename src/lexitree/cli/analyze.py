@@ -169,8 +169,8 @@ def heads(
     Beside them stands what one would get by always taking the left child, the right one, or either by chance.
     """
     from lexitree.analysis.head_overlap import model_overlap, read_penn_trees
-    from lexitree.cli.console import choose_device
     from lexitree.corpora.treebank import chosen_strips
+    from lexitree.ops.devices import choose_device
     from lexitree.saving.pretrained import from_pretrained
 
     loaded = from_pretrained(model, device=choose_device(device), backend=backend)
@@ -232,10 +232,11 @@ def _collect(
     backend: str,
 ) -> tuple[list[SystemAnswers], dict[str, str]]:
     """The answers of all systems to a split, and the names of the labels."""
-    from lexitree.cli.console import choose_device, show_skipped
+    from lexitree.cli.console import show_skipped
     from lexitree.cli.splits import read_split
     from lexitree.evaluation.answers import collect_answers
     from lexitree.learning.run_folder import parse_named_folder
+    from lexitree.ops.devices import choose_device
     from lexitree.trees.brackets import ReadReport
 
     report = ReadReport()

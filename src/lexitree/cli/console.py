@@ -42,42 +42,6 @@ def show_skipped(num_skipped: int, errors: Sequence[InputError], *, what: str = 
         messages.print(f"  ... and {num_skipped - len(listed):,} more")
 
 
-def choose_device(device: str) -> str:
-    """`auto` takes a GPU where there is one; asking for one that is not there is an error."""
-    import torch
-
-    from lexitree.errors import BackendError
-
-    if device == "auto":
-        return "cuda" if torch.cuda.is_available() else "cpu"
-    if device.startswith("cuda") and not torch.cuda.is_available():
-        raise BackendError("this machine has no CUDA device", remedy="Use --device cpu or --device auto.")
-    try:
-        # A name can be right and the device still not be there, or hold no numbers ("meta"): try it.
-        torch.zeros(1, device=device).item()
-    except (RuntimeError, AssertionError, NotImplementedError) as error:
-        raise BackendError(
-            f"there is no device called '{device}' here", remedy="Use --device cpu or --device auto."
-        ) from error
-    _try_float64(device)
-    return device
-
-
-def _try_float64(device: str) -> None:
-    """A device can be there and know no float64, which some of the arithmetic needs: mps is such a one."""
-    import torch
-
-    from lexitree.errors import BackendError
-
-    try:
-        torch.zeros(1, dtype=torch.float64, device=device).item()
-    except (RuntimeError, TypeError, NotImplementedError) as error:
-        raise BackendError(
-            f"the device '{device}' has no 64-bit numbers (float64), which lexitree needs",
-            remedy="Use --device cpu.",
-        ) from error
-
-
 def parse_seeds(text: str) -> list[int]:
     """`3`, `1,2,5` or `1-5` as a list of numbers."""
     seeds: list[int] = []

@@ -55,9 +55,10 @@ def evaluate_command(
     Of a folder only the file of the split is read. Whether phrases count follows from a named corpus, else from how
     the model was trained.
     """
-    from lexitree.cli.console import choose_device, output, percent, show_skipped
+    from lexitree.cli.console import output, percent, show_skipped
     from lexitree.cli.splits import read_split
     from lexitree.corpora.treebank import chosen_strips
+    from lexitree.ops.devices import choose_device
     from lexitree.pipeline.predictor import Predictor
     from lexitree.trees.brackets import ReadReport
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -58,3 +59,38 @@ OutputOption = Annotated[
 RerankerArgument = Annotated[
     str, typer.Argument(metavar="RERANKER", help="The directory of a saved reranker.")
 ]
+ModelOrInputArgument = Annotated[
+    str | None,
+    typer.Argument(
+        help="A model: its name in the package, its directory, or owner/name on the Hugging Face hub. If omitted:"
+        " sentiment."
+    ),
+]
+ModelOption = Annotated[
+    str | None,
+    typer.Option("--model", "-m", help="The model; all arguments are then input.", show_default=False),
+]
+InputKindOption = Annotated[
+    Literal["auto", "trees", "text"],
+    typer.Option("--input", help="Whether the input is trees, which begin with a bracket, or text."),
+]
+ParserOption = Annotated[
+    str | None,
+    typer.Option(
+        "--parser",
+        help="The parser for text: builtin, brackets:FILE, stanford:FOLDER, command:PROGRAM and others.",
+        show_default=False,
+    ),
+]
+OneSentenceOption = Annotated[bool, flag("--one-sentence", text="Take each text as a single sentence.")]
+
+
+def read_arguments(
+    context: typer.Context, first: str | None, others: list[str] | None, model: str | None
+) -> tuple[str, tuple[str, ...]]:
+    """The model and the inputs among the arguments; with none at all, nobody is made to type on a terminal."""
+    from lexitree.pipeline.inputs import split_arguments
+
+    if first is None and model is None and sys.stdin.isatty():
+        raise typer.BadParameter("a text is needed, or a model and trees", ctx=context)
+    return split_arguments([*([] if first is None else [first]), *(others or [])], model)

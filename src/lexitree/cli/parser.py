@@ -82,8 +82,8 @@ def train_command(
     """
     import torch
 
-    from lexitree.cli.console import choose_device
     from lexitree.cli.parser_runs import parser_listeners, plan_run, show_run
+    from lexitree.ops.devices import choose_device
     from lexitree.tasks.parse.run import train_parser
 
     torch.set_num_threads(threads)
@@ -118,16 +118,17 @@ def evaluate_command(
     --kbest 8 also the F1 of the best among the 8 most probable trees of each sentence. With --rerank the tree is the
     one that the reranker chooses among them.
     """
-    from lexitree.cli.console import choose_device, output, percent, show_skipped
-    from lexitree.cli.streams import stream_trees
+    from lexitree.cli.console import output, percent, show_skipped
     from lexitree.errors import FileError
+    from lexitree.ops.devices import choose_device
     from lexitree.parsers.penn_spans import clean_trees
     from lexitree.parsers.saved_parser import load_parser
+    from lexitree.pipeline.inputs import read_tree_files
     from lexitree.tasks.parse.scores import score_parser
     from lexitree.trees.brackets import ReadReport
 
     report = ReadReport()
-    gold = list(clean_trees(stream_trees([trees], encoding, on_error, report)))
+    gold = list(clean_trees(read_tree_files([trees], encoding, on_error, report)))
     if not gold:
         raise FileError(trees, "has no trees")
     device = choose_device(device)
@@ -170,8 +171,8 @@ def parse_command(
     a list of them as `parses`. An empty line stays an empty line. With --rerank the trees come in the order of the
     reranker, with the parser's own probabilities.
     """
-    from lexitree.cli.console import choose_device
     from lexitree.files import read_lines
+    from lexitree.ops.devices import choose_device
     from lexitree.parsers.saved_parser import load_parser
 
     device = choose_device(device)

@@ -110,8 +110,9 @@ def train_command(
     The run leaves model/ (the reranker), result.json, metrics.jsonl and checkpoint.safetensors; several seeds leave
     seed-1, seed-2 and so on. The same command with --resume goes on with one that was cut.
     """
-    from lexitree.cli.console import choose_device, parse_seeds
+    from lexitree.cli.console import parse_seeds
     from lexitree.cli.rerank_runs import train_seeds
+    from lexitree.ops.devices import choose_device
 
     planned = _plan(
         recipe,
@@ -175,9 +176,10 @@ def evaluate_command(
     sentences, two-sided. What is punctuation is told by the gold tags. Every list must have a gold tree; with
     --on-error skip those that have none, and damaged ones, are left out and listed.
     """
-    from lexitree.cli.console import choose_device, show_skipped
+    from lexitree.cli.console import show_skipped
     from lexitree.cli.rerank_tables import show_details, show_scores
     from lexitree.errors import FileError
+    from lexitree.ops.devices import choose_device
     from lexitree.tasks.rerank.lists import read_lists
     from lexitree.tasks.rerank.saved_reranker import load_reranker
     from lexitree.tasks.rerank.scores import score_reranker
@@ -224,9 +226,9 @@ def apply_command(
     hundreds is reranked whole. An empty line stays an empty line. A damaged list is an error that names its line or,
     with --on-error skip, becomes an empty line.
     """
-    from lexitree.cli.console import choose_device, show_skipped
-    from lexitree.cli.streams import open_output
-    from lexitree.files import display_name, read_lines
+    from lexitree.cli.console import show_skipped
+    from lexitree.files import display_name, open_output, read_lines
+    from lexitree.ops.devices import choose_device
     from lexitree.tasks.rerank.saved_reranker import load_reranker
     from lexitree.trees.brackets import ReadReport
 

@@ -41,18 +41,19 @@ def heads_command(
     """
     from lexitree.analysis.head_overlap import model_overlap, reranker_overlap
     from lexitree.cli.analysis_tables import show_overlap
-    from lexitree.cli.console import choose_device, show_skipped
+    from lexitree.cli.console import show_skipped
     from lexitree.cli.rerank_tables import draw_heads
-    from lexitree.cli.streams import stream_trees
     from lexitree.corpora.treebank import strip_trees
     from lexitree.errors import FileError
+    from lexitree.ops.devices import choose_device
+    from lexitree.pipeline.inputs import read_tree_files
     from lexitree.saving.pretrained import from_pretrained
     from lexitree.tasks.rerank.saved_reranker import load_reranker
     from lexitree.trees.brackets import ReadReport
 
     report = ReadReport()
     chosen = choose_device(device)
-    found = list(strip_trees(stream_trees([trees], encoding, on_error, report), ["traces"]))
+    found = list(strip_trees(read_tree_files([trees], encoding, on_error, report), ["traces"]))
     show_skipped(report.num_errors, report.errors)
     if not found:
         raise FileError(trees, "has no trees")

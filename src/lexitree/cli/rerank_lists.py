@@ -49,8 +49,9 @@ def lists_command(
     trust them. So the training treebanks of the recipe are cut into parts, and each part is parsed by a parser that
     was trained on the others. The same command goes on where it was cut, with as many --jobs as you like.
     """
-    from lexitree.cli.console import choose_device, messages
+    from lexitree.cli.console import messages
     from lexitree.cli.console import output as console
+    from lexitree.ops.devices import choose_device
     from lexitree.tasks.parse.recipe import ParserRecipe
     from lexitree.tasks.rerank.jackknife import write_jackknife_lists
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lexitree.cli import train_options as asked
-from lexitree.cli.console import choose_device, parse_seeds
+from lexitree.cli.console import parse_seeds
 from lexitree.cli.train_runs import train_one, train_several
 
 if TYPE_CHECKING:
@@ -129,6 +129,8 @@ def train_command(
         "teacher_weight": teacher_weight,
         "train_words": False if freeze_words else None,
     }
+    from lexitree.ops.devices import choose_device
+
     planned = _plan(recipe, changes, encoder_changes, model_changes, training_changes)
     numbers = parse_seeds(seeds) if seeds else [planned.training.seed]
     options = {

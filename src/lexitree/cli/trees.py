@@ -52,11 +52,11 @@ def check(files: TreesArgument, encoding: EncodingOption = "utf-8", on_error: On
 
     Example: lexitree trees check train.txt
     """
-    from lexitree.cli.streams import stream_trees
+    from lexitree.pipeline.inputs import read_tree_files
     from lexitree.trees.brackets import ReadReport
 
     report = ReadReport()
-    num_trees = sum(1 for _ in stream_trees(files, encoding, on_error, report))
+    num_trees = sum(1 for _ in read_tree_files(files, encoding, on_error, report))
     for error in report.errors:
         show_error(error)
     if report.num_errors > len(report.errors):
@@ -136,9 +136,9 @@ def _pass_through(
     on_error: OnError,
 ) -> None:
     """Read trees, change them one after the other, and write them."""
-    from lexitree.cli.streams import open_output
     from lexitree.corpora.treebank import read_any
     from lexitree.errors import TreeError
+    from lexitree.files import open_output
     from lexitree.trees.brackets import ReadReport
 
     report = ReadReport()
@@ -195,12 +195,12 @@ def statistics(
     """
     from rich.table import Table
 
-    from lexitree.cli.streams import stream_trees
+    from lexitree.pipeline.inputs import read_tree_files
     from lexitree.trees.brackets import ReadReport
     from lexitree.trees.statistics import tree_statistics
 
     report = ReadReport()
-    counted = tree_statistics(stream_trees(files, encoding, on_error, report)).as_dict()
+    counted = tree_statistics(read_tree_files(files, encoding, on_error, report)).as_dict()
     if as_json:
         typer.echo(json.dumps(counted, indent=2, ensure_ascii=False))
     else:
@@ -236,13 +236,13 @@ def draw(
     """
     import itertools
 
-    from lexitree.cli.streams import stream_trees
+    from lexitree.pipeline.inputs import read_tree_files
     from lexitree.trees.brackets import ReadReport
     from lexitree.trees.head_rules import head_words
     from lexitree.views.outline import head_notes
 
     report = ReadReport()
-    trees = stream_trees(files, encoding, on_error, report)
+    trees = read_tree_files(files, encoding, on_error, report)
     for tree in itertools.islice(trees, first - 1, first - 1 + number):
         notes = head_notes(tree, head_words(tree).tolist()) if heads else None
         show_tree(tree, notes, tree.labels)

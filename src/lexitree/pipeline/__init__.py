@@ -1,4 +1,4 @@
-"""Text as people write it in, documents whose every phrase has a label, a probability and a head word out.
+"""From text to labelled documents, for one text, a stream or files.
 
 The names below are imported when first used: files of texts can be read and written without torch.
 """
@@ -10,12 +10,23 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from lexitree.pipeline.document import Document
+    from lexitree.pipeline.labelling import LabellingJob, label_file
     from lexitree.pipeline.sentence import Phrase, Sentence
     from lexitree.pipeline.text_pipeline import TextPipeline
 
-__all__ = ["Document", "Phrase", "Sentence", "TextPipeline"]
+__all__ = ["BATCH_SENTENCES", "Document", "LabellingJob", "Phrase", "Sentence", "TextPipeline", "label_file"]
 
-_HOMES = {"Document": "document", "Phrase": "sentence", "Sentence": "sentence", "TextPipeline": "pipeline"}
+BATCH_SENTENCES = 256
+"""How many sentences are labelled together by default."""
+
+_HOMES = {
+    "Document": "document",
+    "LabellingJob": "labelling",
+    "Phrase": "sentence",
+    "Sentence": "sentence",
+    "TextPipeline": "text_pipeline",
+    "label_file": "labelling",
+}
 
 
 def __getattr__(name: str) -> Any:

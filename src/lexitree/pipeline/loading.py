@@ -1,14 +1,13 @@
-"""The name of a model in, what it is used through out: a pipeline for text, a predictor for trees, or a parser."""
+"""Opens models by name: `lexitree.load` is the only way to a model and its parser."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, overload
-
-import torch
+from typing import Any, Literal, overload
 
 from lexitree.errors import ConfigError
-from lexitree.ops.precision import Precision
+from lexitree.ops.devices import choose_device
+from lexitree.ops.precision import Precision, check_precision, set_precision
 from lexitree.parsers.adapters import open_parser
 from lexitree.parsers.neural import NeuralParser
 from lexitree.parsers.protocol import Parser
@@ -16,14 +15,38 @@ from lexitree.parsers.saved_parser import load_parser
 from lexitree.pipeline.predictor import Predictor
 from lexitree.pipeline.text_pipeline import TextPipeline
 from lexitree.saving import shipped
+from lexitree.saving.pretrained import from_pretrained
 
-Device = str | torch.device
+Reads = Literal["text", "trees"]
 
 
 @overload
 def load(  # pyright: ignore[reportOverlappingOverload]  # a name, and the directories of the last form are not
-    name: shipped.ParserName, *, device: Device = "cpu"
+    name: shipped.ParserName, *, device: str = "cpu"
 ) -> NeuralParser: ...
+
+
+@overload
+def load(
+    name: str | Path,
+    *,
+    reads: Literal["text"],
+    parser: Parser | str | None = None,
+    device: str = "cpu",
+    backend: str = "auto",
+    precision: Precision = "float32",
+) -> TextPipeline: ...
+
+
+@overload
+def load(
+    name: str | Path,
+    *,
+    reads: Literal["trees"],
+    device: str = "cpu",
+    backend: str = "auto",
+    precision: Precision = "float32",
+) -> Predictor: ...
 
 
 @overload
@@ -31,7 +54,7 @@ def load(
     name: shipped.ClassifierName,
     *,
     parser: Parser | str = shipped.BUILTIN_PARSER,
-    device: Device = "cpu",
+    device: str = "cpu",
     backend: str = "auto",
     precision: Precision = "float32",
 ) -> TextPipeline: ...
@@ -42,7 +65,7 @@ def load(
     name: str | Path,
     *,
     parser: Parser | str,
-    device: Device = "cpu",
+    device: str = "cpu",
     backend: str = "auto",
     precision: Precision = "float32",
 ) -> TextPipeline: ...
@@ -50,43 +73,77 @@ def load(
 
 @overload
 def load(
-    name: str | Path, *, device: Device = "cpu", backend: str = "auto", precision: Precision = "float32"
+    name: str | Path, *, device: str = "cpu", backend: str = "auto", precision: Precision = "float32"
 ) -> Predictor: ...
 
 
 def load(
     name: str | Path,
     *,
+    reads: Reads | None = None,
     parser: Parser | str | None = None,
-    device: Device = "cpu",
+    device: str = "cpu",
     backend: str = "auto",
     precision: Precision = "float32",
 ) -> TextPipeline | Predictor | NeuralParser:
-    """A model that is ready for use.
+    """Open a model that is ready for use.
 
-    - A model of the package (`"sentiment"`, `"sentiment-binary"`, `"questions"`; see `lexitree models --shipped`)
-      reads text: `load("sentiment")("Not a bad film.")` is a document. Its `predictor` reads trees.
+    - A model that comes with the package (`"sentiment"`, `"sentiment-binary"`, `"questions"`; see
+      `lexitree models --shipped`) reads text: `load("sentiment")("Not a bad film.")` is a document.
     - A saved model, by its directory or as `owner/name` from the Hugging Face hub, is a `Predictor` and reads trees.
-      With a `parser`, an object or what `open_parser` takes, it reads text as well.
-    - `"parser"` is the parser of the package.
+      With a `parser`, it reads text.
+    - `"parser"` is the parser that comes with the package.
+
+    Args:
+        name: The model.
+        reads: Whether the model is to read text or trees, where the default above does not fit. For trees, no parser
+            is opened.
+        parser: The parser: an object, or what `open_parser` takes, such as `builtin` or `brackets:FILE`. It runs on
+            the same device as the model if it is the built-in one.
+        device: `cpu`, `cuda`, or `auto` for a GPU if there is one.
+        backend: The implementation: `auto` (the fastest here), `fused` (GPU), `levelwise` or `reference`.
+        precision: `float32`; `bf16` keeps the weights in half the memory; `tf32` sets PyTorch's switch for the
+            process.
+
+    Returns:
+        A `TextPipeline` that labels text, a `Predictor` that labels trees, or a `NeuralParser`.
+
+    Raises:
+        ModelFileError: There is no such model, or it is damaged.
+        ConfigError: The model is to read text and has no parser.
+        BackendError: There is no such device or backend here.
     """
     if name == "parser" and (shipped.is_shipped(name) or not Path(name).is_dir()):
-        if parser is not None or backend != "auto" or precision != "float32":
-            raise ConfigError(
-                "a parser is loaded with a device alone", remedy="Leave the other settings out."
-            )
-        return load_parser(name, device=device)
-    predictor = Predictor.from_pretrained(name, device=device, backend=backend, precision=precision)
-    if parser is None and shipped.is_shipped(name):
+        if reads is not None or parser is not None or backend != "auto" or precision != "float32":
+            raise ConfigError("a parser is loaded with a device only", remedy="Omit the other settings.")
+        return load_parser(name, device=choose_device(device))
+    check_precision(precision)
+    device = choose_device(device)
+    model = from_pretrained(name, device=device, backend=backend)
+    if precision == "tf32":
+        set_precision(precision)
+    predictor = Predictor(model.bfloat16() if precision == "bf16" else model)
+    if parser is None and reads != "trees" and shipped.is_shipped(name):
         parser = shipped.BUILTIN_PARSER
-    return predictor if parser is None else TextPipeline(predictor, _open(parser, device))
+    if reads == "trees" or (parser is None and reads is None):
+        return predictor
+    return _with_parser(predictor, parser, device, name)
 
 
-def _open(parser: Parser | str, device: Device) -> Parser:
+def _with_parser(
+    predictor: Predictor, parser: Parser | str | None, device: str, name: str | Path
+) -> TextPipeline:
+    if parser is None:
+        raise ConfigError(
+            f"{name} reads trees: it has no parser of its own, which text needs",
+            remedy="Name a parser, for example --parser builtin or --parser brackets:FILE, "
+            "or give trees in brackets: (_ (_ Not) (_ bad))",
+        )
     if not isinstance(parser, str):
-        return parser
-    # The other parsers are programs of their own, which go where they like.
-    options: dict[str, Any] = (
-        {"device": str(device)} if parser.partition(":")[0] == shipped.BUILTIN_PARSER else {}
-    )
-    return open_parser(parser, **options)
+        return TextPipeline(predictor, parser)
+    # The other parsers are programs of their own, which choose their device themselves.
+    is_builtin = parser.partition(":")[0] == shipped.BUILTIN_PARSER
+    options: dict[str, Any] = {"device": device} if is_builtin else {}
+    pipe = TextPipeline(predictor, open_parser(parser, **options))
+    pipe.close_parser_on_exit()
+    return pipe

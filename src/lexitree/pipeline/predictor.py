@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import numpy.typing as npt
-import torch
 
 from lexitree.arrays import FloatArray
-from lexitree.batch.examples import Example, make_example
+from lexitree.batch.examples import Example, example_to_label, make_example
 from lexitree.corpora.corpus import Supervision
 from lexitree.errors import ConfigError
 from lexitree.evaluation.accuracy import Evaluation, evaluate
@@ -21,8 +19,7 @@ from lexitree.evaluation.answers import SystemAnswers, collect_answers
 from lexitree.models.classifier import TreeClassifier
 from lexitree.models.head_shares import HeadWeigher, TreeWeigher
 from lexitree.models.inference import AskedNodes, NodeOutputs, run_examples
-from lexitree.ops.precision import Precision, check_precision, set_precision
-from lexitree.saving.pretrained import from_pretrained
+from lexitree.trees.binarize import unchanged
 from lexitree.trees.brackets import surface_form
 from lexitree.trees.jsonl import tree_to_json
 from lexitree.trees.tree import NO_LABEL, Tree
@@ -167,33 +164,27 @@ class Predictor:
         """In another process, with a weigher of its own."""
         return type(self), (self.model,)
 
-    @classmethod
-    def from_pretrained(
-        cls,
-        name: str | Path,
-        *,
-        device: str | torch.device = "cpu",
-        backend: str = "auto",
-        precision: Precision = "float32",
-    ) -> Predictor:
-        """Load a saved model from a directory or the Hugging Face hub.
-
-        `precision="bf16"` keeps its weights in half the memory; `"tf32"` sets PyTorch's switch for the process.
-        """
-        check_precision(precision)
-        model = from_pretrained(name, device=device, backend=backend)
-        if precision == "tf32":
-            set_precision(precision)
-        return cls(model.bfloat16() if precision == "bf16" else model)
-
     def predict(self, tree: Tree, *, nodes: AskedNodes = "all") -> Prediction:
         """Label one tree."""
         return next(self.predict_all([tree], nodes=nodes))
 
     def predict_all(self, trees: Iterable[Tree], *, nodes: AskedNodes = "all") -> Iterator[Prediction]:
-        """Label a stream of trees in order; memory does not grow with its length."""
+        """Label a stream of trees at constant memory.
+
+        Args:
+            trees: The trees; existing labels are ignored.
+            nodes: Whether to label all phrases or whole sentences only.
+
+        Returns:
+            A prediction for each tree, in their order.
+        """
         outputs = run_examples(self.model, map(self._prepare, trees), nodes=nodes, heads=nodes == "all")
         return map(self._prediction, outputs)
+
+    def predict_binary(self, trees: Iterable[Tree]) -> Iterator[Prediction]:
+        """Label binary trees as they are: `predict_all` for trees that the caller has binarized and checked."""
+        examples = (example_to_label(unchanged(tree), self.model.lexicon) for tree in trees)
+        return map(self._prediction, run_examples(self.model, examples, heads=True))
 
     def evaluate(self, trees: Iterable[Tree], *, supervision: Supervision | None = None) -> Evaluation:
         """Score the model on a stream of trees that carry gold labels; with root supervision on the sentences'."""

@@ -1,6 +1,6 @@
-"""Files of CSV or JSON Lines in, the texts of one column with everything beside them out, and rows back as they came.
+"""Reads the texts of one column of CSV or JSON Lines, and writes rows of both.
 
-Rows come one at a time, whatever the size of the file. A CSV file has a header; line breaks inside its cells stay,
+Rows are read one at a time, whatever the size of the file. CSV needs a header; line breaks inside cells are kept,
 written as `\\n`.
 """
 
@@ -11,67 +11,33 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any
 
 from lexitree.errors import JsonLinesError, OnError, Place, TableError
 from lexitree.files import MAX_LINE_CHARACTERS, display_name, read_lines
-from lexitree.pipeline.records import DIGITS, short_phrases, to_json
+from lexitree.pipeline.records import to_json
 from lexitree.trees.brackets import ReadReport
 from lexitree.trees.jsonl import parse_json_line
 
-if TYPE_CHECKING:
-    from lexitree.pipeline.document import Document
-
-TableForm = Literal["csv", "json"]
-
 MAX_BLANK_LINES = 10_000
-"""So many lines are looked at for one that is not blank."""
+"""How many lines are searched for one that is not blank."""
 
 NumberedLine = tuple[int, str]
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """The text of one row, and all of its columns in their order."""
+    """A text to label, with the other columns of its row."""
 
     text: str
     columns: tuple[tuple[str, Any], ...]
+    """Names and values in the order of the input, the text included; empty for a text that stands alone."""
     place: Place
-
-
-@dataclass(frozen=True, slots=True)
-class AddedColumns:
-    """What is written beside the columns of the input: `label`, `probability` and, if asked for, `phrases`."""
-
-    prefix: str = ""
-    """Put before the names, where the input has columns of these names."""
-    phrases: bool = False
-
-    @property
-    def names(self) -> list[str]:
-        names = ["label", "probability", *(["phrases"] if self.phrases else [])]
-        return [self.prefix + name for name in names]
-
-    def values(self, document: Document) -> list[tuple[str, Any]]:
-        probability = document.probability
-        values: list[Any] = [document.label, None if probability is None else round(probability, DIGITS)]
-        if self.phrases:
-            values.append(short_phrases(document))
-        return list(zip(self.names, values, strict=True))
-
-    def refuse_clash(self, columns: Sequence[str], place: Place) -> None:
-        """The input's own columns are never written over."""
-        clash = next((name for name in self.names if name in columns), None)
-        if clash is not None:
-            raise TableError(
-                place,
-                f"the input has a column {clash!r} itself",
-                remedy="Give the new columns other names, for example with --prefix predicted_",
-            )
+    """Where the row comes from, for error messages."""
 
 
 class CsvTable:
-    """The lines of CSV with a header; rows are read as they are asked for."""
+    """The rows of CSV with a header."""
 
     def __init__(
         self,
@@ -103,7 +69,7 @@ class CsvTable:
 def read_csv_records(
     lines: Iterable[NumberedLine], name: str, delimiter: str = ","
 ) -> Iterator[tuple[int, list[str]]]:
-    """The records of CSV, each with the number of its first line; blank lines between them are passed over."""
+    """Yield the records of CSV, each with the number of its first line; blank lines between them are skipped."""
     csv.field_size_limit(MAX_LINE_CHARACTERS)
     reader = csv.reader((line + "\n" for _, line in lines), delimiter=delimiter, strict=True)
     while True:
@@ -114,7 +80,7 @@ def read_csv_records(
             raise TableError(
                 Place(name, first),
                 f"this is not CSV ({error})",
-                remedy='A cell with quotes in it is written "like ""this""".',
+                remedy='Write quotes inside a cell twice: "like ""this""".',
             ) from error
         if cells is None:
             return
@@ -125,16 +91,18 @@ def read_csv_records(
 def _find_column(column: str, columns: Sequence[str], place: Place) -> int:
     if list(columns).count(column) == 1:
         return list(columns).index(column)
-    problem = f"there is no column {column!r}" if column not in columns else f"{column!r} stands there twice"
+    problem = (
+        f"there is no column {column!r}" if column not in columns else f"the column {column!r} occurs twice"
+    )
     known = ", ".join(map(repr, columns)) or "none: the file is empty"
     raise TableError(place, problem, remedy=f"The columns are {known}.")
 
 
 class JsonLinesTable:
-    """JSON Lines whose objects have a text under one key."""
+    """The rows of JSON Lines: objects with a text under one key."""
 
     columns: Sequence[str] = ()
-    """Each row has its own."""
+    """Each row has its own keys."""
 
     def __init__(
         self,
@@ -183,17 +151,25 @@ def open_table(
     on_error: OnError = "raise",
     report: ReadReport | None = None,
 ) -> CsvTable | JsonLinesTable:
-    """The table of a file (`-` is standard input): JSON Lines if it begins with `{`, else CSV, or .tsv with tabs."""
+    """Open a table of texts.
+
+    Args:
+        path: A file, or `-` for standard input. It is JSON Lines if it begins with `{` or is called `.jsonl` or
+            `.ndjson`, else CSV, with tabs if it is called `.tsv`.
+        column: The column, or key, that holds the texts.
+        encoding: The encoding of the file.
+        on_error: Whether a malformed row is an error or is skipped and reported.
+        report: Where skipped rows are noted.
+
+    Raises:
+        TableError: The file has no such column.
+    """
     first, lines = look_at_first(read_lines(path, encoding))
     name = display_name(path)
-    if first.startswith("{") or is_json_lines(path):
+    if first.startswith("{") or _plain_suffix(path) in (".jsonl", ".ndjson"):
         return JsonLinesTable(lines, name, column, on_error=on_error, report=report)
     delimiter = "\t" if _plain_suffix(path) == ".tsv" else ","
     return CsvTable(lines, name, column, delimiter=delimiter, on_error=on_error, report=report)
-
-
-def is_json_lines(path: str | Path) -> bool:
-    return _plain_suffix(path) in (".jsonl", ".ndjson")
 
 
 def _plain_suffix(path: str | Path) -> str:
@@ -201,7 +177,7 @@ def _plain_suffix(path: str | Path) -> str:
 
 
 def look_at_first(lines: Iterator[NumberedLine]) -> tuple[str, Iterator[NumberedLine]]:
-    """The first line that is not blank, without white space around it ("" if there is none), and all the lines."""
+    """Return the first line that is not blank, stripped ("" if there is none), and an iterator over all lines."""
     taken: list[NumberedLine] = []
     for number, line in islice(lines, MAX_BLANK_LINES):
         taken.append((number, line))
@@ -211,9 +187,9 @@ def look_at_first(lines: Iterator[NumberedLine]) -> tuple[str, Iterator[Numbered
 
 
 def csv_line(cells: Sequence[object], delimiter: str = ",") -> str:
-    """One record of CSV, quoted only where it must be."""
+    """Write a record of CSV, with quotes only where they are needed."""
     written = [_csv_cell(cell, delimiter) for cell in cells]
-    # A record of one empty cell would be a blank line, which readers pass over.
+    # A record of one empty cell would be a blank line, which readers skip.
     return (delimiter.join(written) if written != [""] else '""') + "\n"
 
 
@@ -227,7 +203,7 @@ def _csv_cell(cell: object, delimiter: str) -> str:
 
 
 def json_line(columns: Sequence[tuple[str, Any]], place: Place) -> str:
-    """One object on a line."""
+    """Write a row as a JSON object on one line."""
     values = dict(columns)
     if len(values) < len(columns):
         raise TableError(place, "two columns have the same name, which JSON cannot hold", remedy="Write CSV.")

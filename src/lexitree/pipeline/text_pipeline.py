@@ -1,14 +1,18 @@
-"""Texts in, documents out: tokens, parses, binary trees and labels, many sentences at a time."""
+"""Labels text: finds sentences and tokens, parses them, and gives each phrase a label, many sentences at a time."""
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack
 from itertools import chain, islice
 from threading import Lock
+from types import TracebackType
+from typing import Self, TypeVar
 
 from lexitree.errors import ConfigError, TreeError
 from lexitree.parsers.protocol import Parser
+from lexitree.pipeline import BATCH_SENTENCES
 from lexitree.pipeline.document import Document
 from lexitree.pipeline.predictor import Prediction, Predictor
 from lexitree.pipeline.sentence import Sentence
@@ -17,26 +21,33 @@ from lexitree.text import Sentence as TokenizedSentence
 from lexitree.trees.binarize import Direction, to_binary
 from lexitree.trees.tree import Tree
 
-BATCH_SENTENCES = 256
-"""So many sentences are labelled together unless the caller says otherwise."""
-
 Binarizer = Callable[[Tree], Tree]
 Splitter = Callable[[str], Iterable[TokenizedSentence]]
 Tokens = tuple[Token, ...]
+Context = TypeVar("Context")
 
 
 class TextPipeline:
-    """A parser and a model, ready for text of any length.
+    """A parser and a model, ready to label text of any length.
 
-        pipe = TextPipeline(lexitree.load("runs/sst/model"), parser)
+        pipe = lexitree.load("sentiment")
         document = pipe("Not a bad film. Not a good one, either.")
         for phrase in document.phrases:
             print(phrase.text, phrase.label, phrase.probability, phrase.head)
 
-    `binarize` makes the binary tree that the model reads of a parse: a direction or a function, by default what fits
-    the trees that the model was trained on (`ModelConfig.parse_binarization`). `split` says how sentences stand in a
-    text (see `split_sentences`) or is a function that finds them and their tokens. Several threads may use one
-    pipeline; they take turns.
+    `lexitree.load` makes one. Several threads may use a pipeline; they take turns. As a context manager, a pipeline
+    closes the parser that `load` opened for it, which may be a program of its own.
+
+    Args:
+        predictor: The model.
+        parser: What parses the sentences.
+        binarize: How the binary tree that the model reads is made of a parse: a direction or a function. By default,
+            as fits the trees that the model was trained on (`ModelConfig.parse_binarization`).
+        split: How sentences are found in a text (see `split_sentences`), or a function that finds them and their
+            tokens.
+
+    Raises:
+        ConfigError: The model reads dependency trees, which no parser here gives.
     """
 
     def __init__(
@@ -56,25 +67,75 @@ class TextPipeline:
         self.parser = parser
         self.binarize = _binarizer(binarize or predictor.model.config.parse_binarization)
         self.split: Layout | Splitter = split
+        self._resources = ExitStack()
         # Torch's number of threads, which the model sets while it runs, is the whole process's, and not every parser
         # bears two callers: one batch at a time.
         self._turn = Lock()
 
+    def close_parser_on_exit(self) -> None:
+        """Close the parser, if it holds anything, when the pipeline is closed."""
+        if isinstance(self.parser, AbstractContextManager):
+            self._resources.enter_context(self.parser)
+
+    def close(self) -> None:
+        """Close the parser if `load` has opened it; others are their owner's to close."""
+        self._resources.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
     def __call__(self, text: str, *, one_sentence: bool = False) -> Document:
-        """The document of one text; with `one_sentence` no sentence ends before the text does."""
+        """Label one text; with `one_sentence`, it is taken as a single sentence."""
         return next(self._stream(iter([text]), None, one_sentence))
 
     def stream(
         self, texts: Iterable[str], *, batch_size: int = BATCH_SENTENCES, one_sentence: bool = False
     ) -> Iterator[Document]:
-        """A document for each text, in their order, at constant memory however many there are.
+        """Label a stream of texts at constant memory.
 
-        `batch_size` sentences are labelled together; no more texts than these are from, and those that the parser
-        reads ahead, are held at a time.
+        Args:
+            texts: The texts. Only those of the current batch, and those that the parser reads ahead, are held.
+            batch_size: How many sentences are labelled together.
+            one_sentence: Whether each text is taken as a single sentence.
+
+        Returns:
+            A document for each text, in their order.
         """
         if batch_size < 1:
             raise ConfigError(f"the batch size must be at least 1, not {batch_size}")
         return self._stream(iter(texts), batch_size, one_sentence)
+
+    def stream_pairs(
+        self,
+        pairs: Iterable[tuple[str, Context]],
+        *,
+        batch_size: int = BATCH_SENTENCES,
+        one_sentence: bool = False,
+    ) -> Iterator[tuple[Document, Context]]:
+        """Label a stream of texts, each of which comes with something else, such as its row of a table.
+
+        Args:
+            pairs: Each text and what belongs to it.
+            batch_size: How many sentences are labelled together.
+            one_sentence: Whether each text is taken as a single sentence.
+
+        Returns:
+            The document of each text and what belongs to it, in their order.
+        """
+        held: deque[Context] = deque()
+
+        def texts() -> Iterator[str]:
+            for text, context in pairs:
+                held.append(context)
+                yield text
+
+        for document in self.stream(texts(), batch_size=batch_size, one_sentence=one_sentence):
+            yield document, held.popleft()
 
     def _stream(self, texts: Iterator[str], batch_size: int | None, one_sentence: bool) -> Iterator[Document]:
         waiting: deque[_WaitingDocument] = deque()
@@ -99,7 +160,7 @@ class TextPipeline:
         waiting: deque[_WaitingDocument],
         in_flight: deque[list[str]],
     ) -> Iterator[list[str]]:
-        """What the parser reads: the words of each sentence, noted down until its tree comes back."""
+        """The words of each sentence, for the parser; they are held until its tree comes back."""
         for text in texts:
             sentences = self._split(text, one_sentence)
             waiting.append(_WaitingDocument(text, sentences))
@@ -116,29 +177,29 @@ class TextPipeline:
         return [sentence.tokens for sentence in split_sentences(text, layout)]
 
     def _label(self, parses: Iterator[Tree], in_flight: deque[list[str]]) -> list[tuple[Tree, Prediction]]:
-        """The next parses, each with what the model says of it; none at the end of the stream."""
+        """The next parses, each with the model's prediction; none at the end of the stream."""
         with self._turn:
             taken = list(parses)
             if len(taken) > len(in_flight):
                 raise TreeError("the parser gave more trees than there are sentences")
             trees = [self._binary_tree(parse, in_flight.popleft()) for parse in taken]
-            return list(zip(taken, self.predictor.predict_all(trees), strict=True))
+            return list(zip(taken, self.predictor.predict_binary(trees), strict=True))
 
     def _binary_tree(self, parse: Tree, words: Sequence[str]) -> Tree:
-        """The tree that the model reads, over the words of the sentence whatever the parser made of them."""
+        """The binary tree that the model reads, over the sentence's own words, however the parser spells them."""
         if parse.num_words != len(words):
             raise TreeError(
                 f"the parser gave a tree of {parse.num_words} words for a sentence of {len(words)}: "
                 f"{' '.join(words)[:80]!r}"
             )
         binary = self.binarize(parse)
-        if not binary.is_binary or binary.num_words != len(words):
-            raise TreeError("the binarizer gave a tree that is not binary, or not of the same words")
-        return Tree(binary.arity, binary.labels, words)
+        if not binary.is_binary or binary.has_inner_words or binary.num_words != len(words):
+            raise TreeError("the binarizer gave a tree that is not binary, or has other words")
+        return binary if binary.words == tuple(words) else Tree(binary.arity, binary.labels, words)
 
 
 class _WaitingDocument:
-    """A text some of whose sentences may still be on their way through the parser and the model."""
+    """A text with sentences that may not have been parsed and labelled yet."""
 
     def __init__(self, text: str, sentences: list[Tokens]) -> None:
         self.text = text
@@ -158,7 +219,7 @@ class _WaitingDocument:
 
 
 def _finished(waiting: deque[_WaitingDocument]) -> Iterator[Document]:
-    """The documents at the head of the queue that miss nothing, taken out."""
+    """Take the documents that are complete from the front of the queue."""
     while waiting and waiting[0].is_complete:
         yield waiting.popleft().document()
 

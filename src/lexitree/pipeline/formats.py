@@ -1,0 +1,380 @@
+"""The formats that labelled texts and trees are written in.
+
+A format is a class, and `FORMATS` is the registry in which the library and the command line look it up. To add one,
+subclass `RecordFormat` (a record for each text or tree, one after the other) or `WholeFormat` (one file that holds
+all of them), give it a `name`, say in `sources` what it can write, and decorate it with `@register`:
+
+    @register
+    class LabelFormat(RecordFormat):
+        name = "labels"
+        sources = frozenset({"texts"})
+
+        def text_record(self, row, document):
+            return f"{document.label}\\n"
+
+`lexitree predict --format labels` then works. This module imports nothing heavy, so that `--help` stays quick.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar, cast
+
+from lexitree.errors import ConfigError, LexitreeError, Place, TableError
+
+if TYPE_CHECKING:
+    from lexitree.pipeline.document import Document
+    from lexitree.pipeline.predictor import Prediction
+    from lexitree.pipeline.tables import Row
+
+Source = Literal["texts", "column", "trees"]
+"""What is labelled: texts that stand alone, a column of a table, or trees."""
+
+
+@dataclass(frozen=True, slots=True)
+class OutputSettings:
+    """What is written, whatever the format."""
+
+    column: str | None = None
+    """The column of the input that holds the texts; None for texts that stand alone."""
+    columns: tuple[str, ...] = ()
+    """The header of CSV input."""
+    delimiter: str = ","
+    """What separates the cells of CSV output."""
+    prefix: str = ""
+    """Put before the names of added columns, where the input has columns of these names."""
+    phrases: bool = False
+    """Whether to add the phrases to a column, or to list them in a table."""
+    head_weights: bool = False
+    """Whether JSON holds the weights of all words of a phrase, not only its head word's."""
+    header_place: Place | None = None
+    """Where the header of CSV input stands, for error messages."""
+
+    @property
+    def added_names(self) -> list[str]:
+        """The names of the columns that are added to those of the input."""
+        names = ["label", "probability", *(["phrases"] if self.phrases else [])]
+        return [self.prefix + name for name in names]
+
+    def added_columns(self, document: Document) -> list[tuple[str, Any]]:
+        """The columns that are added to a row: `label`, `probability` and, if asked for, `phrases`."""
+        from lexitree.pipeline.records import DIGITS, short_phrases
+
+        probability = document.probability
+        values: list[Any] = [document.label, None if probability is None else round(probability, DIGITS)]
+        if self.phrases:
+            values.append(short_phrases(document))
+        return list(zip(self.added_names, values, strict=True))
+
+    def refuse_clash(self, columns: Iterable[str], place: Place) -> None:
+        """Raise an error if an added column would overwrite one of the input's."""
+        clash = next((name for name in columns if name in self.added_names), None)
+        if clash is not None:
+            raise TableError(
+                place,
+                f"the input already has a column {clash!r}",
+                remedy="Rename the added columns, for example with --prefix predicted_",
+            )
+
+
+class OutputFormat:
+    """A way to write labelled texts and trees; see `RecordFormat` and `WholeFormat`."""
+
+    name: ClassVar[str]
+    aliases: ClassVar[tuple[str, ...]] = ()
+    suffixes: ClassVar[tuple[str, ...]] = ()
+    """Output files with these endings are written in this format unless another is asked for."""
+    sources: ClassVar[frozenset[Source]]
+    lists_phrases: ClassVar[bool] = False
+    """Whether `phrases` makes a difference for texts that stand alone."""
+    has_head_weights: ClassVar[bool] = False
+    """Whether `head_weights` makes a difference."""
+
+    def __init__(self, settings: OutputSettings | None = None) -> None:
+        self.settings = settings or OutputSettings()
+
+
+class RecordFormat(OutputFormat):
+    """A format with a record for each text or tree, written as soon as it is labelled."""
+
+    is_resumable: ClassVar[bool] = False
+    """Whether an interrupted output can be continued; `text_of` must then be implemented."""
+    is_quoted: ClassVar[bool] = False
+    """Whether quotes may enclose line breaks, which then do not end a record."""
+
+    def opening(self) -> str:
+        """What is written before the first record."""
+        return ""
+
+    def text_record(self, row: Row, document: Document) -> str:
+        """The record of a labelled text, with its line break."""
+        raise NotImplementedError
+
+    def tree_record(self, tree: Prediction) -> str:
+        """The record of a labelled tree, with its line break."""
+        raise NotImplementedError
+
+    def text_of(self, record: str) -> object:
+        """The text that a written record is about; None if it is not a record of this output."""
+        raise NotImplementedError
+
+
+class WholeFormat(OutputFormat):
+    """A format that holds everything in one picture or page, written when all is labelled."""
+
+    def text_file(self, documents: Sequence[Document]) -> str:
+        """All texts in one file."""
+        raise NotImplementedError
+
+    def tree_file(self, trees: Sequence[Prediction]) -> str:
+        """All trees in one file."""
+        raise NotImplementedError
+
+
+FORMATS: dict[str, type[RecordFormat] | type[WholeFormat]] = {}
+"""The output formats by name, aliases included."""
+
+_Format = TypeVar("_Format", bound="type[RecordFormat] | type[WholeFormat]")
+
+
+def register(output_format: _Format) -> _Format:
+    """Add a format to the registry; for use as a class decorator."""
+    for name in (output_format.name, *output_format.aliases):
+        FORMATS[name] = output_format
+    return output_format
+
+
+def find_format(name: str) -> type[RecordFormat] | type[WholeFormat]:
+    """The format with this name or alias."""
+    if name not in FORMATS:
+        raise ConfigError(f"unknown format {name!r}", remedy=f"Choose one of {', '.join(FORMATS)}.")
+    return FORMATS[name]
+
+
+def default_format(output: str | Path | None, source: Source, columns: Sequence[str] = ()) -> str:
+    """The format for an output file, by its ending; JSON Lines where that says nothing.
+
+    Args:
+        output: The output file; None for standard output.
+        source: What is labelled. A column of CSV stays CSV unless the file is called `.jsonl`.
+        columns: The header of CSV input.
+    """
+    suffix = "" if output is None else Path(output).suffix.lower()
+    if source == "column":
+        return "csv" if columns and suffix not in JsonFormat.suffixes else "json"
+    fitting = [each for each in FORMATS.values() if source == "texts" or "trees" in each.sources]
+    return next((each.name for each in fitting if suffix in each.suffixes), "json")
+
+
+def open_format(name: str, source: Source, settings: OutputSettings) -> RecordFormat | WholeFormat:
+    """A format that is ready for use.
+
+    Raises:
+        ConfigError: The format cannot write this source, or a setting would have no effect on it.
+    """
+    found = find_format(name)
+    if source not in found.sources:
+        raise _wrong_source(found, source)
+    if settings.head_weights and not found.has_head_weights:
+        raise ConfigError(f"--head-weights is for JSON, not for {found.name}", remedy="Add --format json.")
+    if source == "texts" and settings.prefix:
+        raise ConfigError("--prefix is for a column of a table", remedy="Name it with --column.")
+    if source == "texts" and settings.phrases and not found.lists_phrases:
+        raise ConfigError(
+            "--phrases is for a table or a column", remedy="JSON, trees and pages always hold the phrases."
+        )
+    return found(settings)
+
+
+def _wrong_source(found: type[OutputFormat], source: Source) -> ConfigError:
+    usable = ", ".join(dict.fromkeys(each.name for each in FORMATS.values() if source in each.sources))
+    problem = {
+        "texts": f"the format {found.name} is for a column of a table",
+        "column": f"a column cannot be written as {found.name}",
+        "trees": f"the format {found.name} is for text",
+    }[source]
+    remedy = "Name it with --column." if source == "texts" else f"Formats that fit: {usable}."
+    return ConfigError(problem, remedy=remedy)
+
+
+@register
+class DrawingFormat(RecordFormat):
+    """Trees as indented lines of text, with labels, probabilities and head words."""
+
+    name = "tree"
+    aliases = ("draw",)
+    sources = frozenset({"texts", "trees"})
+
+    def text_record(self, row: Row, document: Document) -> str:
+        return "".join(f"{line}\n" for line in document.draw())
+
+    def tree_record(self, tree: Prediction) -> str:
+        return "".join(f"{line}\n" for line in (*tree.draw(tree.label_names), ""))
+
+
+@register
+class JsonFormat(RecordFormat):
+    """JSON Lines: an object for each text, row or tree."""
+
+    name = "json"
+    aliases = ("jsonl",)
+    suffixes = (".jsonl", ".ndjson")
+    sources = frozenset({"texts", "column", "trees"})
+    has_head_weights = True
+    is_resumable = True
+
+    def text_record(self, row: Row, document: Document) -> str:
+        from lexitree.pipeline.tables import json_line
+
+        if self.settings.column is None:
+            return document.to_json(head_weights=self.settings.head_weights) + "\n"
+        self.settings.refuse_clash([name for name, _ in row.columns], row.place)
+        return json_line([*row.columns, *self.settings.added_columns(document)], row.place)
+
+    def tree_record(self, tree: Prediction) -> str:
+        from lexitree.pipeline.records import to_json
+
+        return to_json(tree.as_dict(head_weights=self.settings.head_weights)) + "\n"
+
+    def text_of(self, record: str) -> object:
+        try:
+            values: object = json.loads(record)
+        except ValueError:
+            return None
+        key = self.settings.column or "text"
+        return cast(dict[str, Any], values).get(key) if isinstance(values, dict) else None
+
+
+@register
+class BracketFormat(RecordFormat):
+    """Trees in brackets, one per line, with the model's labels."""
+
+    name = "brackets"
+    sources = frozenset({"texts", "trees"})
+
+    def text_record(self, row: Row, document: Document) -> str:
+        return "".join(f"{tree}\n" for tree in document.brackets())
+
+    def tree_record(self, tree: Prediction) -> str:
+        from lexitree.trees.brackets import tree_to_brackets
+
+        return tree_to_brackets(tree.tree) + "\n"
+
+
+@register
+class TableFormat(RecordFormat):
+    """A table with tabs between the cells: a line for each text or, with `phrases`, for each phrase."""
+
+    name = "table"
+    suffixes = (".tsv",)
+    sources = frozenset({"texts"})
+    lists_phrases = True
+
+    _text_columns = ("label", "probability", "text")
+    _phrase_columns = ("sentence", "phrase", "start", "end", "label", "probability", "head_word", "text")
+
+    def opening(self) -> str:
+        return "\t".join(self._phrase_columns if self.settings.phrases else self._text_columns) + "\n"
+
+    def text_record(self, row: Row, document: Document) -> str:
+        if self.settings.phrases:
+            lines = [[phrase[name] for name in self._phrase_columns] for phrase in document.rows()]
+        else:
+            probability = document.probability
+            lines = [[document.label, None if probability is None else f"{probability:.4f}", document.text]]
+        return "".join("\t".join(map(_one_line, cells)) + "\n" for cells in lines)
+
+
+@register
+class CsvFormat(RecordFormat):
+    """CSV with the columns of the input and those that are added."""
+
+    name = "csv"
+    suffixes = (".csv",)
+    sources = frozenset({"column"})
+    is_resumable = True
+    is_quoted = True
+
+    def __init__(self, settings: OutputSettings | None = None) -> None:
+        super().__init__(settings)
+        if not self.settings.columns:
+            raise ConfigError("JSON Lines cannot be written as CSV", remedy="Use --format json.")
+        self.settings.refuse_clash(self.settings.columns, self.settings.header_place or Place("input", 1))
+
+    def opening(self) -> str:
+        from lexitree.pipeline.tables import csv_line
+
+        return csv_line([*self.settings.columns, *self.settings.added_names], self.settings.delimiter)
+
+    def text_record(self, row: Row, document: Document) -> str:
+        from lexitree.pipeline.tables import csv_line
+
+        columns = [*row.columns, *self.settings.added_columns(document)]
+        return csv_line([value for _, value in columns], self.settings.delimiter)
+
+    def text_of(self, record: str) -> object:
+        from lexitree.pipeline.tables import read_csv_records
+
+        lines = enumerate(record.split("\n"), 1)
+        try:
+            _, cells = next(read_csv_records(lines, "output", self.settings.delimiter))
+            return cells[self.settings.columns.index(self.settings.column or "")]
+        except (LexitreeError, StopIteration, IndexError, ValueError):
+            return None
+
+
+@register
+class SvgFormat(WholeFormat):
+    """One SVG picture with all trees below each other."""
+
+    name = "svg"
+    suffixes = (".svg",)
+    sources = frozenset({"texts", "trees"})
+
+    def text_file(self, documents: Sequence[Document]) -> str:
+        return _join(documents).svg()
+
+    def tree_file(self, trees: Sequence[Prediction]) -> str:
+        from lexitree.views.svg import draw_svg
+
+        if not trees:
+            return draw_svg([], ())
+        return draw_svg([tree.picture() for tree in trees], trees[0].label_set, trees[0].label_names)
+
+
+@register
+class HtmlFormat(WholeFormat):
+    """One HTML page that shows how the labels came about, phrase by phrase."""
+
+    name = "html"
+    suffixes = (".html", ".htm")
+    sources = frozenset({"texts", "trees"})
+
+    def text_file(self, documents: Sequence[Document]) -> str:
+        from lexitree.views.page import explanation_page
+
+        explanation = _join(documents).explanation()
+        # Several texts have no label in common.
+        return explanation_page(
+            explanation if len(documents) == 1 else replace(explanation, probabilities={})
+        )
+
+    def tree_file(self, trees: Sequence[Prediction]) -> str:
+        from lexitree.views.page import explain_trees, explanation_page
+
+        return explanation_page(explain_trees([tree.explained() for tree in trees]))
+
+
+def _join(documents: Sequence[Document]) -> Document:
+    """All sentences in one document."""
+    from lexitree.pipeline.document import Document
+
+    sentences = tuple(sentence for document in documents for sentence in document.sentences)
+    return Document(" ".join(document.text for document in documents), sentences)
+
+
+def _one_line(value: object) -> str:
+    return "" if value is None else " ".join(str(value).split())

@@ -1,0 +1,187 @@
+"""Finds out what is to be labelled (texts, files of texts, tables or trees) and reads it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from lexitree.corpora.treebank import read_any
+from lexitree.errors import ConfigError, OnError, Place
+from lexitree.files import STANDARD_STREAM, display_name, read_lines
+from lexitree.pipeline.tables import CsvTable, JsonLinesTable, NumberedLine, Row, look_at_first, open_table
+from lexitree.saving.shipped import DEFAULT_MODEL
+from lexitree.trees.brackets import ReadReport, read_bracket_lines
+from lexitree.trees.tree import Tree
+
+InputKind = Literal["auto", "trees", "text"]
+
+ARGUMENT_NAME = "<command line>"
+"""What error messages call a text that was given directly, and not in a file."""
+
+_TREE_SUFFIXES = (".toks", ".tsv", ".jsonl")
+"""Files that hold trees by their names, unless a column of them is asked for."""
+_FILE_NAME = re.compile(r"\S*[/\\]\S*|\S+\.[A-Za-z]\w{0,5}")
+_MODEL_NAME = re.compile(r"[\w.~:+@\\/-]+")
+
+
+def split_arguments(arguments: Sequence[str], model: str | None = None) -> tuple[str, tuple[str, ...]]:
+    """Tell the model from what it is to label.
+
+    The first argument names the model unless `model` does or it is a text or a file; the default model is then used.
+    Without any input, standard input is read.
+
+    Returns:
+        The name of the model, and the inputs.
+    """
+    inputs = tuple(arguments)
+    if model is None and inputs and not _is_input(inputs[0]):
+        model, inputs = inputs[0], inputs[1:]
+    return model or DEFAULT_MODEL, inputs or (STANDARD_STREAM,)
+
+
+def _is_input(argument: str) -> bool:
+    """Whether an argument is a text or a file, and not a model.
+
+    A single word is a text if nothing has that name and no model could: `Great!` and the empty text.
+    """
+    try:
+        path = Path(argument)
+        return (
+            argument == STANDARD_STREAM
+            or path.is_file()
+            or not argument
+            or not (_MODEL_NAME.fullmatch(argument) or path.exists())
+        )
+    except (OSError, ValueError):
+        # Too long for a name, or with a zero byte in it.
+        return True
+
+
+def is_file_name(argument: str | Path) -> bool:
+    """Whether an argument names a file, present or missing, and is not a text itself.
+
+    Anything that exists is a file, and so is a string without white space that has a slash or an ending like `.txt`.
+    """
+    if isinstance(argument, Path) or argument == STANDARD_STREAM or _FILE_NAME.fullmatch(argument):
+        return True
+    try:
+        return bool(argument) and Path(argument).exists()
+    except (OSError, ValueError):
+        # Too long for a name, or with a zero byte in it.
+        return False
+
+
+def begins_a_tree(line: str) -> bool:
+    """Whether the first line of an input is a tree in brackets, and not text."""
+    return line.lstrip().startswith("(")
+
+
+def read_tree_files(
+    paths: Sequence[str | Path], encoding: str, on_error: OnError, report: ReadReport
+) -> Iterator[Tree]:
+    """Yield the trees of several files (`-` is standard input); skipped trees are noted in the report."""
+    for path in paths:
+        yield from read_any(path, encoding=encoding, on_error=on_error, report=report)
+
+
+@dataclass
+class Inputs:
+    """Texts and files to label, read as a stream."""
+
+    arguments: Sequence[str | Path]
+    """Texts, trees in brackets, and names of files of either; `-` is standard input."""
+    kind: InputKind = "auto"
+    """Whether the inputs are trees or text; by default, trees are known by their opening bracket."""
+    encoding: str = "utf-8"
+    on_error: OnError = "raise"
+    """Whether malformed input is an error, or is skipped and reported."""
+    report: ReadReport = field(default_factory=ReadReport)
+    """What was skipped."""
+    _opened: dict[str, Iterator[NumberedLine]] = field(
+        default_factory=dict[str, "Iterator[NumberedLine]"], init=False
+    )
+    """Inputs whose first line was looked at: standard input cannot be opened twice."""
+
+    @property
+    def files(self) -> list[Path]:
+        """The inputs that are files."""
+        return [Path(argument) for argument in self.arguments if is_file_name(argument)]
+
+    def hold_trees(self) -> bool:
+        """Whether the first input is trees; the others must then be trees as well."""
+        return self._holds_trees(self.arguments[0])
+
+    def _holds_trees(self, argument: str | Path) -> bool:
+        if self.kind != "auto":
+            return self.kind == "trees"
+        if not is_file_name(argument):
+            return begins_a_tree(str(argument))
+        plain = str(argument).removesuffix(".gz")
+        if plain.endswith(".csv"):
+            raise ConfigError(
+                f"{argument}: which column holds the texts?", remedy="Name it, for example --column review"
+            )
+        if plain.endswith(_TREE_SUFFIXES):
+            return True
+        first, self._opened[str(argument)] = look_at_first(self._lines(argument))
+        # Empty input counts as trees, for which no parser has to be opened.
+        return not first or begins_a_tree(first)
+
+    def _lines(self, argument: str | Path) -> Iterator[NumberedLine]:
+        if not is_file_name(argument):
+            return iter([(1, str(argument))])
+        opened = self._opened.pop(str(argument), None)
+        return read_lines(argument, self.encoding) if opened is None else opened
+
+    def trees(self) -> Iterator[Tree]:
+        """Yield the trees of all inputs."""
+        for argument in self.arguments:
+            if str(argument).removesuffix(".gz").endswith(_TREE_SUFFIXES) and is_file_name(argument):
+                yield from read_tree_files([argument], self.encoding, self.on_error, self.report)
+            else:
+                yield from read_bracket_lines(
+                    self._lines(argument), _name(argument), on_error=self.on_error, report=self.report
+                )
+
+    def rows(self) -> Iterator[Row]:
+        """Yield the texts given directly, and each line of the files as a text."""
+        for argument in self.arguments:
+            if not is_file_name(argument):
+                yield Row(str(argument), (), Place(ARGUMENT_NAME))
+                continue
+            is_new = str(argument) not in self._opened and argument != self.arguments[0]
+            if is_new and self._holds_trees(argument):
+                raise ConfigError(
+                    f"{argument} holds trees, and {self.arguments[0]} text",
+                    remedy="Label them separately, or say --input text.",
+                )
+            for number, line in self._lines(argument):
+                yield Row(line, (), Place(_name(argument), number))
+
+    def whole_texts(self) -> Iterator[str]:
+        """Yield the texts given directly, and each file as one text."""
+        for argument in self.arguments:
+            yield "\n".join(line for _, line in self._lines(argument))
+
+    def tables(self, column: str) -> list[CsvTable | JsonLinesTable]:
+        """Open all inputs as tables; those of CSV must have the same columns."""
+        for argument in self.arguments:
+            if not is_file_name(argument):
+                raise ConfigError(
+                    f"{str(argument)[:60]!r} is not a file, so it has no column {column!r}",
+                    remedy="To label a text, omit --column.",
+                )
+        tables = [
+            open_table(path, column, encoding=self.encoding, on_error=self.on_error, report=self.report)
+            for path in self.arguments
+        ]
+        if any(list(table.columns) != list(tables[0].columns) for table in tables):
+            raise ConfigError("the files have different columns", remedy="Label them separately.")
+        return tables
+
+
+def _name(argument: str | Path) -> str:
+    return display_name(argument) if is_file_name(argument) else ARGUMENT_NAME

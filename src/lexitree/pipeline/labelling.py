@@ -1,0 +1,233 @@
+"""Labels files of texts, tables or trees and writes the results: what `lexitree predict` does, as library calls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from lexitree.errors import ConfigError, Place
+from lexitree.files import open_output
+from lexitree.pipeline.formats import (
+    OutputSettings,
+    RecordFormat,
+    Source,
+    WholeFormat,
+    default_format,
+    open_format,
+)
+from lexitree.pipeline.inputs import InputKind, Inputs
+from lexitree.pipeline.resuming import check_resumable, find_whole_records, resume_output
+from lexitree.pipeline.workers import LabellerSettings, open_labeller
+
+if TYPE_CHECKING:
+    from lexitree.errors import OnError
+    from lexitree.pipeline.document import Document
+    from lexitree.pipeline.predictor import Prediction
+    from lexitree.pipeline.tables import Row
+    from lexitree.trees.brackets import ReadReport
+
+OnProgress = Callable[[int], object]
+"""Called with the number of texts that are done, first with those of a resumed run."""
+
+
+def label_file(
+    source: str | Path,
+    output: str | Path | None = None,
+    *,
+    input_kind: InputKind = "auto",
+    encoding: str = "utf-8",
+    on_error: OnError = "raise",
+    labeller: LabellerSettings | None = None,
+    **settings: Any,
+) -> ReadReport:
+    """Label a file of texts, a table or a file of trees, as `lexitree predict` does.
+
+        label_file("reviews.csv", "labelled.csv", column="review", resume=True, num_workers=2)
+
+    Args:
+        source: The file; `-` is standard input.
+        output: The output file; None is standard output.
+        input_kind: Whether the file holds trees or text; by default, trees are known by their opening bracket.
+        encoding: The encoding of the file.
+        on_error: Whether malformed input is an error, or is skipped and reported.
+        labeller: The model, its parser and where they run.
+        settings: The other fields of `LabellingJob`.
+
+    Returns:
+        What was skipped.
+    """
+    inputs = Inputs([Path(source)], input_kind, encoding, on_error)
+    return LabellingJob(inputs, output, labeller or LabellerSettings(), **settings).run()
+
+
+@dataclass(frozen=True)
+class LabellingJob:
+    """Everything about labelling some inputs; `run` does it.
+
+    Raises:
+        ConfigError: The settings contradict each other or the inputs. It is raised before a model is loaded.
+    """
+
+    inputs: Inputs
+    output: str | Path | None = None
+    """The output file, which appears when it is complete; None or `-` is standard output."""
+    labeller: LabellerSettings = field(default_factory=LabellerSettings)
+    """The model, its parser and where they run."""
+    format: str | None = None
+    """The output format (see `formats`); by default, the ending of the output file decides."""
+    column: str | None = None
+    """The column of CSV or JSON Lines that holds the texts; the others are copied."""
+    prefix: str = ""
+    """What the names of added columns begin with."""
+    phrases: bool = False
+    """Whether to add the phrases to a column, or to list them in a table."""
+    head_weights: bool = False
+    """Whether JSON holds the weights of all words of a phrase, not only its head word's."""
+    nodes: Literal["all", "root"] = "all"
+    """Whether to label all phrases of trees, or whole sentences only."""
+    resume: bool = False
+    """Whether to continue an interrupted run: a partial last line is dropped, and records are written at once."""
+    num_workers: int = 1
+    """How many processes label texts."""
+
+    def __post_init__(self) -> None:
+        if self.head_weights:
+            object.__setattr__(self, "labeller", replace(self.labeller, needs_heads=True))
+
+    @cached_property
+    def source(self) -> Source:
+        """What is labelled."""
+        if self.column is not None:
+            return "column"
+        return "trees" if self.inputs.hold_trees() else "texts"
+
+    @cached_property
+    def _rows(self) -> tuple[Iterator[Row], tuple[str, ...]]:
+        """The rows of all inputs, and the header of CSV."""
+        if self.column is None:
+            return self.inputs.rows(), ()
+        tables = self.inputs.tables(self.column)
+        return chain.from_iterable(tables), tuple(tables[0].columns)
+
+    @cached_property
+    def output_format(self) -> RecordFormat | WholeFormat:
+        """The output format, checked against the inputs and the settings."""
+        self._check_source()
+        columns = () if self.source == "trees" else self._rows[1]
+        name = self.format or default_format(self.output, self.source, columns)
+        settings = OutputSettings(
+            self.column,
+            columns,
+            "\t" if str(self.output or self.inputs.arguments[0]).endswith(".tsv") else ",",
+            self.prefix,
+            self.phrases,
+            self.head_weights,
+            Place(str(self.inputs.arguments[0]), 1),
+        )
+        output_format = open_format(name, self.source, settings)
+        if self.resume:
+            check_resumable(self.output, output_format)
+        return output_format
+
+    def _check_source(self) -> None:
+        """Refuse settings that would have no effect on the inputs."""
+        if self.head_weights and (self.nodes == "root" or self.column is not None):
+            wrong = "--nodes root" if self.nodes == "root" else "--column"
+            raise ConfigError(f"--head-weights needs the JSON of phrases, which {wrong} does not give")
+        if self.source != "trees" and self.nodes == "root":
+            raise ConfigError("--nodes root is for trees, and the input is text")
+        options = {
+            "--phrases": self.phrases,
+            "--resume": self.resume,
+            "--prefix": bool(self.prefix),
+            "--one-sentence": self.labeller.one_sentence,
+            "--jobs": self.num_workers > 1,
+        }
+        wrong = [option for option, is_given in options.items() if is_given and self.source == "trees"]
+        if wrong:
+            raise ConfigError(
+                f"{', '.join(wrong)} {'is' if len(wrong) == 1 else 'are'} for text, and the input is trees",
+                remedy="If it is text that begins with a bracket, say --input text.",
+            )
+
+    def count_texts(self) -> int | None:
+        """The number of texts in all inputs; None if they cannot be read twice."""
+        files = self.inputs.files
+        if not all(path.is_file() and path.suffix != ".gz" for path in files):
+            return None
+        is_csv = bool(self._rows[1])
+        # The header of a CSV file is not a text.
+        return sum(find_whole_records(path, quoted=is_csv).num_records - is_csv for path in files)
+
+    def run(self, on_progress: OnProgress | None = None) -> ReadReport:
+        """Label all inputs and write the results.
+
+        Args:
+            on_progress: Called after each text.
+
+        Returns:
+            What was skipped.
+        """
+        if isinstance(self.output_format, WholeFormat):
+            self._write_whole(self.output_format)
+        elif self.source == "trees":
+            with open_output(self.output) as write:
+                for tree in self.trees():
+                    write(self.output_format.tree_record(tree))
+        else:
+            self._write_records(self.output_format, on_progress or (lambda _: None))
+        return self.inputs.report
+
+    def trees(self) -> Iterator[Prediction]:
+        """Label all inputs: a labelled tree for each tree, or for each sentence of the texts."""
+        self._check_source()
+        if self.source == "trees":
+            yield from self.labeller.open_predictor().predict_all(self.inputs.trees(), nodes=self.nodes)
+            return
+        for document in self._documents():
+            yield from (sentence.prediction for sentence in document.sentences)
+
+    def _documents(self) -> Iterator[Document]:
+        if self.num_workers > 1:
+            raise ConfigError(
+                "--jobs is for records, one after the other, not for pictures, pages and trees on the screen",
+                remedy="Use --format json, table, csv or brackets, or omit --jobs.",
+            )
+        with self.labeller.open_pipeline() as pipe:
+            yield from (document for document, _ in self.labeller.documents(pipe, self._rows[0]))
+
+    def _write_whole(self, output_format: WholeFormat) -> None:
+        with open_output(self.output) as write:
+            if self.source == "trees":
+                write(output_format.tree_file(list(self.trees())))
+            else:
+                write(output_format.text_file(list(self._documents())))
+
+    def _write_records(self, output_format: RecordFormat, on_progress: OnProgress) -> None:
+        rows, _ = self._rows
+        with (
+            open_labeller(self.labeller, self.num_workers) as label,
+            self._open_records(output_format, rows) as (write, num_done),
+        ):
+            on_progress(num_done)
+            for number, record in enumerate(label(rows, output_format), num_done + 1):
+                write(record)
+                on_progress(number)
+
+    @contextmanager
+    def _open_records(
+        self, output_format: RecordFormat, rows: Iterator[Row]
+    ) -> Generator[tuple[Callable[[str], object], int]]:
+        """A function that writes, and how many texts are written already."""
+        if self.resume:
+            with resume_output(self.output, output_format, rows) as opened:
+                yield opened
+        else:
+            with open_output(self.output, flush=True) as write:
+                write(output_format.opening())
+                yield write, 0

@@ -1,0 +1,221 @@
+"""Labels rows of text in this process, or in several processes that each have a model and a parser of their own.
+
+With several processes, chunks of rows are handed out and their records taken back in turns, so the order is kept, and
+no more chunks are held than there are processes. This one does not import torch then.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from itertools import islice
+from multiprocessing.connection import Connection
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from lexitree.errors import ConfigError, LexitreeError
+from lexitree.pipeline import BATCH_SENTENCES
+from lexitree.pipeline.formats import RecordFormat
+from lexitree.pipeline.tables import Row
+from lexitree.processes import how_it_ended, uninterrupted_children
+from lexitree.saving.shipped import BUILTIN_PARSER, DEFAULT_MODEL
+
+if TYPE_CHECKING:
+    from lexitree.ops.precision import Precision
+    from lexitree.pipeline.document import Document
+    from lexitree.pipeline.predictor import Predictor
+    from lexitree.pipeline.text_pipeline import TextPipeline
+
+CHUNK_ROWS = 256
+"""Rows per chunk: enough for full batches, and labelled within a second or two."""
+
+_Answer = tuple[list[str], LexitreeError | None]
+"""The records of a chunk, and the error that kept it from having more."""
+
+
+@dataclass(frozen=True)
+class LabellerSettings:
+    """Which model labels texts, and how; can be sent to another process. See `lexitree.load` for the settings."""
+
+    model: str | Path = DEFAULT_MODEL
+    parser: str | None = None
+    device: str = "cpu"
+    backend: str = "auto"
+    precision: Precision = "float32"
+    batch_size: int = BATCH_SENTENCES
+    """How many sentences are labelled together."""
+    one_sentence: bool = False
+    """Whether each text is taken as a single sentence."""
+    needs_heads: bool = False
+    """Whether a model without head words is an error."""
+
+    def open_predictor(self) -> Predictor:
+        """Load the model to label trees."""
+        from lexitree.pipeline.loading import load
+
+        predictor = load(
+            self.model, reads="trees", device=self.device, backend=self.backend, precision=self.precision
+        )
+        self._check_heads(predictor)
+        return predictor
+
+    def open_pipeline(self) -> TextPipeline:
+        """Load the model with its parser to label text; close it after use."""
+        from lexitree.pipeline.loading import load
+
+        pipe = load(
+            self.model,
+            reads="text",
+            parser=self.parser,
+            device=self.device,
+            backend=self.backend,
+            precision=self.precision,
+        )
+        self._check_heads(pipe.predictor)
+        return pipe
+
+    def _check_heads(self, predictor: Predictor) -> None:
+        if self.needs_heads and not predictor.model.encoder.has_heads:
+            name = predictor.model.config.model
+            raise ConfigError(f"--head-weights is for models with heads, and {name} has none")
+
+    def documents(self, pipe: TextPipeline, rows: Iterable[Row]) -> Iterator[tuple[Document, Row]]:
+        """Label rows: each document with its row."""
+        return pipe.stream_pairs(
+            ((row.text, row) for row in rows), batch_size=self.batch_size, one_sentence=self.one_sentence
+        )
+
+    def records(self, pipe: TextPipeline, rows: Iterable[Row], output_format: RecordFormat) -> Iterator[str]:
+        """Label rows and write each in a format."""
+        return (output_format.text_record(row, document) for document, row in self.documents(pipe, rows))
+
+
+RowLabeller = Callable[[Iterable[Row], RecordFormat], Iterator[str]]
+"""Labels rows and writes each in a format."""
+
+
+@contextmanager
+def open_labeller(settings: LabellerSettings, num_workers: int = 1) -> Generator[RowLabeller]:
+    """Load the model in this process, or prepare several processes that load it when there is work."""
+    if num_workers > 1:
+        with Workers(settings, num_workers) as workers:
+            yield workers.records
+        return
+    with settings.open_pipeline() as pipe:
+        yield lambda rows, output_format: settings.records(pipe, rows, output_format)
+
+
+class Workers:
+    """Processes that label rows. They start when there is work and end with the `with` block, also after Ctrl-C.
+
+    Raises:
+        ConfigError: The parser is not the built-in one; others have processes of their own.
+    """
+
+    def __init__(self, settings: LabellerSettings, num_workers: int) -> None:
+        if settings.parser is not None and settings.parser.partition(":")[0] != BUILTIN_PARSER:
+            raise ConfigError(
+                f"--jobs is for the built-in parser, not for {settings.parser!r}",
+                remedy="Other parsers have processes of their own.",
+            )
+        self.settings = settings
+        self.num_workers = num_workers
+        self.workers: list[_Worker] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for worker in self.workers:
+            worker.stop(at_once=error is not None)
+        for worker in self.workers:
+            worker.process.join()
+
+    def records(self, rows: Iterable[Row], output_format: RecordFormat) -> Iterator[str]:
+        """Label rows and write each in a format; the records before an error come first."""
+        chunks = _chunks(iter(rows))
+        first = list(islice(chunks, self.num_workers))
+        # All are started before any is given its rows: those wait in a pipe, a large chunk until they are read.
+        busy = deque([self._start(output_format) for _ in first])
+        for worker, chunk in zip(busy, first, strict=True):
+            worker.give(chunk)
+        while busy:
+            worker = busy.popleft()
+            records, error = worker.take()
+            yield from records
+            if error is not None:
+                raise error
+            for chunk in islice(chunks, 1):
+                worker.give(chunk)
+                busy.append(worker)
+
+    def _start(self, output_format: RecordFormat) -> _Worker:
+        self.workers.append(_Worker(self.settings, output_format))
+        return self.workers[-1]
+
+
+def _chunks(rows: Iterator[Row]) -> Iterator[list[Row]]:
+    while chunk := list(islice(rows, CHUNK_ROWS)):
+        yield chunk
+
+
+class _Worker:
+    """A process that is given a chunk and then asked for its records, in turns."""
+
+    def __init__(self, settings: LabellerSettings, output_format: RecordFormat) -> None:
+        # A fresh interpreter: forking a process that runs threads is not safe.
+        context = multiprocessing.get_context("spawn")
+        self.connection, others = context.Pipe()
+        self.process = context.Process(target=_serve, args=(settings, output_format, others), daemon=True)
+        with uninterrupted_children():
+            self.process.start()
+        # With one end here and one there, each side notices when the other is gone.
+        others.close()
+
+    def give(self, chunk: list[Row]) -> None:
+        try:
+            self.connection.send(chunk)
+        except OSError as error:
+            raise self._death() from error
+
+    def take(self) -> _Answer:
+        try:
+            return self.connection.recv()
+        except (EOFError, OSError) as error:
+            raise self._death() from error
+
+    def _death(self) -> LexitreeError:
+        self.process.join()
+        return LexitreeError(
+            f"a process that labels texts {how_it_ended(self.process.exitcode)}",
+            remedy="Try fewer --jobs: each has a model of its own in memory.",
+        )
+
+    def stop(self, *, at_once: bool) -> None:
+        self.connection.close()
+        if at_once:
+            self.process.terminate()
+
+
+def _serve(settings: LabellerSettings, output_format: RecordFormat, connection: Connection) -> None:
+    """Answer chunk after chunk in a process of its own, until the other side is gone."""
+    from lexitree.ops.threads import one_thread
+
+    pipe: TextPipeline | None = None
+    with one_thread(), suppress(EOFError, BrokenPipeError, ConnectionResetError):
+        while True:
+            rows: list[Row] = connection.recv()
+            records: list[str] = []
+            problem: LexitreeError | None = None
+            try:
+                pipe = pipe or settings.open_pipeline()
+                records.extend(settings.records(pipe, rows, output_format))
+            except LexitreeError as error:
+                problem = error
+            connection.send((records, problem))
