@@ -30,7 +30,8 @@ from lexitree.analysis.head_overlap import same_brackets
 from lexitree.parsers.adapters import StanfordParser
 from lexitree.parsers.protocol import Parser
 from lexitree.parsers.saved_parser import load_parser
-from lexitree.pipeline.predictor import Predictor, load
+from lexitree.pipeline.loading import load
+from lexitree.pipeline.predictor import Predictor
 from lexitree.text import detokenize, tokenize
 from lexitree.trees import binarize as split_wide
 from lexitree.trees import read_trees, surface_form, to_binary, unbinarize

@@ -21,6 +21,7 @@ from environment import describe_run
 from lexitree.analysis.head_overlap import binary_penn_tree, model_overlap, read_penn_trees
 from lexitree.corpora.named import find_corpus
 from lexitree.models.classifier import TreeClassifier
+from lexitree.pipeline.loading import load
 from lexitree.pipeline.predictor import Prediction, Predictor
 from lexitree.saving.model_folder import WEIGHTS_FILE, locate_model, weights_folder
 from lexitree.trees.brackets import tree_from_brackets
@@ -45,7 +46,7 @@ TREES = (
 def main() -> None:
     options = parse_options()
     names = {"static": "sentiment", "contextual": options.model}
-    predictors = {kind: Predictor.from_pretrained(name) for kind, name in names.items()}
+    predictors = {kind: load(name, reads="trees") for kind, name in names.items()}
     folder = find_corpus("sst")
     banks = {
         split: read_penn_trees(folder / f"{split}.tags", same_as=folder / f"{split}.txt")[0]

@@ -23,7 +23,7 @@ from lexitree.corpora.named import load_corpus
 from lexitree.lexicon.vectors import read_vectors
 from lexitree.lexicon.vocabulary import count_words
 from lexitree.models.classifier import TreeClassifier
-from lexitree.pipeline.predictor import Predictor
+from lexitree.pipeline.loading import load
 from lexitree.saving.packing import pack_model
 from lexitree.saving.pretrained import from_pretrained, save_pretrained
 from lexitree.saving.quantized import TableForm
@@ -68,7 +68,7 @@ def measure(model: TreeClassifier, corpus: Corpus, table: TableForm, what: str) 
     with tempfile.TemporaryDirectory() as scratch:
         folder = save_pretrained(model, Path(scratch) / "model", table=table)
         size = sum(path.stat().st_size for path in folder.iterdir())
-        predictor = Predictor(from_pretrained(folder))
+        predictor = load(folder)
     row: dict[str, Any] = {
         "what": what,
         "table": table,

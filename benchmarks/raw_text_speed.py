@@ -31,11 +31,10 @@ from typing import Any
 
 import torch
 
+import lexitree
 from environment import describe_run
 from lexitree.parsers.adapters import StanfordParser, open_parser
 from lexitree.parsers.protocol import Parser
-from lexitree.pipeline.predictor import Predictor
-from lexitree.pipeline.text_pipeline import TextPipeline
 from lexitree.text import detokenize, split_sentences
 from lexitree.trees.brackets import read_trees
 from peers.environments import AbsentPeerError, default_cache
@@ -142,7 +141,7 @@ def spread(what: str, unit: str, times: Sequence[float]) -> Row:
 def measure_warm(options: argparse.Namespace, texts: Sequence[str]) -> Row:
     """From a text to its JSON, one sentence at a time on one thread, in a process that has begun long ago."""
     torch.set_num_threads(1)
-    pipe = TextPipeline(Predictor.from_pretrained(options.model), open_parser(options.parser))
+    pipe = lexitree.load(options.model, reads="text", parser=options.parser)
     chosen = [text for text in texts if len(words_of(text)) in WARM_WORDS][: options.warm_sentences]
     for text in chosen[:WARM_UP]:
         pipe(text).to_json()

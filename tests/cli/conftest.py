@@ -12,7 +12,7 @@ from typing import NamedTuple
 import pytest
 
 from lexitree.cli.main import main
-from lexitree.parsers import adapters
+from lexitree.pipeline import loading
 from tests.pipeline.stubs import RightBranching
 
 SENTENCE = "(_ (_ (_ the) (_ film)) (_ (_ is) (_ good)))\n"
@@ -69,7 +69,7 @@ CSV = 'id,review\n1,"the ""film"" is good,\nreally"\n2,bad\n3,\n4,the plot is no
 @pytest.fixture
 def predict(call: Call, saved_model: Path, monkeypatch: pytest.MonkeyPatch) -> Call:
     """The command with a parser that needs no process of its own."""
-    monkeypatch.setattr(adapters, "open_parser", lambda spec: RightBranching())
+    monkeypatch.setattr(loading, "open_parser", lambda spec: RightBranching())
 
     def run(*arguments: object, stdin: str = "") -> Finished:
         return call("predict", saved_model, *arguments, "--parser", "stub", stdin=stdin)

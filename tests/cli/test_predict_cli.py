@@ -81,7 +81,7 @@ def test_the_weights_of_all_words(call: Call, saved_model: Path) -> None:
         assert len(phrase["head_weights"]) == phrase["end"] - phrase["start"]
         assert abs(sum(phrase["head_weights"]) - 1) < 1e-4
     for options, problem in (
-        (("-f", "draw"), "--head-weights is for JSON, not for draw"),
+        (("-f", "draw"), "--head-weights is for JSON, not for tree"),
         (("--nodes", "root"), "which --nodes root does not give"),
     ):
         assert_users_error(call("predict", saved_model, "--head-weights", *options, stdin=SENTENCE), problem)

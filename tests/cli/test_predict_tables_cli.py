@@ -1,4 +1,4 @@
-"""`lexitree predict` on columns of tables, and runs that were stopped and go on."""
+"""`lexitree predict` on columns of tables, and interrupted runs that are resumed."""
 
 from __future__ import annotations
 
@@ -49,12 +49,12 @@ def test_a_column_of_json_lines(predict: Call, tmp_path: Path) -> None:
 def test_columns_that_are_there_already(predict: Call, tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("text,label\ngood,1\n")
     assert_users_error(
-        predict(tmp_path / "a.csv", "--column", "text"), "a.csv:1", "'label' itself", "--prefix"
+        predict(tmp_path / "a.csv", "--column", "text"), "a.csv:1", "a column 'label'", "--prefix"
     )
     found = predict(tmp_path / "a.csv", "--column", "text", "--prefix", "predicted_")
     assert found.out.startswith("text,label,predicted_label,predicted_probability\ngood,1,1,")
     (tmp_path / "a.jsonl").write_text('{"text": "good"}\n{"text": "bad", "label": 0}\n')
-    assert_users_error(predict(tmp_path / "a.jsonl", "--column", "text"), "a.jsonl:2", "'label' itself")
+    assert_users_error(predict(tmp_path / "a.jsonl", "--column", "text"), "a.jsonl:2", "a column 'label'")
 
 
 def test_wrong_rows_stop_or_are_listed(predict: Call, tmp_path: Path) -> None:
@@ -70,7 +70,7 @@ def test_wrong_rows_stop_or_are_listed(predict: Call, tmp_path: Path) -> None:
     assert_users_error(predict(path, tmp_path / "b.csv", "--column", "review"), "different columns")
 
 
-def test_a_stopped_run_is_gone_on_with(predict: Call, reviews: Path, tmp_path: Path) -> None:
+def test_an_interrupted_run_is_resumed(predict: Call, reviews: Path, tmp_path: Path) -> None:
     texts = tmp_path / "texts.txt"
     texts.write_text("the film is good\n\nthe plot is bad\nthe cast is great\n")
     for arguments, name in (
@@ -91,7 +91,7 @@ def test_a_stopped_run_is_gone_on_with(predict: Call, reviews: Path, tmp_path: P
             assert output.read_bytes() == whole
 
 
-def test_only_what_belongs_together_is_gone_on_with(predict: Call, reviews: Path, tmp_path: Path) -> None:
+def test_only_the_same_run_is_resumed(predict: Call, reviews: Path, tmp_path: Path) -> None:
     output = tmp_path / "out.csv"
     predict(reviews, "--column", "review", "-o", output)
     before = output.read_bytes()

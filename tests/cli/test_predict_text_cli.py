@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import io
 import json
 import re
 import shutil
@@ -14,19 +13,16 @@ from typing import ClassVar
 from xml.etree import ElementTree
 
 import pytest
-from lexitree.cli.predict_texts import TextJob
-from lexitree.cli.text_arguments import begins_a_tree, is_file_name
-from lexitree.cli.text_inputs import Inputs
-from lexitree.cli.text_labelling import TextLabeller
 from rich import progress
 from rich.progress import Progress
 
-from lexitree.cli import predict_texts, text_arguments, text_progress
-from lexitree.parsers import adapters
-from lexitree.trees.brackets import ReadReport, tree_from_brackets
+from lexitree.cli import console, options
+from lexitree.pipeline import loading
+from lexitree.trees.brackets import tree_from_brackets
 from tests.cli import parser_program
 from tests.cli.conftest import CSV, SENTENCE, Call, assert_users_error, records
-from tests.pipeline.stubs import RightBranching, tiny_pipeline
+from tests.cli.untrained_parser import save_untrained_parser
+from tests.pipeline.stubs import RightBranching
 
 PARSER = f"command:{sys.executable} {parser_program.__file__}"
 TEXT = "The film is good. The plot is bad."
@@ -123,36 +119,15 @@ def test_text_without_a_parser_says_what_to_do(call: Call, saved_model: Path, sh
     assert_users_error(call("predict", saved_model, TEXT, "--parser", "magic"), "no parser called 'magic'")
 
 
-def test_what_is_a_file_and_what_is_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("good film").touch()
-    assert all(map(is_file_name, ["-", "a.txt", "none.jsonl", "x/y", "good film", "/tmp/none"]))
-    texts = [
-        "Great!",
-        "Great",
-        "Great.",
-        "a.b. c",
-        "It cost 3.5",
-        "3.14",
-        "e.g. this",
-        "x" * 5000,
-        "a\0b",
-        "either/or this",
-    ]
-    assert not [text for text in texts if is_file_name(text)]
-    assert begins_a_tree(" (S (NP x))")
-    assert not begins_a_tree("well (yes)")
-
-
 def test_wrong_combinations_are_refused(
     predict: Call, reviews: Path, tmp_path: Path, call: Call, saved_model: Path
 ) -> None:
     assert_users_error(predict(reviews), "which column", "--column review")
-    assert_users_error(predict(TEXT, "--column", "a"), "is no file")
+    assert_users_error(predict(TEXT, "--column", "a"), "is not a file")
     assert_users_error(predict(TEXT, "--nodes", "root"), "--nodes root is for trees")
     assert_users_error(predict(TEXT, "-f", "csv"), "--column")
     assert_users_error(predict(TEXT, "--phrases"), "--phrases is for a table")
-    assert_users_error(predict(reviews, "--column", "review", "-f", "tree"), "cannot be labelled as tree")
+    assert_users_error(predict(reviews, "--column", "review", "-f", "tree"), "cannot be written as tree")
     assert_users_error(predict(TEXT, "--resume"), "only a file")
     assert_users_error(predict(TEXT, "--resume", "-o", tmp_path / "a.html"), "only a file")
     trees, texts = tmp_path / "trees.txt", tmp_path / "texts.txt"
@@ -161,33 +136,6 @@ def test_wrong_combinations_are_refused(
     assert_users_error(predict(texts, trees), "trees.txt holds trees")
     assert_users_error(predict(trees, texts), "texts.txt:1")
     assert predict(TEXT, "--batch-size", "0").code == 2
-
-
-def test_results_are_seen_as_they_come(saved_model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each answer must be out before the next text is asked for."""
-    seen: list[int] = []
-
-    class Screen(io.StringIO):
-        num_seen = 0
-
-        def flush(self) -> None:
-            self.num_seen = self.getvalue().count("\n")
-
-    class Slow(io.RawIOBase):
-        texts = iter([b"the film is good\n", b"the plot is bad\n", b"fine\n"])
-
-        def read(self, size: int = -1) -> bytes:
-            seen.append(screen.num_seen)
-            return next(self.texts, b"")
-
-    screen, keyboard = Screen(), SimpleNamespace(buffer=Slow())
-    monkeypatch.setattr(sys, "stdout", screen)
-    monkeypatch.setattr(sys, "stdin", keyboard)
-    inputs = Inputs(["-"], "text", "utf-8", "raise", ReadReport())
-    labeller = TextLabeller(tiny_pipeline(), batch_size=1)
-    TextJob(labeller, inputs, None, None, "", False).run("table", resume=False)
-    # The heading, and then one line after each text.
-    assert seen == [1, 2, 3, 4]
 
 
 class CountingBar(Progress):
@@ -207,7 +155,7 @@ def test_a_bar_is_shown_on_a_screen_only(
     output = tmp_path / "out.csv"
     arguments = (reviews, "--column", "review", "-o", output, "--resume")
     assert predict(*arguments).err == ""
-    monkeypatch.setattr(text_progress.messages, "_force_terminal", True)
+    monkeypatch.setattr(console.messages, "_force_terminal", True)
     half = "".join(output.read_text().splitlines(keepends=True)[:4])
     for content in ("", half):
         output.write_text(content)
@@ -219,18 +167,12 @@ def test_a_bar_is_shown_on_a_screen_only(
 
 
 def test_trees_on_a_screen_have_colours(predict: Call, monkeypatch: pytest.MonkeyPatch) -> None:
-    from lexitree.cli import console
-
     monkeypatch.setattr(console.output, "_force_terminal", True)
     monkeypatch.setattr(console.output, "_color_system", 1)
     monkeypatch.delenv("NO_COLOR", raising=False)
     found = predict("the film is good")
     assert "good" in found.out
     assert "├─" in found.out
-
-
-def test_formats_of_columns_are_those_of_text() -> None:
-    assert set(predict_texts.COLUMN_FORMS) < {"tree", "json", "table", "csv", "brackets", "svg", "html"}
 
 
 def test_the_weights_of_all_words(predict: Call) -> None:
@@ -251,7 +193,7 @@ def test_the_weights_of_all_words_are_for_json_only(predict: Call, reviews: Path
 @pytest.fixture
 def shipped(shipped_folder: Path, saved_model: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The package with one model, the tiny one, and with a parser that needs no model."""
-    monkeypatch.setattr(adapters, "open_parser", {"builtin": RightBranching()}.get)
+    monkeypatch.setattr(loading, "open_parser", lambda spec, device: {"builtin": RightBranching()}[spec])
     return Path(shutil.copytree(saved_model, shipped_folder / "sentiment")).parent
 
 
@@ -284,8 +226,17 @@ def test_a_model_that_does_not_come_with_the_package(call: Call, shipped: Path) 
 
 def test_nobody_is_made_to_type(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     screen = SimpleNamespace(stdin=SimpleNamespace(isatty=lambda: True))
-    monkeypatch.setattr(text_arguments, "sys", screen)
+    monkeypatch.setattr(options, "sys", screen)
     for command in ("predict", "explain"):
         found = call(command)
         assert found.code == 2
         assert "a text is needed" in found.err
+
+
+def test_several_processes_are_for_records_of_text(call: Call, saved_model: Path, tmp_path: Path) -> None:
+    parser = save_untrained_parser(tmp_path / "parser")
+    arguments = ("predict", "--model", saved_model, "--parser", f"builtin:{parser}", "--jobs", 2)
+    assert_users_error(call(*arguments, "a film", "-o", tmp_path / "a.html"), "--jobs is for records")
+    assert_users_error(call(*arguments, "(_ (_ a) (_ film))"), "--jobs is for text")
+    alone = call(*arguments[:-2], "a film", "-f", "tree")
+    assert call(*arguments, "a film", "-f", "tree") == alone

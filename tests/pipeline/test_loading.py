@@ -46,7 +46,7 @@ def test_the_parser_of_the_package(package: Path) -> None:
     "settings", [{"parser": "builtin"}, {"backend": "reference"}, {"precision": "bfloat16"}]
 )
 def test_what_a_parser_cannot_be_told(package: Path, settings: dict[str, Any]) -> None:
-    with pytest.raises(ConfigError, match="with a device alone"):
+    with pytest.raises(ConfigError, match="with a device only"):
         lexitree.load("parser", **settings)
 
 

@@ -11,9 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lexitree.errors import EncodingError, InputError, JsonLinesError, Place, TableError
+from lexitree.errors import EncodingError, JsonLinesError, Place, TableError
 from lexitree.pipeline.tables import (
-    AddedColumns,
     CsvTable,
     JsonLinesTable,
     csv_line,
@@ -22,7 +21,6 @@ from lexitree.pipeline.tables import (
     read_csv_records,
 )
 from lexitree.trees.brackets import ReadReport
-from tests.pipeline.stubs import tiny_pipeline
 
 CELLS = st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\r"), max_size=12)
 
@@ -72,7 +70,7 @@ def test_tabs_and_packed_files(tmp_path: Path) -> None:
     [
         ("id,text\n1,a\n", "t.csv:1: there is no column 'review'"),
         ("", "t.csv:1: there is no column 'review'"),
-        ("review,review\na,b\n", "t.csv:1: 'review' stands there twice"),
+        ("review,review\na,b\n", "t.csv:1: the column 'review' occurs twice"),
         ("id,review\n1,a\n2\n", "t.csv:3: 1 cell, but the header has 2"),
         ("id,review\n1,a,b\n", "t.csv:2: 3 cells, but the header has 2"),
         ('id,review\n1,"a\nb\n', "t.csv:2: this is not CSV"),
@@ -144,29 +142,9 @@ def test_a_wrong_encoding_is_an_error_with_a_line(tmp_path: Path) -> None:
     assert [row.text for row in open_table(path, "review", encoding="latin-1")] == ["good", "café"]
 
 
-def test_new_columns_never_replace_others() -> None:
-    added = AddedColumns(phrases=True)
-    assert added.names == ["label", "probability", "phrases"]
-    with pytest.raises(InputError, match="a column 'label' itself") as caught:
-        added.refuse_clash(["text", "label"], Place("t.csv", 1))
-    assert "--prefix" in caught.value.remedy
-    AddedColumns("predicted_").refuse_clash(["text", "label"], Place("t.csv", 1))
+def test_json_cannot_hold_two_columns_of_one_name() -> None:
     with pytest.raises(TableError, match="same name"):
         json_line([("a", 1), ("a", 2)], Place("t.csv", 2))
-
-
-def test_what_is_added_to_a_row() -> None:
-    pipe = tiny_pipeline()
-    document = pipe("The film is good. Bad.")
-    values = dict(AddedColumns("p_", phrases=True).values(document))
-    assert values["p_label"] == document.label
-    assert values["p_probability"] == pytest.approx(document.probability, abs=1e-6)
-    assert [phrase["text"] for phrase in values["p_phrases"]] == [phrase.text for phrase in document.phrases]
-    assert dict(AddedColumns(phrases=True).values(pipe(""))) == {
-        "label": None,
-        "probability": None,
-        "phrases": [],
-    }
 
 
 def test_half_characters_beside_the_text_stay_escaped(tmp_path: Path) -> None:

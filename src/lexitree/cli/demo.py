@@ -1,4 +1,4 @@
-"""`lexitree demo`: nothing in; a model trained on the embedded treebank, its scores and drawn trees out."""
+"""`lexitree demo`: label a sentence, then train and score a model on the embedded treebank."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import typer
 
 if TYPE_CHECKING:
     from lexitree.corpora.corpus import Corpus
-    from lexitree.models.classifier import TreeClassifier
+    from lexitree.pipeline.predictor import Predictor
     from lexitree.tasks.classify.recipe import Recipe
     from lexitree.tasks.classify.run import RunResult
     from lexitree.trees.tree import Tree
@@ -27,13 +27,13 @@ def demo_command(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Keep the trained model in this directory.")
     ] = None,
-    epochs: Annotated[int, typer.Option(help="How long to train.", min=1)] = DEMO_EPOCHS,
+    epochs: Annotated[int, typer.Option(help="Number of training epochs.", min=1)] = DEMO_EPOCHS,
     seed: Annotated[int, typer.Option(help="The random seed.", min=0)] = 1,
 ) -> None:
-    """Read a sentence with a model of the package; then train BiConTree on the embedded reviews, score it, and draw
-    trees with the head words it has learned.
+    """Label a sentence with a model of the package; then train BiConTree on the embedded reviews, score it, and draw
+    trees with the head words that it has learned.
 
-    Needs no download and takes about a minute.
+    It needs no download and takes about a minute.
     """
     from lexitree.cli.console import output as screen
     from lexitree.corpora import load_corpus
@@ -41,27 +41,27 @@ def demo_command(
     _read_sentence()
     start = time.perf_counter()
     corpus = load_corpus("mini-reviews")
-    model, result = _train_model(corpus, demo_recipe(epochs=epochs, seed=seed), output)
+    predictor, result = _train_model(corpus, demo_recipe(epochs=epochs, seed=seed), output)
     _show_scores(result, time.perf_counter() - start)
-    _draw_predictions(model, corpus)
+    _draw_predictions(predictor, corpus)
     if output:
         tree = "(_ (_ Not) (_ (_ very) (_ good)))"
         screen.print(f"\nTry it: echo '{tree}' | lexitree predict {output} --format draw", soft_wrap=True)
 
 
 def _read_sentence() -> None:
-    """What the package can do without any training."""
+    """Label a sentence without any training."""
     from lexitree.cli.console import messages, show_tree
     from lexitree.pipeline.loading import load
 
-    messages.print('The model "sentiment", which comes with the package, reads a sentence:')
+    messages.print('The model "sentiment", which comes with the package, labels a sentence:')
     sentence = load("sentiment")(SENTENCE).sentences[0]
     names = dict(zip(sentence.prediction.label_set, sentence.label_names, strict=True))
     show_tree(sentence.prediction.named_tree(names), sentence.prediction.notes(), names.values())
 
 
 def demo_recipe(*, epochs: int = DEMO_EPOCHS, seed: int = 1) -> Recipe:
-    """What the demo trains: the paper's model at its full size; small batches suit a small treebank."""
+    """The recipe of the demo: the paper's model at full size, with small batches for a small treebank."""
     from lexitree.tasks.classify.config import TrainingConfig
     from lexitree.tasks.classify.recipe import Recipe
 
@@ -69,10 +69,11 @@ def demo_recipe(*, epochs: int = DEMO_EPOCHS, seed: int = 1) -> Recipe:
     return Recipe(corpus="mini-reviews", training=training)
 
 
-def _train_model(corpus: Corpus, recipe: Recipe, output: Path | None) -> tuple[TreeClassifier, RunResult]:
+def _train_model(corpus: Corpus, recipe: Recipe, output: Path | None) -> tuple[Predictor, RunResult]:
     from lexitree.cli.console import messages
     from lexitree.cli.progress import TrainingProgress
-    from lexitree.saving.pretrained import from_pretrained, save_pretrained
+    from lexitree.pipeline.loading import load
+    from lexitree.saving.pretrained import save_pretrained
     from lexitree.tasks.classify.run import MODEL_FOLDER, train
 
     messages.print(
@@ -83,10 +84,10 @@ def _train_model(corpus: Corpus, recipe: Recipe, output: Path | None) -> tuple[T
         with TrainingProgress(recipe.training.epochs) as progress:
             observer = progress.observer(recipe.training.seed)
             result = train(recipe, scratch, corpus=corpus, observer=observer)
-        model = from_pretrained(Path(scratch) / MODEL_FOLDER)
+        predictor = load(Path(scratch) / MODEL_FOLDER)
         if output:
-            save_pretrained(model, output)
-    return model, result
+            save_pretrained(predictor.model, output)
+    return predictor, result
 
 
 def _show_scores(result: RunResult, seconds: float) -> None:
@@ -101,13 +102,12 @@ def _show_scores(result: RunResult, seconds: float) -> None:
     )
 
 
-def _draw_predictions(model: TreeClassifier, corpus: Corpus) -> None:
+def _draw_predictions(predictor: Predictor, corpus: Corpus) -> None:
     from lexitree.cli.console import output as screen
     from lexitree.cli.console import show_tree
-    from lexitree.pipeline.predictor import Predictor
 
     names = {label: corpus.label_set.name_of(label) for label in corpus.labels}
-    for prediction in Predictor(model).predict_all(_worth_drawing(corpus.test)):
+    for prediction in predictor.predict_all(_worth_drawing(corpus.test)):
         show_tree(prediction.named_tree(names), prediction.notes(), names.values())
     screen.print(
         "Each line is a phrase: its label, the probability of that label, and ← its learned head word."
@@ -115,7 +115,7 @@ def _draw_predictions(model: TreeClassifier, corpus: Corpus) -> None:
 
 
 def _worth_drawing(trees: Sequence[Tree]) -> list[Tree]:
-    """A few short test sentences in which a contrast or a negation decides, each with another label."""
+    """A few short test sentences with a contrast or a negation, each with another label."""
     telling = [
         tree
         for tree in trees

@@ -1,4 +1,4 @@
-"""`lexitree evaluate`: a model and labelled trees in, accuracies, confusion and per-class scores out."""
+"""`lexitree evaluate`: score a model on labelled trees."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def evaluate_command(
     split: Annotated[SplitName, typer.Option(help="Which split of a corpus.")] = "test",
     data: DataOption = None,
     supervision: Annotated[
-        Supervision | None, typer.Option(help="Count all phrases, or sentences only.")
+        Supervision | None, typer.Option(help="Score all phrases, or whole sentences only.")
     ] = None,
     encoding: EncodingOption = "utf-8",
     on_error: OnErrorOption = "raise",
@@ -46,24 +46,22 @@ def evaluate_command(
     precision: PrecisionOption = "float32",
     as_json: JsonOption = False,
 ) -> None:
-    """Score a model: root and phrase accuracy, confusion matrix, precision and recall of each label.
+    """Score a model: root and phrase accuracy, a confusion matrix, precision and recall of each label.
 
     [bold]On a corpus:[/bold]  lexitree evaluate runs/sst/model sst --split test
 
     [bold]On a file:[/bold]  lexitree evaluate runs/mine/model held-out.txt
 
-    Of a folder only the file of the split is read. Whether phrases count follows from a named corpus, else from how
-    the model was trained.
+    Only the file of the chosen split is read from a folder. Unless --supervision says so, a named corpus decides
+    whether phrases count, else how the model was trained.
     """
     from lexitree.cli.console import output, percent, show_skipped
     from lexitree.cli.splits import read_split
     from lexitree.corpora.treebank import chosen_strips
-    from lexitree.ops.devices import choose_device
-    from lexitree.pipeline.predictor import Predictor
+    from lexitree.pipeline.loading import load
     from lexitree.trees.brackets import ReadReport
 
-    device = choose_device(device)
-    predictor = Predictor.from_pretrained(model, device=device, backend=backend, precision=precision)
+    predictor = load(model, reads="trees", device=device, backend=backend, precision=precision)
     report = ReadReport()
     strip = chosen_strips(traces=strip_traces, function_tags=strip_function_tags)
     options: dict[str, Any] = {"encoding": encoding, "on_error": on_error, "strip": strip}
@@ -91,12 +89,12 @@ def evaluate_command(
 
 
 def _class_table(confusion: Confusion, config: ModelConfig, title: str) -> Table:
-    """Each label's scores beside its row of the confusion matrix."""
+    """The scores of each label beside its row of the confusion matrix."""
     from rich.table import Table
 
     from lexitree.cli.console import percent
 
-    table = Table(title=f"{title}: scores, and what each gold label was taken for")
+    table = Table(title=f"{title}: scores and confusion matrix")
     table.add_column("gold label")
     for column in ("count", "precision", "recall", "F1"):
         table.add_column(column, justify="right")

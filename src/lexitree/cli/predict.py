@@ -6,7 +6,6 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Literal
 
-import click
 import typer
 
 from lexitree.cli.options import (
@@ -30,6 +29,11 @@ from lexitree.pipeline.formats import FORMATS
 if TYPE_CHECKING:
     from lexitree.pipeline.labelling import LabellingJob
 
+    FormatName = str
+else:
+    # The choices are those of the registry, which type checkers cannot know.
+    FormatName = Literal[tuple(FORMATS)]
+
 TEXT = "Text"
 """The heading of the options that are for text only."""
 
@@ -43,11 +47,10 @@ def predict_command(
     ] = None,
     output: OutputOption = None,
     format_name: Annotated[
-        str | None,
+        FormatName | None,
         typer.Option(
             "--format",
             "-f",
-            click_type=click.Choice(list(FORMATS)),
             help="tree, also called draw (default on a screen), json (default elsewhere), brackets, svg, html; for"
             " text also table, for a column csv. The ending of the output file decides otherwise.",
         ),

@@ -1,4 +1,4 @@
-"""Files that a stopped run has left: whole records are counted and kept, whatever was torn is cut off."""
+"""Interrupted output files: complete records are counted and kept, a partial one is dropped."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from lexitree.pipeline.unfinished import (
+
+from lexitree.errors import FileError
+from lexitree.pipeline import resuming
+from lexitree.pipeline.resuming import (
     WholeRecords,
     cut_to_whole_records,
     find_whole_records,
     read_last_record,
 )
-
-from lexitree.errors import FileError
-from lexitree.pipeline import unfinished
 from lexitree.pipeline.tables import csv_line
 
 CELLS = st.lists(st.text(st.characters(exclude_categories=("Cs",)), max_size=6), min_size=1, max_size=3)
@@ -31,7 +31,7 @@ def test_any_file_of_csv_cut_anywhere(
     path = tmp_path_factory.mktemp("torn") / "out.csv"
     path.write_bytes(whole[:cut])
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(unfinished, "CHUNK_BYTES", chunk)
+        patch.setattr(resuming, "CHUNK_BYTES", chunk)
         found = find_whole_records(path, quoted=True)
     ends = [len(b"".join(records[:number])) for number in range(len(records) + 1)]
     assert found.num_records == max(number for number, end in enumerate(ends) if end <= cut)

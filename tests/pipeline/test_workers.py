@@ -8,25 +8,21 @@ import signal
 import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
-from lexitree.cli.text_arguments import Arguments
-from lexitree.cli.text_labelling import LabellerSetup
-from lexitree.cli.text_output import TextOutput
-from lexitree.cli.text_workers import TextWorkers
 
-from lexitree.cli import text_workers
 from lexitree.errors import ConfigError, LexitreeError, ModelFileError, Place, TableError
-from lexitree.pipeline.tables import AddedColumns, Row
-from tests.cli.conftest import Call, assert_users_error
+from lexitree.pipeline import workers as workers_module
+from lexitree.pipeline.formats import JsonFormat, OutputSettings
+from lexitree.pipeline.tables import Row
+from lexitree.pipeline.workers import LabellerSettings, Workers, open_labeller
 from tests.cli.untrained_parser import save_untrained_parser
 from tests.command import COMMAND, environment
 
 TEXTS = [f"the film is {word} . it is number {number}" for number in range(9) for word in ("good", "bad")]
-JSON = TextOutput("json", None, AddedColumns(), ())
+JSON = JsonFormat()
 
 
 @pytest.fixture(scope="module")
@@ -35,77 +31,77 @@ def parser_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def setup(saved_model: Path, parser_folder: Path) -> LabellerSetup:
-    return make_setup(saved_model, f"builtin:{parser_folder}")
+def settings(saved_model: Path, parser_folder: Path) -> LabellerSettings:
+    return make_settings(saved_model, f"builtin:{parser_folder}")
 
 
 @pytest.fixture(autouse=True)
 def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(text_workers, "ROWS_AT_ONCE", 4)
+    monkeypatch.setattr(workers_module, "CHUNK_ROWS", 4)
 
 
-def make_setup(model: Path, parser: str) -> LabellerSetup:
+def make_settings(model: Path, parser: str) -> LabellerSettings:
     # One by one: the last digits depend on what else is in a batch.
-    return LabellerSetup(Arguments(str(model), ()), parser, "cpu", "auto", "float32", 1, False, False)
+    return LabellerSettings(model, parser, batch_size=1)
 
 
 def rows(texts: list[str]) -> Iterator[Row]:
     return (Row(text, (("text", text),), Place("texts", number)) for number, text in enumerate(texts, 1))
 
 
-def test_records_are_those_of_one_process_in_their_order(setup: LabellerSetup) -> None:
-    with ExitStack() as resources:
-        expected = list(setup.open(resources).records(rows(TEXTS), JSON))
-    with TextWorkers(setup, 2) as workers:
+def test_records_are_those_of_one_process_in_their_order(settings: LabellerSettings) -> None:
+    with open_labeller(settings) as label:
+        expected = list(label(rows(TEXTS), JSON))
+    with Workers(settings, 2) as workers:
         assert list(workers.records(rows(TEXTS), JSON)) == expected
     assert [json.loads(record)["text"] for record in expected] == TEXTS
     assert [worker.process.exitcode for worker in workers.workers] == [0, 0]
 
 
-def test_no_more_processes_start_than_there_are_chunks(setup: LabellerSetup) -> None:
-    with TextWorkers(setup, 8) as workers:
+def test_no_more_processes_start_than_there_are_chunks(settings: LabellerSettings) -> None:
+    with Workers(settings, 8) as workers:
         assert len(list(workers.records(rows(TEXTS[:3]), JSON))) == 3
         assert len(workers.workers) == 1
-    with TextWorkers(setup, 8) as workers:
+    with Workers(settings, 8) as workers:
         assert list(workers.records(rows([]), JSON)) == []
 
 
 def test_all_processes_start_before_any_waits_for_its_rows_to_be_read(
-    setup: LabellerSetup, monkeypatch: pytest.MonkeyPatch
+    settings: LabellerSettings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     started: list[int] = []
-    give = text_workers._Worker.give
+    give = workers_module._Worker.give
 
     def count_and_give(worker: Any, chunk: list[Row]) -> None:
         started.append(len(workers.workers))
         give(worker, chunk)
 
-    monkeypatch.setattr(text_workers._Worker, "give", count_and_give)
+    monkeypatch.setattr(workers_module._Worker, "give", count_and_give)
     # More than a pipe holds: each is given only when its process reads it.
     large = [Row(row.text, (*row.columns, ("more", "x" * 100_000)), row.place) for row in rows(TEXTS[:8])]
-    with TextWorkers(setup, 2) as workers:
+    with Workers(settings, 2) as workers:
         assert len(list(workers.records(large, JSON))) == 8
     assert started == [2, 2]
 
 
-def test_an_error_comes_after_the_records_before_it(setup: LabellerSetup) -> None:
-    output = TextOutput("json", "text", AddedColumns(), ())
+def test_an_error_comes_after_the_records_before_it(settings: LabellerSettings) -> None:
+    output = JsonFormat(OutputSettings("text"))
     wrong = Row("bad", (("text", "bad"), ("label", "0")), Place("texts", 6))
     records: list[str] = []
-    with TextWorkers(setup, 2) as workers, pytest.raises(TableError, match="texts:6"):
+    with Workers(settings, 2) as workers, pytest.raises(TableError, match="texts:6"):
         records.extend(workers.records([*rows(TEXTS[:5]), wrong, *rows(TEXTS)], output))
     assert [json.loads(record)["text"] for record in records] == TEXTS[:5]
     assert not any(worker.process.is_alive() for worker in workers.workers)
 
 
 def test_a_missing_model_is_the_users_error_in_every_process(parser_folder: Path, tmp_path: Path) -> None:
-    setup = make_setup(tmp_path / "none", f"builtin:{parser_folder}")
-    with TextWorkers(setup, 2) as workers, pytest.raises(ModelFileError, match="none"):
+    settings = make_settings(tmp_path / "none", f"builtin:{parser_folder}")
+    with Workers(settings, 2) as workers, pytest.raises(ModelFileError, match="none"):
         list(workers.records(rows(TEXTS), JSON))
 
 
-def test_a_process_that_was_killed_is_reported(setup: LabellerSetup) -> None:
-    with TextWorkers(setup, 2) as workers:
+def test_a_process_that_was_killed_is_reported(settings: LabellerSettings) -> None:
+    with Workers(settings, 2) as workers:
         records = workers.records(rows(TEXTS), JSON)
         next(records)
         workers.workers[1].process.kill()
@@ -114,16 +110,9 @@ def test_a_process_that_was_killed_is_reported(setup: LabellerSetup) -> None:
             list(records)
 
 
-def test_what_other_processes_cannot_do_is_refused(
-    call: Call, saved_model: Path, parser_folder: Path, tmp_path: Path
-) -> None:
+def test_other_parsers_have_processes_of_their_own(saved_model: Path) -> None:
     with pytest.raises(ConfigError, match="built-in"):
-        TextWorkers(make_setup(saved_model, "brackets:trees.txt"), 2)
-    parser = f"builtin:{parser_folder}"
-    arguments = ("predict", "--model", saved_model, "--parser", parser, "--jobs", 2)
-    assert_users_error(call(*arguments, "a film", "-o", tmp_path / "a.html"), "--jobs is for records")
-    assert_users_error(call(*arguments, "a film", "-f", "tree"), "--jobs is for records")
-    assert_users_error(call(*arguments, "(_ (_ a) (_ film))"), "--jobs is for text")
+        Workers(make_settings(saved_model, "brackets:trees.txt"), 2)
 
 
 @pytest.mark.slow

@@ -1,0 +1,159 @@
+"""Output formats: what each can write, which one a file's name means, and how a new one joins."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from typing import Any
+
+import pytest
+
+from lexitree.errors import ConfigError, Place, TableError
+from lexitree.pipeline import formats
+from lexitree.pipeline.document import Document
+from lexitree.pipeline.formats import (
+    FORMATS,
+    CsvFormat,
+    JsonFormat,
+    OutputSettings,
+    RecordFormat,
+    Source,
+    TableFormat,
+    default_format,
+    find_format,
+    open_format,
+    register,
+)
+from lexitree.pipeline.tables import Row
+from tests.pipeline.stubs import tiny_pipeline
+
+TEXT = "The film is good. Bad."
+ROW = Row(TEXT, (("id", "7"), ("review", TEXT)), Place("t.csv", 2))
+CSV = OutputSettings("review", ("id", "review"), prefix="p_", phrases=True)
+
+
+@pytest.fixture(scope="module")
+def document() -> Document:
+    return tiny_pipeline()(TEXT)
+
+
+@pytest.mark.parametrize("output_format", sorted(set(FORMATS.values()), key=lambda each: each.name))
+def test_a_format_writes_what_it_says(output_format: Any, document: Document) -> None:
+    trees = [sentence.prediction for sentence in document.sentences]
+    for source in output_format.sources:
+        made = open_format(output_format.name, source, CSV if source == "column" else OutputSettings())
+        if not isinstance(made, RecordFormat):
+            written = made.tree_file(trees) if source == "trees" else made.text_file([document])
+        elif source == "trees":
+            written = made.tree_record(trees[0])
+        else:
+            written = made.text_record(ROW, document)
+        assert "good" in written
+        assert written.endswith("\n") or not isinstance(made, RecordFormat)
+
+
+@pytest.mark.parametrize(
+    ("output", "source", "columns", "name"),
+    [
+        (None, "texts", (), "json"),
+        ("a.txt", "trees", (), "json"),
+        ("a.SVG", "texts", (), "svg"),
+        ("a.htm", "trees", (), "html"),
+        ("a.tsv", "texts", (), "table"),
+        # These can only be written for text.
+        ("a.tsv", "trees", (), "json"),
+        ("a.csv", "trees", (), "json"),
+        ("a.csv", "texts", (), "csv"),
+        (None, "column", ("a",), "csv"),
+        ("a.txt", "column", ("a",), "csv"),
+        ("a.ndjson", "column", ("a",), "json"),
+        ("a.csv", "column", (), "json"),
+    ],
+)
+def test_the_name_of_a_file_decides(
+    output: str | None, source: Source, columns: tuple[str, ...], name: str
+) -> None:
+    assert default_format(output, source, columns) == name
+
+
+@pytest.mark.parametrize(
+    ("name", "source", "settings", "problem"),
+    [
+        ("nonsense", "texts", {}, "unknown format 'nonsense'"),
+        ("csv", "texts", {}, "for a column of a table"),
+        ("table", "trees", {}, "the format table is for text"),
+        ("draw", "column", {}, "a column cannot be written as tree"),
+        ("csv", "column", {"column": "a"}, "JSON Lines cannot be written as CSV"),
+        ("json", "texts", {"prefix": "p_"}, "--prefix is for a column"),
+        ("json", "texts", {"phrases": True}, "--phrases is for a table or a column"),
+        ("table", "texts", {"head_weights": True}, "--head-weights is for JSON, not for table"),
+    ],
+)
+def test_what_does_not_fit_is_refused(
+    name: str, source: Source, settings: dict[str, Any], problem: str
+) -> None:
+    with pytest.raises(ConfigError, match=problem):
+        open_format(name, source, OutputSettings(**settings))
+
+
+def test_added_columns_never_overwrite_others() -> None:
+    assert OutputSettings(phrases=True).added_names == ["label", "probability", "phrases"]
+    place = Place("t.csv", 1)
+    with pytest.raises(TableError, match=r"t\.csv:1: the input already has a column 'label'") as caught:
+        CsvFormat(OutputSettings("text", ("text", "label"), header_place=place))
+    assert "--prefix" in caught.value.remedy
+    assert (
+        CsvFormat(OutputSettings("text", ("text", "label"), prefix="p_"))
+        .opening()
+        .startswith("text,label,p_")
+    )
+
+
+def test_columns_are_copied_and_added(document: Document) -> None:
+    (cells,) = csv.reader(io.StringIO(CsvFormat(CSV).text_record(ROW, document), newline=""))
+    values = json.loads(JsonFormat(CSV).text_record(ROW, document))
+    assert list(values) == ["id", "review", "p_label", "p_probability", "p_phrases"]
+    assert cells[:3] == ["7", TEXT, document.label]
+    assert json.loads(cells[4]) == values["p_phrases"]
+    assert values["p_probability"] == pytest.approx(document.probability, abs=1e-6)
+    assert [phrase["text"] for phrase in values["p_phrases"]] == [phrase.text for phrase in document.phrases]
+    empty = OutputSettings(phrases=True).added_columns(tiny_pipeline()(""))
+    assert empty == [("label", None), ("probability", None), ("phrases", [])]
+
+
+@pytest.mark.parametrize("made", [CsvFormat(CSV), JsonFormat(CSV), JsonFormat()])
+def test_a_record_tells_its_text(made: RecordFormat, document: Document) -> None:
+    assert made.text_of(made.text_record(ROW, document).removesuffix("\n")) == TEXT
+    for other in ("", "[1]", "nonsense", '"open'):
+        assert made.text_of(other) is None
+
+
+def test_cells_of_a_table_stay_on_their_line() -> None:
+    odd = tiny_pipeline()("a\tfilm\nis good")
+    assert TableFormat().text_record(ROW, odd).split("\t")[2] == "a film is good\n"
+
+
+@pytest.fixture
+def another(monkeypatch: pytest.MonkeyPatch) -> type[RecordFormat]:
+    """The format of the module's docstring."""
+    monkeypatch.setattr(formats, "FORMATS", dict(FORMATS))
+
+    @register
+    class LabelFormat(RecordFormat):
+        name = "labels"
+        sources = frozenset({"texts"})
+
+        def text_record(self, row: Row, document: Document) -> str:
+            return f"{document.label}\n"
+
+    return LabelFormat
+
+
+def test_a_new_format_is_one_class(another: type[RecordFormat], document: Document) -> None:
+    assert find_format("labels") is another
+    made = open_format("labels", "texts", OutputSettings())
+    assert isinstance(made, RecordFormat)
+    assert made.text_record(ROW, document) == f"{document.label}\n"
+    with pytest.raises(ConfigError, match="labels is for text"):
+        open_format("labels", "trees", OutputSettings())

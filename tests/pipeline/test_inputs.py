@@ -1,0 +1,83 @@
+"""Which of the arguments is a model, a text, a file of texts or of trees."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from lexitree.errors import ConfigError
+from lexitree.pipeline.inputs import Inputs, begins_a_tree, is_file_name, split_arguments
+
+
+def test_what_is_a_file_and_what_is_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("good film").touch()
+    assert all(map(is_file_name, ["-", "a.txt", "none.jsonl", "x/y", "good film", "/tmp/none", Path("none")]))
+    texts = [
+        "Great!",
+        "Great",
+        "Great.",
+        "a.b. c",
+        "It cost 3.5",
+        "3.14",
+        "e.g. this",
+        "x" * 5000,
+        "a\0b",
+        "either/or this",
+    ]
+    assert not [text for text in texts if is_file_name(text)]
+    assert begins_a_tree(" (S (NP x))")
+    assert not begins_a_tree("well (yes)")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "model", "expected"),
+    [
+        ([], None, ("sentiment", ("-",))),
+        (["-"], None, ("sentiment", ("-",))),
+        (["runs/mini"], None, ("runs/mini", ("-",))),
+        (["questions", "Who?"], None, ("questions", ("Who?",))),
+        (["Not bad."], None, ("sentiment", ("Not bad.",))),
+        (["Great!", "Bad"], None, ("sentiment", ("Great!", "Bad"))),
+        ([""], None, ("sentiment", ("",))),
+        (["Great"], "questions", ("questions", ("Great",))),
+        (["x" * 5000 + " y"], None, ("sentiment", ("x" * 5000 + " y",))),
+    ],
+)
+def test_the_first_argument_may_be_the_model(
+    arguments: list[str], model: str | None, expected: tuple[str, tuple[str, ...]]
+) -> None:
+    assert split_arguments(arguments, model) == expected
+
+
+def test_a_file_is_an_input_and_a_folder_a_model(tmp_path: Path) -> None:
+    (tmp_path / "texts").touch()
+    assert split_arguments([str(tmp_path / "texts")])[1] == (str(tmp_path / "texts"),)
+    assert split_arguments([str(tmp_path)]) == (str(tmp_path), ("-",))
+
+
+@pytest.mark.parametrize(
+    ("content", "holds_trees"), [("\n (_ (_ a) (_ b))\n", True), ("a film\n(_ a)\n", False), ("", True)]
+)
+def test_trees_are_known_by_their_bracket(tmp_path: Path, content: str, holds_trees: bool) -> None:
+    path = tmp_path / "input.txt"
+    path.write_text(content)
+    inputs = Inputs([path])
+    assert inputs.hold_trees() is holds_trees
+    # What was looked at is still read.
+    assert len(list(inputs.trees() if holds_trees else inputs.rows())) == content.count("a")
+    assert Inputs([path], "text").hold_trees() is False
+
+
+def test_texts_and_trees_do_not_mix(tmp_path: Path) -> None:
+    (tmp_path / "trees.txt").write_text("(_ (_ a) (_ b))\n")
+    with pytest.raises(ConfigError, match=r"trees.txt holds trees, and a film text"):
+        list(Inputs(["a film", tmp_path / "trees.txt"]).rows())
+    with pytest.raises(ConfigError, match="which column"):
+        Inputs(["a.csv"]).hold_trees()
+
+
+def test_a_file_as_one_text(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("two\nlines\n")
+    assert list(Inputs([tmp_path / "a.txt", "a text"]).whole_texts()) == ["two\nlines", "a text"]
