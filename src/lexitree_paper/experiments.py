@@ -1,4 +1,4 @@
-"""The table of experiments in, what each of them trains and what the paper says of it out."""
+"""The experiments of the paper: the runs of each one and the figures that the paper reports."""
 
 from __future__ import annotations
 

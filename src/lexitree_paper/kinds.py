@@ -1,4 +1,4 @@
-"""An experiment of any kind in; its records and, made of them, its report out."""
+"""Runs an experiment of any kind and makes the report from its records."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A parsed question in, the word that says what is asked for out, by rules.
+"""Finds the head word of a question by rules, as the SVM of Silva et al. (2011) needs it.
 
 The rules are in the spirit of Silva et al. (2011): a few questions are told by their first words, and of the others
 the head of the first noun phrase is taken, by Collins' rules. The wording of the patterns is ours.

@@ -1,4 +1,4 @@
-"""Questions in, a linear SVM over their words, head words and hypernyms out: the system of Silva et al. (2011)."""
+"""The SVM of Silva et al. (2011) for question types: words, head words and hypernyms."""
 
 from __future__ import annotations
 

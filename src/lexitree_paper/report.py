@@ -1,4 +1,4 @@
-"""Tables and pictures of an experiment in, text for a page out; a terminal shows the same cells."""
+"""Reports: tables and pictures of an experiment, rendered as Markdown or in a terminal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs in, records out: a figure with the command, the commit, the data, the seeds and the machine behind it."""
+"""Records of runs: the figures with the command, commit, data, seeds and machine behind them."""
 
 from __future__ import annotations
 

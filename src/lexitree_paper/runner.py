@@ -1,4 +1,4 @@
-"""A run of an experiment in, the recipe it will be trained by, its training, and whether a record is of it out."""
+"""Plans and trains one run of an experiment, and tells whether a record already covers it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A table of scores in, its runs trained and recorded out; what is recorded already is not run again."""
+"""Trains and records the runs of a table of scores, skipping those that are already recorded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Records with the answers of their seeds in, a table of paired bootstrap tests between systems out."""
+"""Tables of significance tests between systems, from recorded answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Records of an experiment in, its table out, each figure beside the paper's: mean, deviation and the chosen seed."""
+"""Tables of scores beside the paper's figures: mean, standard deviation and the seed chosen on development data."""
 
 from __future__ import annotations
 

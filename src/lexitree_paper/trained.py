@@ -1,4 +1,4 @@
-"""An experiment in, the saved models of its systems out; those that are missing are trained first."""
+"""Finds the trained models of an experiment and trains those that are missing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""WordNet's noun files in, the hypernyms of a noun out."""
+"""Reads WordNet's noun files and finds the hypernyms of a noun."""
 
 from __future__ import annotations
 

@@ -1,0 +1,1 @@
+"""Comparisons of trained systems: mistakes, lengths, head words, plots."""

@@ -1,4 +1,4 @@
-"""Answers of several systems in, root accuracy by sentence length out."""
+"""Root accuracy by sentence length."""
 
 from __future__ import annotations
 

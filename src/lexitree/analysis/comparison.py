@@ -1,4 +1,4 @@
-"""Answers of two or more systems in; everything that tells them apart out, as data."""
+"""Compares two or more systems on the same sentences."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Trees with Penn labels and a reranker in, the head words that it has learned out, beside Collins' heads."""
+"""How often learned head words agree with Collins' head rules, for classifiers and rerankers."""
 
 from __future__ import annotations
 

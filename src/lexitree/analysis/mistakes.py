@@ -1,4 +1,4 @@
-"""Answers of several systems in; where each is right and wrong out: by class, by kind of sentence, one by one."""
+"""Where systems are right and wrong: by class, by kind of sentence, and sentence by sentence."""
 
 from __future__ import annotations
 

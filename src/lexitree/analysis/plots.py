@@ -1,4 +1,4 @@
-"""Analyses in, SVG plots out; matplotlib, of the extra `plots`, is imported only to draw."""
+"""Plots of learning curves and accuracies by length (needs the extra `plots`)."""
 
 from __future__ import annotations
 

@@ -1,0 +1,1 @@
+"""Many trees as flat NumPy arrays."""

@@ -1,0 +1,1 @@
+"""Scores: accuracy of labels, evalb for parses, significance."""

@@ -1,4 +1,4 @@
-"""Predicted and gold labels in, accuracies, a confusion matrix and per-class scores out."""
+"""Accuracy, confusion matrix and per-class scores of a classifier."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Models and trees with gold labels in; what each system says of every sentence out, ready to be compared."""
+"""What several models answer for each sentence, ready to be compared."""
 
 from __future__ import annotations
 

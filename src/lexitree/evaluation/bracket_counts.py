@@ -1,4 +1,4 @@
-"""The gold tree and the guessed tree of one sentence in, what evalb counts of them out.
+"""Counts the brackets of one sentence as evalb does.
 
 The conventions are those of evalb (Sekine and Collins 1997) with COLLINS.prm. Two things are settled here that it
 leaves to the user: ROOT, S1 and phrases without a label are no brackets, just as TOP is none, and what this package

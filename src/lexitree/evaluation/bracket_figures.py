@@ -1,4 +1,4 @@
-"""What was counted of each sentence in, precision, recall, F1 and evalb's other figures out."""
+"""Precision, recall, F1 and evalb's other figures from the counts of many sentences."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Gold trees and several candidates for each in, how good the best choice among them would be out."""
+"""How good the best choice among several candidate trees would be."""
 
 from __future__ import annotations
 

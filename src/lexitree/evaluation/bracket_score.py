@@ -1,4 +1,4 @@
-"""Gold trees and guessed trees in, labelled precision, recall and F1 out, as evalb counts them.
+"""Labelled precision, recall and F1 of parses, as evalb computes them.
 
 Brackets are summed over all sentences before anything is divided. See `bracket_counts` for what a bracket is.
 """

@@ -1,4 +1,4 @@
-"""Which sentences two systems get right in, how sure their difference is out: the paired bootstrap.
+"""The paired bootstrap test: how certain the difference between two systems is.
 
 As in Koehn, Statistical Significance Tests for Machine Translation Evaluation (2004): sentences are drawn
 with replacement, the same ones for both systems, and it is counted how often one of them comes out ahead.

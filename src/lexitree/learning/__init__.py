@@ -1,1 +1,1 @@
-"""What every training run needs, of whatever model: averaged weights, checkpoints, and word of how far it is."""
+"""The training loop and what every training run needs."""

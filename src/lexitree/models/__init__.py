@@ -1,0 +1,1 @@
+"""The models: cells, encoders, word tables and the classifier."""

@@ -1,0 +1,1 @@
+"""The recurrences: reference, level-wise and fused implementations."""

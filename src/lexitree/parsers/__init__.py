@@ -1,1 +1,1 @@
-"""The words of sentences in, their constituency trees out: a parser of our own, and adapters for others."""
+"""Constituency parsers: the built-in one and adapters for others."""

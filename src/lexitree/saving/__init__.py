@@ -1,0 +1,1 @@
+"""Model folders: saving, loading, packing and the shipped models."""

@@ -1,1 +1,1 @@
-"""What a model says of sentences in, HTML out: a page that explains it, and a compact view for notebooks."""
+"""Views of labelled trees: text, SVG and HTML."""

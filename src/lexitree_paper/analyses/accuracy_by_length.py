@@ -1,4 +1,4 @@
-"""Trained models in, root accuracy by sentence length out: figures and a plot."""
+"""The analysis of root accuracy by sentence length, with its plot."""
 
 from __future__ import annotations
 

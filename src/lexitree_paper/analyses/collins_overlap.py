@@ -1,4 +1,4 @@
-"""Trees with Penn labels and trained models in; how often learned heads are Collins' heads out, beside chance."""
+"""The analysis of how often learned heads agree with Collins' head rules, beside chance."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Models of two systems in; where each is right and wrong out: classes, negation, confusions, examples."""
+"""The error analysis: where two systems are right and wrong, by class, negation and example."""
 
 from __future__ import annotations
 

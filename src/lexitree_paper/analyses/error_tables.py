@@ -1,4 +1,4 @@
-"""The record of an error analysis in, its tables out."""
+"""The tables of the error analysis."""
 
 from __future__ import annotations
 

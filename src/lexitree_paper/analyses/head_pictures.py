@@ -1,4 +1,4 @@
-"""The paper's phrases, and any trees given, in; pictures of the labels and heads that BiConTree finds out."""
+"""Pictures of the labels and heads that BiConTree finds in the paper's phrases and in your own trees."""
 
 from __future__ import annotations
 

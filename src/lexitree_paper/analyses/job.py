@@ -1,4 +1,4 @@
-"""An analysis and the models it asks for in, its record out; what is recorded already is not made again."""
+"""Runs an analysis on trained models and writes its record, unless it is already recorded."""
 
 from __future__ import annotations
 

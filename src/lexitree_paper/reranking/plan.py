@@ -1,4 +1,4 @@
-"""The experiment on reranking and the settings in, its runs out: systems, lists, parts of these, and seeds."""
+"""Plans the reranking experiment: systems, lists, folds and seeds."""
 
 from __future__ import annotations
 

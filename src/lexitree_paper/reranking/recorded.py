@@ -1,4 +1,4 @@
-"""The answers of runs and an older record in, all runs of the new record out: by lists, system and seed."""
+"""Merges the answers of new runs with those of an older record."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The record of the experiment on reranking in, its tables out, beside the paper's figures."""
+"""The tables of the reranking experiment beside the paper's figures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The plan of the experiment in, its runs done and its record written out; what is done is not done again."""
+"""Trains the runs of the reranking experiment that are missing and writes its record."""
 
 from __future__ import annotations
 

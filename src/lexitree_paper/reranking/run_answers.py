@@ -1,4 +1,4 @@
-"""One run of the experiment in, what its record needs of it out: a small file, without which the run is not done."""
+"""Writes what the record of the reranking experiment needs from one run; a run without this file is not finished."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Candidate trees of any parser in, the best of them out, chosen by a tree LSTM that reads whole trees."""
+"""Training and use of rerankers, which choose among the candidate trees of a parser."""
