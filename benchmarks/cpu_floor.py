@@ -25,7 +25,7 @@ import torch
 
 from environment import corpus_files, describe_run
 from levelwise_vs_reference import GATE_TOLERANCE, run_gate
-from lexitree.batch.examples import Example, batch_examples, make_examples
+from lexitree.batch.examples import Example, make_examples
 from lexitree.corpora.corpus import Corpus
 from lexitree.corpora.named import load_corpus
 from lexitree.learning.optimizer import LazyAdam
@@ -34,7 +34,7 @@ from lexitree.models.classifier import TreeClassifier
 from lexitree.models.model_config import ModelConfig
 from lexitree.models.word_table import WordTable
 from lexitree.ops.threads import use_cores
-from lexitree.ops.tree_batch import TreeBatch
+from lexitree.ops.tree_batch import TreeBatch, batch_examples
 from lexitree.tasks.classify.config import TrainingConfig
 
 MODELS = ("bicontree", "contree-lex", "contree", "contree-nary")

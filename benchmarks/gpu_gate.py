@@ -10,10 +10,9 @@ import torch
 from torch import Tensor
 
 from gpu_models import PRODUCTS, build
-from lexitree.batch.examples import batch_examples
 from lexitree.corpora.corpus import Corpus
 from lexitree.models.classifier import TreeClassifier
-from lexitree.ops.tree_batch import TreeBatch
+from lexitree.ops.tree_batch import TreeBatch, batch_examples
 
 
 def run_gate(corpus: Corpus, options: argparse.Namespace) -> Iterator[dict[str, Any]]:

@@ -22,10 +22,10 @@ import torch
 from environment import corpus_files, describe_run
 from gpu_gate import run_gate
 from gpu_models import PRODUCTS, build, shuffled
-from lexitree.batch.examples import batch_examples
 from lexitree.corpora.corpus import Corpus
 from lexitree.corpora.named import load_corpus
 from lexitree.learning.optimizer import LazyAdam
+from lexitree.ops.tree_batch import batch_examples
 from lexitree.tasks.classify.config import TrainingConfig
 from lexitree.tasks.classify.steps import PlainStep, make_step
 from lexitree.trees.tree import Tree

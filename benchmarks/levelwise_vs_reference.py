@@ -19,13 +19,14 @@ from typing import Any
 import torch
 
 from environment import corpus_files, describe_run
-from lexitree.batch.examples import Example, batch_examples, make_examples
+from lexitree.batch.examples import Example, make_examples
 from lexitree.corpora.named import load_corpus
 from lexitree.learning.optimizer import LazyAdam
 from lexitree.lexicon.vocabulary import Vocabulary
 from lexitree.models.classifier import TreeClassifier
 from lexitree.models.model_config import ModelConfig
 from lexitree.models.word_table import WordTable
+from lexitree.ops.tree_batch import batch_examples
 from lexitree.tasks.classify.config import TrainingConfig
 
 GATE_TOLERANCE = 1e-10

@@ -27,11 +27,12 @@ from typing import Any
 import torch
 
 from environment import describe_run
-from lexitree.batch.examples import Example, batch_examples
+from lexitree.batch.examples import Example
 from lexitree.lexicon.vocabulary import Vocabulary
 from lexitree.models.classifier import TreeClassifier
 from lexitree.models.model_config import ModelConfig
 from lexitree.models.word_table import WordTable
+from lexitree.ops.tree_batch import batch_examples
 from lexitree.trees.tree import Tree
 
 LABELS = tuple("01234")

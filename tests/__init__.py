@@ -7,7 +7,6 @@ import torch
 from jaxtyping import install_import_hook
 
 WITH_TENSORS = [
-    "batch",
     # Not ops.fused: what Triton compiles must stay as it was written.
     *(f"ops.{name}" for name in ("levelwise", "reference", "registry", "spans", "tree_batch", "weights")),
     *(f"models.{name}" for name in ("cells", "classifier", "encoders", "head_words", "word_table")),

@@ -11,14 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from lexitree.batch.forest import Forest, batch_forests, share_subtrees
-from lexitree.errors import TreeError
+from lexitree.batch.forest import Forest, lay_out_forests
 from lexitree.models.catalog import encoder_class
 from lexitree.models.model_config import ModelConfig
 from lexitree.ops.registry import get_backend
 from lexitree.ops.tree_batch import TreeBatch
 from lexitree.trees.brackets import tree_from_brackets
 from lexitree.trees.tree import Tree
+from tests.batch.sharing import share_subtrees
 from tests.strategies import arities
 
 
@@ -30,6 +30,11 @@ def candidate_lists(draw: st.DrawFn, max_words: int = 8) -> list[Tree]:
     words = [f"w{number}" for number in range(num_words)]
     same = [shape for shape in shapes if shape.count(0) == num_words]
     return [Tree(shape, ["X"] * len(shape), words) for shape in same]
+
+
+def shared_batch(lists: Sequence[Sequence[Tree]]) -> TreeBatch:
+    words = [np.arange(trees[0].num_words) for trees in lists]
+    return TreeBatch.from_layout(lay_out_forests([share_subtrees(trees) for trees in lists], words))
 
 
 def test_the_example_of_the_docstring() -> None:
@@ -47,17 +52,10 @@ def test_equal_trees_are_one() -> None:
     assert share_subtrees([Tree.leaf("a")] * 3).num_nodes == 1
 
 
-def test_other_trees_are_refused() -> None:
-    with pytest.raises(TreeError, match="same words"):
-        share_subtrees([tree_from_brackets("(X a b)"), Tree.leaf("a")])
-    with pytest.raises(TreeError, match="binary"):
-        share_subtrees([tree_from_brackets("(X a b c)")])
-
-
 @given(st.lists(candidate_lists(), min_size=1, max_size=4))
 @settings(max_examples=40)
 def test_every_tree_is_found_in_the_batch(lists: list[list[Tree]]) -> None:
-    batch = batch_forests([share_subtrees(trees) for trees in lists], word_numbers(lists))
+    batch = shared_batch(lists)
     trees = [tree for candidates in lists for tree in candidates]
     spans = torch.stack([batch.span_start, batch.span_end], 1)
     first_words = np.cumsum([0, *(candidates[0].num_words for candidates in lists)])
@@ -70,10 +68,6 @@ def test_every_tree_is_found_in_the_batch(lists: list[list[Tree]]) -> None:
     for start, end in batch.levels():
         children = batch.children_index.view(-1, 2)[start - batch.num_leaves : end - batch.num_leaves]
         assert bool((children < start).all())
-
-
-def word_numbers(lists: Sequence[Sequence[Tree]]) -> list[np.ndarray]:
-    return [np.arange(trees[0].num_words) for trees in lists]
 
 
 def run_upwards(name: str, batch: TreeBatch, words: Tensor, backend: str) -> list[Tensor]:
@@ -96,7 +90,7 @@ def run_upwards(name: str, batch: TreeBatch, words: Tensor, backend: str) -> lis
 def test_shared_nodes_have_the_states_and_gradients_of_single_trees(
     name: str, backend: str, lists: list[list[Tree]]
 ) -> None:
-    shared = batch_forests([share_subtrees(trees) for trees in lists], word_numbers(lists))
+    shared = shared_batch(lists)
     single = TreeBatch.from_trees([tree for trees in lists for tree in trees])
     words = torch.randn(shared.num_leaves, 4, dtype=torch.float64, requires_grad=True)
     ends = np.cumsum([trees[0].num_words for trees in lists])

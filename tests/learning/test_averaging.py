@@ -10,13 +10,13 @@ import pytest
 import torch
 from torch import nn
 
-from lexitree.batch.examples import batch_examples
 from lexitree.corpora.named import load_corpus
 from lexitree.evaluation.accuracy import evaluate
 from lexitree.learning import averaging
 from lexitree.learning.averaging import WeightAverage
 from lexitree.learning.checkpoint import CHECKPOINT_FILE, load_checkpoint
 from lexitree.learning.optimizer import LazyAdam
+from lexitree.ops.tree_batch import batch_examples
 from lexitree.saving.pretrained import from_pretrained
 from lexitree.tasks.classify.config import TrainingConfig
 from lexitree.tasks.classify.recipe import Recipe

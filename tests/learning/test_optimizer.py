@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 import torch
 
-from lexitree.batch.examples import batch_examples, make_examples
+from lexitree.batch.examples import make_examples
 from lexitree.errors import ConfigError
 from lexitree.learning.optimizer import LazyAdam, rate_scale
 from lexitree.models.classifier import TreeClassifier
+from lexitree.ops.tree_batch import batch_examples
 from lexitree.tasks.classify.config import DecayKind, TrainingConfig
 from tests.saving.test_saved_transformer import make_model
 from tests.tiny import LABELS, tiny_model, tiny_trees

@@ -121,10 +121,10 @@ def test_files_that_ask_for_cutting_and_filling_are_not_obeyed(splitters: dict[s
 
 def test_the_room_is_what_tokenizer_and_positions_leave(encoders: dict[str, Path]) -> None:
     tokenizer = read_encoder(str(encoders["bert"]))[1]
-    assert PieceSplitter(tokenizer, None).layout.max_pieces == ROOM - 2
-    assert PieceSplitter(tokenizer, 20).layout.max_pieces == 18
+    assert PieceSplitter(tokenizer, None).row_format.max_pieces == ROOM - 2
+    assert PieceSplitter(tokenizer, 20).row_format.max_pieces == 18
     tokenizer.model_max_length = int(1e30)
-    assert PieceSplitter(tokenizer, None).layout.max_pieces == 510
+    assert PieceSplitter(tokenizer, None).row_format.max_pieces == 510
     with pytest.raises(ConfigError, match="room for 3 pieces only"):
         PieceSplitter(tokenizer, 3)
 

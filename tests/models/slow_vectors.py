@@ -7,8 +7,9 @@ from typing import Any
 
 import torch
 
-from lexitree.lexicon.pieces import PieceBatch
+from lexitree.lexicon.pieces import PieceLayout
 from lexitree.models.transformer import TransformerConfig, TransformerLexicon, open_transformer
+from lexitree.ops.tree_batch import PieceBatch
 
 
 def open_lexicon(folder: Path, **settings: Any) -> TransformerLexicon:
@@ -19,7 +20,9 @@ def open_lexicon(folder: Path, **settings: Any) -> TransformerLexicon:
 def vectors(lexicon: TransformerLexicon, sentences: list[list[str]]) -> torch.Tensor:
     """The vectors of all words, in one batch."""
     table = [lexicon.index(words) for words in sentences]
-    batch = PieceBatch.from_trees([], [lexicon.split(words) for words in sentences], table)
+    batch = PieceBatch.from_layout(
+        PieceLayout.from_trees([], [lexicon.split(words) for words in sentences], table)
+    )
     return lexicon(torch.arange(sum(map(len, sentences))), None, batch)
 
 
@@ -34,9 +37,9 @@ def states(lexicon: TransformerLexicon, ids: list[int], layer: int = -1) -> torc
 def slow_vectors(lexicon: TransformerLexicon, words: list[str], layer: int = -1) -> torch.Tensor:
     """For a sentence that fits: its row alone, and the mean for each word."""
     split = lexicon.split(words)
-    layout = split.layout
-    assert len(split.ids) <= layout.max_pieces
-    found = states(lexicon, [*layout.before, *split.ids.tolist(), *layout.after], layer)
-    own = found[len(layout.before) :]
+    row_format = split.row_format
+    assert len(split.ids) <= row_format.max_pieces
+    found = states(lexicon, [*row_format.before, *split.ids.tolist(), *row_format.after], layer)
+    own = found[len(row_format.before) :]
     means = [own[a:b].mean(0) for a, b in zip(split.starts.tolist(), split.ends.tolist(), strict=True)]
     return torch.stack(means)

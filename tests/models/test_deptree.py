@@ -8,11 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from lexitree.batch.examples import batch_examples, make_example
+from lexitree.batch.examples import make_example
 from lexitree.errors import ConfigError, TreeError
 from lexitree.models.catalog import DepTree, count_parameters
 from lexitree.models.classifier import TreeClassifier
 from lexitree.models.model_config import ModelConfig
+from lexitree.ops.tree_batch import batch_examples
 from lexitree.trees.dependencies import DependencyTree
 from lexitree.trees.tree import Tree
 from tests.strategies import WORDS, dependency_trees

@@ -11,11 +11,11 @@ import pytest
 import torch
 from hypothesis import given, settings
 
-from lexitree.batch.examples import batch_examples
 from lexitree.errors import ConfigError
 from lexitree.models.classifier import TreeClassifier
 from lexitree.models.head_shares import MOST_KEPT, find_head_shares
 from lexitree.ops.reference import reference_compose_heads
+from lexitree.ops.tree_batch import batch_examples
 from lexitree.pipeline.predictor import Prediction, Predictor
 from lexitree.trees.binarize import unchanged
 from lexitree.trees.brackets import tree_from_brackets

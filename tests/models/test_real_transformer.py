@@ -10,8 +10,9 @@ import pytest
 import torch
 
 from lexitree.corpora.named import load_corpus
-from lexitree.lexicon.pieces import PieceBatch
+from lexitree.lexicon.pieces import PieceLayout
 from lexitree.models.transformer import TransformerConfig, TransformerLexicon, open_transformer
+from lexitree.ops.tree_batch import PieceBatch
 from lexitree.saving.pretrained import from_pretrained
 from lexitree.tasks.classify.config import TrainingConfig
 from lexitree.tasks.classify.recipe import Recipe
@@ -31,7 +32,7 @@ def lexicon() -> TransformerLexicon:
 @torch.no_grad()
 def vectors(lexicon: TransformerLexicon, *sentences: str) -> torch.Tensor:
     words = [sentence.split() for sentence in sentences]
-    batch = PieceBatch.from_trees([], [lexicon.split(each) for each in words])
+    batch = PieceBatch.from_layout(PieceLayout.from_trees([], [lexicon.split(each) for each in words]))
     return lexicon(torch.arange(sum(map(len, words))), None, batch)
 
 
@@ -39,7 +40,7 @@ def test_what_it_is(lexicon: TransformerLexicon) -> None:
     assert (lexicon.context_size, lexicon.num_layers, lexicon.unit) == (384, 6, "word")
     assert lexicon.takes_whole_mask
     # Its file asks for texts of 128 pieces, all filled up to that.
-    assert lexicon.splitter.layout.max_pieces > 128
+    assert lexicon.splitter.row_format.max_pieces > 128
     assert len(lexicon.split(["word"]).ids) == 1
 
 

@@ -12,10 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lexitree.errors import ConfigError
-from lexitree.lexicon.pieces import PieceBatch
+from lexitree.lexicon.pieces import PieceLayout
 from lexitree.lexicon.vocabulary import Vocabulary
 from lexitree.models.transformer import TransformerLexicon
 from lexitree.models.word_table import WordTable
+from lexitree.ops.tree_batch import PieceBatch
 from lexitree.trees.brackets import tree_from_brackets
 from tests.models.slow_vectors import open_lexicon, slow_vectors, states, vectors
 from tests.tiny import tiny_trees
@@ -53,20 +54,20 @@ def test_long_sentences_equal_windows_read_by_hand(
     lexicon = lexicons[kind]
     words = [*(["the", "film", "is", "not", "great", ",", "xyz"] * 9), "x" * 99, "good"]
     split = lexicon.split(words)
-    layout = split.layout
-    size, last = layout.max_pieces, len(split.ids) - layout.max_pieces
+    row_format = split.row_format
+    size, last = row_format.max_pieces, len(split.ids) - row_format.max_pieces
     assert last > size
     firsts = sorted({min(first, last) for first in range(0, last + size, size // 2)})
     with torch.no_grad():
         rows = {
             first: states(
-                lexicon, [*layout.before, *split.ids[first : first + size].tolist(), *layout.after]
-            )[len(layout.before) :]
+                lexicon, [*row_format.before, *split.ids[first : first + size].tolist(), *row_format.after]
+            )[len(row_format.before) :]
             for first in firsts
         }
         found = vectors(lexicon, [["is"], words, ["the", "film"]])[1:-2]
     for word, (start, end) in enumerate(zip(split.starts.tolist(), split.ends.tolist(), strict=True)):
-        end = min(end, start + layout.max_word_pieces)
+        end = min(end, start + row_format.max_word_pieces)
         first = max(firsts, key=lambda first: (min(start - first, first + size - end), -first))
         expected = rows[first][start - first : end - first].mean(0)
         torch.testing.assert_close(found[word], expected, rtol=1e-5, atol=1e-6)
@@ -91,7 +92,7 @@ def test_context_counts(lexicons: dict[str, TransformerLexicon]) -> None:
 
 def test_only_words_that_are_asked_for(lexicons: dict[str, TransformerLexicon]) -> None:
     lexicon = lexicons["bert"]
-    batch = PieceBatch.from_trees([], [lexicon.split(["the", "film", "is"])])
+    batch = PieceBatch.from_layout(PieceLayout.from_trees([], [lexicon.split(["the", "film", "is"])]))
     with torch.no_grad():
         every = lexicon(torch.arange(3), None, batch)
         assert torch.equal(lexicon(torch.tensor([2, 0, 2]), None, batch), every[[2, 0, 2]])
@@ -105,7 +106,9 @@ def test_phrases_are_read_alone(encoders: dict[str, Path], kind: str) -> None:
         tree_from_brackets("(1 (0 (_ the) (_ plot)) (1 good))"),
         tree_from_brackets("(1 good)"),
     ]
-    batch = PieceBatch.from_trees(trees, [lexicon.split(tree.words) for tree in trees])
+    batch = PieceBatch.from_layout(
+        PieceLayout.from_trees(trees, [lexicon.split(tree.words) for tree in trees])
+    )
     with torch.no_grad():
         found = lexicon(torch.zeros(0, dtype=torch.int64), None, batch)
         expected = []
@@ -113,7 +116,7 @@ def test_phrases_are_read_alone(encoders: dict[str, Path], kind: str) -> None:
             for start, end in tree.spans:
                 split = lexicon.split(tree.words[start:end])
                 own = split.ids[split.starts[0] : split.ends[-1]].tolist()
-                row = [*split.layout.before, *own, *split.layout.after]
+                row = [*split.row_format.before, *own, *split.row_format.after]
                 expected.append(states(lexicon, row).mean(0))
     torch.testing.assert_close(found, torch.stack(expected), rtol=1e-5, atol=1e-6)
     assert len(batch.count) < len(found)
@@ -123,7 +126,7 @@ def test_a_phrase_that_is_longer_than_a_row_is_read_to_its_end(encoders: dict[st
     lexicon = open_lexicon(encoders["bert"], unit="phrase").double().eval()
     words = ["a"] * 29 + ["good", "b"] + ["c"] * 10
     flat = tree_from_brackets("(1 " + " ".join(f"(_ {word})" for word in words) + ")")
-    batch = PieceBatch.from_trees([flat], [lexicon.split(words)])
+    batch = PieceBatch.from_layout(PieceLayout.from_trees([flat], [lexicon.split(words)]))
     with torch.no_grad():
         found = lexicon(torch.zeros(0, dtype=torch.int64), None, batch)[0]
         ids = lexicon.split(words).ids.tolist()
@@ -214,7 +217,7 @@ def test_both_forms_of_the_mask_give_the_same(encoders: dict[str, Path], kind: s
     rng = np.random.default_rng(0)
     ids = torch.from_numpy(rng.integers(5, 30, (6, 12)))
     lengths = torch.tensor([12, 1, 2, 11, 3, 7])
-    ids[torch.arange(12) >= lengths[:, None]] = lexicon.splitter.layout.filling
+    ids[torch.arange(12) >= lengths[:, None]] = lexicon.splitter.row_format.padding
     found = lexicon._run(ids, lengths).last_hidden_state
     assert torch.isfinite(found).all()
     found.square().sum().backward()
@@ -235,7 +238,7 @@ def test_the_room_of_roberta_begins_after_the_filling_piece(lexicons: dict[str, 
     """It has two positions that are never used; one piece more than fits would be an error deep inside."""
     lexicon = lexicons["roberta"]
     positions: Any = lexicon.encoder.config
-    assert lexicon.splitter.layout.max_pieces == positions.max_position_embeddings - 2 - 2
+    assert lexicon.splitter.row_format.max_pieces == positions.max_position_embeddings - 2 - 2
 
 
 def test_unknown_words_are_counted(lexicons: dict[str, TransformerLexicon]) -> None:
@@ -265,7 +268,9 @@ def test_half_precision_on_a_gpu_is_close(encoders: dict[str, Path], kind: str) 
     expected = vectors(open_lexicon(encoders[kind]).eval(), batch)
     for half, tolerance in ((False, 2e-3), (True, 0.1)):
         lexicon = open_lexicon(encoders[kind], half_precision=half).cuda().eval()
-        pieces = PieceBatch.from_trees([], [lexicon.split(words) for words in batch]).to(torch.device("cuda"))
+        pieces = PieceBatch.from_layout(
+            PieceLayout.from_trees([], [lexicon.split(words) for words in batch])
+        ).to(torch.device("cuda"))
         found = lexicon(torch.arange(9, device="cuda"), None, pieces)
         assert found.dtype == torch.float32
         torch.testing.assert_close(found.cpu(), expected, rtol=tolerance, atol=tolerance)
@@ -274,7 +279,9 @@ def test_half_precision_on_a_gpu_is_close(encoders: dict[str, Path], kind: str) 
 @on_gpu
 def test_a_gpu_does_not_wait(encoders: dict[str, Path]) -> None:
     lexicon = open_lexicon(encoders["bert"]).cuda().train()
-    pieces = PieceBatch.from_trees([], [lexicon.split(["the", "film"]), lexicon.split(["is"])])
+    pieces = PieceBatch.from_layout(
+        PieceLayout.from_trees([], [lexicon.split(["the", "film"]), lexicon.split(["is"])])
+    )
     pieces, index = pieces.to(torch.device("cuda")), torch.arange(3, device="cuda")
     lexicon(index, None, pieces).sum().backward()
     torch.cuda.set_sync_debug_mode("error")

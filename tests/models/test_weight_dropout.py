@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 import torch
 
-from lexitree.batch.examples import batch_examples
 from lexitree.models.classifier import TreeClassifier
 from lexitree.ops.threads import use_cores
+from lexitree.ops.tree_batch import batch_examples
 from tests.tiny import CONSTITUENCY_MODELS, tiny_model, tiny_trees
 
 

@@ -11,17 +11,17 @@ import numpy as np
 import pytest
 import torch
 
-from lexitree.batch.examples import batch_examples
 from lexitree.errors import ConfigError, LexitreeError, MissingExtraError, ModelFileError
 from lexitree.learning.optimizer import LazyAdam
-from lexitree.lexicon import transformer
 from lexitree.lexicon.vocabulary import Vocabulary
+from lexitree.models import transformer
 from lexitree.models.catalog import encoder_class
 from lexitree.models.classifier import TreeClassifier
 from lexitree.models.encoder_files import read_encoder
 from lexitree.models.model_config import ModelConfig
 from lexitree.models.transformer import TransformerConfig, TransformerLexicon, open_transformer
 from lexitree.models.word_table import WordTable
+from lexitree.ops.tree_batch import batch_examples
 from lexitree.pipeline.predictor import Predictor
 from lexitree.saving.packing import pack_model
 from lexitree.saving.pretrained import from_pretrained, save_pretrained

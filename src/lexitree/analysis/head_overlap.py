@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +14,7 @@ import torch
 
 from lexitree.arrays import BoolArray, DoubleArray, IndexArray
 from lexitree.batch.examples import make_examples
+from lexitree.batch.tree_layout import TreeLayout
 from lexitree.corpora.treebank import Strip, read_any, strip_trees
 from lexitree.errors import ConfigError, TreeError
 from lexitree.models.classifier import TreeClassifier
@@ -192,12 +193,12 @@ def find_reranker_heads(model: RerankerModel, trees: Iterable[Tree]) -> Iterator
 @torch.inference_mode()
 @one_thread()
 def _learned_heads(model: RerankerModel, trees: Sequence[Tree]) -> list[IndexArray]:
-    batch = TreeBatch.from_trees(trees, [model.lexicon.index(tree.words) for tree in trees]).to(model.device)
-    heads = model.find_heads(batch)
+    layout = TreeLayout.from_trees(trees, [model.lexicon.index(tree.words) for tree in trees])
+    heads = model.find_heads(TreeBatch.from_layout(layout, model.device))
     assert heads is not None
-    firsts = cast(list[int], batch.span_start.index_select(0, batch.root_index).tolist())
-    by_tree = zip(batch.split(heads.leaf), firsts, strict=True)
-    return [(leaves - first).cpu().numpy() for leaves, first in by_tree]
+    first_leaves = layout.span_start[layout.root_index]
+    by_tree = zip(layout.split(heads.leaf.cpu().numpy()), first_leaves, strict=True)
+    return [leaves - first for leaves, first in by_tree]
 
 
 def reranker_overlap(model: RerankerModel, trees: Iterable[Tree]) -> HeadOverlap:

@@ -1,26 +1,37 @@
-"""Trees as users have them in, trees as models read them with the numbers of their words and labels out."""
+"""Prepare trees for a model: binarize them, and number their words and labels."""
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, Protocol
 
 import numpy as np
 
 from lexitree.arrays import NO_INDEX, FloatArray, IndexArray
+from lexitree.batch.tree_layout import TreeLayout
 from lexitree.corpora.corpus import Supervision, label_index
 from lexitree.errors import ConfigError
-from lexitree.lexicon.pieces import PieceBatch, SplitSentence
+from lexitree.lexicon.pieces import PieceLayout, SplitSentence
 from lexitree.lexicon.vocabulary import UNK, UNK_INDEX
-from lexitree.models.word_table import Lexicon
-from lexitree.ops.tree_batch import TreeBatch
 from lexitree.trees.binarize import BinarizedTree, Direction, to_binary, unchanged
 from lexitree.trees.tree import Tree
 
 TreeKind = Literal["constituency", "dependency"]
 """What a model reads: phrases over words, or words over words."""
+
+
+class WordIndex(Protocol):
+    """What is asked of a lexicon to prepare trees; `lexitree.models.word_table.Lexicon` is one."""
+
+    def index(self, words: Sequence[str]) -> IndexArray:
+        """The row of each word of a sentence."""
+        ...
+
+    def split(self, words: Sequence[str]) -> SplitSentence | None:
+        """The pieces of a sentence, for a transformer; None for other lexicons."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +69,7 @@ class Example:
 
 def make_example(
     tree: Tree,
-    lexicon: Lexicon,
+    lexicon: WordIndex,
     *,
     labels: tuple[str, ...] | None,
     direction: Direction,
@@ -114,7 +125,7 @@ def _number_labels(
 
 def make_examples(
     trees: Iterable[Tree],
-    lexicon: Lexicon,
+    lexicon: WordIndex,
     *,
     labels: tuple[str, ...] | None,
     direction: Direction,
@@ -128,16 +139,16 @@ def make_examples(
     ]
 
 
-def example_to_label(binary: BinarizedTree, lexicon: Lexicon) -> Example:
+def example_to_label(binary: BinarizedTree, lexicon: WordIndex) -> Example:
     """A tree as a model reads it, with nothing known of its labels."""
     numbers, source_numbers = _number_labels(binary, None, "all")
     words = binary.tree.words
     return Example(binary, lexicon.index(words), numbers, source_numbers, lexicon.split(words))
 
 
-def batch_examples(examples: Sequence[Example]) -> TreeBatch:
-    """Lay examples out side by side; all of them have targets, or none."""
-    return _batch(
+def lay_out_examples(examples: Sequence[Example]) -> TreeLayout:
+    """Lay examples out for training; either all of them have targets, or none."""
+    return _lay_out(
         examples,
         [example.word_index for example in examples],
         label_index=[example.label_index for example in examples],
@@ -151,45 +162,49 @@ def _targets(examples: Sequence[Example]) -> list[FloatArray] | None:
     return targets or None
 
 
-def batch_to_label(examples: Sequence[Example], lexicon: Lexicon, *, roots_only: bool = False) -> TreeBatch:
-    """Lay examples out to be labelled: words that the lexicon does not know get vectors of their own, if it guesses.
+def lay_out_to_label(
+    examples: Sequence[Example], *, guesses: bool = False, roots_only: bool = False
+) -> TreeLayout:
+    """Lay examples out for prediction.
 
-    The guesses are the batch's, and nothing is left behind: threads can share a model. With `roots_only`, nobody will
-    ask for the labels of other nodes.
+    Args:
+        examples: The prepared trees; their labels are ignored.
+        guesses: Whether the lexicon guesses vectors for unknown words; the layout then lists these words.
+        roots_only: Whether only the labels of the roots will be asked for.
     """
     word_index = [example.word_index for example in examples]
     guess_of: dict[str, int] = {}
-    if lexicon.can_guess:
+    if guesses:
         word_index = [
             _number_guesses(example.binary.tree.words, example.word_index, guess_of) for example in examples
         ]
-    batch = _batch(examples, word_index, roots_only=roots_only)
-    return dataclasses.replace(batch, guesses=lexicon.guess(list(guess_of))) if guess_of else batch
+    layout = _lay_out(examples, word_index, roots_only=roots_only)
+    return dataclasses.replace(layout, unknown_words=tuple(guess_of)) if guess_of else layout
 
 
-def _batch(
+def _lay_out(
     examples: Sequence[Example],
     word_index: Sequence[IndexArray],
     label_index: Sequence[IndexArray] | None = None,
     targets: Sequence[FloatArray] | None = None,
     *,
     roots_only: bool = False,
-) -> TreeBatch:
+) -> TreeLayout:
     trees = [example.binary.tree for example in examples]
     sentences = [example.pieces for example in examples if example.pieces is not None]
     if not sentences:
-        return TreeBatch.from_trees(trees, word_index, label_index, targets)
-    batch = TreeBatch.from_trees(trees, label_index=label_index, targets=targets)
+        return TreeLayout.from_trees(trees, word_index, label_index, targets)
+    layout = TreeLayout.from_trees(trees, label_index=label_index, targets=targets)
     wanted = None
     if roots_only:
         wanted = [np.arange(tree.num_nodes) == 0 for tree in trees]
     elif label_index is not None and targets is None:
         wanted = [numbers != NO_INDEX for numbers in label_index]
-    return dataclasses.replace(batch, pieces=PieceBatch.from_trees(trees, sentences, word_index, wanted))
+    return dataclasses.replace(layout, pieces=PieceLayout.from_trees(trees, sentences, word_index, wanted))
 
 
 def _number_guesses(words: Sequence[str], word_index: IndexArray, guess_of: dict[str, int]) -> IndexArray:
-    """The numbers of a sentence's words, with ~k for the unknown word that is guess k; `guess_of` grows with them."""
+    """The rows of a sentence's words, with ~k for unknown word k of the batch; adds new words to `guess_of`."""
     unknown = [place for place in np.flatnonzero(word_index == UNK_INDEX).tolist() if words[place] != UNK]
     if not unknown:
         return word_index

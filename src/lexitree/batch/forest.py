@@ -1,7 +1,7 @@
-"""Binary trees over the same words in, their distinct subtrees out, each of them computed once.
+"""Share equal subtrees between trees over the same words, so that each is computed once.
 
-The candidates that a parser has for one sentence have most of their subtrees in common. What a model computes from
-the words upwards depends on the subtree alone, so eight candidates cost less than two trees.
+A parser's candidates for one sentence have most of their subtrees in common. A bottom-up state depends on its subtree
+alone, so eight candidates cost less than two trees.
 """
 
 from __future__ import annotations
@@ -14,9 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lexitree.arrays import NO_INDEX, IndexArray
-from lexitree.errors import TreeError
-from lexitree.ops.tree_batch import TreeBatch
-from lexitree.trees.tree import Tree
+from lexitree.batch.tree_layout import TreeLayout
 
 KnownPairs = dict[tuple[int, int], int]
 """The number of each phrase by those of its two parts."""
@@ -61,42 +59,15 @@ class Forest:
         return self.num_words + len(self.children)
 
 
-def share_subtrees(trees: Sequence[Tree]) -> Forest:
-    """Find the distinct subtrees of binary trees over the same words."""
-    num_words = trees[0].num_words
-    if any(tree.num_words != num_words or not tree.is_binary for tree in trees):
-        raise TreeError("only binary trees over the same words share their subtrees")
-    known: KnownPairs = {}
-    nodes: list[int] = []
-    for tree in trees:
-        nodes += _number_nodes(tree.arity.tolist(), num_words, known)
-    return Forest.of(num_words, known, nodes, len(trees))
+def lay_out_forests(forests: Sequence[Forest], word_index: Sequence[npt.NDArray[np.integer]]) -> TreeLayout:
+    """Lay forests out side by side, for bottom-up passes.
 
+    The layout has no down order: seen from above, trees have nothing in common. `preorder_index` gives the node for
+    each node of each tree, so `split` gives every tree its own values.
 
-def _number_nodes(arity: list[int], num_words: int, known: KnownPairs) -> list[int]:
-    """The numbers of a tree's nodes in pre-order; `known` has the pairs of children that were met, and grows.
-
-    From behind, both children of a phrase are met before it, the left one last.
-    """
-    numbers: list[int] = []
-    waiting: list[int] = []
-    word = num_words
-    for num_children in reversed(arity):
-        if num_children:
-            number = known.setdefault((waiting.pop(), waiting.pop()), num_words + len(known))
-        else:
-            word -= 1
-            number = word
-        waiting.append(number)
-        numbers.append(number)
-    return numbers[::-1]
-
-
-def batch_forests(forests: Sequence[Forest], word_index: Sequence[npt.NDArray[np.integer]]) -> TreeBatch:
-    """Lay forests out side by side, for the passes that go from the words upwards; indices are by word.
-
-    The batch has no down order: seen from above, trees have nothing in common. `preorder_index` has the node of each
-    node of each tree, so `split` gives every tree its own values.
+    Args:
+        forests: One forest per sentence.
+        word_index: Lexicon rows by word, one array per forest.
     """
     heights = _join([forest.heights for forest in forests])
     order = np.argsort(heights, kind="stable")
@@ -109,25 +80,26 @@ def batch_forests(forests: Sequence[Forest], word_index: Sequence[npt.NDArray[np
     level_sizes = np.bincount(heights, minlength=1)
     level_sizes[0] = num_words
     words, nothing = np.arange(num_words), np.zeros(0, dtype=np.int64)
-    return TreeBatch.from_arrays(
-        {
-            "word_index": _join(word_index),
-            "inner_word_index": nothing,
-            "label_index": np.full(num_nodes, NO_INDEX),
-            "children_index": children.reshape(-1),
-            "children_offset": 2 * np.arange(len(order) + 1),
-            "root_index": nodes[np.cumsum(tree_sizes, dtype=np.int64) - tree_sizes],
-            "span_start": np.concatenate([words, spans[:, 0]]),
-            "span_end": np.concatenate([words + 1, spans[:, 1]]),
-            "preorder_index": nodes,
-            "level_offset": np.cumsum(level_sizes),
-            "counts": np.array([num_words, len(tree_sizes), len(level_sizes) - 1, 0]),
-            **dict.fromkeys(("down_order", "up_to_down", "down_parent_index", "depth_offset"), nothing),
-        },
+    return TreeLayout(
         level_sizes=tuple(level_sizes.tolist()),
         depth_sizes=(),
         tree_sizes=tuple(tree_sizes),
         is_binary=True,
+        word_index=_join(word_index),
+        inner_word_index=nothing,
+        label_index=np.full(num_nodes, NO_INDEX),
+        children_index=children.reshape(-1),
+        children_offset=2 * np.arange(len(order) + 1),
+        root_index=nodes[np.cumsum(tree_sizes, dtype=np.int64) - tree_sizes],
+        span_start=np.concatenate([words, spans[:, 0]]),
+        span_end=np.concatenate([words + 1, spans[:, 1]]),
+        down_order=nothing,
+        up_to_down=nothing,
+        down_parent_index=nothing,
+        preorder_index=nodes,
+        level_offset=np.cumsum(level_sizes),
+        depth_offset=nothing,
+        counts=np.array([num_words, len(tree_sizes), len(level_sizes) - 1, 0]),
         has_shared_nodes=True,
     )
 

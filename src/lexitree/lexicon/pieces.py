@@ -1,4 +1,4 @@
-"""Words cut into a transformer's pieces in, a batch of rows of pieces out, and whose vector each piece is part of."""
+"""Lay out sentences for a transformer: rows of word pieces, and which word or phrase each piece counts for."""
 
 from __future__ import annotations
 
@@ -8,12 +8,8 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
-import torch
-from jaxtyping import Int
-from torch import Tensor
 
-from lexitree.arrays import IndexArray
+from lexitree.arrays import BoolArray, DoubleArray, IndexArray
 from lexitree.errors import ConfigError
 from lexitree.trees.tree import Tree
 
@@ -31,37 +27,36 @@ MAX_PHRASE_PLACES = 1 << 21
 
 
 @dataclass(frozen=True, slots=True)
-class PieceLayout:
-    """How a transformer wants a row of pieces."""
+class RowFormat:
+    """What a row of pieces looks like for one transformer."""
 
     before: tuple[int, ...]
     """Special pieces at the beginning of a row ..."""
     after: tuple[int, ...]
     """... and at its end."""
-    filling: int
-    """The piece that fills up short rows; nothing looks at it."""
+    padding: int
+    """The piece that pads short rows; it is masked."""
     max_pieces: int
-    """How many pieces a row has room for, beside the special ones."""
+    """How many pieces fit into a row, not counting the special ones."""
     unit: Unit = "word"
 
     @property
     def max_word_pieces(self) -> int:
-        """How many pieces of one word are read: windows overlap by so many, so that one of them has all of these."""
+        """How many pieces of one word are read; windows overlap by as many, so that one of them has all of these."""
         return max(1, self.max_pieces // 2)
 
 
 @dataclass(frozen=True, slots=True)
 class SplitSentence:
-    """The pieces of a sentence, and those of each word."""
+    """The pieces of a sentence and of each of its words."""
 
-    ids: IndexArray
-    """[pieces]"""
-    starts: IndexArray
-    """[words]: the first piece of each word ..."""
-    ends: IndexArray
-    """[words]: ... and the one after its last. Each word has a piece at least; words that are written as one, such as
-    `do` and `n't`, may share one."""
-    layout: PieceLayout
+    ids: IndexArray  # [pieces]
+    starts: IndexArray  # [words]
+    """The first piece of each word ..."""
+    ends: IndexArray  # [words]
+    """... and the piece after its last. Every word has at least one piece. Words that are written as one, such as
+    `do` and `n't`, may share a piece."""
+    row_format: RowFormat
 
     @property
     def num_words(self) -> int:
@@ -73,28 +68,35 @@ class Row(NamedTuple):
 
     ids: list[int]
     columns: IndexArray
-    """The places in the row that count ..."""
+    """The positions in the row that count ..."""
     owners: IndexArray
-    """... and the word or phrase that each counts for, by its number in the batch."""
+    """... and the word or phrase that each of them counts for, by its number in the batch."""
 
 
 @dataclass(frozen=True, slots=True)
-class PieceBatch:
-    """Rows of pieces in blocks of one width each, and what the vectors of words or phrases are means of.
+class PieceLayout:
+    """Rows of pieces in blocks of one width each; the vector of a word or phrase is the mean over its pieces.
 
-    Two sentences whose words are cut into `a | b ##b` and `c`, with special pieces around them, are one block:
+    Two sentences whose words are split into `a | b ##b` and `c`, with special pieces around them, are one block:
 
         [CLS]  a    b    ##b  [SEP]        place = [1  2  3  6], counted through all rows of all blocks
         [CLS]  c    [SEP]                  owner = [0  1  1  2], count = [1  2  1]
-
-    All numbers are views of one buffer, so moving them to a device is one copy.
     """
 
-    shapes: tuple[tuple[int, int], ...]
-    """(rows, width) of each block."""
-    sizes: tuple[int, ...]
-    """How many numbers each of the tensors below has in the buffer; those of `ids` and `lengths` block by block."""
-    buffer: Int[Tensor, " numbers"]
+    ids: tuple[IndexArray, ...]
+    """The pieces of each block, [rows, width]."""
+    lengths: tuple[IndexArray, ...]
+    """The length of each row, block by block."""
+    place: IndexArray  # [counted]
+    """The pieces that count, as positions in all rows of all blocks, one after the other."""
+    owner: IndexArray  # [counted]
+    """The vector that each of them is part of."""
+    count: IndexArray  # [owners]
+    """How many pieces each vector is the mean of."""
+    vector_of: IndexArray  # [words or nodes]
+    """The vector of each word or phrase; phrases of the same words share one."""
+    table_index: IndexArray  # [words]
+    """The row of each word in a table of static vectors; empty if there is none."""
 
     @classmethod
     def from_trees(
@@ -102,96 +104,65 @@ class PieceBatch:
         trees: Sequence[Tree],
         sentences: Sequence[SplitSentence],
         table_index: Sequence[IndexArray] | None = None,
-        wanted: Sequence[npt.NDArray[np.bool_]] | None = None,
-    ) -> PieceBatch:
-        """The rows for some trees: of their sentences, or of each of their phrases, as the transformer reads them.
+        wanted: Sequence[BoolArray] | None = None,
+    ) -> PieceLayout:
+        """Make the rows for some trees: one per sentence, or one per phrase, as the transformer's unit says.
 
-        Vectors are those of all words, sentence after sentence, or of all nodes, tree after tree in pre-order;
-        `table_index` holds the rows of the static vectors that stand beside those of the words, if any do. `wanted`
-        says which nodes' vectors are looked at: the other phrases are not read, and have that of their sentence.
+        Args:
+            trees: The trees, for a transformer that reads phrases.
+            sentences: The pieces of each tree's words.
+            table_index: Rows of the static vectors that stand beside those of the words, if any.
+            wanted: By node of each tree, whether its vector is asked for. Other phrases are not read, and get the
+                vector of their sentence.
+
+        Raises:
+            ConfigError: If the phrases of a deep tree have too many pieces together.
         """
-        layout = sentences[0].layout
-        if layout.unit == "word":
-            rows, owner_of = _sentence_rows(sentences, layout), None
+        row_format = sentences[0].row_format
+        if row_format.unit == "word":
+            rows, owner_of = _sentence_rows(sentences, row_format), None
             blocks = _cut(rows)
         else:
-            rows, owner_of = _phrase_rows(trees, sentences, layout, wanted)
+            rows, owner_of = _phrase_rows(trees, sentences, row_format, wanted)
             blocks = _group_by_width(rows)
-        count = np.bincount(np.concatenate([row.owners for block in blocks for row in block]))
-        arrays = [
-            *(_filled(block, layout.filling).ravel() for block in blocks),
-            *(np.array([len(row.ids) for row in block]) for block in blocks),
-            _places(blocks),
-            np.concatenate([row.owners for block in blocks for row in block]),
-            count,
-            np.arange(len(count)) if owner_of is None else owner_of,
-            np.zeros(0, np.int64) if table_index is None else np.concatenate(table_index),
-        ]
-        shapes = tuple((len(block), max(len(row.ids) for row in block)) for block in blocks)
-        buffer = torch.from_numpy(np.concatenate(arrays).astype(np.int64, copy=False))
-        return cls(shapes, tuple(len(array) for array in arrays), buffer)
-
-    def to(self, device: torch.device) -> PieceBatch:
-        """The same rows on another device."""
-        if device == self.buffer.device:
-            return self
-        # A copy from pinned memory does not wait for the device.
-        from_host = self.buffer.pin_memory() if device.type == "cuda" else self.buffer
-        return PieceBatch(self.shapes, self.sizes, from_host.to(device, non_blocking=device.type == "cuda"))
-
-    def _parts(self) -> tuple[Tensor, ...]:
-        return torch.split(self.buffer, list(self.sizes))
+        owner = np.concatenate([row.owners for block in blocks for row in block])
+        count = np.bincount(owner)
+        return cls(
+            ids=tuple(_padded(block, row_format.padding) for block in blocks),
+            lengths=tuple(np.array([len(row.ids) for row in block]) for block in blocks),
+            place=_places(blocks),
+            owner=owner,
+            count=count,
+            vector_of=np.arange(len(count)) if owner_of is None else owner_of,
+            table_index=np.zeros(0, np.int64) if table_index is None else np.concatenate(table_index),
+        )
 
     @property
-    def blocks(self) -> list[tuple[Int[Tensor, "rows width"], Int[Tensor, " rows"]]]:
-        """The pieces of each block and the lengths of its rows."""
-        parts = self._parts()
-        ids, lengths = parts[: len(self.shapes)], parts[len(self.shapes) : 2 * len(self.shapes)]
-        return [
-            (each.view(shape), length) for each, shape, length in zip(ids, self.shapes, lengths, strict=True)
-        ]
+    def shapes(self) -> tuple[tuple[int, ...], ...]:
+        """(rows, width) of each block."""
+        return tuple(ids.shape for ids in self.ids)
 
-    @property
-    def place(self) -> Int[Tensor, " counted"]:
-        """The pieces that count, by their places in all rows of all blocks, one after the other."""
-        return self._parts()[-5]
-
-    @property
-    def owner(self) -> Int[Tensor, " counted"]:
-        """What each of them is part of."""
-        return self._parts()[-4]
-
-    @property
-    def count(self) -> Int[Tensor, " owners"]:
-        """How many pieces each vector is the mean of."""
-        return self._parts()[-3]
-
-    @property
-    def vector_of(self) -> Int[Tensor, " vectors"]:
-        """For each word or phrase, the vector that is its own: phrases of the same words share one."""
-        return self._parts()[-2]
-
-    @property
-    def table_index(self) -> Int[Tensor, " words"]:
-        """The row of each word in a table of static vectors; empty where there is none."""
-        return self._parts()[-1]
+    def arrays(self) -> list[IndexArray]:
+        """All arrays, flat, in the order of the fields."""
+        ids = [block.ravel() for block in self.ids]
+        return [*ids, *self.lengths, self.place, self.owner, self.count, self.vector_of, self.table_index]
 
 
-def _sentence_rows(sentences: Sequence[SplitSentence], layout: PieceLayout) -> list[Row]:
+def _sentence_rows(sentences: Sequence[SplitSentence], row_format: RowFormat) -> list[Row]:
     rows: list[Row] = []
     num_words = 0
     for sentence in sentences:
-        rows += _windows(sentence, layout, num_words)
+        rows += _windows(sentence, row_format, num_words)
         num_words += sentence.num_words
     return rows
 
 
-def _windows(sentence: SplitSentence, layout: PieceLayout, first_word: int) -> list[Row]:
+def _windows(sentence: SplitSentence, row_format: RowFormat, first_word: int) -> list[Row]:
     """One row or, for a long sentence, several that overlap by half: each word counts where it has most context."""
     ids, starts = sentence.ids, sentence.starts
-    num_read = np.minimum(sentence.ends - starts, layout.max_word_pieces)
+    num_read = np.minimum(sentence.ends - starts, row_format.max_word_pieces)
     ends = starts + num_read
-    size = layout.max_pieces
+    size = row_format.max_pieces
     last = max(0, len(ids) - size)
     firsts = np.unique(np.minimum(np.arange(0, last + size // 2 + 1, max(1, size // 2)), last))
     # A word has most context where it is nearest to the middle.
@@ -202,14 +173,14 @@ def _windows(sentence: SplitSentence, layout: PieceLayout, first_word: int) -> l
         if not len(words):  # inside of a word of absurd length
             continue
         pieces = np.repeat(starts[words], num_read[words]) + _within(num_read[words])
-        row = [*layout.before, *ids[first : first + size].tolist(), *layout.after]
+        row = [*row_format.before, *ids[first : first + size].tolist(), *row_format.after]
         rows.append(
-            Row(row, pieces - first + len(layout.before), first_word + np.repeat(words, num_read[words]))
+            Row(row, pieces - first + len(row_format.before), first_word + np.repeat(words, num_read[words]))
         )
     return rows
 
 
-def _nearest(numbers: IndexArray, wanted: npt.NDArray[np.float64]) -> IndexArray:
+def _nearest(numbers: IndexArray, wanted: DoubleArray) -> IndexArray:
     """For each wanted number, the place of the nearest of some in rising order; of two, the first."""
     above = np.searchsorted(numbers, wanted).clip(0, len(numbers) - 1)
     below = (above - 1).clip(0)
@@ -224,8 +195,8 @@ def _within(counts: IndexArray) -> IndexArray:
 def _phrase_rows(
     trees: Sequence[Tree],
     sentences: Sequence[SplitSentence],
-    layout: PieceLayout,
-    wanted: Sequence[npt.NDArray[np.bool_]] | None,
+    row_format: RowFormat,
+    wanted: Sequence[BoolArray] | None,
 ) -> tuple[list[Row], IndexArray]:
     """The rows of each distinct phrase, and for each node of the trees, in pre-order, the phrase that it is.
 
@@ -247,14 +218,16 @@ def _phrase_rows(
                 pieces = sentence.ids[slice(*place)].tobytes()
                 phrase_at[place] = phrase_of.setdefault(pieces, len(phrase_of))
             owners.append(phrase_at[place])
-    rows = [row for pieces, phrase in phrase_of.items() for row in _rows_of_phrase(pieces, phrase, layout)]
+    rows = [
+        row for pieces, phrase in phrase_of.items() for row in _rows_of_phrase(pieces, phrase, row_format)
+    ]
     return rows, np.array(owners, dtype=np.int64)
 
 
-def _rows_of_phrase(pieces: bytes, phrase: int, layout: PieceLayout) -> Iterator[Row]:
+def _rows_of_phrase(pieces: bytes, phrase: int, row_format: RowFormat) -> Iterator[Row]:
     ids = np.frombuffer(pieces, dtype=np.int64).tolist()
-    for first in range(0, len(ids), layout.max_pieces):
-        row = [*layout.before, *ids[first : first + layout.max_pieces], *layout.after]
+    for first in range(0, len(ids), row_format.max_pieces):
+        row = [*row_format.before, *ids[first : first + row_format.max_pieces], *row_format.after]
         yield Row(row, np.arange(len(row)), np.full(len(row), phrase))
 
 
@@ -281,8 +254,8 @@ def _cut(rows: Sequence[Row]) -> list[Sequence[Row]]:
     return [rows[first : first + per_block] for first in range(0, len(rows), per_block)]
 
 
-def _filled(rows: Sequence[Row], filling: int) -> IndexArray:
-    ids = np.full((len(rows), max(len(row.ids) for row in rows)), filling)
+def _padded(rows: Sequence[Row], padding: int) -> IndexArray:
+    ids = np.full((len(rows), max(len(row.ids) for row in rows)), padding)
     for number, row in enumerate(rows):
         ids[number, : len(row.ids)] = row.ids
     return ids

@@ -10,7 +10,7 @@ import numpy as np
 
 from lexitree.arrays import IndexArray
 from lexitree.errors import ConfigError
-from lexitree.lexicon.pieces import PieceLayout, SplitSentence, Unit
+from lexitree.lexicon.pieces import RowFormat, SplitSentence, Unit
 from lexitree.text.detokenizer import detokenize_with_spans
 
 MOST_PIECES = 512
@@ -40,7 +40,7 @@ class PieceSplitter:
         self.backend.no_padding()
         # A word that looks like a special piece, such as [SEP] or </s>, is a word.
         self.backend.encode_special_tokens = True
-        self.layout = self._find_layout(max_positions, unit)
+        self.row_format = self._find_row_format(max_positions, unit)
         self.unknown = self._find_unknown()
         self.special = np.array(sorted({*tokenizer.all_special_ids} - {self.unknown}), dtype=np.int64)
 
@@ -49,7 +49,7 @@ class PieceSplitter:
         self.__dict__.update(state)
         self.backend.encode_special_tokens = True
 
-    def _find_layout(self, max_positions: int | None, unit: Unit) -> PieceLayout:
+    def _find_row_format(self, max_positions: int | None, unit: Unit) -> RowFormat:
         sample: Any = self.backend.encode("a", add_special_tokens=True)
         is_own = [place for place, is_special in enumerate(sample.special_tokens_mask) if not is_special]
         if not is_own:
@@ -61,7 +61,7 @@ class PieceSplitter:
             raise ConfigError(
                 f"the encoder has room for {min(limits)} pieces only, the special ones among them"
             )
-        return PieceLayout(tuple(before), tuple(after), self.tokenizer.pad_token_id or 0, max_pieces, unit)
+        return RowFormat(tuple(before), tuple(after), self.tokenizer.pad_token_id or 0, max_pieces, unit)
 
     def _find_unknown(self) -> int:
         """The unknown piece; a tokenizer that knows every byte has none, and the end of a text says as little."""
@@ -90,7 +90,7 @@ class PieceSplitter:
             shift = np.cumsum(starts >= ends) - (starts >= ends)
             ends = np.where(starts >= ends, starts + 1, ends) + shift
             starts = starts + shift
-        return SplitSentence(ids, starts, ends, self.layout)
+        return SplitSentence(ids, starts, ends, self.row_format)
 
     def _write(self, words: Sequence[str]) -> tuple[str, IndexArray]:
         """The words as one text, and where in it each of them stands."""
@@ -98,7 +98,7 @@ class PieceSplitter:
         # Half a character, which JSON can hold, is none: a tokenizer would not take it.
         text = _HALF_CHARACTER.sub("\ufffd", text)
         word_spans = np.array(spans, dtype=np.int64).reshape(-1, 2)
-        if self.layout.unit == "phrase":
+        if self.row_format.unit == "phrase":
             # So a phrase has the same pieces wherever it stands: for some tokenizers the space is part of a word.
             return f" {text}", word_spans + 1
         return text, word_spans

@@ -12,10 +12,10 @@ from typing import NamedTuple
 import torch
 
 from lexitree.arrays import FloatArray
-from lexitree.batch.examples import batch_to_label, example_to_label
+from lexitree.batch.examples import example_to_label
 from lexitree.models.classifier import TreeClassifier
 from lexitree.models.head_words import word_weights
-from lexitree.models.inference import in_use
+from lexitree.models.inference import batch_to_label, in_use
 from lexitree.ops.threads import one_thread
 from lexitree.trees.binarize import BinarizedTree
 
@@ -44,7 +44,7 @@ class HeadShares(NamedTuple):
 def find_head_shares(model: TreeClassifier, binary: BinarizedTree) -> HeadShares:
     """How a model with heads makes up the head vectors of a tree."""
     example = example_to_label(binary, model.lexicon)
-    batch = batch_to_label([example], model.lexicon).to(model.device)
+    batch = batch_to_label(model, [example])
     # Only a transformer drops anything out on this way; the rest of a model that is in training stays in it.
     with in_use(model.lexicon):
         from_left = model.left_head_shares(batch)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Literal
@@ -13,7 +13,7 @@ import torch
 from torch import nn
 
 from lexitree.arrays import FloatArray, IndexArray
-from lexitree.batch.examples import Example, batch_to_label
+from lexitree.batch.examples import Example, lay_out_to_label
 from lexitree.errors import NotFiniteError
 from lexitree.models.classifier import TreeClassifier
 from lexitree.models.head_words import HeadWords
@@ -100,11 +100,25 @@ def _run_window(
     return [by_place[place] for place in range(len(window))]
 
 
+def batch_to_label(
+    model: TreeClassifier, examples: Sequence[Example], *, roots_only: bool = False
+) -> TreeBatch:
+    """Batch examples for prediction, where the model is.
+
+    Words that the lexicon does not know get vectors of their own, if it guesses. The guesses belong to the batch and
+    the model stays as it is, so threads can share it. With `roots_only`, only the labels of the roots will be asked
+    for.
+    """
+    layout = lay_out_to_label(examples, guesses=model.lexicon.can_guess, roots_only=roots_only)
+    guesses = model.lexicon.guess(layout.unknown_words) if layout.unknown_words else None
+    return TreeBatch.from_layout(layout, model.device, guesses)
+
+
 @torch.inference_mode()
 def _run_group(
     model: TreeClassifier, group: list[Example], nodes: AskedNodes, heads: bool
 ) -> list[NodeOutputs]:
-    batch = batch_to_label(group, model.lexicon, roots_only=nodes == "root").to(model.device)
+    batch = batch_to_label(model, group, roots_only=nodes == "root")
     head_words = None
     if heads and nodes == "all":
         scores, head_words = model.score_with_heads(batch)

@@ -16,10 +16,11 @@ from torch import Tensor, nn
 
 from lexitree.arrays import IndexArray
 from lexitree.errors import ConfigError
-from lexitree.lexicon.pieces import PieceBatch, SplitSentence, Unit
+from lexitree.lexicon.pieces import SplitSentence, Unit
 from lexitree.lexicon.splitting import PieceSplitter
 from lexitree.models.encoder_files import locate_encoder, read_encoder
 from lexitree.models.word_table import Lexicon, WordTable
+from lexitree.ops.tree_batch import PieceBatch
 from lexitree.settings import Setting, Settings
 
 LayerChoice = Literal["last", "mix"]
@@ -86,9 +87,9 @@ class TransformerLexicon(Lexicon):
     @torch.no_grad()
     def _try_out(self) -> tuple[Tensor, ...]:
         """The states of two short rows, by layer that is looked at: what a transformer is shows when it reads."""
-        layout, unknown = self.splitter.layout, self.splitter.unknown
-        row = [*layout.before, unknown, unknown, *layout.after]
-        ids = torch.tensor([row, [*row[:-1], layout.filling]])
+        row_format, unknown = self.splitter.row_format, self.splitter.unknown
+        row = [*row_format.before, unknown, unknown, *row_format.after]
+        ids = torch.tensor([row, [*row[:-1], row_format.padding]])
         lengths = torch.tensor([len(row), len(row) - 1])
         self.encoder.eval()
         try:
@@ -117,7 +118,7 @@ class TransformerLexicon(Lexicon):
 
     @property
     def unit(self) -> Unit:
-        return self.splitter.layout.unit
+        return self.splitter.row_format.unit
 
     @property
     def num_layers(self) -> int:

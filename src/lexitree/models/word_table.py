@@ -11,9 +11,10 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from lexitree.arrays import IndexArray
-from lexitree.lexicon.pieces import PieceBatch, SplitSentence, Unit
+from lexitree.lexicon.pieces import SplitSentence, Unit
 from lexitree.lexicon.vocabulary import UNK_INDEX, Vocabulary
 from lexitree.models.guesses import VectorGuesser, guess_vectors
+from lexitree.ops.tree_batch import PieceBatch
 
 RANDOM_RANGE = 0.02
 """Vectors that do not come from a file start within this distance of zero, in each dimension."""

@@ -1,11 +1,10 @@
-"""A batch in, the same trees in tensors of given sizes out: to a device, batches of about one size look alike."""
+"""The tensors of a batch of trees: a layout copied to a device in one piece."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,88 +13,133 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from lexitree.arrays import NO_INDEX, FloatArray, IndexArray
-from lexitree.errors import TreeError
-from lexitree.lexicon.pieces import PieceBatch
-from lexitree.trees.dependencies import DependencyTree
+from lexitree.batch.examples import Example, lay_out_examples
+from lexitree.batch.tree_layout import TreeLayout
+from lexitree.lexicon.pieces import PieceLayout
 from lexitree.trees.tree import Tree
+
+
+def send(tensor: Tensor, device: torch.device | str) -> Tensor:
+    """Copy a tensor to a device; the host does not wait for a GPU to receive it."""
+    if torch.device(device).type == "cuda" and not tensor.is_cuda:
+        # Only a copy from pinned memory does not wait for the device.
+        return tensor.pin_memory().to(device, non_blocking=True)
+    return tensor.to(device)
+
+
+@dataclass(frozen=True, slots=True)
+class PieceBatch:
+    """The tensors of a `PieceLayout`, which explains them; all are views of one buffer, moved in one copy."""
+
+    layout: PieceLayout
+    buffer: Int[Tensor, " numbers"]
+
+    @classmethod
+    def from_layout(cls, layout: PieceLayout, device: torch.device | str = "cpu") -> PieceBatch:
+        """Copy a layout to a device."""
+        numbers = np.concatenate(layout.arrays()).astype(np.int64, copy=False)
+        return cls(layout, send(torch.from_numpy(numbers), device))
+
+    def to(self, device: torch.device | str) -> PieceBatch:
+        """Move the tensors to another device."""
+        return PieceBatch(self.layout, send(self.buffer, device))
+
+    def _parts(self) -> tuple[Tensor, ...]:
+        return torch.split(self.buffer, [array.size for array in self.layout.arrays()])
+
+    @property
+    def blocks(self) -> list[tuple[Int[Tensor, "rows width"], Int[Tensor, " rows"]]]:
+        """The pieces of each block and the lengths of its rows."""
+        parts, shapes = self._parts(), self.layout.shapes
+        ids, lengths = parts[: len(shapes)], parts[len(shapes) : 2 * len(shapes)]
+        return [(each.view(shape), length) for each, shape, length in zip(ids, shapes, lengths, strict=True)]
+
+    @property
+    def place(self) -> Int[Tensor, " counted"]:
+        return self._parts()[-5]
+
+    @property
+    def owner(self) -> Int[Tensor, " counted"]:
+        return self._parts()[-4]
+
+    @property
+    def count(self) -> Int[Tensor, " owners"]:
+        return self._parts()[-3]
+
+    @property
+    def vector_of(self) -> Int[Tensor, " vectors"]:
+        return self._parts()[-2]
+
+    @property
+    def table_index(self) -> Int[Tensor, " words"]:
+        return self._parts()[-1]
 
 
 @dataclass(frozen=True, slots=True)
 class TreeBatch:
-    """Many trees, of any arity, as flat tensors in two orders; take it apart with `split`.
+    """The tensors of a `TreeLayout`, which explains them and the two orders of nodes.
 
-    **Up order** is the order of all node tensors outside of the recurrences: nodes sorted by height (leaves
-    first), then by tree, then in pre-order. So leaf k of the batch is node k, and one level of the bottom-up
-    pass is one slice. Two trees, (a b) and (c (d e)), whose roots are the nodes 5 and 7:
-
-        height     0  0  0  0  0  1      1      2
-        node       0  1  2  3  4  5      6      7
-                   a  b  c  d  e  (a b)  (d e)  (c (d e))
-        level_sizes = (5, 2, 1)
-        children_index = [0 1 | 3 4 | 2 6], from children_offset = [0 2 4 6]
-
-    **Down order** is private to the top-down pass: sorted by depth, siblings side by side, so that the level
-    below d holds just the children of the inner nodes at d, again as one slice:
-
-        depth      0      0          1  1  1  1      2  2
-        place      0      1          2  3  4  5      6  7
-        down_order 5      7          0  1  2  6      3  4
-        depth_sizes = (2, 4, 2); down_parent_index = [0 0 1 1 5 5], for the places from 2 on
-
-    All tensors are views of one buffer, so moving a batch to a device is one copy.
+    All tensors are views of one buffer, so a batch moves to a device in one copy.
     """
 
     level_sizes: tuple[int, ...]
-    """Nodes at each height; the first number is that of the leaves."""
     depth_sizes: tuple[int, ...]
-    """Nodes at each depth; the first number is that of the trees."""
     tree_sizes: tuple[int, ...]
-    """Nodes of each tree."""
     is_binary: bool
-    """Whether every inner node has two children."""
-
-    word_index: Int[Tensor, " leaves"]
-    """The row of the lexicon for each leaf."""
-    inner_word_index: Int[Tensor, " inner_words"]
-    """The same for each inner node of dependency trees; empty for constituency trees, which have no words there."""
-    label_index: Int[Tensor, " nodes"]
-    """The gold label of each node, -1 where there is none."""
-    children_index: Int[Tensor, " edges"]
-    """Children, grouped by inner node, from left to right."""
-    children_offset: Int[Tensor, " inner_plus_1"]
-    """Where each inner node's children start in `children_index`."""
-    root_index: Int[Tensor, " trees"]
-    """The root of each tree."""
-    span_start: Int[Tensor, " nodes"]
-    """The first leaf below each node ..."""
-    span_end: Int[Tensor, " nodes"]
-    """... and the one after the last."""
-    down_order: Int[Tensor, " down_nodes"]
-    """The node at each place of the down order."""
-    up_to_down: Int[Tensor, " down_nodes"]
-    """The place in the down order of each node."""
-    down_parent_index: Int[Tensor, " down_edges"]
-    """The place of the parent, for each place of the down order after the roots."""
-    preorder_index: Int[Tensor, " tree_nodes"]
-    """The node of each (tree, node of the tree), trees one after the other."""
-    level_offset: Int[Tensor, " levels_plus_1"]
-    """Where each level above the leaves starts in the up order; what a device needs to walk the levels itself."""
-    depth_offset: Int[Tensor, " depths_plus_1"]
-    """Where each level below the roots starts in the down order."""
-    counts: Int[Tensor, " 4"]
-    """The numbers of leaves, of trees, of levels above the leaves and of levels below the roots."""
-    target_bits: Int[Tensor, " target_numbers"]
-    """What `targets` is made of, as the buffer holds it: 64-bit floating-point numbers under the name of integers."""
+    has_shared_nodes: bool
 
     buffer: Int[Tensor, " numbers"]
-    """What all of the tensors above are views of."""
+    """The memory that all of the following tensors are views of."""
+    word_index: Int[Tensor, " leaves"]
+    inner_word_index: Int[Tensor, " inner_words"]
+    label_index: Int[Tensor, " nodes"]
+    children_index: Int[Tensor, " edges"]
+    children_offset: Int[Tensor, " inner_plus_1"]
+    root_index: Int[Tensor, " trees"]
+    span_start: Int[Tensor, " nodes"]
+    span_end: Int[Tensor, " nodes"]
+    down_order: Int[Tensor, " down_nodes"]
+    up_to_down: Int[Tensor, " down_nodes"]
+    down_parent_index: Int[Tensor, " down_edges"]
+    preorder_index: Int[Tensor, " tree_nodes"]
+    level_offset: Int[Tensor, " levels_plus_1"]
+    depth_offset: Int[Tensor, " depths_plus_1"]
+    counts: Int[Tensor, " 4"]
+    target_bits: Int[Tensor, " target_numbers"]
+    """The bits of `targets`, which are 64-bit floating-point numbers, as integers: the buffer has one type."""
 
-    has_shared_nodes: bool = False
-    """Whether trees have nodes in common, so that a node may have several parents; see `forest`."""
     guesses: Float[Tensor, "guesses word"] | None = None
-    """Vectors of words that the lexicon does not know, where it guesses any: `word_index` has ~k for guess k."""
+    """The guessed vectors of the layout's unknown words: `word_index` has ~k for row k."""
     pieces: PieceBatch | None = None
-    """What a transformer reads, where words have vectors by context: `word_index` numbers those of the batch."""
+
+    @classmethod
+    def from_layout(
+        cls,
+        layout: TreeLayout,
+        device: torch.device | str = "cpu",
+        guesses: Float[Tensor, "guesses word"] | None = None,
+    ) -> TreeBatch:
+        """Copy a layout to a device.
+
+        Args:
+            layout: The trees.
+            device: Where the tensors are to be.
+            guesses: A vector for each of the layout's unknown words.
+        """
+        arrays: list[IndexArray] = [getattr(layout, name) for name in _ARRAYS]
+        arrays.append(_NOTHING if layout.targets is None else layout.targets.reshape(-1).view(np.int64))
+        buffer = send(torch.from_numpy(np.concatenate(arrays).astype(np.int64, copy=False)), device)
+        return cls(
+            layout.level_sizes,
+            layout.depth_sizes,
+            layout.tree_sizes,
+            layout.is_binary,
+            layout.has_shared_nodes,
+            buffer,
+            *torch.split(buffer, [len(array) for array in arrays]),
+            guesses=None if guesses is None else guesses.to(device),
+            pieces=None if layout.pieces is None else PieceBatch.from_layout(layout.pieces, device),
+        )
 
     @classmethod
     def from_trees(
@@ -105,75 +149,8 @@ class TreeBatch:
         label_index: Sequence[npt.NDArray[np.integer]] | None = None,
         targets: Sequence[FloatArray] | None = None,
     ) -> TreeBatch:
-        """Lay trees out side by side; the indices, one array a tree, are by word and by node in pre-order.
-
-        Without them the words are numbered through the batch and no node has a label. Targets are by node as well.
-        Dependency trees are batched among themselves: a batch has words at all nodes or at the leaves only.
-        """
-        sizes = np.array([tree.num_nodes for tree in trees], dtype=np.int64)
-        num_words = np.array([tree.num_words for tree in trees], dtype=np.int64)
-        heights = _concatenate([tree.heights for tree in trees])
-        depths = _concatenate([tree.depths for tree in trees])
-        arity = _concatenate([tree.arity for tree in trees])
-        first_nodes = np.cumsum(sizes) - sizes
-        first_words = np.cumsum(num_words) - num_words
-        node_shift, word_shift = np.repeat(first_nodes, sizes), np.repeat(first_words, sizes)
-        parents = _concatenate([tree.parents for tree in trees]) + node_shift
-
-        up_order = np.argsort(heights, kind="stable")
-        up = _inverse(up_order)
-        down = np.argsort(depths, kind="stable")
-        place = _inverse(down)
-        # Siblings are in left-to-right order already, and sorting by parent is stable.
-        edges = np.delete(np.arange(len(arity)), first_nodes)
-        by_parent = edges[np.argsort(up[parents[edges]], kind="stable")]
-        num_leaves = int(np.count_nonzero(arity == 0))
-        inner_arity = arity[up_order][num_leaves:]
-        starts = _concatenate([tree.starts for tree in trees]) + word_shift
-        ends = _concatenate([tree.ends for tree in trees]) + word_shift
-        labels = np.full(len(arity), NO_INDEX) if label_index is None else _concatenate(label_index)
-        words = np.arange(int(num_words.sum())) if word_index is None else _concatenate(word_index)
-        if any(tree.has_inner_words for tree in trees):
-            words = words[_own_words(trees) + word_shift][up_order]
-        # Without any tree there is still one level, of no leaves.
-        level_sizes, depth_sizes = np.bincount(heights, minlength=1), np.bincount(depths, minlength=1)
-        arrays: dict[str, IndexArray] = {
-            "word_index": words[:num_leaves],
-            "inner_word_index": words[num_leaves:],
-            "label_index": labels[up_order],
-            "children_index": up[by_parent],
-            "children_offset": np.concatenate([[0], np.cumsum(inner_arity)]),
-            "root_index": up[first_nodes],
-            "span_start": starts[up_order],
-            "span_end": ends[up_order],
-            "down_order": up[down],
-            "up_to_down": place[up_order],
-            "down_parent_index": place[parents[down[len(trees) :]]],
-            "preorder_index": up,
-            "level_offset": np.cumsum(level_sizes),
-            "depth_offset": np.cumsum(depth_sizes),
-            "counts": np.array([num_leaves, len(trees), len(level_sizes) - 1, len(depth_sizes) - 1]),
-        }
-        if targets:
-            arrays["target_bits"] = (
-                np.concatenate(targets, dtype=np.float64)[up_order].reshape(-1).view(np.int64)
-            )
-        return cls.from_arrays(
-            arrays,
-            level_sizes=tuple(level_sizes.tolist()),
-            depth_sizes=tuple(depth_sizes.tolist()),
-            tree_sizes=tuple(sizes.tolist()),
-            is_binary=bool((inner_arity == 2).all()),
-        )
-
-    @classmethod
-    def from_arrays(cls, arrays: Mapping[str, IndexArray], **sizes: Any) -> TreeBatch:
-        """A batch of index arrays, all of them in one buffer, and of what is no tensor."""
-        arrays = {"target_bits": np.zeros(0, dtype=np.int64), **arrays}
-        buffer = torch.from_numpy(
-            np.concatenate([arrays[name] for name in _TENSORS]).astype(np.int64, copy=False)
-        )
-        return cls(**_views(buffer, {name: len(arrays[name]) for name in _TENSORS}), buffer=buffer, **sizes)
+        """Lay trees out on the host; see `TreeLayout.from_trees`."""
+        return cls.from_layout(TreeLayout.from_trees(trees, word_index, label_index, targets))
 
     @property
     def num_trees(self) -> int:
@@ -189,14 +166,14 @@ class TreeBatch:
 
     @property
     def targets(self) -> Float[Tensor, "nodes scores"] | None:
-        """The probability that each label should have at each node, where that is said, gold labels included."""
+        """The probability that each label should have at each node, if the batch has targets."""
         if not len(self.target_bits):
             return None
         return self.target_bits.view(torch.float64).view(self.num_nodes, -1)
 
     @property
     def node_word_index(self) -> Int[Tensor, " words"]:
-        """The rows of the lexicon for all words: those of the leaves, then of the inner nodes that have one."""
+        """The lexicon rows of all words: those of the leaves, then those of the inner nodes that have a word."""
         if not len(self.inner_word_index):
             return self.word_index
         return torch.cat([self.word_index, self.inner_word_index])
@@ -206,58 +183,47 @@ class TreeBatch:
         return self.buffer.device
 
     def to(self, device: torch.device | str) -> TreeBatch:
-        """The same batch on another device, moved in one copy."""
+        """Move the batch to another device, in one copy."""
         if torch.device(device) == self.device:
             return self
-        if torch.device(device).type == "cuda":
-            # A copy from pinned memory does not wait for the device.
-            return self.on(self.buffer.pin_memory().to(device, non_blocking=True))
-        # The host must wait: it would read numbers that are not there yet.
-        return self.on(self.buffer.to(device))
+        return self.on(send(self.buffer, device))
 
     def on(self, buffer: Tensor) -> TreeBatch:
-        """The same batch with its tensors in another buffer, which has the same numbers or will be given them."""
-        return self._on(buffer, {name: len(tensor) for name, tensor in self.tensors().items()})
+        """The same batch over another buffer, which holds the same numbers or will be given them."""
+        return self._on(buffer, [len(tensor) for tensor in self.tensors().values()])
 
     def tensors(self) -> dict[str, Tensor]:
-        """All tensors that the buffer holds, by their names."""
+        """All tensors in the buffer, by name."""
         return {name: getattr(self, name) for name in _TENSORS}
 
     def with_tensors(self, tensors: Mapping[str, Tensor]) -> TreeBatch:
-        """The same trees with other tensors of the same names, all of them in one buffer again."""
-        buffer = torch.cat([tensors[name] for name in _TENSORS])
-        return self._on(buffer, {name: len(tensors[name]) for name in _TENSORS})
+        """The same trees with other tensors of the same names, again in one buffer."""
+        parts = [tensors[name] for name in _TENSORS]
+        return self._on(torch.cat(parts), [len(part) for part in parts])
 
-    def _on(self, buffer: Tensor, sizes: dict[str, int]) -> TreeBatch:
-        views = _views(buffer, sizes)
+    def _on(self, buffer: Tensor, sizes: list[int]) -> TreeBatch:
         return TreeBatch(
-            level_sizes=self.level_sizes,
-            depth_sizes=self.depth_sizes,
-            tree_sizes=self.tree_sizes,
-            is_binary=self.is_binary,
-            **views,
-            buffer=buffer,
-            has_shared_nodes=self.has_shared_nodes,
+            self.level_sizes,
+            self.depth_sizes,
+            self.tree_sizes,
+            self.is_binary,
+            self.has_shared_nodes,
+            buffer,
+            *torch.split(buffer, sizes),
             guesses=None if self.guesses is None else self.guesses.to(buffer.device),
             pieces=None if self.pieces is None else self.pieces.to(buffer.device),
         )
 
     def split(self, values: Tensor) -> list[Tensor]:
-        """Values by node, `[nodes, ...]` in up order, as one tensor a tree in its own pre-order."""
+        """Split node values, `[nodes, ...]` in up order, into one tensor per tree in its own pre-order."""
         return list(torch.split(values.index_select(0, self.preorder_index), list(self.tree_sizes)))
 
     def levels(self) -> list[tuple[int, int]]:
         """(first node, node after the last) of each level above the leaves, from the bottom."""
-        ends = list(itertools.accumulate(self.level_sizes))
-        return list(itertools.pairwise(ends))
-
-    def depth_levels(self) -> list[tuple[int, int]]:
-        """(first place, place after the last) in the down order of each level below the roots, from the top."""
-        ends = list(itertools.accumulate(self.depth_sizes))
-        return list(itertools.pairwise(ends))
+        return list(itertools.pairwise(itertools.accumulate(self.level_sizes)))
 
 
-_TENSORS = (
+_ARRAYS = (
     "word_index",
     "inner_word_index",
     "label_index",
@@ -273,30 +239,15 @@ _TENSORS = (
     "level_offset",
     "depth_offset",
     "counts",
-    "target_bits",
 )
+_TENSORS = (*_ARRAYS, "target_bits")
+"""The tensors in the buffer, in the order in which they stand there and in `TreeBatch`."""
+_NOTHING = np.zeros(0, dtype=np.int64)
 
 
-def _views(buffer: Tensor, sizes: dict[str, int]) -> dict[str, Tensor]:
-    return dict(zip(sizes, torch.split(buffer, list(sizes.values())), strict=True))
-
-
-def _own_words(trees: Sequence[Tree]) -> IndexArray:
-    """The place in its sentence of each node's word."""
-    dependencies = [tree for tree in trees if isinstance(tree, DependencyTree)]
-    if len(dependencies) < len(trees):
-        raise TreeError("a batch holds dependency trees or constituency trees, not both")
-    return _concatenate([tree.word_of for tree in dependencies])
-
-
-def _concatenate(arrays: Sequence[npt.NDArray[np.integer]]) -> IndexArray:
-    return np.concatenate(arrays).astype(np.int64, copy=False) if arrays else np.zeros(0, dtype=np.int64)
-
-
-def _inverse(permutation: IndexArray) -> IndexArray:
-    inverse = np.empty_like(permutation)
-    inverse[permutation] = np.arange(len(permutation))
-    return inverse
+def batch_examples(examples: Sequence[Example]) -> TreeBatch:
+    """Batch examples for training, on the host; either all of them have targets, or none."""
+    return TreeBatch.from_layout(lay_out_examples(examples))
 
 
 def fill_batch(batch: TreeBatch, num_leaves: int, num_inner: int, num_levels: int) -> TreeBatch:

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from lexitree.lexicon.vocabulary import Vocabulary
+from lexitree.ops.tree_batch import send
 from lexitree.parsers.chart import span_borders
 from lexitree.parsers.parser_config import ParserConfig
 from lexitree.parsers.word_features import WordFeatures, WordNumbers
@@ -62,13 +63,6 @@ class SentenceBatch:
             send(places - 2, device),
             places,
         )
-
-
-def send(tensor: Tensor, device: torch.device | str) -> Tensor:
-    """The tensor on a device; from memory that a GPU can read by itself, so that the host need not wait."""
-    if torch.device(device).type == "cuda":
-        tensor = tensor.pin_memory()
-    return tensor.to(device, non_blocking=True)
 
 
 class SharedDropout(nn.Module):

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 import torch
 
-from lexitree.batch.examples import batch_examples
 from lexitree.corpora.named import load_corpus
 from lexitree.errors import CheckpointError, ConfigError, FileError, LexitreeError
 from lexitree.evaluation.accuracy import evaluate
@@ -21,6 +20,7 @@ from lexitree.models.catalog import ENCODERS
 from lexitree.models.classifier import TreeClassifier
 from lexitree.models.encoder_files import read_encoder
 from lexitree.models.transformer import TransformerLexicon
+from lexitree.ops.tree_batch import batch_examples
 from lexitree.saving.pretrained import from_pretrained
 from lexitree.tasks.classify.config import TrainingConfig
 from lexitree.tasks.classify.recipe import Recipe

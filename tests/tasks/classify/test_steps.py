@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 import torch
 
-from lexitree.batch.examples import Example, batch_examples
+from lexitree.batch.examples import Example
 from lexitree.learning.optimizer import LazyAdam
 from lexitree.models.classifier import TreeClassifier
+from lexitree.ops.tree_batch import batch_examples
 from lexitree.tasks.classify.config import TrainingConfig
 from lexitree.tasks.classify.steps import PlainStep, RecordedStep, Sizes, make_step
 from tests.tiny import tiny_model, tiny_trees

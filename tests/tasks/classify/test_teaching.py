@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lexitree.arrays import NO_INDEX
-from lexitree.batch.examples import Example, batch_examples
+from lexitree.batch.examples import Example
 from lexitree.corpora.named import load_corpus
 from lexitree.errors import CheckpointError, ConfigError, FileError, ModelFileError
 from lexitree.learning.observers import BatchProgress, EpochRecord, SilentObserver
@@ -23,6 +23,7 @@ from lexitree.learning.seeds import seed_folder, train_seeds
 from lexitree.models.classifier import TreeClassifier
 from lexitree.models.inference import run_examples
 from lexitree.models.model_config import ModelConfig
+from lexitree.ops.tree_batch import batch_examples
 from lexitree.saving.pretrained import from_pretrained, save_pretrained
 from lexitree.tasks.classify.recipe import Recipe
 from lexitree.tasks.classify.run import make_lessons, train

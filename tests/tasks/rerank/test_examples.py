@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lexitree.batch.forest import share_subtrees
 from lexitree.errors import JsonLinesError
 from lexitree.parsers.penn_spans import without_root
 from lexitree.tasks.rerank.config import OTHER_LABEL
@@ -17,6 +16,7 @@ from lexitree.trees.binarize import Direction, binarize, collapse_unary, expand_
 from lexitree.trees.brackets import tree_from_brackets, tree_to_brackets
 from lexitree.trees.penn import strip_function_tags
 from lexitree.trees.tree import Tree
+from tests.batch.sharing import share_subtrees
 from tests.strategies import trees
 from tests.tasks.rerank.tiny_lists import make_lists, prepared, tiny_model
 

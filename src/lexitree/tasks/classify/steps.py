@@ -8,11 +8,11 @@ from typing import NamedTuple, Protocol
 import torch
 from torch import Tensor
 
-from lexitree.batch.examples import Example, batch_examples
+from lexitree.batch.examples import Example
 from lexitree.learning.optimizer import LazyAdam
 from lexitree.models.classifier import TreeClassifier
 from lexitree.models.word_table import WordTable
-from lexitree.ops.tree_batch import TreeBatch, fill_batch
+from lexitree.ops.tree_batch import TreeBatch, batch_examples, fill_batch
 
 MAX_RECORDED_LEAVES = 20_000
 """Larger batches are rare and busy enough to be run as they are."""

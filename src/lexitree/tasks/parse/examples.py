@@ -16,8 +16,9 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from lexitree.arrays import IndexArray
+from lexitree.ops.tree_batch import send
 from lexitree.parsers.inside import log_partition, sum_labels
-from lexitree.parsers.network import ParserModel, SentenceBatch, send
+from lexitree.parsers.network import ParserModel, SentenceBatch
 from lexitree.parsers.parser_config import ParserConfig
 from lexitree.parsers.penn_spans import Derivation, derive, spans_from_tree
 from lexitree.parsers.word_features import WordNumbers

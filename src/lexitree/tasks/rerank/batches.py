@@ -13,9 +13,8 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from lexitree.arrays import IndexArray
-from lexitree.batch.forest import batch_forests
-from lexitree.ops.tree_batch import TreeBatch
-from lexitree.parsers.network import send
+from lexitree.batch.forest import lay_out_forests
+from lexitree.ops.tree_batch import TreeBatch, send
 from lexitree.tasks.rerank.examples import ListExample
 from lexitree.trees.tree import Tree
 
@@ -104,7 +103,7 @@ def _lay_out(examples: Sequence[ListExample], *, goes_down: bool, shares: bool) 
         trees = TreeBatch.from_trees([tree for example in examples for tree in example.binary.trees])
         return _Layout(trees, trees.preorder_index, _leaf_words(examples), trees if goes_down else None)
     forests = [example.binary.forest for example in examples]
-    forest = batch_forests(forests, [example.word_index for example in examples])
+    forest = TreeBatch.from_layout(lay_out_forests(forests, [example.word_index for example in examples]))
     if not goes_down:
         return _Layout(forest, forest.preorder_index)
     return _lay_out_shapes(examples, forest)

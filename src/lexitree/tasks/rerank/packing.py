@@ -1,6 +1,6 @@
 """Candidate trees of a sentence in, one forest of their binary trees with a label for every node out.
 
-What `collapse_unary`, `binarize` and `share_subtrees` do one after the other is done here in one pass over each tree,
+What `collapse_unary` and `binarize` do, and the sharing of subtrees, is done here in one pass over each tree,
 without any tree in between: lists are long, and trees are made slowly.
 """
 
