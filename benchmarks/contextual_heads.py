@@ -23,7 +23,7 @@ from lexitree.corpora.named import find_corpus
 from lexitree.models.classifier import TreeClassifier
 from lexitree.pipeline.loading import load
 from lexitree.pipeline.predictor import Prediction, Predictor
-from lexitree.saving.model_folder import WEIGHTS_FILE, locate_model, weights_folder
+from lexitree.saving.model_folder import WEIGHTS_FILE, ModelFolder
 from lexitree.trees.brackets import tree_from_brackets
 from lexitree.trees.tree import Tree, intermediate_nodes
 from lexitree.views.svg import draw_svg
@@ -78,7 +78,7 @@ def parse_options() -> argparse.Namespace:
 
 
 def weights_checksum(name: str) -> str:
-    return checksum(weights_folder(locate_model(name)) / WEIGHTS_FILE)
+    return checksum(ModelFolder.find(name).weights.path / WEIGHTS_FILE)
 
 
 def compare(split: str, trees: Sequence[Tree], predictors: dict[str, Predictor]) -> list[dict[str, Any]]:

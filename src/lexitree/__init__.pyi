@@ -46,9 +46,11 @@ from lexitree.pipeline.loading import load as load
 from lexitree.pipeline.predictor import Prediction as Prediction
 from lexitree.pipeline.predictor import Predictor as Predictor
 from lexitree.pipeline.text_pipeline import TextPipeline as TextPipeline
+from lexitree.saving.model_kinds import load_model as load_model
+from lexitree.saving.model_kinds import push_to_hub as push_to_hub
+from lexitree.saving.model_kinds import save_model as save_model
 from lexitree.saving.packing import pack_model as pack_model
 from lexitree.saving.pretrained import from_pretrained as from_pretrained
-from lexitree.saving.pretrained import push_to_hub as push_to_hub
 from lexitree.saving.pretrained import save_pretrained as save_pretrained
 from lexitree.saving.shipped_models import list_shipped as list_shipped
 from lexitree.tasks.classify.config import TrainingConfig as TrainingConfig

@@ -5,9 +5,13 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
+from lexitree.saving.model_kinds import save_model
 from lexitree.saving.pretrained import save_pretrained
 from tests.cli.conftest import Call, assert_users_error
 from tests.cli.untrained_parser import save_untrained_parser
+from tests.saving.edited_models import MAKERS, make
 from tests.saving.test_saved_transformer import make_model
 from tests.tiny import FINER_LABELS, tiny_model
 
@@ -99,6 +103,16 @@ def test_models_of_the_package(call: Call, shipped_folder: Path) -> None:
 
 def test_info_by_name(call: Call, shipped_folder: Path) -> None:
     save_pretrained(tiny_model(), shipped_folder / "questions")
-    save_untrained_parser(shipped_folder / "parser")
     assert json.loads(call("info", "questions", "--json").out)["num_words"] == 14
-    assert_users_error(call("info", "parser"), "is a parser", "lexitree parser")
+
+
+@pytest.mark.parametrize("kind", MAKERS)
+def test_info_of_every_kind(call: Call, tmp_path: Path, kind: str) -> None:
+    folder = save_model(make(kind), tmp_path / "m", training={"note": "tiny"})
+    values = json.loads(call("info", folder, "--json").out)
+    assert (values["kind"], values["model"]["hidden"]) == (kind, 8)
+    assert values["num_words"] == {"classifier": 14, "parser": 3, "reranker": 3}[kind]
+    text = call("info", folder).out
+    assert kind in text
+    assert f"{values['num_parameters']:,}" in text
+    assert "tiny" in text

@@ -11,15 +11,12 @@ import torch
 
 from lexitree.lexicon.vector_npz import write_vectors_npz
 from lexitree.lexicon.vector_rows import WordVectors
-from lexitree.lexicon.vocabulary import Vocabulary
-from lexitree.parsers.network import ParserModel
-from lexitree.parsers.neural import NeuralParser
-from lexitree.parsers.parser_config import ParserConfig
-from lexitree.parsers.saved_parser import load_parser, save_parser
-from lexitree.saving.model_folder import read_config_file
+from lexitree.saving.model_folder import ModelFolder
+from lexitree.saving.model_kinds import load_model, save_model
 from lexitree.saving.pretrained import from_pretrained, save_pretrained
 from tests.cli.conftest import Call, assert_users_error
 from tests.command import run_command
+from tests.saving.edited_models import make
 from tests.tiny import tiny_model
 
 
@@ -31,14 +28,6 @@ def vectors(saved_model: Path, tmp_path: Path) -> Path:
     words = (*table.vocabulary, "movie", "boring")
     write_vectors_npz(tmp_path / "vectors.npz", WordVectors(words, np.concatenate([known, -known[:2]]), ""))
     return tmp_path / "vectors.npz"
-
-
-@pytest.fixture
-def saved_parser(tmp_path: Path) -> Path:
-    """A parser that has learned nothing."""
-    config = ParserConfig(labels=("S",), tags=("NN",), hidden=8, layers=1, span_size=8)
-    model = ParserModel(config, Vocabulary(["a"]), Vocabulary(["a"]))
-    return save_parser(NeuralParser(model), tmp_path / "parser", training={"note": "nothing"})
 
 
 def test_a_model_for_other_texts(
@@ -54,10 +43,10 @@ def test_a_model_for_other_texts(
     assert report["bytes"] == sum(path.stat().st_size for path in folder.iterdir())
     assert report["before"] == report["after"]
     assert set(report["after"]) == {"dev", "test"}
-    record = read_config_file(folder)["training"]
+    record = ModelFolder(folder).training
     assert record["test_root"] == report["after"]["test"]["root"]
     assert record["words"] == 15
-    assert record["seed"] == read_config_file(saved_model)["training"]["seed"]
+    assert record["seed"] == ModelFolder(saved_model).training["seed"]
     assert from_pretrained(folder).lexicon.can_guess
 
 
@@ -76,7 +65,7 @@ def test_a_small_table_in_words(call: Call, saved_model: Path, treebank: Path, t
     )
     found = call("pack", saved_model, "-o", folder, *options)
     assert found.code == 0, found.err
-    assert "in float16; it had" in found.out
+    assert "in float16 (was" in found.out
     assert "5 words, 0 of them new" in found.out
     assert "guessed" not in found.out
     assert "phrase before" in found.out
@@ -95,7 +84,7 @@ def test_only_smaller(call: Call, saved_model: Path, tmp_path: Path) -> None:
 
 def test_what_must_be_kept_is_not_guessed(call: Call, saved_model: Path, tmp_path: Path) -> None:
     found = call("pack", saved_model, "-o", tmp_path / "packed", "--words", 3)
-    assert_users_error(found, "which of its words training has met is not known", "--corpus")
+    assert_users_error(found, "the words of the training data must be kept", "--corpus")
     assert not (tmp_path / "packed").exists()
 
 
@@ -105,13 +94,17 @@ def test_vectors_of_another_model(call: Call, saved_model: Path, tmp_path: Path)
     assert_users_error(found, "not trained with the vectors of", "other.txt")
 
 
-def test_a_parser(call: Call, saved_parser: Path, tmp_path: Path) -> None:
-    found = call("pack", saved_parser, "-o", tmp_path / "packed", "--json")
-    assert json.loads(found.out)["table"] == "int8"
-    assert load_parser(tmp_path / "packed").training_record == {"note": "nothing"}
-    for options in (("--words", 3), ("--table", "float32"), ("--no-guesses",)):
-        found = call("pack", saved_parser, "-o", tmp_path / "other", *options)
-        assert_users_error(found, "is a parser, whose words stay as they are")
+@pytest.mark.parametrize("kind", ["parser", "reranker"])
+def test_other_kinds_are_only_made_smaller(call: Call, kind: str, tmp_path: Path) -> None:
+    folder = save_model(make(kind), tmp_path / "model", training={"note": "nothing"}, table="float32")
+    found = call("pack", folder, "-o", tmp_path / "packed", "--json")
+    report = json.loads(found.out)
+    assert report["table"] == "int8"
+    assert report["bytes"] < report["bytes_before"]
+    assert load_model(tmp_path / "packed").training_record == {"note": "nothing"}
+    for options in (("--words", 3), ("--trees", "mini-reviews"), ("--no-guesses",)):
+        found = call("pack", folder, "-o", tmp_path / "other", *options)
+        assert_users_error(found, f"is a {kind}, whose words cannot be changed", options[0])
 
 
 @pytest.fixture
@@ -127,7 +120,7 @@ def test_a_model_that_only_answers_otherwise(call: Call, sentiment: Path, tmp_pa
     assert found.code == 0, found.err
     scores = json.loads(found.out)["scores"]
     assert sorted(path.name for path in folder.iterdir()) == ["README.md", "config.json"]
-    record = read_config_file(folder)["training"]
+    record = ModelFolder(folder).training
     assert record["test_root"] == scores["test"]["root"] != 0.1
     loaded = from_pretrained("sentiment-binary")
     assert loaded.config.labels == ("negative", "positive")
@@ -141,13 +134,15 @@ def test_a_model_that_only_answers_otherwise(call: Call, sentiment: Path, tmp_pa
 def test_answers_that_cannot_be_given(call: Call, sentiment: Path, tmp_path: Path) -> None:
     answers = ("--answers", "mini-reviews-polarity")
     found = call("pack", "sentiment", "-o", tmp_path / "elsewhere", *answers)
-    assert_users_error(found, "only models of the package have others' weights")
+    assert_users_error(found, "only shipped models can use the weights of another")
     found = call("pack", "sentiment", "-o", sentiment.parent / "mine", *answers)
-    assert_users_error(found, "both must be models of the package")
+    assert_users_error(found, "both must be shipped models")
     found = call("pack", sentiment, "-o", sentiment.parent / "questions", *answers)
-    assert_users_error(found, "both must be models of the package")
+    assert_users_error(found, "both must be shipped models")
     found = call("pack", "sentiment", "-o", sentiment.parent / "questions", "--answers", "mini-questions")
     assert_users_error(found, "are not those that count for the answers of mini-questions (none)")
+    found = call("pack", "sentiment", "-o", sentiment.parent / "questions", *answers, "--no-guesses")
+    assert_users_error(found, "--answers keeps weights and words as they are", "--no-guesses")
 
 
 def test_what_its_makers_say_goes_into_the_card(saved_model: Path, tmp_path: Path) -> None:

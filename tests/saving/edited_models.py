@@ -1,4 +1,4 @@
-"""Saved models with something changed in their files."""
+"""Small models of every kind, and saved models with something changed in their files."""
 
 from __future__ import annotations
 
@@ -10,6 +10,61 @@ from typing import Any
 import torch
 from safetensors.torch import load_file, save_file
 
+from lexitree.lexicon.vocabulary import Vocabulary
+from lexitree.models.word_table import WordTable
+from lexitree.parsers.network import ParserModel
+from lexitree.parsers.neural import NeuralParser
+from lexitree.parsers.parser_config import ParserConfig
+from lexitree.saving.model_folder import checksum
+from lexitree.tasks.rerank.config import RerankerConfig
+from lexitree.tasks.rerank.model import RerankerModel
+from lexitree.tasks.rerank.reranker import Reranker
+from tests.tiny import tiny_model
+
+
+def tiny_parser(hidden: int = 8) -> NeuralParser:
+    """A parser that has learned nothing."""
+    config = ParserConfig(
+        labels=("S",), tags=("NN",), affix_rows=16, hidden=hidden, layers=1, span_size=8, vector_size=6
+    )
+    model = ParserModel(config, Vocabulary(["a", "b"]), Vocabulary(["a"]))
+    model.set_vectors(torch.randn(3, 6, generator=torch.Generator().manual_seed(1)))
+    return NeuralParser(model)
+
+
+def tiny_reranker(hidden: int = 8) -> Reranker:
+    """A reranker that has learned nothing."""
+    config = RerankerConfig(labels=("S", "NP", ""), word_size=6, hidden=hidden)
+    return Reranker(RerankerModel(config, WordTable(Vocabulary(["a", "b"]), torch.randn(3, 6))))
+
+
+MAKERS: dict[str, Callable[..., Any]] = {
+    "classifier": tiny_model,
+    "parser": tiny_parser,
+    "reranker": tiny_reranker,
+}
+DATA_FILES = {
+    "classifier": ["vocabulary.json", "model.safetensors"],
+    "parser": ["vocabulary.json", "trained_words.json", "model.safetensors", "vectors.safetensors"],
+    "reranker": ["vocabulary.json", "model.safetensors"],
+}
+"""The files of each kind besides config.json and the card."""
+
+
+def make(kind: str, hidden: int = 8) -> Any:
+    return MAKERS[kind](hidden=hidden)
+
+
+def hidden_of(model: Any) -> int:
+    return getattr(model, "model", model).config.hidden
+
+
+def tensors_of(model: Any) -> dict[str, torch.Tensor]:
+    """All weights of a model, with the fixed vectors of a parser."""
+    network = getattr(model, "model", model)
+    fixed = {"vectors": network.vectors} if isinstance(network, ParserModel) else {}
+    return {**network.state_dict(), **fixed}
+
 
 def edit_config(folder: Path, change: Callable[[dict[str, Any]], object]) -> None:
     values = json.loads((folder / "config.json").read_text())
@@ -17,9 +72,19 @@ def edit_config(folder: Path, change: Callable[[dict[str, Any]], object]) -> Non
     (folder / "config.json").write_text(json.dumps(values))
 
 
-def edit_weights(folder: Path, change: Callable[[dict[str, torch.Tensor]], object]) -> None:
-    tensors = load_file(folder / "model.safetensors")
+def seal(folder: Path) -> None:
+    """Make the checksums those of the files as they are now."""
+    names = [path.name for path in folder.iterdir() if path.suffix in (".json", ".safetensors")]
+    checksums = {name: checksum(folder / name) for name in names if name != "config.json"}
+    edit_config(folder, lambda values: values.update(checksums=checksums))
+
+
+def edit_weights(
+    folder: Path, change: Callable[[dict[str, torch.Tensor]], object], name: str = "model.safetensors"
+) -> None:
+    tensors = load_file(folder / name)
     change(tensors)
     # Into a new file: the tensors still live in the old one.
     save_file(tensors, folder / "new")
-    (folder / "new").replace(folder / "model.safetensors")
+    (folder / "new").replace(folder / name)
+    seal(folder)

@@ -1,4 +1,4 @@
-"""Saved models: faults of every file, and nothing that is unpickled."""
+"""Damaged models: every file of every kind, settings and weights that do not fit, and nothing unpickled."""
 
 from __future__ import annotations
 
@@ -12,13 +12,19 @@ import pytest
 import torch
 
 from lexitree.errors import ModelFileError
+from lexitree.saving.model_kinds import load_model, save_model
 from lexitree.saving.pretrained import from_pretrained, save_pretrained
-from tests.saving.edited_models import edit_config, edit_weights
+from tests.saving.edited_models import DATA_FILES, edit_config, edit_weights, hidden_of, make, seal
 from tests.tiny import tiny_model
 
+KINDS = tuple(DATA_FILES)
+KIND_FILES = [(kind, name) for kind, names in DATA_FILES.items() for name in ("config.json", *names)]
 
-@pytest.mark.parametrize("name", ["config.json", "vocabulary.json", "model.safetensors"])
-def test_a_missing_cut_or_scrambled_file(folder: Path, name: str) -> None:
+
+@pytest.mark.parametrize(("kind", "name"), KIND_FILES)
+def test_a_missing_cut_or_scrambled_file(tmp_path: Path, kind: str, name: str) -> None:
+    """It is named even if someone has made the checksums fit it."""
+    folder = save_model(make(kind), tmp_path / "model")
     path = folder / name
     content = path.read_bytes()
     rng = random.Random(3)
@@ -26,38 +32,92 @@ def test_a_missing_cut_or_scrambled_file(folder: Path, name: str) -> None:
     for wrong in damaged:
         path.write_bytes(wrong)
         with pytest.raises(ModelFileError) as caught:
-            from_pretrained(folder)
+            load_model(folder)
         assert name in str(caught.value)
+        if name != "config.json":
+            seal(folder)
+            with pytest.raises(ModelFileError) as caught:
+                load_model(folder)
+            assert name in str(caught.value)
     path.unlink()
     with pytest.raises(ModelFileError, match=name):
-        from_pretrained(folder)
+        load_model(folder)
     path.mkdir()
     with pytest.raises(ModelFileError):
-        from_pretrained(folder)
+        load_model(folder)
 
 
-def test_a_missing_card_is_no_matter(folder: Path) -> None:
-    (folder / "README.md").unlink()
-    assert from_pretrained(folder).config.hidden == 8
+@pytest.mark.parametrize(
+    ("kind", "name"), [(kind, name) for kind, name in KIND_FILES if name.endswith(".safetensors")]
+)
+def test_one_wrong_bit_in_the_weights(tmp_path: Path, kind: str, name: str) -> None:
+    path = save_model(make(kind), tmp_path / "model") / name
+    content = bytearray(path.read_bytes())
+    content[-10] ^= 1
+    path.write_bytes(content)
+    with pytest.raises(ModelFileError, match="is damaged, cut off or from another model") as caught:
+        load_model(path.parent)
+    assert name in str(caught.value)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        (lambda values: values.update(format=3), "has format 3; this version reads up to 2"),
+        (lambda values: values.pop("format"), "has format None"),
+        (lambda values: values.update(library="other"), "does not describe a lexitree model"),
+        (lambda values: values.update(model=[1]), "does not describe a lexitree model"),
+        (lambda values: values.update(table="int4"), "unknown table form: 'int4'"),
+        (lambda values: values.update(table=8), "unknown table form"),
+        (lambda values: values.update(checksums=None), "is damaged"),
+        (lambda values: values.update(checksums={}), "is damaged"),
+        (lambda values: values.pop("checksums"), "is damaged"),
+        (lambda values: values["model"].update(hidden=9), "does not fit config.json"),
+        (lambda values: values["model"].update(hidden=-8), "hidden must be"),
+        (lambda values: values["model"].update(colour=1), "colour"),
+        (lambda values: values["model"].update(labels="S"), "invalid settings"),
+        (lambda values: values["model"].update(labels=["S", "S"]), "invalid settings"),
+        (lambda values: values["model"].pop("labels"), "invalid settings"),
+    ],
+)
+def test_a_configuration_that_cannot_be(
+    tmp_path: Path, kind: str, change: Callable[[dict[str, Any]], object], problem: str
+) -> None:
+    folder = save_model(make(kind), tmp_path / "model")
+    edit_config(folder, change)
+    with pytest.raises(ModelFileError) as caught:
+        load_model(folder)
+    assert problem in str(caught.value)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("has_checksums", [False, True])
+def test_models_of_the_first_format(tmp_path: Path, kind: str, has_checksums: bool) -> None:
+    """It had no checksums for classifiers and rerankers, no kind for classifiers and no table form for parsers."""
+    folder = save_model(make(kind), tmp_path / "model")
+
+    def change(values: dict[str, Any]) -> None:
+        values.update(format=1)
+        del values["table"]
+        if kind == "classifier":
+            del values["kind"]
+        if not has_checksums:
+            del values["checksums"]
+
+    edit_config(folder, change)
+    assert hidden_of(load_model(folder)) == 8
 
 
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
-        (lambda values: values.update(format=2), "has format 2; this version reads 1"),
-        (lambda values: values.pop("format"), "has format None"),
-        (lambda values: values.update(library="other"), "is not a lexitree model's"),
-        (lambda values: values.update(model=[1]), "is not a lexitree model's"),
-        (lambda values: values.update(table="int4"), "a table in a form that there is not: 'int4'"),
-        (lambda values: values.update(table=8), "a table in a form that there is not"),
-        (lambda values: values["model"].update(hidden=9), "does not fit config.json"),
         (lambda values: values["model"].update(hidden=10**12), "does not fit config.json"),
         (lambda values: values["model"].update(hidden=10**40), "does not fit config.json"),
         (lambda values: values["model"].update(word_size=9), "does not fit config.json"),
         (lambda values: values["model"].update(model="contree"), "does not fit config.json"),
         (lambda values: values["model"].update(model="tree"), "no model called 'tree'"),
         (lambda values: values["model"].update(hidden="8"), "hidden must be a whole number"),
-        (lambda values: values["model"].update(hidden=-8), "hidden must be at least 1"),
         (lambda values: values["model"].update(labels=[]), "at least one label"),
         (lambda values: values["model"].update(labels=["a", "a"]), "same item twice"),
         (lambda values: values["model"].update(labels=[1, 2]), "labels"),
@@ -68,7 +128,6 @@ def test_a_missing_card_is_no_matter(folder: Path) -> None:
             lambda values: values["model"].update(finer_labels={"a": "0", "b": "1", "c": "1"}),
             "does not fit config.json",
         ),
-        (lambda values: values["model"].update(colour=1), "unknown setting: colour"),
         (lambda values: values["model"].update(head_method="Q"), "head_method must be one of"),
         (lambda values: values["model"].update(binarization=None), "binarization must be one of"),
     ],
@@ -161,11 +220,13 @@ def test_bytes_that_do_not_fit(tmp_path: Path, change: Callable[[dict[str, torch
 @pytest.mark.parametrize("content", ["{}", "[1]", '["a", "a"]', '["<unk>"]', '["a", "b"]'])
 def test_a_vocabulary_that_does_not_fit(folder: Path, content: str) -> None:
     (folder / "vocabulary.json").write_text(content)
+    seal(folder)
     with pytest.raises(ModelFileError, match=r"vocabulary\.json"):
         from_pretrained(folder)
 
 
-def test_nothing_is_ever_unpickled(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("kind", KINDS)
+def test_nothing_is_ever_unpickled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
     class Bomb:
         def __reduce__(self) -> tuple[object, ...]:
             return Path.touch, (tmp_path / "exploded",)
@@ -173,13 +234,16 @@ def test_nothing_is_ever_unpickled(folder: Path, tmp_path: Path, monkeypatch: py
     def refuse(*arguments: object, **options: object) -> None:
         raise AssertionError("something was unpickled")
 
+    folder = save_model(make(kind), tmp_path / "model")
     for name in ("load", "loads", "Unpickler"):
         monkeypatch.setattr(pickle, name, refuse)
-    assert from_pretrained(folder).config.hidden == 8
-    for name in ("config.json", "vocabulary.json", "model.safetensors"):
+    assert hidden_of(load_model(folder)) == 8
+    for name in ("config.json", *DATA_FILES[kind]):
         content = (folder / name).read_bytes()
         (folder / name).write_bytes(pickle.dumps(Bomb()))
+        if name != "config.json":
+            seal(folder)
         with pytest.raises(ModelFileError):
-            from_pretrained(folder)
+            load_model(folder)
         (folder / name).write_bytes(content)
     assert not (tmp_path / "exploded").exists()

@@ -1,8 +1,7 @@
-"""Models from the hub and to it, without a network."""
+"""Models from the hub, without a network."""
 
 from __future__ import annotations
 
-import shutil
 import sys
 from pathlib import Path
 
@@ -11,7 +10,8 @@ import pytest
 
 from lexitree.errors import MissingExtraError, ModelFileError
 from lexitree.saving.model_folder import FILES
-from lexitree.saving.pretrained import from_pretrained, push_to_hub
+from lexitree.saving.model_kinds import push_to_hub
+from lexitree.saving.pretrained import from_pretrained
 from tests.tiny import tiny_model
 
 
@@ -54,17 +54,3 @@ def test_the_hub_without_its_client(monkeypatch: pytest.MonkeyPatch) -> None:
         from_pretrained("someone/tiny")
     with pytest.raises(MissingExtraError):
         push_to_hub(tiny_model(), "someone/tiny")
-
-
-def test_push_sends_what_can_be_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    class Api:
-        def create_repo(self, name: str, *, private: bool, exist_ok: bool) -> None:
-            assert (name, private, exist_ok) == ("someone/tiny", True, True)
-
-        def upload_folder(self, *, repo_id: str, folder_path: Path, revision: str | None) -> str:
-            shutil.copytree(folder_path, tmp_path / "uploaded")
-            return f"https://hub/{repo_id}/{revision}"
-
-    monkeypatch.setattr(huggingface_hub, "HfApi", Api)
-    assert push_to_hub(tiny_model(), "someone/tiny", private=True) == "https://hub/someone/tiny/None"
-    assert from_pretrained(tmp_path / "uploaded").config.hidden == 8

@@ -88,7 +88,7 @@ def test_what_is_read_back_says_the_same(
     # A parameter that has two names in the transformer is still one.
     assert len([*loaded.parameters()]) == len([*model.parameters()])
     card = (folder / "README.md").read_text()
-    assert f"tiny-{kind}, " + ("trained with the model" if rate else "as it came, not trained") in card
+    assert f"tiny-{kind}, " + ("trained with the model" if rate else "not trained further") in card
 
 
 def test_where_the_transformer_lay_is_not_told(encoders: dict[str, Path], tmp_path: Path) -> None:
@@ -155,7 +155,7 @@ def test_frozen_ones_of_the_hub_are_saved_by_name(hub: list[Any], tmp_path: Path
     assert answers(loaded) == answers(model)
     again = save_pretrained(loaded, tmp_path / "again")
     assert files_of(again) == files_of(folder)
-    assert f"owner/small, revision {COMMIT}, as it came" in (folder / "README.md").read_text()
+    assert f"owner/small, revision {COMMIT}, not trained further" in (folder / "README.md").read_text()
 
 
 def test_trained_ones_of_the_hub_are_saved_whole_for_good(hub: list[Any], tmp_path: Path) -> None:
@@ -231,7 +231,7 @@ def test_a_missing_library_is_named(saved: Path, monkeypatch: pytest.MonkeyPatch
 
 def test_other_content_is_left_alone(saved: Path, encoders: dict[str, Path]) -> None:
     (saved / "notes.txt").write_text("mine")
-    with pytest.raises(LexitreeError, match=r"holds other things than a lexitree model: notes\.txt"):
+    with pytest.raises(LexitreeError, match=r"holds other things than a classifier: notes\.txt"):
         save_pretrained(make_model(encoders["bert"]), saved)
 
 

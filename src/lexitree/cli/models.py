@@ -1,4 +1,4 @@
-"""`lexitree models` and `lexitree info`: the models there are, and what a saved one is."""
+"""`lexitree models` lists the models there are; `lexitree info` describes a saved one."""
 
 from __future__ import annotations
 
@@ -12,15 +12,16 @@ from lexitree.cli.options import JsonOption, ModelArgument, flag
 
 def models_command(
     only_shipped: Annotated[
-        bool, flag("--shipped", text="Those that come trained with the package, with sizes and scores.")
+        bool,
+        flag("--shipped", text="List the trained models that come with the package, with sizes and scores."),
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """List the models, with their parameter counts at the paper's sizes.
+    """List the models with their parameter counts at the paper's sizes.
 
-    The counts are taken from the modules themselves, for word vectors of 300, an output layer of 128 and five
-    labels, without the table of word vectors. RNTN has word vectors of the size of its states and no output layer;
-    what a transformer has (--encoder) is not counted, and the model pooled has nothing else.
+    The counts are for word vectors of size 300, an output layer of size 128 and five labels, without the word vectors
+    themselves. RNTN has word vectors of the size of its states and no output layer. The weights of a transformer
+    (--encoder) are not counted; the model pooled has no others.
 
     [bold]Ready for use:[/bold]  lexitree models --shipped
     """
@@ -29,23 +30,22 @@ def models_command(
         return
     from lexitree.models.catalog import ENCODERS, PAPER_SIZES, list_models
 
-    models = list_models()
-    without_size = {name: encoder for name, encoder in ENCODERS.items() if name not in PAPER_SIZES}
+    rows = [
+        {
+            "model": model.name,
+            "title": model.title,
+            "hidden": model.hidden,
+            "parameters": model.num_parameters,
+            "about": model.about,
+        }
+        for model in list_models()
+    ]
+    rows += [
+        {"model": name, "title": each.title, "hidden": None, "parameters": None, "about": each.about}
+        for name, each in ENCODERS.items()
+        if name not in PAPER_SIZES
+    ]
     if as_json:
-        rows = [
-            {
-                "model": model.name,
-                "title": model.title,
-                "hidden": model.hidden,
-                "parameters": model.num_parameters,
-                "about": model.about,
-            }
-            for model in models
-        ]
-        rows += [
-            {"model": name, "title": each.title, "hidden": None, "parameters": None, "about": each.about}
-            for name, each in without_size.items()
-        ]
         typer.echo(json.dumps(rows, indent=2))
         return
     from rich.table import Table
@@ -55,15 +55,14 @@ def models_command(
     table = Table()
     for column in ("name", "in the paper", "state size", "parameters", "what it does"):
         table.add_column(column, justify="right" if column in ("state size", "parameters") else "left")
-    for model in models:
-        table.add_row(model.name, model.title, str(model.hidden), f"{model.num_parameters:,}", model.about)
-    for name, encoder in without_size.items():
-        table.add_row(name, "–", "–", "–", encoder.about)
+    for row in rows:
+        # A model without a size is not in the paper.
+        sizes = [row["title"], str(row["hidden"]), f"{row['parameters']:,}"] if row["hidden"] else ["–"] * 3
+        table.add_row(row["model"], *sizes, row["about"])
     output.print(table)
 
 
 def _show_shipped(as_json: bool) -> None:
-    """The models that any command takes by name."""
     import dataclasses
 
     from lexitree.saving.shipped_models import list_shipped
@@ -95,22 +94,12 @@ def info_command(model: ModelArgument, as_json: JsonOption = False) -> None:
 
     Example: lexitree info runs/mini/model
     """
-    from lexitree.models.transformer import TransformerLexicon
-    from lexitree.models.word_table import WordTable
-    from lexitree.saving.model_folder import locate_model, read_config_file
-    from lexitree.saving.pretrained import from_pretrained
+    from lexitree.saving.model_folder import ModelFolder
+    from lexitree.saving.model_kinds import load_model
     from lexitree.saving.saved_transformer import describe_encoder
 
-    folder = locate_model(model)
-    values = read_config_file(folder)
-    loaded = from_pretrained(folder)
-    values["num_parameters"] = loaded.num_parameters()
-    lexicon = loaded.lexicon
-    if isinstance(lexicon, TransformerLexicon):
-        values["num_transformer_parameters"] = sum(weight.numel() for weight in lexicon.encoder.parameters())
-    words = lexicon.table if isinstance(lexicon, TransformerLexicon) else lexicon
-    if isinstance(words, WordTable):
-        values["num_words"] = words.vocabulary.num_rows
+    folder = ModelFolder.find(model)
+    values = {**folder.values, "kind": folder.kind, **_count(load_model(folder))}
     if as_json:
         typer.echo(json.dumps(values, indent=2, ensure_ascii=False))
         return
@@ -121,6 +110,7 @@ def info_command(model: ModelArgument, as_json: JsonOption = False) -> None:
     table = Table(show_header=False, title=str(model))
     table.add_column(style="bold")
     table.add_column()
+    table.add_row("kind", folder.kind)
     table.add_row("parameters", _sizes(values))
     if "encoder" in values:
         table.add_row("transformer", describe_encoder(values["encoder"]))
@@ -130,6 +120,23 @@ def info_command(model: ModelArgument, as_json: JsonOption = False) -> None:
             if value not in ({}, None):
                 table.add_row(key.replace("_", " "), _shown(value))
     output.print(table)
+
+
+def _count(loaded: Any) -> dict[str, int]:
+    """The numbers of weights and words of a loaded model."""
+    from lexitree.models.transformer import TransformerLexicon
+
+    # Parsers and rerankers hold their network; a classifier is one.
+    network = getattr(loaded, "model", loaded)
+    counts = {"num_parameters": network.num_parameters()}
+    lexicon = getattr(network, "lexicon", None)
+    words = len(network.vectors) if lexicon is None else 0
+    if isinstance(lexicon, TransformerLexicon):
+        counts["num_transformer_parameters"] = sum(weight.numel() for weight in lexicon.encoder.parameters())
+        lexicon = lexicon.table
+    if lexicon is not None:
+        words = lexicon.vocabulary.num_rows
+    return {**counts, "num_words": words} if words else counts
 
 
 def _sizes(values: dict[str, Any]) -> str:
@@ -145,7 +152,7 @@ def _shown(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.4g}"
     if isinstance(value, dict):
-        # A finer label may count for no answer.
+        # Some finer labels count for no answer.
         pairs = cast(dict[str, object], value).items()
         return ", ".join(f"{key} = {'none' if name == '' else name}" for key, name in pairs)
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""`lexitree pack`: a trained model in; the same with more words or fewer, in fewer bytes, out."""
+"""`lexitree pack`: give a trained model the words of other texts, and write it with fewer bytes."""
 
 from __future__ import annotations
 
@@ -16,92 +16,105 @@ if TYPE_CHECKING:
     from lexitree.evaluation.accuracy import Evaluation
     from lexitree.lexicon import WordVectors
     from lexitree.models.classifier import TreeClassifier
-    from lexitree.saving.packing import PackedWords
+    from lexitree.saving.model_folder import ModelFolder
 
 Scores = dict[str, dict[str, float | None]]
+
+FolderOption = Annotated[Path, typer.Option("--output", "-o", help="The folder of the new model.")]
+WordsOption = Annotated[
+    int,
+    typer.Option("--words", min=0, help="Size of the vocabulary; 0 keeps all words of model and vectors."),
+]
+VectorsOption = Annotated[
+    Path | None,
+    typer.Option(
+        help="The word vectors that the model was trained with; their other words are added.",
+        show_default=False,
+    ),
+]
+CorpusOption = Annotated[
+    str | None,
+    typer.Option(
+        help="The corpus that the model was trained on: its words are kept first, and the model is scored on it"
+        " before and after.",
+        show_default=False,
+    ),
+]
+TreesOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--trees",
+        "-t",
+        help="More text whose words to keep: a file or folder of trees, or a corpus; may be repeated.",
+        show_default=False,
+    ),
+]
+TableOption = Annotated[
+    TableForm,
+    typer.Option(help="Precision of the word vectors; with float16 and int8, other weights are float16."),
+]
+AnswersOption = Annotated[
+    str | None,
+    typer.Option(
+        help="For shipped models: write one that uses this model's weights and answers with the labels of another"
+        " corpus, such as sst-polarity.",
+        show_default=False,
+    ),
+]
+AboutOption = Annotated[
+    Path | None,
+    typer.Option(
+        help="A Markdown file for its card: data, licences, limits.",
+        exists=True,
+        dir_okay=False,
+        show_default=False,
+    ),
+]
+NoGuessesOption = Annotated[
+    bool, flag("--no-guesses", text="Give all unknown words the same vector instead of guessing one.")
+]
 
 
 def pack_command(
     model: ModelArgument,
-    folder: Annotated[Path, typer.Option("--output", "-o", help="The directory of the new model.")],
-    num_words: Annotated[
-        int, typer.Option("--words", min=0, help="How many words it knows; 0: all of model and vectors.")
-    ] = 0,
-    vectors: Annotated[
-        Path | None,
-        typer.Option(
-            help="The word vectors it was trained with; more of them are added.", show_default=False
-        ),
-    ] = None,
-    corpus: Annotated[
-        str | None,
-        typer.Option(
-            help="The corpus it was trained on: its words are kept first, and the model is scored on it before and"
-            " after.",
-            show_default=False,
-        ),
-    ] = None,
-    trees: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--trees",
-            "-t",
-            help="More text whose words are wanted: a file or folder of trees, or a corpus; may be repeated.",
-            show_default=False,
-        ),
-    ] = None,
-    table: Annotated[
-        TableForm,
-        typer.Option(
-            help="How vectors are written: four bytes a number, two or one; other weights then have two."
-        ),
-    ] = "int8",
-    answers: Annotated[
-        str | None,
-        typer.Option(
-            help="For models of the package: the output has this model's weights and answers as models of another"
-            " corpus do, such as sst-polarity.",
-            show_default=False,
-        ),
-    ] = None,
-    about: Annotated[
-        Path | None,
-        typer.Option(
-            help="A Markdown file that goes into its card: data, licences, limits.",
-            exists=True,
-            dir_okay=False,
-            show_default=False,
-        ),
-    ] = None,
-    no_guesses: Annotated[
-        bool, flag("--no-guesses", text="Leave all words that it does not know alike.")
-    ] = False,
+    folder: FolderOption,
+    num_words: WordsOption = 0,
+    vectors: VectorsOption = None,
+    corpus: CorpusOption = None,
+    trees: TreesOption = None,
+    table: TableOption = "int8",
+    answers: AnswersOption = None,
+    about: AboutOption = None,
+    no_guesses: NoGuessesOption = False,
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Make a trained model ready for other texts than its corpus, and small.
+    """Prepare a trained model for texts other than its corpus, and make it small.
 
     Example: lexitree pack runs/sst/model -o sentiment --vectors glove.840B.300d.zip --corpus sst --words 40000
 
-    Words that training has met are kept first, then those of --trees, then others of the vectors, in the order of
-    their file. A word that the table has no room for gets a vector guessed from its letters and parts. A parser is
-    only written in fewer bytes.
+    Words of the training data are kept first, then those of --trees, then others of the vectors in the order of their
+    file. Words outside the vocabulary get a vector guessed from their letters and parts. Parsers and rerankers keep
+    their words and are only written with fewer bytes.
     """
     from lexitree.saving.card import ABOUT
-    from lexitree.saving.model_folder import locate_model, read_config_file
+    from lexitree.saving.model_folder import CLASSIFIER, ModelFolder
 
-    source = locate_model(model)
+    source = ModelFolder.find(model)
     said = {ABOUT: about.read_text(encoding="utf-8")} if about else {}
-    size_before = _size(source)
+    size_before = _size(source.path)
+    changes = {
+        "--words": num_words,
+        "--vectors": vectors,
+        "--corpus": corpus,
+        "--trees": trees,
+        "--no-guesses": no_guesses,
+    }
+    given = [name for name, value in changes.items() if value]
     if answers is not None:
-        _refuse_with_answers(
-            num_words=num_words, vectors=vectors, corpus=corpus, trees=trees, no_guesses=no_guesses
-        )
-        report = _pack_answers(model, folder, answers, said, data)
-    elif read_config_file(source).get("kind") == "parser":
-        report = _pack_parser(
-            source, folder, table, said, bool(num_words or vectors or corpus or trees or no_guesses)
-        )
+        report = _pack_answers(model, folder, answers, said, data, given)
+    elif source.kind != CLASSIFIER:
+        report = _shrink(source, folder, table, said, given)
     else:
         report = _pack_classifier(
             source,
@@ -122,35 +135,24 @@ def pack_command(
         _show(report)
 
 
-def _refuse_with_answers(**options: object) -> None:
-    """Options that would have no effect are errors."""
+def _shrink(
+    source: ModelFolder, folder: Path, table: TableForm, said: Mapping[str, str], given: list[str]
+) -> dict[str, Any]:
+    """Write a parser or a reranker with fewer bytes."""
     from lexitree.errors import ConfigError
+    from lexitree.saving.model_kinds import load_model, save_model
 
-    given = [f"--{name.replace('num_', '').replace('_', '-')}" for name, value in options.items() if value]
     if given:
         raise ConfigError(
-            f"with --answers the weights and words stay as they are, and {given[0]} does nothing"
+            f"{source.path} is a {source.kind}, whose words cannot be changed", remedy=f"Omit {given[0]}."
         )
-
-
-def _pack_parser(
-    source: Path, folder: Path, table: TableForm, said: Mapping[str, str], has_other_options: bool
-) -> dict[str, Any]:
-    from lexitree.errors import ConfigError
-    from lexitree.parsers.saved_parser import load_parser, save_parser
-
-    if has_other_options or table == "float32":
-        raise ConfigError(
-            f"{source} is a parser, whose words stay as they are",
-            remedy="Say --table int8 or --table float16 only.",
-        )
-    parser = load_parser(source)
-    save_parser(parser, folder, table=table, training={**parser.training_record, **said})
+    loaded = load_model(source)
+    save_model(loaded, folder, table=table, training={**loaded.training_record, **said})
     return {"table": table}
 
 
 def _pack_classifier(
-    source: Path,
+    source: ModelFolder,
     folder: Path,
     table: TableForm,
     *,
@@ -173,8 +175,8 @@ def _pack_classifier(
 
     if num_words and corpus is None:
         raise ConfigError(
-            "which of its words training has met is not known, and these must be kept",
-            remedy="Name the corpus that it was trained on: --corpus.",
+            "the words of the training data must be kept, and are not known",
+            remedy="Name the corpus that the model was trained on: --corpus.",
         )
     loaded = load_corpus(corpus, data=data) if corpus else None
     model = from_pretrained(source)
@@ -189,28 +191,32 @@ def _pack_classifier(
     )
     record = {**model.training_record, **said}
     save_pretrained(model, folder, table=table, training=record)
+    report: dict[str, Any] = {"table": table, "words": dataclasses.asdict(packed)}
     if not loaded:
-        return {"table": table, "words": dataclasses.asdict(packed)}
-    # What counts are the scores of the model as others will read it.
+        return report
+    # The scores that count are those of the model as it is read back.
     after = _score(from_pretrained(folder), loaded)
-    save_pretrained(model, folder, table=table, training={**record, **_record(packed, after)})
-    return {"table": table, "words": dataclasses.asdict(packed), "before": before, "after": after}
+    words = {"words": packed.num_words, "words_added": packed.num_added}
+    save_pretrained(model, folder, table=table, training={**record, **words, **_accuracy_record(after)})
+    return {**report, "before": before, "after": after}
 
 
 def _pack_answers(
-    model: str, folder: Path, answers: str, said: Mapping[str, str], data: Path | None
+    model: str, folder: Path, answers: str, said: Mapping[str, str], data: Path | None, given: list[str]
 ) -> dict[str, Any]:
-    """The model as one of the package that only answers otherwise."""
+    """Write a shipped model that uses the weights of another and answers differently."""
     from lexitree.corpora import load_corpus
     from lexitree.errors import ConfigError
     from lexitree.saving import shipped
     from lexitree.saving.pretrained import from_pretrained
     from lexitree.saving.shipped_models import save_answers, with_answers_of
 
+    if given:
+        raise ConfigError(f"--answers keeps weights and words as they are; omit {given[0]}")
     if folder.resolve().parent != shipped.FOLDER.resolve():
         raise ConfigError(
-            f"only models of the package have others' weights, and {folder} is elsewhere",
-            remedy=f"Write to a directory in {shipped.FOLDER}.",
+            f"only shipped models can use the weights of another, and {folder} is elsewhere",
+            remedy=f"Write to a folder in {shipped.FOLDER}.",
         )
     corpus = load_corpus(answers, data=data)
     loaded = from_pretrained(model)
@@ -230,7 +236,7 @@ def _read_all(path: Path) -> WordVectors:
 
 
 def _score(model: TreeClassifier, corpus: Corpus) -> Scores:
-    """Root and phrase accuracy on the development and test sentences, where there are any."""
+    """Root and phrase accuracy on the development and test sentences, if there are any."""
     from lexitree.pipeline.predictor import Predictor
 
     predictor = Predictor(model)
@@ -245,11 +251,6 @@ def _accuracies(scores: Evaluation) -> dict[str, float | None]:
     return {"root": scores.root.accuracy, "phrase": scores.phrase.accuracy if scores.phrase else None}
 
 
-def _record(packed: PackedWords, scores: Scores) -> dict[str, Any]:
-    """What the card says of it: its words, and its scores in place of those it had."""
-    return {"words": packed.num_words, "words_added": packed.num_added, **_accuracy_record(scores)}
-
-
 def _accuracy_record(scores: Scores) -> dict[str, float | None]:
     return {f"{split}_{kind}": share for split, each in scores.items() for kind, share in each.items()}
 
@@ -259,21 +260,19 @@ def _size(folder: Path) -> int:
 
 
 def _show(report: Mapping[str, Any]) -> None:
-    from rich.table import Table
-
     from lexitree.cli.console import output, percent
 
     if "table" in report:
         size, before = (f"{report[name] / 1e6:.1f} MB" for name in ("bytes", "bytes_before"))
-        output.print(f"{report['model']}: {size} in {report['table']}; it had {before}", soft_wrap=True)
+        output.print(f"{report['model']}: {size} in {report['table']} (was {before})", soft_wrap=True)
     else:
-        output.print(f"{report['model']}: the same weights, other answers", soft_wrap=True)
+        output.print(f"{report['model']}: same weights, different answers", soft_wrap=True)
     if words := report.get("words"):
         output.print(f"{words['num_words']:,} words, {words['num_added']:,} of them new to the model")
         if words["similarity"] is not None:
             output.print(
-                f"others are guessed: cosine {words['similarity']:.2f} with the true vectors of words held out,"
-                f" where the mean of all has {words['mean_similarity']:.2f}",
+                f"other words are guessed: on held-out words, cosine {words['similarity']:.2f} with the true vectors"
+                f" ({words['mean_similarity']:.2f} for the mean of all vectors)",
                 soft_wrap=True,
             )
     for split, scores in report.get("scores", {}).items():
@@ -281,11 +280,18 @@ def _show(report: Mapping[str, Any]) -> None:
             f"{split}: root accuracy {percent(scores['root'])}, phrase accuracy {percent(scores['phrase'])}"
         )
     if "before" in report:
-        table = Table()
-        for column in ("split", "root before", "after", "phrase before", "after"):
-            table.add_column(column)
-        for split, before in report["before"].items():
-            after = report["after"][split]
-            shares = [each[kind] for kind in ("root", "phrase") for each in (before, after)]
-            table.add_row(split, *map(percent, shares))
-        output.print(table)
+        _show_change(report["before"], report["after"])
+
+
+def _show_change(before: Scores, after: Scores) -> None:
+    from rich.table import Table
+
+    from lexitree.cli.console import output, percent
+
+    table = Table()
+    for column in ("split", "root before", "after", "phrase before", "after"):
+        table.add_column(column)
+    for split, old in before.items():
+        shares = [each[kind] for kind in ("root", "phrase") for each in (old, after[split])]
+        table.add_row(split, *map(percent, shares))
+    output.print(table)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from jaxtyping import Float, Int
@@ -28,6 +28,9 @@ class TreeClassifier(nn.Module):
 
     Scores are those of the labels it is trained with; `answer_probabilities` makes answers of them.
     """
+
+    kind: ClassVar[str] = "classifier"
+    """What it is saved as."""
 
     def __init__(self, config: ModelConfig, lexicon: Lexicon, *, backend: str = "auto") -> None:
         super().__init__()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import torch
 from torch import Tensor
@@ -33,6 +33,9 @@ Parse = TypeVar("Parse")
 
 class NeuralParser:
     """A trained parser. Sentences come as words; trees leave with phrase labels and tags, without a ROOT on top."""
+
+    kind: ClassVar[str] = "parser"
+    """What it is saved as."""
 
     def __init__(self, model: ParserModel, *, style: str | None = None) -> None:
         self.model = model.eval()

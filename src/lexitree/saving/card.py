@@ -1,81 +1,59 @@
-"""A model's configuration and training record in, its card (Markdown with the hub's header) out."""
+"""The card of a saved model: Markdown that says what it is, how it was trained and how to use it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, cast
 
-from lexitree.batch.examples import TreeKind
-from lexitree.models.catalog import encoder_class
-from lexitree.models.model_config import ModelConfig
-
 ABOUT = "about"
-"""The key under which a training record has what its makers say of data, licences and limits."""
+"""The entry of a training record with Markdown by the model's makers: data, licences, limits."""
 
 
-def model_card(
-    config: ModelConfig, training: Mapping[str, Any], num_parameters: int, *, transformer: str = ""
-) -> str:
-    """The README.md of a saved model; `transformer` says which one reads its words, if one does."""
-    encoder = encoder_class(config.model)
-    labelled, example = _WHAT_IT_READS[encoder.tree_kind]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Card:
+    """What the card of a model says besides its training record."""
+
+    title: str
+    about: str
+    """What the model does, in a sentence or two."""
+    facts: Sequence[str]
+    """Its labels, sizes and the like, as a list."""
+    example: Sequence[str]
+    """Lines of Python."""
+    tags: Sequence[str]
+    header: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Further entries of the header that the Hugging Face hub reads."""
+
+
+def render_card(card: Card, training: Mapping[str, Any]) -> str:
+    """Write a card as Markdown, with the header of the Hugging Face hub and the training record as a table."""
+    header = {"library_name": "lexitree", **card.header, "tags": f"[{', '.join(['lexitree', *card.tags])}]"}
     lines = [
         "---",
-        "library_name: lexitree",
-        "pipeline_tag: text-classification",
-        f"tags: [lexitree, tree-lstm, {encoder.tree_kind}-trees]",
+        *(f"{name}: {value}" for name, value in header.items()),
         "---",
         "",
-        f"# {encoder.title} on {training.get('corpus', 'your data')}",
+        f"# {card.title}",
         "",
-        f"A lexitree model: {encoder.about}. It labels every {labelled}"
-        + (" and finds its head word." if encoder.has_heads else "."),
+        card.about,
         "",
-        f"- labels: {', '.join(config.label_set.names)}",
-        *([_finer_labels(config)] if config.finer_labels else []),
-        f"- state size {config.hidden}, word vectors {config.word_size}, head method {config.head_method}",
-        *([f"- words are read by a transformer: {transformer}"] if transformer else []),
-        f"- {num_parameters:,} parameters without the word vectors"
-        + (" and the transformer" if transformer else ""),
-        f"- trained on {'every phrase' if config.supervision == 'all' else 'whole sentences'}",
+        *(f"- {fact}" for fact in card.facts),
         "",
         "```python",
-        "import lexitree",
-        "",
-        'predictor = lexitree.load("path/of/this/model")',
-        f"prediction = predictor.predict({example})",
+        *card.example,
         "```",
         "",
-        *training_lines(training),
+        *_training_lines(training),
     ]
     return "\n".join(lines)
 
 
-def training_lines(training: Mapping[str, Any]) -> list[str]:
-    """What is known of the training: what its makers say (`about`, Markdown), and the rest as a table."""
+def _training_lines(training: Mapping[str, Any]) -> list[str]:
     about = str(training.get(ABOUT, "")).strip()
     rows = [f"| {key} | {_cell(value)} |" for key, value in training.items() if key != ABOUT]
     table = ["## Training", "", "| what | value |", "|---|---|", *rows, ""] if rows else []
     return [*([about, ""] if about else []), *table]
-
-
-_WHAT_IT_READS: dict[TreeKind, tuple[str, str]] = {
-    "constituency": ("phrase of a constituency tree", 'lexitree.tree_from_brackets("(_ (_ A) (_ film))")'),
-    "dependency": (
-        "word of a dependency tree, with what depends on it",
-        'lexitree.DependencyTree.from_parents(["A", "film"], [1, -1])',
-    ),
-}
-"""What is labelled, and an example."""
-
-
-def _finer_labels(config: ModelConfig) -> str:
-    """With what it was trained instead, and how answers are made of that."""
-    merged = config.label_set.describe_finer()
-    return (
-        f"- trained with finer labels, which count for these: {merged}. The probability of a label is the sum"
-        " of those that count for it, divided by the sum of all that count for any"
-    )
 
 
 def _cell(value: object) -> str:

@@ -1,33 +1,63 @@
-"""The name of a model in; its directory, here or from the hub, and what its config.json says out."""
+"""The folder that a model is saved in: finding it, and reading its files with a check of each.
+
+Every model is a folder with `config.json` (what it is, its settings, its training record, checksums of the other
+files), weights as safetensors, vocabularies as JSON, and a card (`README.md`). Nothing is pickled.
+"""
 
 from __future__ import annotations
 
 import json
+import zlib
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
-from typing import Any, cast, get_args
+from typing import Any, TypeVar, cast, get_args
 
-from lexitree.errors import ModelFileError, import_extra
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file
+from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
+
+from lexitree.errors import ConfigError, LexitreeError, ModelFileError, import_extra
+from lexitree.lexicon.vocabulary import Vocabulary
+from lexitree.models.guesses import VectorGuesser
+from lexitree.models.word_table import WordTable
 from lexitree.saving import shipped
-from lexitree.saving.quantized import TableForm
+from lexitree.saving.quantized import TableForm, restore_tensors
 
-FORMAT = 1
-"""Raised when old programs could no longer read what new ones write."""
+FORMAT = 2
+"""The version of the folder that is written; increase it when older releases could not read the result."""
+READABLE_FORMATS = (1, 2)
+"""Format 1 has no checksums for classifiers and rerankers, and no kind for classifiers."""
 
-WEIGHTS_FILE, CONFIG_FILE, VOCABULARY_FILE, CARD_FILE = (
-    "model.safetensors",
-    "config.json",
-    "vocabulary.json",
-    "README.md",
-)
-FILES = (WEIGHTS_FILE, CONFIG_FILE, VOCABULARY_FILE, CARD_FILE)
+CONFIG_FILE, CARD_FILE = "config.json", "README.md"
+WEIGHTS_FILE, VECTORS_FILE = "model.safetensors", "vectors.safetensors"
+VOCABULARY_FILE, TRAINED_WORDS_FILE = "vocabulary.json", "trained_words.json"
+FILES = (CONFIG_FILE, CARD_FILE, WEIGHTS_FILE, VECTORS_FILE, VOCABULARY_FILE, TRAINED_WORDS_FILE)
+"""All files that a model may have."""
 ENCODER_FOLDER = "encoder"
-"""Where a model has its transformer: a directory as `transformers` writes it, so that its tools can read it too."""
+"""Where a model has its transformer, as the library `transformers` writes it."""
+
+CLASSIFIER = "classifier"
+
+_RELOAD = "Copy or download the model again."
+_CHUNK_BYTES = 1 << 20
+Settings = TypeVar("Settings")
 
 
 def locate_model(name: str | Path, *, revision: str | None = None) -> Path:
-    """The directory of a model: of the package, a local one, or from the hub for a name like `owner/name`.
+    """Find the folder of a model.
 
-    A name of the package wins over a directory that is called the same; `./sentiment` is the directory.
+    Args:
+        name: The name of a shipped model, a folder, or `owner/name` on the Hugging Face hub. The name of a shipped
+            model takes precedence over a folder of the same name; write `./sentiment` for the folder.
+        revision: The branch, tag or commit on the hub.
+
+    Raises:
+        ModelFileError: If there is no such model.
+        MissingExtraError: If the model is on the hub and `huggingface_hub` is not installed.
     """
     folder = Path(name)
     if shipped.is_shipped(name) or (name in shipped.NAMES and not folder.is_dir()):
@@ -42,12 +72,9 @@ def locate_model(name: str | Path, *, revision: str | None = None) -> Path:
 def _download_from_hub(name: str, revision: str | None) -> Path:
     hub = import_extra("huggingface_hub", extra="hub", purpose=f"Loading '{name}' from the hub")
     try:
-        return Path(
-            hub.snapshot_download(name, revision=revision, allow_patterns=[*FILES, f"{ENCODER_FOLDER}/*"])
-        )
-    except (
-        Exception
-    ) as error:  # the hub's client raises many kinds, all of them about the network or the name
+        patterns = [*FILES, f"{ENCODER_FOLDER}/*"]
+        return Path(hub.snapshot_download(name, revision=revision, allow_patterns=patterns))
+    except Exception as error:  # the client raises many kinds, all of them about the network or the name
         raise ModelFileError(
             name,
             f"is neither a directory here nor could be loaded from the hub ({type(error).__name__})",
@@ -55,8 +82,139 @@ def _download_from_hub(name: str, revision: str | None) -> Path:
         ) from error
 
 
-def read_config_file(folder: Path) -> dict[str, Any]:
-    """All of config.json, checked for what every version has."""
+class ModelFolder:
+    """A saved model whose `config.json` has been read and checked; its other files are read when asked for.
+
+    Raises:
+        ModelFileError: If the folder has no `config.json` that this version can read.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.values = _read_config(path)
+        """The content of config.json."""
+
+    @classmethod
+    def find(cls, name: str | Path, *, revision: str | None = None) -> ModelFolder:
+        """Open a model by its name or path; see `locate_model`."""
+        return cls(locate_model(name, revision=revision))
+
+    @property
+    def kind(self) -> str:
+        """What the model is: a classifier, a parser or a reranker."""
+        return str(self.values.get("kind", CLASSIFIER))
+
+    @property
+    def training(self) -> dict[str, Any]:
+        """What is known of its training: data, scores, settings."""
+        return self.values.get("training") or {}
+
+    @cached_property
+    def weights(self) -> ModelFolder:
+        """The folder that holds its weights: a shipped model may use another's and only answer differently."""
+        other = self.values.get("weights_of")
+        if other is None:
+            return self
+        if self.path.resolve().parent != shipped.FOLDER.resolve() or not shipped.is_shipped(other):
+            raise ModelFileError(
+                self.path / CONFIG_FILE,
+                f"has no weights of its own, and there is no shipped model {other!r:.40}",
+                remedy="Only shipped models can use each other's weights.",
+            )
+        return ModelFolder(shipped.shipped_folder(other))
+
+    def settings(self, from_dict: Callable[[Mapping[str, Any]], Settings]) -> Settings:
+        """The settings that the model is built from."""
+        try:
+            return from_dict(self.values["model"])
+        except (LexitreeError, TypeError) as error:
+            raise ModelFileError(
+                self.path / CONFIG_FILE, f"has invalid settings for a {self.kind} ({error})"
+            ) from error
+
+    def vocabulary(self, name: str = VOCABULARY_FILE) -> Vocabulary:
+        """Read a vocabulary."""
+        path = self._check(name)
+        return Vocabulary.from_json(path.read_bytes(), path)
+
+    def tensors(self, name: str = WEIGHTS_FILE, *, form: TableForm = "float32") -> dict[str, Tensor]:
+        """Read weights: as they were saved or, if they were shrunk, in 32 bits.
+
+        Args:
+            name: The file.
+            form: How the weights were saved, for folders whose config.json does not say.
+        """
+        path = self._check(name)
+        try:
+            tensors = load_file(path)
+        except (SafetensorError, OSError, ValueError) as error:
+            raise ModelFileError(path, f"is damaged or cut off ({error})", remedy=_RELOAD) from error
+        if self.values.get("table", form) != "float32":
+            try:
+                return restore_tensors(tensors)
+            except ValueError as error:
+                raise ModelFileError(path, f"is not in the form that {CONFIG_FILE} says ({error})") from error
+        dtypes = {tensor.dtype for tensor in tensors.values()}
+        if len(dtypes) != 1 or not dtypes.pop().is_floating_point:
+            raise ModelFileError(path, "must hold floating-point numbers of one precision", remedy=_RELOAD)
+        return tensors
+
+    def _check(self, name: str) -> Path:
+        """Compare a file with its checksum, and return its path."""
+        path = self.path / name
+        try:
+            found = checksum(path)
+        except FileNotFoundError as error:
+            raise ModelFileError(path, "is missing", remedy=_RELOAD) from error
+        except OSError as error:
+            raise ModelFileError(path, f"cannot be read ({error.strerror or error})") from error
+        if self.values["format"] == 1 and "checksums" not in self.values:
+            return path
+        known: object = self.values.get("checksums")
+        expected = cast(dict[str, object], known).get(name) if isinstance(known, dict) else None
+        if found != expected:
+            raise ModelFileError(path, "is damaged, cut off or from another model", remedy=_RELOAD)
+        return path
+
+    @contextmanager
+    def must_fit(self) -> Generator[None]:
+        """Report whatever goes wrong inside as weights that do not fit the settings."""
+        try:
+            yield
+        except (RuntimeError, TypeError, ValueError, ConfigError) as error:
+            problem = " ".join(str(error).split())[:300]
+            raise ModelFileError(
+                self.path, f"{WEIGHTS_FILE} does not fit {CONFIG_FILE} ({problem})"
+            ) from error
+
+    def empty_table(self, tensors: Mapping[str, Tensor], prefix: str = "lexicon.") -> WordTable:
+        """Make a table for the words of the vocabulary, without weights but with the sizes of the saved ones."""
+        vocabulary = self.vocabulary()
+        vectors = tensors.get(prefix + "vectors")
+        if vectors is None or vectors.ndim != 2 or len(vectors) != vocabulary.num_rows:
+            raise ModelFileError(
+                self.path, f"{WEIGHTS_FILE} and {VOCABULARY_FILE} do not belong together", remedy=_RELOAD
+            )
+        guesser = {
+            name.removeprefix(prefix + "guesser."): torch.empty(tensor.shape)
+            for name, tensor in tensors.items()
+            if name.startswith(prefix + "guesser.")
+        }
+        return WordTable(
+            vocabulary, torch.empty(vectors.shape), VectorGuesser(**guesser) if guesser else None
+        )
+
+
+def checksum(path: Path) -> str:
+    """The CRC-32 of a file, as config.json has it."""
+    value = 0
+    with path.open("rb") as stream:
+        while chunk := stream.read(_CHUNK_BYTES):
+            value = zlib.crc32(chunk, value)
+    return f"{value:08x}"
+
+
+def _read_config(folder: Path) -> dict[str, Any]:
     path = folder / CONFIG_FILE
     try:
         loaded: object = json.loads(path.read_text(encoding="utf-8"))
@@ -68,31 +226,52 @@ def read_config_file(folder: Path) -> dict[str, Any]:
         ) from error
     except (OSError, ValueError, RecursionError) as error:
         raise ModelFileError(path, f"cannot be read ({error})") from error
-    if not isinstance(loaded, dict):
-        raise ModelFileError(path, "is not a lexitree model's")
-    values = cast(dict[str, Any], loaded)
+    values = cast(dict[str, Any], loaded) if isinstance(loaded, dict) else {}
     if values.get("library") != "lexitree" or not isinstance(values.get("model"), dict):
-        raise ModelFileError(path, "is not a lexitree model's")
-    if values.get("format") != FORMAT:
+        raise ModelFileError(path, "does not describe a lexitree model")
+    if values.get("format") not in READABLE_FORMATS:
         raise ModelFileError(
             path,
-            f"has format {values.get('format')!r}; this version reads {FORMAT}",
+            f"has format {values.get('format')!r}; this version reads up to {FORMAT}",
             remedy="Upgrade lexitree: pip install --upgrade lexitree",
         )
     if values.get("table", "float32") not in get_args(TableForm):
-        raise ModelFileError(path, f"has a table in a form that there is not: {values['table']!r:.40}")
+        raise ModelFileError(path, f"names an unknown table form: {values['table']!r:.40}")
     return values
 
 
-def weights_folder(folder: Path) -> Path:
-    """Where a model's weights are: with it, but some models of the package are others' that answer otherwise."""
-    other = read_config_file(folder).get("weights_of")
-    if other is None:
-        return folder
-    if folder.resolve().parent != shipped.FOLDER.resolve() or not shipped.is_shipped(other):
-        raise ModelFileError(
-            folder / CONFIG_FILE,
-            f"has no weights of its own, and those of {other!r:.40} are not there",
-            remedy="Only models of the package may have each other's.",
-        )
-    return shipped.shipped_folder(other)
+@contextmanager
+def without_weights() -> Generator[None]:
+    """Build modules without memory and without drawing their weights, which are read from a file afterwards."""
+    with torch.device("meta"), _NothingDrawn():
+        yield
+
+
+class _NothingDrawn(TorchFunctionMode):
+    """Skips the initialization of new modules."""
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        values = kwargs or {}
+        if getattr(func, "__module__", "") == "torch.nn.init":
+            return values["tensor"] if "tensor" in values else args[0]
+        return func(*args, **values)
+
+
+def fill_weights(model: nn.Module, tensors: Mapping[str, Tensor], *, present: str | None = None) -> None:
+    """Give a model its weights, ready for more training.
+
+    Args:
+        model: A model that was built without weights.
+        tensors: The weights.
+        present: The prefix of weights that the model has already.
+
+    Raises:
+        ValueError: If weights are missing or unknown.
+    """
+    found: Any = model.load_state_dict(tensors, strict=False, assign=True)
+    missing = [name for name in found.missing_keys if present is None or not name.startswith(present)]
+    if wrong := [*found.unexpected_keys, *missing]:
+        raise ValueError(f"missing or unknown weights: {', '.join(wrong[:3])}")
+    model.requires_grad_(True)

@@ -1,9 +1,9 @@
-"""A model's transformer in and out of the model's directory: its weights, or no more than its name and revision."""
+"""Saving and loading the transformer of a classifier: its weights, or only its name and revision on the hub."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,48 +13,62 @@ from lexitree.models.encoder_files import KNOWN_ENCODERS, locate_encoder, read_e
 from lexitree.models.transformer import TransformerConfig, TransformerLexicon, open_transformer
 from lexitree.models.word_table import WordTable
 from lexitree.saving.model_folder import ENCODER_FOLDER
-from lexitree.saving.quantized import shrink_tensors
+from lexitree.saving.quantized import TableForm, shrink_tensors
 
 PREFIX = "lexicon.encoder."
-"""How the names of a transformer's weights begin among those of a model."""
+"""The prefix of a transformer's weights among those of a model."""
 
-COMMIT = re.compile("[0-9a-f]{40}")
-"""A revision that stays what it is; branches and tags move on."""
+_COMMIT = re.compile("[0-9a-f]{40}")
+"""A revision that never changes, unlike branches and tags."""
 
 
-def save_encoder(lexicon: TransformerLexicon, folder: Path, *, short: bool = False) -> dict[str, Any]:
-    """Write a model's transformer into the model's directory, and return what its config.json says of it.
+def encoder_entry(lexicon: TransformerLexicon) -> dict[str, Any]:
+    """Describe a transformer for config.json.
 
-    One that was not trained and that the hub has under a fixed commit is not written: its name is enough. With
-    `short` weights have two bytes a number.
+    A transformer that was not trained and that the hub has under a fixed commit need not be saved: its name will do.
     """
     config = lexicon.config
     is_trained = lexicon.was_trained or not lexicon.is_frozen
-    is_saved = is_trained or not COMMIT.fullmatch(config.revision or "")
-    if is_saved:
-        weights = shrink_tensors(lexicon.encoder.state_dict(), (), "float16") if short else None
-        write_encoder(lexicon.encoder, lexicon.splitter.tokenizer, folder / ENCODER_FOLDER, weights=weights)
+    is_saved = is_trained or not _COMMIT.fullmatch(config.revision or "")
     return {**config.as_dict(), "name": _public_name(config), "trained": is_trained, "saved": is_saved}
 
 
+def encoder_writer(lexicon: TransformerLexicon) -> Callable[[Path, TableForm], None]:
+    """A function that writes a transformer to a folder; with a short form, in half precision."""
+
+    def write(folder: Path, table: TableForm) -> None:
+        is_short = table != "float32"
+        weights = shrink_tensors(lexicon.encoder.state_dict(), (), "float16") if is_short else None
+        write_encoder(lexicon.encoder, lexicon.splitter.tokenizer, folder, weights=weights)
+
+    return write
+
+
 def _public_name(config: TransformerConfig) -> str:
-    """The name that says something elsewhere, too: where a directory lay is nobody else's concern."""
+    """The name that means something on other machines; the path of a local folder does not."""
     if config.revision:
         return locate_encoder(config.name, config.revision)
     return config.name if config.name in KNOWN_ENCODERS else Path(config.name).resolve().name
 
 
 def describe_encoder(values: Mapping[str, Any]) -> str:
-    """What config.json says of a transformer, in words."""
+    """Say in words what config.json says of a transformer."""
     revision = f", revision {values['revision']}" if values.get("revision") else ""
-    what = "trained with the model" if values.get("trained", True) else "as it came, not trained"
+    what = "trained with the model" if values.get("trained", True) else "not trained further"
     return f"{values.get('name')}{revision}, {what}"
 
 
 def open_saved_encoder(
     folder: Path, values: Mapping[str, Any], table: WordTable | None, unit: Unit
 ) -> TransformerLexicon:
-    """The inverse of `save_encoder`."""
+    """Open the transformer that an entry of config.json describes.
+
+    Args:
+        folder: The folder of the model.
+        values: The entry of config.json.
+        table: The word vectors beside it, if the model has any.
+        unit: What it gives vectors of.
+    """
     settings = {"trained": True, "saved": (folder / ENCODER_FOLDER).is_dir(), **values}
     is_trained, is_saved = settings.pop("trained"), settings.pop("saved")
     try:
@@ -77,7 +91,7 @@ def _open(
         return open_transformer(config, table=table, unit=unit)
     inside = folder / ENCODER_FOLDER
     if not inside.is_dir():
-        # That of the same name elsewhere is another: this one was trained.
+        # The hub may have one of this name, but not the one that was trained with the model.
         raise ModelFileError(
             inside, "is missing, and with it the model's transformer", remedy="Copy the model again."
         )

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -54,6 +54,9 @@ class RankedList:
 
 class Reranker:
     """A trained reranker: a tree model, and how much the parser's own scores count beside it."""
+
+    kind: ClassVar[str] = "reranker"
+    """What it is saved as."""
 
     def __init__(self, model: RerankerModel) -> None:
         self.model = model.eval()

@@ -1,0 +1,299 @@
+"""Saving and loading models of every kind: `save_model`, `load_model` and `push_to_hub`.
+
+Each kind of model has a `ModelKind` beside its code, which says what the model is made of and how to build it again.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import tempfile
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import save_file
+from torch import Tensor
+
+from lexitree.errors import FileError, LexitreeError, ModelFileError, import_extra
+from lexitree.files import atomic_folder
+from lexitree.lexicon.vocabulary import Vocabulary
+from lexitree.ops.threads import one_thread
+from lexitree.saving.card import Card, render_card
+from lexitree.saving.model_folder import (
+    CARD_FILE,
+    CONFIG_FILE,
+    ENCODER_FOLDER,
+    FILES,
+    FORMAT,
+    ModelFolder,
+    checksum,
+)
+from lexitree.saving.quantized import TableForm, shrink_tensors
+from lexitree.version import __version__
+
+KIND_MODULES = {
+    "classifier": "lexitree.saving.pretrained",
+    "parser": "lexitree.parsers.saved_parser",
+    "reranker": "lexitree.tasks.rerank.saved_reranker",
+}
+"""The module whose `KIND` describes each kind. It is imported when a model of that kind is met, because parsers and
+tasks build on this room."""
+
+_COMMANDS = {"classifier": "lexitree predict", "parser": "lexitree parser", "reranker": "lexitree rerank"}
+"""The command that uses each kind."""
+
+
+class SavableModel(Protocol):
+    """A model that can be saved: it names its kind and carries its training record."""
+
+    kind: ClassVar[str]
+    training_record: dict[str, Any]
+
+
+Model = TypeVar("Model", bound=SavableModel)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelParts:
+    """What a model is made of on disk."""
+
+    settings: Mapping[str, Any]
+    """The settings that it is built from."""
+    card: Card
+    tensors: Mapping[str, Mapping[str, Tensor]]
+    """Its weights, by file."""
+    tables: Collection[str] = ()
+    """The weights with a row for each word, which are most of its size."""
+    vocabularies: Mapping[str, Vocabulary] = field(default_factory=dict[str, Vocabulary])
+    """Its words, by file."""
+    entries: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """Further entries of config.json."""
+    write_encoder: Callable[[Path, TableForm], None] | None = None
+    """Writes its transformer to a folder, if it has one that must be saved."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelKind(Generic[Model]):
+    """A kind of model: how to take one apart for saving, and how to build it again."""
+
+    name: str
+    """The kind as config.json has it."""
+    take_apart: Callable[[Model, Mapping[str, Any]], ModelParts]
+    """Takes a model and its training record."""
+    build: Callable[..., Model]
+    """Takes a `ModelFolder`, the device, and the options of `load`."""
+    table: TableForm = "float32"
+    """How weights are written unless asked otherwise."""
+
+    def save(
+        self,
+        model: Model,
+        folder: str | Path,
+        *,
+        training: Mapping[str, Any] | None = None,
+        table: TableForm | None = None,
+    ) -> Path:
+        """Write a model to a folder; see `save_model`."""
+        record = dict(model.training_record if training is None else training)
+        parts = self.take_apart(model, record)
+        return write_model(self.name, parts, folder, record, table=table or self.table)
+
+    @one_thread()  # copying a few megabytes is done before OpenMP has started its threads
+    def load(
+        self,
+        name: str | Path | ModelFolder,
+        *,
+        device: str | torch.device = "cpu",
+        revision: str | None = None,
+        **options: Any,
+    ) -> Model:
+        """Load a model of this kind; see `load_model`."""
+        folder = name if isinstance(name, ModelFolder) else ModelFolder.find(name, revision=revision)
+        if folder.kind != self.name:
+            _refuse_unknown_kind(folder)
+            raise ModelFileError(
+                folder.path,
+                f"is a {folder.kind}, not a {self.name}",
+                remedy=f"Use `{_COMMANDS[folder.kind]}` for a {folder.kind}.",
+            )
+        model = self.build(folder, device, **options)
+        model.training_record = folder.training
+        return model
+
+
+def save_model(
+    model: SavableModel,
+    folder: str | Path,
+    *,
+    training: Mapping[str, Any] | None = None,
+    table: TableForm | None = None,
+) -> Path:
+    """Write a model of any kind to a folder, completely or not at all.
+
+    Args:
+        model: A classifier, a parser or a reranker.
+        folder: The folder. An older model of the same kind in it is replaced; anything else is left alone.
+        training: The training record (data, scores, settings) for its card; by default the one it was loaded with.
+        table: How word vectors are written: in `float32`, or with two bytes (`float16`) or one (`int8`) per number;
+            all other weights then take two. A loaded model always computes in 32 bits. By default, parsers are
+            written in `float16` and other models as they are.
+
+    Returns:
+        The folder.
+
+    Raises:
+        FileError: If the folder holds other files, or cannot be written.
+    """
+    return _kind(model.kind).save(model, folder, training=training, table=table)
+
+
+def load_model(
+    name: str | Path | ModelFolder,
+    *,
+    device: str | torch.device = "cpu",
+    revision: str | None = None,
+    **options: Any,
+) -> Any:
+    """Load a model of any kind.
+
+    Args:
+        name: The name of a shipped model, a folder, `owner/name` on the Hugging Face hub, or an opened folder.
+        device: Where the model computes.
+        revision: The branch, tag or commit on the hub.
+        **options: Further options of its kind, such as `backend` for a classifier or `style` for a parser.
+
+    Returns:
+        A `TreeClassifier`, a `NeuralParser` or a `Reranker`.
+
+    Raises:
+        ModelFileError: If the model is missing, damaged or of a newer version.
+    """
+    folder = name if isinstance(name, ModelFolder) else ModelFolder.find(name, revision=revision)
+    _refuse_unknown_kind(folder)
+    return _kind(folder.kind).load(folder, device=device, **options)
+
+
+def push_to_hub(model: SavableModel, name: str, *, private: bool = False, revision: str | None = None) -> str:
+    """Upload a model of any kind to the Hugging Face hub.
+
+    Args:
+        model: The model.
+        name: Its name on the hub, `owner/name`.
+        private: Whether to make a new repository private.
+        revision: The branch to upload to.
+
+    Returns:
+        The address of the upload.
+    """
+    hub = import_extra("huggingface_hub", extra="hub", purpose="Uploading to the hub")
+    try:
+        api = hub.HfApi()
+        api.create_repo(name, private=private, exist_ok=True)
+        with tempfile.TemporaryDirectory() as scratch:
+            folder = save_model(model, Path(scratch) / "model")
+            return str(api.upload_folder(repo_id=name, folder_path=folder, revision=revision))
+    except LexitreeError:
+        raise
+    except Exception as error:  # the client raises many kinds, all of them about the network or the name
+        raise ModelFileError(
+            name,
+            f"could not be uploaded to the hub ({type(error).__name__}: {error})",
+            remedy="Check the name, the network and your login (huggingface-cli login).",
+        ) from error
+
+
+def _kind(name: str) -> ModelKind[Any]:
+    return importlib.import_module(KIND_MODULES[name]).KIND
+
+
+def _refuse_unknown_kind(folder: ModelFolder) -> None:
+    if folder.kind not in KIND_MODULES:
+        raise ModelFileError(
+            folder.path / CONFIG_FILE,
+            f"is of an unknown kind, {folder.kind!r:.40}",
+            remedy="Upgrade lexitree: pip install --upgrade lexitree",
+        )
+
+
+def write_model(
+    kind: str,
+    parts: ModelParts,
+    folder: str | Path,
+    training: Mapping[str, Any],
+    *,
+    table: TableForm = "float32",
+    weights_of: str | None = None,
+) -> Path:
+    """Write the parts of a model to a folder, completely or not at all.
+
+    Args:
+        kind: The kind of the model.
+        parts: Its parts.
+        folder: The folder.
+        training: The training record.
+        table: How weights are written.
+        weights_of: The shipped model whose weights it uses; nothing but the description is written then.
+    """
+    folder = Path(folder)
+    _refuse_other_content(folder, kind)
+    with atomic_folder(folder, SafetensorError) as temporary:
+        if weights_of is None:
+            _write_weights(parts, temporary, table)
+        checksums = {path.name: checksum(path) for path in sorted(temporary.iterdir()) if path.is_file()}
+        about = {"table": table, **parts.entries} if weights_of is None else {"weights_of": weights_of}
+        config = {
+            "library": "lexitree",
+            "format": FORMAT,
+            "kind": kind,
+            "version": __version__,
+            **about,
+            "checksums": checksums,
+            "model": parts.settings,
+            "training": training,
+        }
+        _write_text(temporary / CONFIG_FILE, json.dumps(config, indent=2, ensure_ascii=False) + "\n")
+        _write_text(temporary / CARD_FILE, render_card(parts.card, training))
+    return folder
+
+
+def _write_weights(parts: ModelParts, folder: Path, table: TableForm) -> None:
+    for name, tensors in parts.tensors.items():
+        save_file(shrink_tensors(tensors, parts.tables, table), folder / name, metadata={"format": "pt"})
+        # Safetensors makes files that only their owner can read.
+        (folder / name).chmod(0o644)
+    for name, vocabulary in parts.vocabularies.items():
+        _write_text(folder / name, vocabulary.to_json())
+    if parts.write_encoder is not None:
+        parts.write_encoder(folder / ENCODER_FOLDER, table)
+
+
+def _write_text(path: Path, text: str) -> None:
+    path.write_text(text, encoding="utf-8")
+
+
+def _refuse_other_content(folder: Path, kind: str) -> None:
+    """Saving replaces the whole folder, so it must hold nothing but an older model of the same kind."""
+    if not folder.exists():
+        return
+    if not folder.is_dir():
+        raise FileError(folder, f"is a file, and a {kind} is a directory")
+    present = {path.name for path in folder.iterdir()}
+    others = sorted(present - {*FILES, ENCODER_FOLDER})
+    if others or (present and _kind_in(folder) != kind):
+        names = ", ".join((others or sorted(present))[:3])
+        raise FileError(
+            folder,
+            f"holds other things than a {kind}: {names}",
+            remedy="Choose another directory, or move them away; nothing was changed.",
+        )
+
+
+def _kind_in(folder: Path) -> str | None:
+    try:
+        return ModelFolder(folder).kind
+    except ModelFileError:
+        return None
