@@ -42,5 +42,5 @@ def test_an_error_is_the_users_to_see() -> None:
 
 
 def test_a_process_that_vanishes_is_said() -> None:
-    with pytest.raises(LexitreeError, match="ended from outside"):
+    with pytest.raises(LexitreeError, match="was killed"):
         list(run_in_processes(vanish, [(0,), (1,)], jobs=2))

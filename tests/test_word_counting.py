@@ -29,6 +29,7 @@ def word_counting_accuracy(corpus: Corpus) -> float:
     return max(model.score(counter.transform(sentences["test"]), gold["test"]) for model in models)
 
 
+@pytest.mark.slow
 def test_word_counting_falls_short(tmp_path: Path) -> None:
     corpus = load_corpus("mini-reviews")
     short = demo_recipe(epochs=6)

@@ -1,4 +1,4 @@
-"""Every error a user can cause, one class each: what is wrong, where, and what to do about it."""
+"""Errors that users can cause and fix, each with its place in the input and a remedy."""
 
 from __future__ import annotations
 
@@ -9,14 +9,21 @@ from types import ModuleType
 from typing import Literal
 
 OnError = Literal["raise", "skip"]
-"""What a reader does at something malformed: stop there, or leave it out, count it and go on."""
+"""On malformed input: stop with an error, or skip the item and count it."""
 
-SHOWN_COLUMNS = 96
-"""How much of a long line is shown around the caret."""
+_SHOWN_COLUMNS = 96
+"""How many columns of a long line are shown around the caret."""
 
 
 class LexitreeError(Exception):
-    """What a user can cause and mend: the command line prints it without a traceback and exits with 1."""
+    """Base class of all errors that a user can fix.
+
+    The command line prints them without a traceback and exits with status 1.
+
+    Args:
+        message: What is wrong.
+        remedy: What to do about it.
+    """
 
     def __init__(self, message: str, *, remedy: str = "") -> None:
         super().__init__(message)
@@ -29,7 +36,7 @@ class LexitreeError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where in an input something is wrong; line and column count from 1, 0 means unknown."""
+    """A position in an input file; `line` and `column` count from 1, and 0 means unknown."""
 
     path: str
     line: int = 0
@@ -41,20 +48,20 @@ class Place:
         return ":".join([self.path, *numbers])
 
     def caret(self) -> str:
-        """The source line, cut to a window around the column, with a caret under the place."""
+        """Return the source line, shortened around the column, with a caret below the position."""
         if not self.source or not self.column:
             return ""
-        first = max(0, self.column - 1 - SHOWN_COLUMNS // 2)
-        shown = self.source[first : first + SHOWN_COLUMNS].rstrip("\r\n")
+        first = max(0, self.column - 1 - _SHOWN_COLUMNS // 2)
+        shown = self.source[first : first + _SHOWN_COLUMNS].rstrip("\r\n")
         lead = "…" if first else ""
-        tail = "…" if first + SHOWN_COLUMNS < len(self.source.rstrip("\r\n")) else ""
-        # Control characters would move the cursor and so the caret: show them as spaces.
+        tail = "…" if first + _SHOWN_COLUMNS < len(self.source.rstrip("\r\n")) else ""
+        # Control characters would move the cursor, and with it the caret.
         shown = "".join(character if character.isprintable() else " " for character in shown)
         return f"  {lead}{shown}{tail}\n  {' ' * (len(lead) + self.column - 1 - first)}^"
 
 
 class InputError(LexitreeError):
-    """Something in a file or stream is wrong at a place that can be named."""
+    """An error at a known position in a file or stream."""
 
     def __init__(self, place: Place, problem: str, *, remedy: str = "") -> None:
         caret = place.caret()
@@ -67,12 +74,12 @@ class InputError(LexitreeError):
 
 
 def _rebuild_input_error(kind: type[InputError], place: Place, problem: str, remedy: str) -> InputError:
-    """Errors cross process borders (several seeds train in parallel), so they must survive pickling."""
+    """Errors are pickled to cross process boundaries, as when several seeds train in parallel."""
     return kind(place, problem, remedy=remedy)
 
 
 class EncodingError(InputError):
-    """A byte that does not decode; the encoding is never guessed."""
+    """A byte that is invalid in the given encoding; encodings are never guessed."""
 
 
 class BracketError(InputError):
@@ -80,35 +87,35 @@ class BracketError(InputError):
 
 
 class JsonLinesError(InputError):
-    """A line that is not the JSON object it should be."""
+    """A line that is not the expected JSON object."""
 
 
 class DependencyError(InputError):
-    """A line of words or parents that is no dependency tree."""
+    """A line of words or parents that does not form a dependency tree."""
 
 
 class TableError(InputError):
-    """A row of a table with the wrong cells, or a table without the column that is asked for."""
+    """A malformed row of a table, or a missing column."""
 
 
 class SentenceError(InputError):
-    """A labelled sentence that is not `label<TAB>words`."""
+    """A line that is not of the form `label<TAB>words`."""
 
 
 class VectorsError(InputError):
-    """A row of a word-vector file that cannot be read."""
+    """A malformed row or file of word vectors."""
 
 
 class TreeError(LexitreeError):
-    """Arrays that do not describe a tree, or a tree that cannot be converted as asked."""
+    """Arrays that do not describe a tree, or a tree that cannot be converted as requested."""
 
 
 class LabelError(LexitreeError):
-    """A label that the label set does not have, or labels where there should be none."""
+    """An unknown label, or a label where none is allowed."""
 
 
 class FileError(LexitreeError):
-    """A file that is missing, unreadable, or cannot be written."""
+    """A file that is missing, unreadable or not writable."""
 
     def __init__(self, path: str | Path, problem: str, *, remedy: str = "") -> None:
         super().__init__(f"{path}: {problem}", remedy=remedy)
@@ -132,39 +139,39 @@ class ModelFileError(FileError):
 
 
 class CorpusNotFoundError(LexitreeError):
-    """A corpus that is neither embedded nor found under the data folder."""
+    """An unknown corpus, or one that is not on this machine."""
 
 
 class DownloadError(LexitreeError):
-    """A download that could not be completed or whose checksum is wrong."""
+    """A download that failed or whose checksum is wrong."""
 
 
 class ConfigError(LexitreeError):
-    """Settings that contradict each other or are out of range."""
+    """Settings that are out of range or contradict each other."""
 
 
 class BackendError(LexitreeError):
-    """An implementation that cannot run here."""
+    """An implementation that cannot run on this machine."""
 
 
 class NotFiniteError(LexitreeError):
-    """A model whose scores are not numbers."""
+    """Model scores that are infinite or NaN."""
 
 
 class TrainingDivergedError(LexitreeError):
-    """The loss is no longer a number."""
+    """A training loss that became infinite or NaN."""
 
 
 class ParserError(LexitreeError):
-    """A parser that cannot be started, stops answering, or answers what is no tree."""
+    """A parser that cannot start, stopped responding, or returned something other than a tree."""
 
 
 class ParseRefusedError(ParserError):
-    """A sentence that a parser gives no tree for."""
+    """A sentence for which the parser returned no tree."""
 
 
 class ParseMismatchError(ParserError):
-    """A tree whose words are not those of its sentence."""
+    """A tree whose words differ from those of its sentence."""
 
 
 class MissingExtraError(LexitreeError):

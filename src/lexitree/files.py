@@ -1,4 +1,4 @@
-"""Files in and out: strictly decoded, numbered lines come in; writes happen whole or not at all."""
+"""Read text files strictly, line by line, and write files and folders atomically."""
 
 from __future__ import annotations
 
@@ -19,14 +19,16 @@ from lexitree.errors import EncodingError, FileError, Place
 
 CHUNK_BYTES = 1 << 16
 MAX_LINE_CHARACTERS = 1 << 26
-"""Longer lines are refused, so that a hostile file cannot fill the memory."""
+"""Longer lines are an error, so that a hostile file cannot exhaust the memory."""
 
 STANDARD_STREAM = "-"
 
+_UNCHANGED = "The previous contents are untouched; free some space and run the command again."
+
 
 @contextmanager
-def open_binary(path: str | Path) -> Generator[BinaryIO, None, None]:
-    """Open a file for reading bytes; `-` is standard input, `.gz` is unpacked on the fly."""
+def _open_binary(path: str | Path) -> Generator[BinaryIO, None, None]:
+    """Open a file for reading bytes; `-` is standard input, and `.gz` is decompressed on the fly."""
     if str(path) == STANDARD_STREAM:
         yield sys.stdin.buffer
         return
@@ -36,19 +38,34 @@ def open_binary(path: str | Path) -> Generator[BinaryIO, None, None]:
     except OSError as error:
         raise FileError(path, f"cannot be read ({error.strerror or error})") from error
     except ValueError as error:
-        raise FileError(repr(str(path)), f"is not the name of a file ({error})") from error
+        raise FileError(repr(str(path)), f"is not a valid file name ({error})") from error
     with stream:
         yield cast(BinaryIO, stream)
 
 
 def read_lines(path: str | Path, encoding: str = "utf-8") -> Iterator[tuple[int, str]]:
-    """Yield (line number from 1, line without its end) of a file, decoded strictly and read in chunks."""
-    with open_binary(path) as stream:
+    """Yield the numbered lines of a text file.
+
+    Args:
+        path: The file; `-` is standard input, and `.gz` is decompressed on the fly.
+        encoding: Its encoding, applied strictly.
+
+    Yields:
+        The line number, counted from 1, and the line without its line break.
+
+    Raises:
+        FileError: The file cannot be read, or the encoding does not exist.
+        EncodingError: A byte is invalid in this encoding, or a line is too long.
+    """
+    with _open_binary(path) as stream:
         yield from decode_lines(stream, encoding, name=display_name(path))
 
 
 def decode_lines(stream: BinaryIO, encoding: str, name: str) -> Iterator[tuple[int, str]]:
-    """Yield numbered lines of a byte stream; only `\\n` ends a line: U+2028 and U+0085 stay in tokens."""
+    """Yield the numbered lines of a byte stream; see `read_lines`.
+
+    Only `\\n` ends a line: U+2028 and U+0085 may be part of a token.
+    """
     number = 0
     pending: list[str] = []
     num_pending = 0
@@ -62,7 +79,9 @@ def decode_lines(stream: BinaryIO, encoding: str, name: str) -> Iterator[tuple[i
         pending.append(last)
         num_pending += len(last)
         if num_pending > MAX_LINE_CHARACTERS:
-            raise EncodingError(Place(name, number + 1), f"a line of over {MAX_LINE_CHARACTERS:,} characters")
+            raise EncodingError(
+                Place(name, number + 1), f"line is longer than {MAX_LINE_CHARACTERS:,} characters"
+            )
     if num_pending:
         yield number + 1, "".join(pending).removesuffix("\r")
 
@@ -89,12 +108,12 @@ def _decode_chunks(stream: BinaryIO, encoding: str, name: str) -> Iterator[str]:
 
 def _make_decoder(encoding: str, name: str) -> codecs.IncrementalDecoder:
     try:
-        # Encoding tells codecs for text from others, such as "hex" and "zlib", by a LookupError.
+        # Codecs that are not for text, such as "hex" and "zlib", raise a LookupError here.
         with suppress(UnicodeError):
             " ".encode(encoding)
         return codecs.getincrementaldecoder(encoding)()
     except (LookupError, ValueError) as error:
-        raise FileError(name, f"there is no text encoding called {encoding!r}") from error
+        raise FileError(name, f"unknown text encoding {encoding!r}") from error
 
 
 def _read_chunk(stream: BinaryIO, name: str) -> bytes:
@@ -107,17 +126,21 @@ def _read_chunk(stream: BinaryIO, name: str) -> bytes:
 def _encoding_error(
     error: UnicodeError, decoder: codecs.IncrementalDecoder, encoding: str, name: str, num_lines: int
 ) -> EncodingError:
-    """Name the line: `num_lines` up to the chunk and those that the good bytes before the bad one hold."""
-    problem = f"this is not {encoding} ({error})"
+    """Find the line of the invalid byte: `num_lines`, plus the line breaks before it in this chunk."""
+    problem = f"invalid {encoding} ({error})"
     if isinstance(error, UnicodeDecodeError):
         num_lines += decoder.decode(error.object[: error.start]).count("\n")
         problem = f"the byte 0x{error.object[error.start]:02x} is not {encoding}"
-    remedy = "Name the file's encoding, for example --encoding latin-1; it is never guessed."
+    remedy = "Give the file's encoding, for example --encoding latin-1; it is never guessed."
     return EncodingError(Place(name, num_lines), problem, remedy=remedy)
 
 
 def read_toml(path: str | Path) -> dict[str, Any]:
-    """The tables of a TOML file."""
+    """Read a TOML file.
+
+    Raises:
+        FileError: The file cannot be read or is not valid TOML.
+    """
     try:
         return tomllib.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
@@ -127,12 +150,13 @@ def read_toml(path: str | Path) -> dict[str, Any]:
 
 
 def display_name(path: str | Path) -> str:
+    """Return the path as error messages show it."""
     return "<standard input>" if str(path) == STANDARD_STREAM else str(path)
 
 
 @contextmanager
 def atomic_write(path: str | Path, mode: str = "w") -> Generator[IO[str], None, None]:
-    """Write text to a file that appears under its name only when complete and on disk."""
+    """Open a text file for writing that replaces `path` only when it is complete and on disk."""
     with atomic_path(path) as temporary, open(temporary, mode, encoding="utf-8", newline="\n") as stream:
         yield stream
         stream.flush()
@@ -163,10 +187,10 @@ def open_output(path: str | Path | None, *, flush: bool = False) -> Generator[Ca
 
 @contextmanager
 def atomic_path(path: str | Path) -> Generator[Path, None, None]:
-    """Give a temporary name beside `path`; moved to `path` on success, removed on failure.
+    """Provide a temporary path that replaces `path` on success and is removed on failure.
 
-    The old file stays as it was until the new one is whole: a full disk or a kill damages nothing.
-    A pipe or a device, such as /dev/null, cannot be replaced and is written as it is.
+    The old file stays in place until the new one is complete, so a full disk or a killed process damages nothing.
+    A pipe or a device, such as /dev/null, cannot be replaced and is written to directly.
     """
     path = Path(path)
     if path.exists() and not path.is_file() and not path.is_dir():
@@ -184,20 +208,18 @@ def atomic_path(path: str | Path) -> Generator[Path, None, None]:
         temporary.chmod(0o666 & ~_current_umask())
         temporary.replace(path)
     except OSError as error:
-        raise FileError(
-            path,
-            f"cannot be written ({error.strerror or error})",
-            remedy="What was there before is untouched; make room and run the command again.",
-        ) from error
+        raise FileError(path, f"cannot be written ({error.strerror or error})", remedy=_UNCHANGED) from error
     finally:
         temporary.unlink(missing_ok=True)
 
 
 @contextmanager
 def atomic_folder(folder: Path, *errors: type[Exception]) -> Generator[Path, None, None]:
-    """A new directory to fill, which takes the place of the old one when all went well.
+    """Provide a new folder to fill, which replaces the old one on success.
 
-    `errors` are those that the one who fills it may raise when it cannot be written, besides OSError.
+    Args:
+        folder: The folder to create or replace.
+        *errors: Exceptions besides OSError that mean that the folder cannot be written.
     """
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
@@ -208,14 +230,13 @@ def atomic_folder(folder: Path, *errors: type[Exception]) -> Generator[Path, Non
         yield temporary
         _swap_in(temporary, folder)
     except (OSError, *errors) as error:
-        remedy = "What was there before is untouched; make room and run the command again."
-        raise FileError(folder, f"cannot be written ({error})", remedy=remedy) from error
+        raise FileError(folder, f"cannot be written ({error})", remedy=_UNCHANGED) from error
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
 
 
 def _swap_in(temporary: Path, folder: Path) -> None:
-    """Directories cannot replace each other in one step: move the old one aside first, and back if need be."""
+    """Replace a folder. This takes two renames: the old one moves aside, and back if the second one fails."""
     temporary.chmod(0o755)
     if not folder.exists():
         temporary.rename(folder)
@@ -228,7 +249,7 @@ def _swap_in(temporary: Path, folder: Path) -> None:
     except OSError:
         if old.exists():
             old.rename(folder)
-        # Not the whole of it: what could not go back must stay where it is.
+        # Not rmtree: if the old folder could not be moved back, it must stay there.
         aside.rmdir()
         raise
     shutil.rmtree(aside, ignore_errors=True)

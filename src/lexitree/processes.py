@@ -1,4 +1,4 @@
-"""A function and the arguments of many runs in, their results out: so many at a time, in processes of their own."""
+"""Run a function on many tasks in parallel processes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ from lexitree.errors import LexitreeError
 
 @contextmanager
 def uninterrupted_children() -> Generator[None]:
-    """Processes started inside do not see Ctrl-C, which the terminal sends to all: this one ends them, quietly."""
+    """Start processes that ignore Ctrl-C.
+
+    The terminal sends it to all processes of a command; the parent handles it and stops the others.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -28,10 +31,10 @@ def uninterrupted_children() -> Generator[None]:
 
 
 def how_it_ended(exit_code: int | None) -> str:
-    """What to say of a process that should not have ended yet."""
+    """Describe how a process ended that should still be running."""
     if exit_code is not None and exit_code < 0:
-        return f"was ended from outside ({signal.Signals(-exit_code).name})"
-    return f"failed with exit code {exit_code}; what it wrote to the screen says why"
+        return f"was killed ({signal.Signals(-exit_code).name})"
+    return f"failed with exit code {exit_code}; see its output"
 
 
 Result = TypeVar("Result")
@@ -40,14 +43,26 @@ Result = TypeVar("Result")
 def run_in_processes(
     function: Callable[..., Result], tasks: Sequence[tuple[Any, ...]], *, jobs: int
 ) -> Iterator[tuple[int, Result]]:
-    """The number and the result of each task as it is done; the first error ends all that have not begun.
+    """Call a function on every task, several at a time, and yield the results as they arrive.
 
-    Processes stay for further tasks, so what a function remembers serves those as well. One job runs in this one.
+    Processes are reused, so what the function caches serves later tasks as well. With one job, everything runs in
+    the calling process. The first error cancels all tasks that have not started.
+
+    Args:
+        function: The function; it and its arguments must be picklable.
+        tasks: The arguments of each call.
+        jobs: How many processes to run at a time.
+
+    Yields:
+        The number of the task and its result.
+
+    Raises:
+        LexitreeError: A process was killed.
     """
     if jobs == 1 or len(tasks) < 2:
         yield from ((number, function(*task)) for number, task in enumerate(tasks))
         return
-    # A fresh interpreter each: forking a process that runs threads is not safe.
+    # Not "fork": forking a process that has threads is unsafe.
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(min(jobs, len(tasks)), mp_context=context) as pool:
         numbers = {pool.submit(function, *task): number for number, task in enumerate(tasks)}
@@ -55,8 +70,8 @@ def run_in_processes(
             yield from _as_done(numbers)
         except BrokenProcessPool as error:
             raise LexitreeError(
-                "one of the processes was ended from outside, perhaps for want of memory",
-                remedy="Run the same command again: what is done is kept. With fewer --jobs it needs less memory.",
+                "a worker process was killed, perhaps because it ran out of memory",
+                remedy="Run the same command again: finished work is kept. Fewer --jobs need less memory.",
             ) from error
         finally:
             pool.shutdown(wait=True, cancel_futures=True)

@@ -153,7 +153,7 @@ def test_errors_are_one_message(call: Call, saved_model: Path, treebank: Path, t
     assert_users_error(call("predict", saved_model, "--backend", "fast"), "no backend called 'fast'")
     for device in ("cuda", "gpu", "meta", "cpu:x"):
         assert_users_error(call("predict", saved_model, "--device", device), "device")
-    assert_users_error(call("trees", "draw", "-", "--encoding", "utf-9"), "no text encoding called 'utf-9'")
+    assert_users_error(call("trees", "draw", "-", "--encoding", "utf-9"), "unknown text encoding 'utf-9'")
 
 
 def test_a_malformed_tree_is_shown_with_a_caret(call: Call, saved_model: Path, tmp_path: Path) -> None:

@@ -73,7 +73,7 @@ def test_a_tree_that_cannot_be_changed_has_a_place(call: Call, tmp_path: Path) -
     options = ["--collapse", "--to", "brackets", "-o", str(tmp_path / "out.txt")]
     assert_users_error(
         call("trees", "convert", good, "-", *options, stdin=JOINED),
-        "<standard input>, tree 1: the label 'X+Y' holds '+'",
+        "<standard input>, tree 1: the label 'X+Y' contains '+'",
         "(sentence: a b)",
     )
     assert not (tmp_path / "out.txt").exists()
@@ -81,7 +81,7 @@ def test_a_tree_that_cannot_be_changed_has_a_place(call: Call, tmp_path: Path) -
     assert skipped.code == 0
     assert "skipped 2 malformed trees" in skipped.err
     assert f"{bad}:2" in skipped.err
-    assert f"{bad}, tree 3: the label 'X+Y' holds '+'" in skipped.err
+    assert f"{bad}, tree 3: the label 'X+Y' contains '+'" in skipped.err
     assert (tmp_path / "out.txt").read_text() == "(S+NN z)\n" * 5 + "(S+NN x)\n(S+NN y)\n"
 
 
@@ -93,7 +93,7 @@ def test_a_word_that_brackets_cannot_hold_has_a_place(call: Call, tmp_path: Path
     ]
     path.write_text("\n".join(lines))
     refused = call("trees", "convert", path, "--to", "brackets")
-    assert_users_error(refused, f"{path}, tree 2: 'b c', which holds white space,", "Write JSON Lines")
+    assert_users_error(refused, f"{path}, tree 2: 'b c', which contains white space,", "Write JSON Lines")
     skipped = call("trees", "convert", path, "--to", "brackets", "--on-error", "skip")
     assert (skipped.code, skipped.out) == (0, "(NN a)\n")
     assert f"{path}, tree 2: 'b c'" in skipped.err

@@ -151,7 +151,7 @@ def test_trees_of_a_folder_and_of_a_named_corpus(files: Path) -> None:
         (["coverage", "g.txt", "-t", "nothing"], FileError, "nothing: holds no trees"),
         (["filter", "g.txt", "-t", "empty.txt", "-o", "a.npz"], FileError, "empty.txt: holds no trees"),
         (["filter", "g.txt", "-t", "train.txt", "-o", "a.txt"], FileError, "must end in .npz"),
-        (["filter", "empty.txt", "-t", "train.txt", "-o", "a.npz"], VectorsError, "holds no word vectors"),
+        (["filter", "empty.txt", "-t", "train.txt", "-o", "a.npz"], VectorsError, "contains no word vectors"),
         (["filter", "g.txt", "-t", "train.txt", "-o", "g.txt/a.npz"], FileError, "cannot be written"),
     ],
 )

@@ -7,14 +7,22 @@ from pathlib import Path
 
 import pytest
 
+from lexitree.corpora import Corpus, load_sst
 
-@pytest.fixture
+
+@pytest.fixture(scope="session")
 def real_data() -> Path:
     """The folder with the real corpora."""
     folder = os.environ.get("LEXITREE_DATA")
     if not folder:
         pytest.skip("LEXITREE_DATA is not set: it names the folder with the real corpora")
     return Path(folder)
+
+
+@pytest.fixture(scope="session")
+def real_sst(real_data: Path) -> Corpus:
+    """The Stanford Sentiment Treebank with five labels."""
+    return load_sst(real_data)
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from lexitree.corpora import load_sst
+from lexitree.corpora import Corpus, load_sst
 from lexitree.errors import ConfigError, CorpusNotFoundError, LabelError
 
 TEXT = "(3 (2 a) (4 film))\n(2 (1 so) (3 so))\n(0 (2 no) (0 good))\n"
@@ -66,22 +66,18 @@ def test_what_is_wrong_is_said(tmp_path: Path) -> None:
         load_sst(tmp_path, "coarse")  # type: ignore[arg-type]
 
 
-def test_real_counts(real_data: Path) -> None:
-    corpus = load_sst(real_data)
+def test_real_counts(real_sst: Corpus) -> None:
+    corpus = real_sst
     assert [corpus.counts(split).num_trees for split in corpus.splits] == [8_544, 1_101, 2_210]
     assert [corpus.counts(split).num_nodes for split in corpus.splits] == [318_582, 41_447, 82_600]
     assert [corpus.counts(split).num_labelled for split in corpus.splits] == [318_582, 41_447, 82_600]
     assert all(tree.is_binary for trees in corpus.splits.values() for tree in trees)
 
 
-def test_real_binary_counts(real_data: Path) -> None:
-    corpus = load_sst(real_data, "binary")
-    assert [corpus.counts(split).num_trees for split in corpus.splits] == [6_920, 872, 1_821]
-    assert [corpus.counts(split).num_labelled for split in corpus.splits] == [84_440, 11_033, 22_451]
-
-
-def test_real_polarity_counts(real_data: Path) -> None:
+def test_real_binary_and_polarity_counts(real_data: Path) -> None:
     corpus, binary = load_sst(real_data, "polarity"), load_sst(real_data, "binary")
+    assert [binary.counts(split).num_trees for split in binary.splits] == [6_920, 872, 1_821]
+    assert [binary.counts(split).num_labelled for split in binary.splits] == [84_440, 11_033, 22_451]
     assert [corpus.counts(split).num_trees for split in corpus.splits] == [8_544, 872, 1_821]
     assert [corpus.counts(split).num_labelled for split in corpus.splits] == [318_582, 11_033, 22_451]
     assert sum(corpus.counts("train").node_labels.values()) == 318_582

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from lexitree.corpora import find_corpus, load_corpus, load_sst, load_sst_dependencies
+from lexitree.corpora import Corpus, find_corpus, load_corpus, load_sst_dependencies
+from lexitree.corpora.sst import binary_sentiment
 from lexitree.errors import ConfigError, CorpusNotFoundError, DependencyError
 from lexitree.trees import DependencyTree
 
@@ -76,22 +77,26 @@ def test_without_parses_it_is_said_how_to_get_them(no_data: Path, tmp_path: Path
         load_sst_dependencies(tmp_path)
 
 
-def test_real_counts(real_data: Path) -> None:
-    corpus = load_sst_dependencies(real_data)
+@pytest.fixture(scope="module")
+def real_dependencies(real_data: Path) -> Corpus:
+    return load_sst_dependencies(real_data)
+
+
+def test_real_counts(real_dependencies: Corpus, real_sst: Corpus) -> None:
+    corpus = real_dependencies
     assert [corpus.counts(split).num_trees for split in corpus.splits] == [8_544, 1_101, 2_210]
     assert [corpus.counts(split).num_nodes for split in corpus.splits] == [163_563, 21_274, 42_405]
-    phrases = load_sst(real_data)
     for split, trees in corpus.splits.items():
-        assert [tree.label for tree in trees] == [tree.label for tree in phrases.splits[split]]
-    binary = load_sst_dependencies(real_data, "binary")
+        assert [tree.label for tree in trees] == [tree.label for tree in real_sst.splits[split]]
+    splits = {split: tuple(trees) for split, trees in corpus.splits.items()}
+    binary = binary_sentiment("binary", splits, "")
     assert [binary.counts(split).num_trees for split in binary.splits] == [6_920, 872, 1_821]
 
 
-def test_real_labels_are_those_of_the_phrases(real_data: Path) -> None:
+def test_real_labels_are_those_of_the_phrases(real_dependencies: Corpus, real_sst: Corpus) -> None:
     """Each labelled node is looked up among the phrases by its very words' places."""
-    dependencies, phrases = load_sst_dependencies(real_data), load_sst(real_data)
     num_gaps = 0
-    for tree, whole in zip(dependencies.dev, phrases.dev, strict=True):
+    for tree, whole in zip(real_dependencies.dev, real_sst.dev, strict=True):
         assert isinstance(tree, DependencyTree)
         by_span = dict(zip(whole.spans, whole.labels, strict=True))
         num_gaps += int((~tree.is_contiguous).sum())

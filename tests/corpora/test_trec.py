@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from lexitree.corpora import load_trec
+from lexitree.corpora import Corpus, load_trec
 from lexitree.errors import BracketError, ConfigError, CorpusNotFoundError, SentenceError
 
 LABELS = "HUM:ind Who is sister\xf0city ?\nNUM:dist How far ?\nLOC:city Which city ?\nHUM:gr Who ( they ) ?\n"
@@ -101,8 +101,13 @@ def test_malformed_files_are_refused(tmp_path: Path) -> None:
         load_trec(tmp_path, "binary")  # type: ignore[arg-type]
 
 
-def test_real_counts(real_data: Path) -> None:
-    corpus = load_trec(real_data)
+@pytest.fixture(scope="module")
+def real_trec(real_data: Path) -> Corpus:
+    return load_trec(real_data)
+
+
+def test_real_counts(real_trec: Corpus, real_data: Path) -> None:
+    corpus = real_trec
     assert (len(corpus.train), len(corpus.dev), len(corpus.test)) == (4_952, 500, 500)
     assert corpus.labels == ("ABBR", "DESC", "ENTY", "HUM", "LOC", "NUM")
     assert all(tree.label for trees in corpus.splits.values() for tree in trees)
@@ -111,7 +116,7 @@ def test_real_counts(real_data: Path) -> None:
     assert len(load_trec(real_data, "fine").labels) == 50
 
 
-def test_real_development_split_is_always_the_same(real_data: Path) -> None:
-    dev = load_trec(real_data).dev
+def test_real_development_split_is_always_the_same(real_trec: Corpus, real_data: Path) -> None:
+    dev = real_trec.dev
     assert " ".join(dev[0].words) == "What fowl grabs the spotlight after the Chinese Year of the Monkey ?"
     assert dev == load_trec(real_data).dev

@@ -104,7 +104,7 @@ def test_a_worker_killed_from_outside(treebank: Path, tmp_path: Path) -> None:
             os.kill(_child_process(), signal.SIGKILL)
 
     start = time.monotonic()
-    with pytest.raises(LexitreeError, match=r"seed 1 was ended from outside \(SIGKILL\)") as caught:
+    with pytest.raises(LexitreeError, match=r"seed 1 was killed \(SIGKILL\)") as caught:
         train_seeds(recipe, [1], tmp_path, on_event=kill_first)
     assert "--resume" in caught.value.remedy
     assert time.monotonic() - start < 60

@@ -96,13 +96,13 @@ def test_the_columns_that_there_are_stand_in_the_remedy(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "problem"),
     [
-        ("nonsense", "not JSON"),
+        ("nonsense", "invalid JSON"),
         ("[1]", "one object"),
         ('{"other": "a"}', "no key 'review'"),
         ('{"review": 7}', "'review' is not a text: 7"),
         ('{"review": ["a"]}', "'review' is not a text"),
         ('{"review": "\\ud800"}', "half a character"),
-        ('{"review": "a", "review": "b"}', "more than once"),
+        ('{"review": "a", "review": "b"}', "duplicate key"),
         ('{"review": NaN}', "NaN"),
     ],
 )

@@ -225,7 +225,7 @@ def test_an_error_in_the_stream_comes_through() -> None:
 
 
 def test_half_a_character_is_an_error_and_no_crash() -> None:
-    with pytest.raises(LexitreeError, match="must be text"):
+    with pytest.raises(LexitreeError, match="must be valid text"):
         tiny_pipeline()("half \ud800 here")
 
 

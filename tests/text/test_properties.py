@@ -99,7 +99,7 @@ def check_marks(text: str, starts: list[int]) -> None:
             assert unicodedata.category(text[start]) not in ("Mn", "Me")
 
 
-@settings(max_examples=2_000)
+@settings(max_examples=500)
 @given(ANY_TEXT)
 def test_any_text(text: str) -> None:
     check(text)

@@ -211,7 +211,7 @@ def test_collapsing_changes_no_head(tree: Tree) -> None:
 def test_labels_that_would_be_taken_for_marks() -> None:
     with pytest.raises(TreeError, match="'@NP' already marks"):
         binarize(tree_from_brackets("(S (@NP (N a) (N b)) (N c))"))
-    with pytest.raises(TreeError, match=r"'S\+VP' holds '\+'"):
+    with pytest.raises(TreeError, match=r"'S\+VP' contains '\+'"):
         collapse_unary(tree_from_brackets("(S+VP a)"))
     # On a word or the root the mark means nothing.
     tree = tree_from_brackets("(@S (@ @user) (N a) (N b))")

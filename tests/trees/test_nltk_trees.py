@@ -39,11 +39,11 @@ def test_kinds_of_trees() -> None:
 
 
 def test_what_has_no_place_in_a_tree() -> None:
-    with pytest.raises(TreeError, match="'NP' that holds no word"):
+    with pytest.raises(TreeError, match="'NP' without words"):
         tree_from_nltk(nltk.Tree("S", [nltk.Tree("NP", []), "a"]))
-    with pytest.raises(TreeError, match="tuple where a tree or a word should be"):
+    with pytest.raises(TreeError, match="contains a tuple instead of a tree or a word"):
         tree_from_nltk(nltk.Tree("S", [("a", "DT"), ("b", "NN")]))
-    with pytest.raises(TreeError, match="label that is no text: 7"):
+    with pytest.raises(TreeError, match="label that is not a string: 7"):
         tree_from_nltk(nltk.Tree(7, ["a"]))
     with pytest.raises(TreeError, match="NoneType"):
         tree_from_nltk(None)  # type: ignore[arg-type]
@@ -53,7 +53,7 @@ def test_a_tree_that_holds_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("lexitree.trees.nltk_trees.MAX_NODES", 1000)
     circle = nltk.Tree("S", ["a"])
     circle.append(circle)
-    with pytest.raises(TreeError, match="holds itself"):
+    with pytest.raises(TreeError, match="contains itself"):
         tree_from_nltk(circle)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -66,10 +67,11 @@ def test_treebanks_are_rewritten_byte_by_byte(name: str) -> None:
     assert written.encode() == (DATA / "treebanks" / f"{name}.txt").read_bytes()
 
 
-@pytest.mark.parametrize("name", [pytest.param("gum.train", marks=pytest.mark.slow), *TREEBANKS[1:]])
-def test_conversions_are_exact(name: str) -> None:
+@pytest.mark.parametrize("step", [pytest.param(1, marks=pytest.mark.slow), 20])
+@pytest.mark.parametrize("name", TREEBANKS)
+def test_conversions_are_exact(name: str, step: int) -> None:
     num_trees = 0
-    for whole in treebank(name):
+    for whole in islice(treebank(name), 0, None, step):
         tree = strip_traces(whole)
         assert tree is not None
         assert "-NONE-" not in tree.labels
@@ -84,7 +86,7 @@ def test_conversions_are_exact(name: str) -> None:
         assert to_binary(tree).tree.is_binary
         assert strip_function_tags(strip_function_tags(tree)) == strip_function_tags(tree)
         num_trees += 1
-    assert num_trees >= 1000
+    assert num_trees >= 1000 // step
 
 
 @pytest.mark.parametrize("split", ["dev", "test"])

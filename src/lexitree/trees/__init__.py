@@ -1,4 +1,4 @@
-"""Bracket and JSON files in, trees as flat arrays out; binarization, head words, statistics and drawings."""
+"""Trees as flat arrays: reading and writing, binarization, head words, statistics."""
 
 from __future__ import annotations
 

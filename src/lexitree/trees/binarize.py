@@ -1,6 +1,7 @@
-"""Any tree in, a binary tree out, and exactly back: unary chains collapse, wide phrases split.
+"""Convert trees to binary trees and back.
 
-In pre-order these are insertions into and deletions from flat arrays: a few numpy calls whatever the depth.
+Unary chains are collapsed and wide phrases are split. In pre-order these are insertions into and deletions from
+flat arrays, so they take a few NumPy calls, whatever the depth of the tree.
 """
 
 from __future__ import annotations
@@ -30,22 +31,29 @@ Direction = Literal["left", "right", "head"]
 
 @dataclass(frozen=True, slots=True)
 class BinarizedTree:
-    """A binary tree and where each node of its source went, so that labels can go in and come out."""
+    """A binary tree, and where each node of its source went, so that labels can be carried over."""
 
     tree: Tree
     source: Tree
     node_of: NodeArray
-    """For every node of `source`, the node of `tree` that covers it; a unary chain shares one."""
+    """For every node of `source`, its node in `tree`; the nodes of a unary chain share one."""
 
 
 def to_binary(
     tree: Tree, direction: Direction = "right", *, has_sentence_label: bool = False
 ) -> BinarizedTree:
-    """The binary tree that a model reads: unary chains collapsed, wide phrases split as by `binarize`.
+    """Make the binary tree that a model reads: collapse unary chains and split wide phrases.
 
-    A collapsed chain carries the label of its topmost labelled node; a node put in by splitting has no label.
-    With `has_sentence_label` the root's label has no say in the shape: it is the answer to the task, which no model
-    may read off its input, and not the kind of phrase that it is in a parse.
+    A collapsed chain has the label of its topmost labelled node; inserted nodes have no label.
+
+    Args:
+        tree: Any tree of phrases.
+        direction: Which child of a wide phrase becomes the innermost; see `binarize`.
+        has_sentence_label: Whether the root's label is the answer to the task and not a phrase category. It then
+            does not influence the shape, since no model may infer the answer from its input.
+
+    Raises:
+        TreeError: The tree is a dependency tree.
     """
     refuse_inner_words(tree, "binarized")
     if tree.is_binary:
@@ -60,32 +68,37 @@ def to_binary(
 
 
 def unchanged(tree: Tree) -> BinarizedTree:
-    """A tree that is read as it is, every node standing for itself."""
+    """Wrap a tree that is read as it is, each node representing itself."""
     return BinarizedTree(tree, tree, np.arange(tree.num_nodes, dtype=np.int32))
 
 
 def binarize(tree: Tree, direction: Direction = "right") -> Tree:
-    """Split phrases of three and more parts; unary phrases stay. The new nodes inside an NP are labelled @NP.
+    """Split phrases of three or more children; unary phrases stay. Nodes inserted into an NP are labelled @NP.
 
-    `left` keeps the first child innermost, `right` the last, `head` the head child, to which first the parts on its
-    right and then those on its left are attached: as the Stanford Sentiment Treebank was made, by its rules for heads
-    (see `head_tables`). They know Penn labels; phrases that have others are split to the right.
+    Args:
+        tree: Any tree of phrases.
+        direction: Which child becomes the innermost: `left` the first, `right` the last, `head` the head child, to
+            which first its right and then its left siblings are attached, as in the Stanford Sentiment Treebank
+            (see `head_rules.STANFORD`). Phrases without Penn labels are split to the right.
+
+    Raises:
+        TreeError: The tree is a dependency tree or already has nodes labelled @X.
     """
     refuse_inner_words(tree, "binarized")
     marked = np.flatnonzero(intermediate_nodes(tree))
     if marked.size:
         raise TreeError(
             f"the label {tree.labels[marked[0]]!r} already marks an intermediate node",
-            remedy="Undo the binarization first.",
+            remedy="Undo the binarization first (unbinarize, or --undo).",
         )
     return _split_wide(tree, _head_slots(tree, direction), mark=INTERMEDIATE_MARK)[0]
 
 
 def unbinarize(tree: Tree) -> Tree:
-    """Take the nodes labelled @X out again, giving their parts to their parent; the inverse of `binarize`.
+    """Remove the nodes labelled @X, giving their children to their parent; the inverse of `binarize`.
 
-    Where the parent is no X itself, as in `(S (@VP ...) ...)`, a collapsed chain of an S over a VP was split: the VP
-    gets its node back.
+    If the parent is not an X, as in `(S (@VP ...) ...)`, it is a collapsed chain of an S over a VP that was split:
+    the VP gets its node back.
     """
     marked = intermediate_nodes(tree)
     if not marked.any():
@@ -103,14 +116,18 @@ def unbinarize(tree: Tree) -> Tree:
 
 
 def collapse_unary(tree: Tree) -> Tree:
-    """Join each unary chain into one node labelled `S+VP`; a chain over a word becomes a leaf."""
+    """Join each unary chain into one node labelled `S+VP`; a chain over a word becomes a leaf.
+
+    Raises:
+        TreeError: The tree is a dependency tree, or a label already contains `+`.
+    """
     refuse_inner_words(tree, "collapsed")
     joined = next((label for label in tree.labels if CHAIN_JOINT in label), None)
     if joined:
-        raise TreeError(f"the label {joined!r} holds {CHAIN_JOINT!r}, which joins the labels of a chain")
+        raise TreeError(f"the label {joined!r} contains {CHAIN_JOINT!r}, which joins the labels of a chain")
     tops = np.flatnonzero(~_absorbed(tree))
     ends = np.append(tops[1:], tree.num_nodes)
-    # A top's chain are the nodes up to the next top: in pre-order an only child follows its parent.
+    # A chain extends from its top to the next top: in pre-order an only child follows its parent.
     labels = [
         CHAIN_JOINT.join(tree.labels[top:end]) for top, end in zip(tops.tolist(), ends.tolist(), strict=True)
     ]
@@ -118,12 +135,12 @@ def collapse_unary(tree: Tree) -> Tree:
 
 
 def expand_unary(tree: Tree) -> Tree:
-    """Split labels `S+VP` into chains again; the inverse of `collapse_unary`."""
+    """Expand labels such as `S+VP` into unary chains; the inverse of `collapse_unary`."""
     return _with_chains(tree.arity, [label.split(CHAIN_JOINT) for label in tree.labels], tree.words)
 
 
 def _with_chains(arity: NodeArray, chains: Sequence[Collection[str]], words: Iterable[str]) -> Tree:
-    """A tree of unary chains, each of which has its labels from top to bottom; the lowest node has the parts."""
+    """Build a tree whose nodes are unary chains, given by their labels from top to bottom."""
     bottoms = np.cumsum([len(chain) for chain in chains]) - 1
     full = np.ones(bottoms[-1] + 1, dtype=np.int32)
     full[bottoms] = arity
@@ -131,7 +148,7 @@ def _with_chains(arity: NodeArray, chains: Sequence[Collection[str]], words: Ite
 
 
 def _absorbed(tree: Tree) -> BoolArray:
-    """Whether each node is an only child, which collapsing merges into its parent."""
+    """Return whether each node is an only child, which collapsing merges into its parent."""
     return np.concatenate([[False], tree.arity[:-1] == 1])
 
 
@@ -153,7 +170,7 @@ def _topmost_labels(tree: Tree, absorbed: BoolArray) -> list[str]:
 
 
 def _head_slots(tree: Tree, direction: Direction) -> NodeArray:
-    """Which child of each node ends up innermost, counted from 0."""
+    """Return which child of each node becomes the innermost, counted from 0."""
     if direction == "left":
         return np.zeros_like(tree.arity)
     if direction == "right":
@@ -162,12 +179,12 @@ def _head_slots(tree: Tree, direction: Direction) -> NodeArray:
 
 
 def _split_wide(tree: Tree, heads: NodeArray, mark: str | None) -> tuple[Tree, NodeArray]:
-    """Insert the intermediate nodes: from outside peel the parts left of the head, then those right of it."""
+    """Insert the intermediate nodes: the outer ones split off the children left of the head, the inner the others."""
     before = _num_inserted_before(tree, heads)
     split_of = (np.arange(tree.num_nodes) + np.cumsum(before)).astype(np.int32)
     arity = np.full(tree.num_nodes + before.sum(), 2, dtype=np.int32)
     arity[split_of] = np.minimum(tree.arity, 2)
-    # An intermediate node stands right before the child it starts with and is named after its parent.
+    # An intermediate node precedes the child it starts with, and takes its name from their parent.
     origin = np.repeat(np.arange(tree.num_nodes), before + 1)
     labels = [""] * len(arity)
     if mark is not None:
@@ -179,11 +196,11 @@ def _split_wide(tree: Tree, heads: NodeArray, mark: str | None) -> tuple[Tree, N
 
 
 def _num_inserted_before(tree: Tree, heads: NodeArray) -> NodeArray:
-    """How many intermediate nodes start at each node.
+    """Return how many intermediate nodes start at each node.
 
-    For k children with the head at slot h, each child at a slot 1 to h - 1 starts one (what is left of its
-    phrase once the parts before it are peeled). The head starts the rest: one for each part on its right,
-    less the last if nothing was peeled before.
+    Of k children with the head at slot h, each child at a slot 1 to h - 1 starts one: the rest of its phrase once the
+    children before it are split off. The head starts one for each child on its right, less the last if no child was
+    split off before.
     """
     parents, slots = tree.parents, child_slots(tree)
     width = np.where(parents == NO_INDEX, 0, tree.arity[parents])

@@ -1,4 +1,4 @@
-"""Numbered lines in, trees out: one tree is open at a time, so any depth is read without recursion."""
+"""An incremental parser for bracketed trees, which reads any depth without recursion."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from lexitree.errors import BracketError, Place, TreeError
 from lexitree.trees.tree import NO_LABEL, Tree
 
 MAX_NODES = 2_000_000
-"""A tree with more nodes is refused: a file of nothing but open brackets must not fill the memory."""
+"""Larger trees are an error: a file of nothing but open brackets must not exhaust the memory."""
 
 WRITTEN_NO_LABEL = "_"
-"""How a node without a label stands in brackets: `(_ film)`; `(film)` would make the word a label."""
+"""How an unlabelled node is written: `(_ film)`, since `(film)` would make the word a label."""
 
 BracketLayout = Literal["line", "indented", "free"]
-"""One tree a line; trees whose further lines are indented, as in Penn's files; or line breaks anywhere."""
+"""One tree per line; continuation lines indented, as in Penn's files; or line breaks anywhere."""
 
-# Only ASCII white space separates tokens: three SST tokens hold a no-break space.
+# Only ASCII white space separates tokens: three SST tokens contain a no-break space.
 SPACE, TEXT = r"[ \t\r\n\f\v]", r"[^() \t\r\n\f\v]"
 
-# Half of all nodes are leaves such as `(NN film)`, so a leaf is one token. The quantifiers are possessive: no
-# input makes the search go back.
+# Half of all nodes are leaves such as `(NN film)`, so a leaf is one token. The quantifiers are possessive, so no
+# input causes backtracking.
 _TOKEN = re.compile(
     rf"\({SPACE}*+(?P<tag>{TEXT}++){SPACE}++(?P<leaf>{TEXT}++){SPACE}*+\)"
     rf"|(?P<open>\({SPACE}*+(?:{TEXT}++)?+)|(?P<close>\))|(?P<text>{TEXT}++)"
@@ -30,22 +30,22 @@ _TOKEN = re.compile(
 
 _ONLY_OPENINGS = re.compile(rf"(?:{SPACE}*+\({SPACE}*+(?:{TEXT}++)?+)++{SPACE}*+")
 
-RARE_MISTAKE = 10
-"""With fewer complete lines to one that only opens brackets, `(S`, trees must go over lines."""
+_RARE_MISTAKE = 10
+"""If fewer complete lines than this occur per line that only opens brackets, as `(S`, trees span several lines."""
 
 
 def find_bracket_layout(lines: list[str], *, is_all: bool = False) -> BracketLayout:
-    """How trees are laid out, judged by the first lines of a file, or by all of them (`is_all`).
+    """Guess the layout from the first lines of a file, or from all of them (`is_all`).
 
-    Knowing this, a missing bracket is found where its tree should have ended, and the next tree is read.
+    With a known layout, a missing bracket is detected where its tree should have ended, and the next tree is read.
     """
     filled = [line for line in lines if line.strip()]
     flush = [line.startswith("(") for line in filled]
     num_whole = sum(starts and _is_balanced(line) for line, starts in zip(filled, flush, strict=True))
     num_openings = sum(1 for line in filled if _ONLY_OPENINGS.fullmatch(line))
-    # A line that only opens brackets may be a tree cut off, if nothing closes them further down.
+    # If nothing closes them further down, a line that only opens brackets may be a truncated tree.
     never_closed = is_all and all(line.count(")") <= line.count("(") for line in filled)
-    are_mistakes = never_closed or num_whole >= RARE_MISTAKE * num_openings
+    are_mistakes = never_closed or num_whole >= _RARE_MISTAKE * num_openings
     if num_whole and 2 * num_whole >= len(filled) and are_mistakes:
         return "line"
     num_indented = sum(line[0] in " \t" for line in filled)
@@ -58,9 +58,9 @@ def _is_balanced(line: str) -> bool:
 
 
 def _trees_start_flush(lines: list[str], flush: list[bool]) -> bool:
-    """Whether the tree is mostly complete where a line starts with a bracket in column 1.
+    """Return whether trees are mostly complete where a line starts with a bracket in column 1.
 
-    Too many closing brackets mean that such lines also stand inside of trees; too few may be a mistake.
+    Surplus closing brackets mean that such lines also occur inside of trees; missing ones may be a mistake.
     """
     num_complete = num_overfull = depth = 0
     for line, starts_flush in zip([*lines, "("], [*flush, True], strict=True):
@@ -73,7 +73,7 @@ def _trees_start_flush(lines: list[str], flush: list[bool]) -> bool:
 
 
 class BracketParser:
-    """Takes lines, gives trees; its state is the tree that is open."""
+    """Turns lines into trees; its state is the tree that is currently open."""
 
     def __init__(self, name: str, *, layout: BracketLayout, max_nodes: int = MAX_NODES) -> None:
         self.name = name
@@ -95,22 +95,22 @@ class BracketParser:
         self.first_line = ""
 
     def drop_tree(self) -> None:
-        """After an error: forget the open tree and wait for the start of the next."""
+        """After an error: discard the open tree and wait for the start of the next."""
         self._clear()
         self.resynchronizing = self.layout != "line"
 
     def end_before(self, line: str) -> None:
-        """Raise if this line starts a tree although another is still open."""
+        """Raise if this line starts a tree while another is still open."""
         if self.path and self.layout == "indented" and line.startswith("("):
             raise self._unclosed()
 
     def finish(self) -> None:
-        """At the end of the input nothing may be open."""
+        """Raise if a tree is still open at the end of the input."""
         if self.path:
             raise self._unclosed()
 
     def feed(self, number: int, line: str) -> Iterator[Tree]:
-        """The trees that end on this line."""
+        """Yield the trees that end on this line."""
         self.number, self.line = number, line
         if self.resynchronizing and not line.startswith("("):
             return
@@ -134,7 +134,7 @@ class BracketParser:
         return BracketError(Place(self.name, self.number, column, self.line), problem, remedy=remedy)
 
     def _unclosed(self) -> BracketError:
-        """Name the innermost open bracket if its line is at hand, else the one that starts the tree."""
+        """Point at the innermost open bracket if it is on the first line, else at the start of the tree."""
         (first_number, first_column), (number, column) = self.opening[0], self.opening[-1]
         if number != first_number:
             number, column = first_number, first_column
@@ -144,7 +144,7 @@ class BracketParser:
     def _add_node(self, label: str, match: re.Match[str]) -> int:
         node = len(self.arity)
         if node >= self.max_nodes:
-            raise self._error(f"a tree of more than {self.max_nodes:,} nodes", match.start() + 1)
+            raise self._error(f"tree has more than {self.max_nodes:,} nodes", match.start() + 1)
         if self.path:
             self.arity[self.path[-1]] += 1
         self.arity.append(0)
@@ -175,7 +175,7 @@ class BracketParser:
             self.labels[node] = match["text"]
             self.expects_label = False
         elif self.arity[node] == 0 and node not in self.bare:
-            # Perhaps the word of a leaf, `(NN film)`, perhaps the first of several: the next token tells.
+            # Either the word of a leaf, `(NN film)`, or the first of several: the next token decides.
             self.bare[node] = match["text"]
         else:
             self._settle_bare(match)
@@ -183,7 +183,7 @@ class BracketParser:
             self.words.append(match["text"])
 
     def _settle_bare(self, match: re.Match[str]) -> None:
-        """The word held back was not alone in its bracket: make it a leaf of its own."""
+        """Make the word that was held back a leaf, since it is not alone in its bracket."""
         self.expects_label = False
         if self.bare and self.path[-1] in self.bare:
             word = self.bare.pop(self.path[-1])
@@ -192,7 +192,7 @@ class BracketParser:
 
     def _close(self, match: re.Match[str]) -> None:
         if not self.path:
-            raise self._error("this bracket closes nothing", match.start() + 1)
+            raise self._error("unmatched closing bracket", match.start() + 1)
         node = self.path.pop()
         start_number, start_column = self.opening.pop()
         self.expects_label = False
@@ -200,14 +200,14 @@ class BracketParser:
             self.words.append(self.bare.pop(node))
         elif self.arity[node] == 0:
             label = self.labels[node]
-            problem = f"the bracket '{label}' holds no word" if label else "an empty bracket"
+            problem = f"bracket '{label}' contains no word" if label else "empty bracket"
             raise self._error(problem, start_column if start_number == self.number else match.start() + 1)
 
     def _take_tree(self, match: re.Match[str]) -> Tree:
         arity, labels, words = self.arity, self.labels, self.words
         self._clear()
         if arity[0] == 1 and labels[0] == NO_LABEL:
-            # Penn files wrap each sentence in a bracket without a label, which is no phrase.
+            # Penn files wrap each sentence in a bracket without a label, which is not a phrase.
             arity, labels = arity[1:], labels[1:]
         if WRITTEN_NO_LABEL in labels:
             labels = [NO_LABEL if label == WRITTEN_NO_LABEL else label for label in labels]

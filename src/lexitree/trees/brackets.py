@@ -1,4 +1,4 @@
-"""Brackets in, trees out, and back: Penn and SST files, with any line breaks, read as a stream."""
+"""Read and write bracketed trees, as in Penn and SST files, as a stream."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, TypeVar
 
 from lexitree.errors import BracketError, InputError, OnError, TreeError
 from lexitree.files import display_name, read_lines
+from lexitree.text.tokens import BRACKET_FORMS
 from lexitree.trees.bracket_parser import (
     MAX_NODES,
     TEXT,
@@ -19,37 +21,53 @@ from lexitree.trees.bracket_parser import (
 )
 from lexitree.trees.tree import Tree, refuse_inner_words
 
+AnyTree = TypeVar("AnyTree", bound=Tree)
+
 LINES_LOOKED_AT = 64
 CHARACTERS_LOOKED_AT = 1 << 20
-"""How many lines, and how much of long ones, decide whether a file has one tree a line."""
+"""The number of lines and characters from which the layout of a file is guessed."""
 
 MAX_LISTED_ERRORS = 1_000
 """How many skipped errors are kept; all are counted."""
 
 _TEXT = re.compile(f"{TEXT}+")
-_BRACKET_ESCAPES = {"(": "-LRB-", ")": "-RRB-", "[": "-LSB-", "]": "-RSB-", "{": "-LCB-", "}": "-RCB-"}
-_SURFACE = {escape: surface for surface, escape in _BRACKET_ESCAPES.items()}
+_SURFACE = {escape: surface for surface, escape in BRACKET_FORMS.items()}
 _ESCAPE = re.compile("|".join(map(re.escape, _SURFACE)), re.IGNORECASE)
 
 
 def surface_form(word: str) -> str:
-    """The word as a reader sees it: `-LRB-` is `(`, `\\/` is `/`, `\\*` is `*`."""
+    """Return a word as readers see it: `-LRB-` is `(`, `\\/` is `/`, `\\*` is `*`."""
     if "-" in word:
         word = _ESCAPE.sub(lambda match: _SURFACE[match[0].upper()], word)
     return word.replace("\\/", "/").replace("\\*", "*") if "\\" in word else word
 
 
+def same_surface(words: Iterable[str], others: Iterable[str]) -> bool:
+    """Return whether two lists of words look the same to a reader."""
+    return list(map(surface_form, words)) == list(map(surface_form, others))
+
+
 @dataclass(slots=True)
 class ReadReport:
-    """What a reader met: how many trees it gave, and the errors it skipped."""
+    """What a reader found: the number of trees, and the errors that it skipped."""
 
     num_trees: int = 0
     num_errors: int = 0
     errors: list[InputError] = field(default_factory=list[InputError])
     """The first errors, at most MAX_LISTED_ERRORS."""
 
+    def attempt(self, on_error: OnError, parse: Callable[..., AnyTree], *arguments: Any) -> AnyTree | None:
+        """Parse one item and count it; None if it is malformed and errors are skipped."""
+        try:
+            tree = parse(*arguments)
+        except InputError as error:
+            self.note(error, on_error)
+            return None
+        self.num_trees += 1
+        return tree
+
     def note(self, error: InputError, on_error: OnError) -> None:
-        """Raise the error or, where errors are skipped, count and list it."""
+        """Raise the error or, if errors are skipped, count and list it."""
         if on_error == "raise":
             raise error
         self.num_errors += 1
@@ -65,9 +83,19 @@ def read_trees(
     report: ReadReport | None = None,
     max_nodes: int = MAX_NODES,
 ) -> Iterator[Tree]:
-    """Yield the trees of a bracket file (`-` is standard input), holding one tree in memory at a time.
+    """Yield the trees of a bracket file, holding one tree in memory at a time.
 
-    With `on_error="skip"` a malformed tree is left out and its error added to `report.errors`.
+    Args:
+        path: The file; `-` is standard input, and `.gz` is decompressed on the fly.
+        encoding: Its encoding.
+        on_error: Whether to "raise" at a malformed tree or to "skip" it.
+        report: Counts the trees and collects the errors that are skipped.
+        max_nodes: Larger trees are malformed.
+
+    Raises:
+        BracketError: A tree is malformed.
+        FileError: The file cannot be read.
+        EncodingError: The file is in another encoding.
     """
     lines = read_lines(path, encoding)
     yield from read_bracket_lines(
@@ -103,7 +131,7 @@ def read_bracket_lines(
 
 
 def _take_first(lines: Iterator[tuple[int, str]]) -> tuple[list[tuple[int, str]], bool]:
-    """The first lines, and whether these are all there are."""
+    """Return the first lines, and whether these are all."""
     taken: list[tuple[int, str]] = []
     num_characters = 0
     for number, line in lines:
@@ -115,17 +143,30 @@ def _take_first(lines: Iterator[tuple[int, str]]) -> tuple[list[tuple[int, str]]
 
 
 def tree_from_brackets(text: str, name: str = "<brackets>") -> Tree:
-    """The one tree of a string; the inverse of `tree_to_brackets`."""
+    """Parse a string that contains one tree; the inverse of `tree_to_brackets`.
+
+    Args:
+        text: The tree in brackets, with any line breaks.
+        name: The name of the input for error messages.
+
+    Raises:
+        BracketError: The brackets are malformed.
+        TreeError: The text contains no tree, or several.
+    """
     parser = BracketParser(name, layout="free")
     trees = [tree for number, line in enumerate(text.split("\n"), 1) for tree in parser.feed(number, line)]
     parser.finish()
     if len(trees) != 1:
-        raise TreeError(f"expected one tree in brackets, found {len(trees)}: {text[:60]!r}")
+        raise TreeError(f"expected one bracketed tree, found {len(trees)}: {text[:60]!r}")
     return trees[0]
 
 
 def tree_to_brackets(tree: Tree) -> str:
-    """The tree on one line; reading it back gives the tree, with brackets inside words escaped (`-LRB-`)."""
+    """Write a tree on one line, with brackets inside words escaped (`-LRB-`).
+
+    Raises:
+        TreeError: The tree is a dependency tree, or a word is empty or contains white space.
+    """
     refuse_inner_words(tree, "written in brackets")
     pieces: list[str] = []
     words = iter(tree.words)
@@ -150,7 +191,7 @@ def tree_to_brackets(tree: Tree) -> str:
 def _escape(token: str) -> str:
     token = token.replace("(", "-LRB-").replace(")", "-RRB-")
     if not _TEXT.fullmatch(token):
-        what = f"{token!r}, which holds white space," if token else "an empty word"
+        what = f"{token!r}, which contains white space," if token else "an empty word"
         raise TreeError(f"{what} cannot be written in brackets", remedy="Write JSON Lines instead.")
     return token
 
@@ -168,7 +209,15 @@ def _parse_line(
 
 
 def write_trees(trees: Iterable[Tree], write: Callable[[str], object]) -> int:
-    """Write trees one a line as they come; the number written."""
+    """Write trees as they come, one per line.
+
+    Args:
+        trees: The trees.
+        write: Called with each line.
+
+    Returns:
+        The number of trees written.
+    """
     num_trees = 0
     for tree in trees:
         write(tree_to_brackets(tree) + "\n")

@@ -1,4 +1,4 @@
-"""Words and the parent of each in, a dependency tree out: a tree whose nodes are the words of its sentence."""
+"""Dependency trees, whose nodes are the words of the sentence, and the files that contain them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from lexitree.arrays import NO_INDEX, NodeArray
+from lexitree.arrays import NO_INDEX, BoolArray, NodeArray
 from lexitree.errors import DependencyError, OnError, Place, TreeError
 from lexitree.files import display_name, read_lines
 from lexitree.trees.brackets import ReadReport
@@ -20,17 +20,17 @@ from lexitree.trees.tree import NO_LABEL, Tree, TreeLayout, frozen_array, lay_ou
 WORDS_SUFFIX, PARENTS_SUFFIX = ".toks", ".dparents"
 
 _TOKEN = re.compile(r"[^ \t\r\f\v]+")
-"""Separated by ASCII white space only: a token may hold U+00A0."""
+"""Only ASCII white space separates tokens: a token may contain U+00A0."""
 
 _WHOLE_NUMBER = re.compile(r"[0-9]{1,9}")
 
 
 class DependencyTree(Tree):
-    """A tree with a word at every node and a node for every word, projective or not.
+    """A tree with one node per word and a word at every node, projective or not.
 
-    Nodes are in pre-order as in any `Tree`: the root is 0, dependents come after what they depend on, from left
-    to right. Words are in the order of the sentence, and `word_of` says which of them stands at a node. For
-    "the film works", in which `works` is the root and `the` depends on `film`:
+    Nodes are in pre-order as in any `Tree`: the root is 0, and dependents follow the word that they depend on, from
+    left to right. Words are in sentence order, and `word_of` maps nodes to words. "the film works", in which `works`
+    is the root and `the` depends on `film`, is
 
         node      0      1     2
         arity     1      1     0
@@ -38,8 +38,17 @@ class DependencyTree(Tree):
         words     the    film  works
         spans     0:3    0:2   0:1
 
-    The span of a node reaches from the first to the last word below it, itself included. In a tree that is not
-    projective, words may stand in between that are not below it; `is_contiguous` says where none does.
+    The span of a node extends from the first to the last word below it, itself included. If the tree is not
+    projective, a span may include words that are not below the node; see `is_contiguous`.
+
+    Args:
+        arity: The number of dependents of each node, in pre-order.
+        labels: The label of each node.
+        words: The words of the sentence.
+        word_of: The word at each node, by its position in the sentence.
+
+    Raises:
+        TreeError: The arrays do not describe one tree, or do not fit together.
     """
 
     __slots__ = ("word_of",)
@@ -57,13 +66,22 @@ class DependencyTree(Tree):
         object.__setattr__(self, "word_of", frozen_array(word_of))
         super().__init__(arity, labels, words)
         if not np.array_equal(np.sort(self.word_of), np.arange(self.num_words)):
-            raise TreeError("every word of a dependency tree stands at one node")
+            raise TreeError("every word of a dependency tree must be at exactly one node")
 
     @classmethod
     def from_parents(
         cls, words: Sequence[str], parents: Sequence[int], labels: Sequence[str] | None = None
     ) -> DependencyTree:
-        """A tree from the word that each word depends on, counted from 0; -1 for the root. Labels are by word."""
+        """Make a tree from the word that each word depends on.
+
+        Args:
+            words: The words of the sentence.
+            parents: For each word, the word that it depends on, counted from 0; -1 for the root.
+            labels: The label of each word; none by default.
+
+        Raises:
+            TreeError: There is no root, several, or a cycle.
+        """
         if len(parents) != len(words):
             raise TreeError(f"{len(words)} words but {len(parents)} parents")
         if labels is not None and len(labels) != len(words):
@@ -86,7 +104,7 @@ class DependencyTree(Tree):
         parents: list[int] = shape.parents.tolist()
         starts: list[int] = self.word_of.tolist()
         ends = [word + 1 for word in starts]
-        # Children come after their parents, so backwards every node is complete before it is passed on.
+        # Children come after their parents, so going backwards every node is complete when its parent needs it.
         for node in range(self.num_nodes - 1, 0, -1):
             parent = parents[node]
             starts[parent] = min(starts[parent], starts[node])
@@ -95,7 +113,7 @@ class DependencyTree(Tree):
 
     @cached_property
     def sizes(self) -> NodeArray:
-        """How many words are below each node, itself included."""
+        """The number of words below each node, itself included."""
         parents: list[int] = self.parents.tolist()
         sizes = [1] * self.num_nodes
         for node in range(self.num_nodes - 1, 0, -1):
@@ -103,13 +121,13 @@ class DependencyTree(Tree):
         return frozen_array(sizes)
 
     @property
-    def is_contiguous(self) -> npt.NDArray[np.bool_]:
-        """Whether the words below each node follow one another without a gap."""
+    def is_contiguous(self) -> BoolArray:
+        """Whether the words below each node are adjacent, without a gap."""
         return self.ends - self.starts == self.sizes
 
     @property
     def is_binary(self) -> bool:
-        """A dependency tree has no phrases, so it is none of the binary trees that the paper's models read."""
+        """Always false: a dependency tree has no phrases and is never one of the paper's binary trees."""
         return False
 
     @cached_property
@@ -123,12 +141,12 @@ class DependencyTree(Tree):
         return tuple(self.words[word] for word in own)
 
     def phrase(self, node: int) -> tuple[str, ...]:
-        """The words below a node and its own, in the order of the sentence."""
+        """Return the words below a node, itself included, in sentence order."""
         below: list[int] = np.sort(self.word_of[node : node + self.sizes[node]]).tolist()
         return tuple(self.words[word] for word in below)
 
     def with_labels(self, labels: Iterable[str]) -> DependencyTree:
-        """The same tree with other labels, by node."""
+        """Return the same tree with other labels, one per node."""
         return DependencyTree(self.arity, labels, self.words, self.word_of)
 
     def __eq__(self, other: object) -> bool:
@@ -144,7 +162,7 @@ class DependencyTree(Tree):
 
 
 def _dependents(words: Sequence[str], parents: Sequence[int]) -> list[list[int]]:
-    """The dependents of each word, from left to right."""
+    """Return the dependents of each word, from left to right."""
     dependents: list[list[int]] = [[] for _ in words]
     for word, parent in enumerate(parents):
         if not NO_INDEX <= parent < len(words):
@@ -157,12 +175,12 @@ def _dependents(words: Sequence[str], parents: Sequence[int]) -> list[list[int]]
 
 
 def _preorder(words: Sequence[str], parents: Sequence[int], dependents: list[list[int]]) -> list[int]:
-    """The words from the root downwards, each before its dependents."""
+    """Return the words from the root downwards, each before its dependents."""
     roots = [word for word, parent in enumerate(parents) if parent == NO_INDEX]
     if len(roots) > 1:
         raise TreeError(f"several roots: {_named(words, roots[0])} and {_named(words, roots[1])}")
     if not roots:
-        raise TreeError("no word is the root" if words else "a tree has at least one word")
+        raise TreeError("no word is the root" if words else "no words")
     order: list[int] = []
     waiting = roots
     while waiting:
@@ -171,17 +189,17 @@ def _preorder(words: Sequence[str], parents: Sequence[int], dependents: list[lis
         waiting.extend(reversed(dependents[word]))
     if len(order) < len(words):
         lost = min(set(range(len(words))) - set(order))
-        raise TreeError(f"a cycle: from {_named(words, lost)} no way up leads to the root")
+        raise TreeError(f"cycle: {_named(words, lost)} is not connected to the root")
     return order
 
 
 def _named(words: Sequence[str], word: int) -> str:
-    """A word for a message, counted from 1 as the files do."""
+    """Name a word in a message, counted from 1 as in the files."""
     return f"word {word + 1} ({words[word]})"
 
 
 def head_final(phrases: Tree) -> DependencyTree:
-    """The dependency tree in which the last word of every phrase is its head: a plain stand-in for a parse."""
+    """Make the dependency tree in which the last word of every phrase is its head: a stand-in for a parse."""
     parents = [NO_INDEX] * phrases.num_words
     ends = phrases.ends.tolist()
     for node, above in enumerate(phrases.parents.tolist()):
@@ -191,14 +209,21 @@ def head_final(phrases: Tree) -> DependencyTree:
 
 
 def label_by_spans(tree: DependencyTree, phrases: Tree) -> DependencyTree:
-    """Give each node the label of the phrase that covers exactly the words below it, where there is one.
+    """Give each node the label of the phrase that covers exactly the words below it, if there is one.
 
-    That is how Tai et al. (2015) put the phrase labels of the sentiment treebank on dependency trees. The root
-    always has the sentence's label. Of phrases over the same words the topmost labelled one counts.
+    This is how Tai et al. (2015) label dependency trees of the sentiment treebank. The root always gets the label of
+    the sentence. If several phrases cover the same words, the topmost labelled one counts.
+
+    Args:
+        tree: The dependency tree of a sentence.
+        phrases: The labelled phrases of the same sentence.
+
+    Raises:
+        TreeError: The two differ in their number of words.
     """
     if tree.num_words != phrases.num_words:
         raise TreeError(
-            f"a dependency tree of {tree.num_words} words beside phrases of {phrases.num_words} words"
+            f"the dependency tree has {tree.num_words} words, but the phrases have {phrases.num_words}"
         )
     by_span: dict[tuple[int, int], str] = {}
     for span, label in zip(phrases.spans, phrases.labels, strict=True):
@@ -218,28 +243,33 @@ def read_dependencies(
     on_error: OnError = "raise",
     report: ReadReport | None = None,
 ) -> Iterator[DependencyTree]:
-    """Yield the trees of a `.toks` file and the `.dparents` file beside it, one sentence a line; none has labels.
+    """Yield the unlabelled trees of a `.toks` file and the `.dparents` file next to it, one sentence per line.
 
-    A line of parents has a number for each word: that of the word it depends on, from 1, or 0 for the root. With
-    `on_error="skip"` malformed sentences are passed over; `report.errors` lists them.
+    A line of parents has one number per word: that of the word it depends on, counted from 1, or 0 for the root.
+
+    Args:
+        path: The `.toks` file.
+        encoding: The encoding of both files.
+        on_error: Whether to "raise" at a malformed sentence or to "skip" it.
+        report: Counts the trees and collects the errors that are skipped.
+
+    Raises:
+        DependencyError: A sentence is malformed, or one file is shorter than the other.
     """
     report = report if report is not None else ReadReport()
-    parents_path = parents_file(path)
+    parents_path = _parents_file(path)
     pairs = zip_longest(read_lines(path, encoding), read_lines(parents_path, encoding))
     for words, parents in pairs:
         if words is None or parents is None:
             raise _unequal_length(path, parents_path, words or parents, words_end=words is None)
-        try:
-            tree = _parse_lines(words[1], parents[1], Place(display_name(parents_path), parents[0]))
-        except DependencyError as error:
-            report.note(error, on_error)
-            continue
-        report.num_trees += 1
-        yield tree
+        place = Place(display_name(parents_path), parents[0])
+        tree = report.attempt(on_error, _parse_lines, words[1], parents[1], place)
+        if tree is not None:
+            yield tree
 
 
-def parents_file(path: str | Path) -> Path:
-    """The file with the parents that belongs to a file of words: `dev.dparents` to `dev.toks`."""
+def _parents_file(path: str | Path) -> Path:
+    """Return the file of parents that belongs to a file of words: `dev.dparents` for `dev.toks`."""
     plain = str(path).removesuffix(".gz")
     packed = str(path)[len(plain) :]
     return Path(plain.removesuffix(WORDS_SUFFIX) + PARENTS_SUFFIX + packed)
@@ -251,7 +281,7 @@ def _parse_lines(words_line: str, parents_line: str, place: Place) -> Dependency
     for match in _TOKEN.finditer(parents_line):
         if not _WHOLE_NUMBER.fullmatch(match[0]):
             here = Place(place.path, place.line, match.start() + 1, parents_line)
-            raise DependencyError(here, "the number of a word, or 0 for the root, should stand here")
+            raise DependencyError(here, "expected the number of a word, or 0 for the root")
         parents.append(int(match[0]) - 1)
     try:
         return DependencyTree.from_parents(words, parents)
@@ -260,8 +290,8 @@ def _parse_lines(words_line: str, parents_line: str, place: Place) -> Dependency
 
 
 _REMEDY = (
-    f"A line of {PARENTS_SUFFIX} has one number for each word of the same line of {WORDS_SUFFIX}: "
-    "that of the word it depends on, counted from 1, or 0 for the one root."
+    f"Each line of {PARENTS_SUFFIX} has one number per word of the same line of {WORDS_SUFFIX}: "
+    "that of the word it depends on, counted from 1, or 0 for the root."
 )
 
 

@@ -1,4 +1,14 @@
-"""A tree with Penn labels in, the head child and the head word of every phrase out, by rules such as Collins'."""
+"""Find the head child and the head word of every phrase by rules, such as those of Collins.
+
+COLLINS is the table of Michael Collins, Head-Driven Statistical Models for Natural Language Parsing (1999),
+appendix A. He removed punctuation and never met some labels, so the rest is defined here: punctuation and traces are
+heads only if there is nothing else; ROOT, TOP and S1 follow the rule of S, which they represent once a unary chain is
+collapsed; NML follows that of NP; under a label without a rule, the first child is the head.
+
+STANFORD is the Stanford parser's variant, as far as the trees of the Stanford Sentiment Treebank reveal it: split by
+these heads, parses become that treebank's own trees. It also covers trees whose labels are not categories, which are
+split as they are elsewhere: under a label without a rule, a child that would head an S is the head, else the last.
+"""
 
 from __future__ import annotations
 
@@ -24,35 +34,35 @@ Step = tuple[Side, str]
 """The end at which a search starts, and the labels that it looks for."""
 
 Default = Literal["left", "right", "last"]
-"""Who is the head if nothing was found: the first or the last part that is no punctuation, or just the last."""
+"""The head if no search succeeds: the first or last child that is not punctuation, or simply the last."""
 
 
 class HeadRule(NamedTuple):
-    """How the head of one kind of phrase is found among its parts."""
+    """How to find the head among the children of one kind of phrase."""
 
     ranks: dict[str, int]
-    """How early each label is looked for."""
+    """The rank of each label: lower ones are searched for first."""
     from_right: tuple[bool, ...]
-    """For each rank whether the search starts at the right end."""
+    """For each rank, whether the search starts at the right end."""
     default: Default
 
 
 class HeadRules(NamedTuple):
-    """The rules of all phrases."""
+    """The rules for all phrases."""
 
     by_category: dict[str, HeadRule]
     fallback: HeadRule
-    """The rule of phrases of any other category."""
+    """The rule for phrases of any other category."""
 
 
 def _rule(*steps: Step, default: Default) -> HeadRule:
-    """A rule of several searches; the labels of one of them are looked for together."""
+    """Make a rule of several searches, each of which looks for any of its labels."""
     ranks = {label: rank for rank, (_, labels) in enumerate(steps) for label in labels.split()}
     return HeadRule(ranks, tuple(side == "right" for side, _ in steps), default)
 
 
 def _in_turn(side: Side, labels: str) -> tuple[Step, ...]:
-    """Searches that all start at one end, for one label after the other."""
+    """Make searches from one end, for one label after the other."""
     return tuple((side, label) for label in labels.split())
 
 
@@ -89,10 +99,10 @@ _COLLINS: dict[str, Step] = {
     "WHNP": ("left", "WDT WP WP$ WHADJP WHPP WHNP"),
     "WHPP": ("right", "IN TO FW"),
 }
-"""For each label the end at which all searches start, and the labels looked for, one after the other."""
+"""For each label, the end at which all searches start, and the labels to search for in turn."""
 
 _NOUN_PHRASE = _rule(
-    # Collins first takes a last word tagged POS, which the search from the right for a POS finds as well.
+    # Collins first takes a final word tagged POS, which the search from the right finds as well.
     ("right", "NN NNP NNPS NNS NX NML POS JJR"),
     ("left", "NP"),
     ("right", "$ ADJP PRN"),
@@ -100,7 +110,7 @@ _NOUN_PHRASE = _rule(
     ("right", "JJ JJS RB QP"),
     default="right",
 )
-"""In noun phrases labels are looked for together, and the searches start at different ends."""
+"""In noun phrases each search looks for several labels, and the searches start at different ends."""
 
 COLLINS = HeadRules(
     _named_like_others(
@@ -115,7 +125,7 @@ COLLINS = HeadRules(
 _STANFORD_SENTENCE = _in_turn("left", "TO VP S FRAG SBAR ADJP UCP NP")
 
 _STANFORD_CHANGES: dict[str, HeadRule] = {
-    # Of several adjectives the last one is the head, as the last noun is; adverbs come after them.
+    # The last of several adjectives is the head, as with nouns; adverbs come after them.
     "ADJP": _rule(
         ("left", "$"),
         ("right", "NNS NN JJ QP VBN VBG"),
@@ -151,12 +161,22 @@ _NEVER_BY_DEFAULT = frozenset(_QUOTES_AND_STOPS | _BRACKETS | {"-NONE-"})
 
 
 def head_children(tree: Tree, rules: HeadRules = COLLINS) -> NodeArray:
-    """For every node the place of its head child, counted from 0; 0 for leaves.
+    """Find the head child of every node.
 
-    Binarization changes no head: a phrase with nodes @X inside is read as the whole X, and those nodes lead
-    to its head. In those that do not hold it, the rule of X decides; in a collapsed `S+VP`, that of VP.
+    Binarization does not change heads: a phrase with nodes @X inside is treated as the whole X, and those nodes lead
+    to its head. In those that do not contain it, the rule of X applies; in a collapsed `S+VP`, that of VP.
+
+    Args:
+        tree: A tree with Penn labels.
+        rules: The rules to apply.
+
+    Returns:
+        For every node, the position of its head child, counted from 0; 0 at leaves.
+
+    Raises:
+        TreeError: The tree is a dependency tree.
     """
-    refuse_inner_words(tree, "given heads by rules; each node is the head of what depends on it")
+    refuse_inner_words(tree, "given heads by rules: each node is the head of its dependents")
     children = tree.children
     categories = [_child_category(label) for label in tree.labels]
     heads = [
@@ -168,16 +188,23 @@ def head_children(tree: Tree, rules: HeadRules = COLLINS) -> NodeArray:
 
 
 def head_slot(label: str, parts: Sequence[str], rules: HeadRules = COLLINS) -> int:
-    """The place of the head among the parts of one phrase, counted from 0, by their labels; none of them is an @X."""
+    """Return the position of the head among the children of one phrase, by their labels; none may be an @X."""
     return _find_head([_child_category(part) for part in parts], _rule_of(label, rules))
 
 
 def head_words(tree: Tree) -> NodeArray:
-    """For every node the index of its head word in `tree.words`."""
+    """Find the head word of every node by Collins' rules.
+
+    Returns:
+        For every node, the index of its head word in `tree.words`.
+
+    Raises:
+        TreeError: The tree is a dependency tree.
+    """
     slots = child_slots(tree).tolist()
     heads = head_children(tree).tolist()
     parents, words = tree.parents.tolist(), tree.starts.tolist()
-    # Children come after their parents, so going backwards a node knows its head word before it passes it on.
+    # Children come after their parents, so going backwards a node has its head word before its parent needs it.
     for node in range(tree.num_nodes - 1, 0, -1):
         parent = parents[node]
         if slots[node] == heads[parent]:
@@ -186,7 +213,7 @@ def head_words(tree: Tree) -> NodeArray:
 
 
 def _correct_binarized(tree: Tree, categories: list[str], heads: list[int], rules: HeadRules) -> None:
-    """Choose the head of each binarized phrase among its original parts, and point the way to it."""
+    """Choose the head of each binarized phrase among its original children, and mark the path to it."""
     intermediate = intermediate_nodes(tree)
     if not intermediate.any():
         return
@@ -197,7 +224,7 @@ def _correct_binarized(tree: Tree, categories: list[str], heads: list[int], rule
     parts: dict[int, list[int]] = {}
     for node, phrase in enumerate(phrases):
         if inside[node]:
-            # The mark tells the bottom of a collapsed chain: S over VP, split, is (S (@VP ...) ...).
+            # The mark names the bottom of a collapsed chain: S over VP, split, is (S (@VP ...) ...).
             rule_of[phrase] = _rule_of(tree.labels[node], rules)
     for node, phrase in enumerate(phrases):
         if phrase in rule_of and not inside[node]:
@@ -210,7 +237,7 @@ def _correct_binarized(tree: Tree, categories: list[str], heads: list[int], rule
 
 
 def _find_head(categories: list[str], rule: HeadRule) -> int:
-    """The head among the categories of a phrase's parts."""
+    """Return the position of the head among the categories of a phrase's children."""
     best, best_rank = -1, len(rule.from_right)
     for slot, category in enumerate(categories):
         rank = rule.ranks.get(category, best_rank + 1)
@@ -229,7 +256,7 @@ def _default_head(categories: list[str], default: Default) -> int:
 
 
 def _first_conjunct(categories: list[str], head: int) -> int:
-    """In a coordination the head is the part before the conjunction: `A and B` is headed by A."""
+    """In a coordination, the head is the child before the conjunction: A heads `A and B`."""
     if head < 2 or categories[head - 1] not in _CONJUNCTIONS:
         return head
     before = head - 2
@@ -253,9 +280,9 @@ def _child_category(label: str) -> str:
 
 
 def base_category(label: str) -> str:
-    """The label without function tags, indices, alternatives and the mark of an intermediate node.
+    """Return the label without function tags, indices, alternatives and the mark of an intermediate node.
 
-    `NP-SBJ-1`, `NP=2`, `NP|ADJP` and `@NP` are NP; labels that start with a dash, such as `-LRB-`, stay.
+    `NP-SBJ-1`, `NP=2`, `NP|ADJP` and `@NP` become NP; labels that start with a dash, such as `-LRB-`, stay.
     """
     label = label.removeprefix(INTERMEDIATE_MARK)
     for sign in "-=|":

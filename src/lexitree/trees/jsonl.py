@@ -1,4 +1,4 @@
-"""JSON Lines in, trees out, and back: one object a line that holds every tree exactly, whatever its words."""
+"""Read and write trees as JSON Lines, which represent every tree exactly, whatever its words."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class PhraseJson(TypedDict):
     end: int
     label: str
     word: NotRequired[int]
-    """In a dependency tree, which of the words stands at this node."""
+    """In a dependency tree, the word at this node."""
 
 
 class TreeJson(TypedDict):
@@ -31,11 +31,11 @@ class TreeJson(TypedDict):
     words: list[str]
     phrases: list[PhraseJson]
     parents: NotRequired[list[int]]
-    """In a dependency tree, the word that each word depends on, from 0; -1 for the root."""
+    """In a dependency tree, the word that each word depends on, counted from 0; -1 for the root."""
 
 
 def tree_to_json(tree: Tree) -> TreeJson:
-    """The tree as an object for JSON; more keys may be added to it and to its phrases."""
+    """Convert a tree to an object for JSON; callers may add keys to it and to its phrases."""
     triples = zip(tree.starts.tolist(), tree.ends.tolist(), tree.labels, strict=True)
     phrases = [PhraseJson(start=start, end=end, label=label) for start, end, label in triples]
     if not isinstance(tree, DependencyTree):
@@ -46,15 +46,18 @@ def tree_to_json(tree: Tree) -> TreeJson:
 
 
 def tree_from_json(obj: object) -> Tree:
-    """The tree of an object as `tree_to_json` gives it; keys that are not known are left aside.
+    """Convert an object from `tree_to_json` back to a tree; unknown keys are ignored.
 
-    With "parents" it is a dependency tree, whose "phrases" may be missing where there are no labels.
+    With "parents" it is a dependency tree, whose "phrases" may be missing if it has no labels.
+
+    Raises:
+        TreeError: The object does not describe a tree.
     """
     if not _is_object(obj):
-        raise TreeError('a tree is an object {"words": [...], "phrases": [...]}')
+        raise TreeError('a tree must be an object {"words": [...], "phrases": [...]}')
     words, phrases = obj.get("words"), obj.get("phrases")
     if not _is_list(words) or not all(isinstance(word, str) for word in words):
-        raise TreeError('"words" must be a list of texts')
+        raise TreeError('"words" must be a list of strings')
     if "parents" in obj:
         return _dependency_tree(words, obj["parents"], obj.get("phrases", []))
     if not _is_list(phrases):
@@ -73,7 +76,7 @@ def _dependency_tree(words: list[str], parents: object, phrases: object) -> Depe
         word, label = (phrase.get("word"), phrase.get("label")) if _is_object(phrase) else (None, None)
         if type(word) is not int or not 0 <= word < len(words) or not isinstance(label, str):
             raise TreeError(
-                f'phrase {place} of a dependency tree must be an object {{"word": integer, "label": text}}'
+                f'phrase {place} of a dependency tree must be an object {{"word": integer, "label": string}}'
             )
         labels[word] = label
     return DependencyTree.from_parents(words, parents, labels)
@@ -82,10 +85,10 @@ def _dependency_tree(words: list[str], parents: object, phrases: object) -> Depe
 def _check_phrase(phrase: object, place: int) -> tuple[int, int, str]:
     if _is_object(phrase):
         start, end, label = phrase.get("start"), phrase.get("end"), phrase.get("label")
-        # `type` and not `isinstance`: true and false are no places in a sentence.
+        # `type` and not `isinstance`: true and false are not positions.
         if type(start) is int and type(end) is int and isinstance(label, str):
             return start, end, label
-    raise TreeError(f'phrase {place} must be an object {{"start": integer, "end": integer, "label": text}}')
+    raise TreeError(f'phrase {place} must be an object {{"start": integer, "end": integer, "label": string}}')
 
 
 def _is_object(value: object) -> TypeGuard[dict[str, Any]]:
@@ -103,38 +106,40 @@ def read_json_lines(
     on_error: OnError = "raise",
     report: ReadReport | None = None,
 ) -> Iterator[Tree]:
-    """Yield the trees of a JSON Lines file (`-` is standard input), holding one line in memory at a time.
+    """Yield the trees of a JSON Lines file, holding one line in memory at a time; empty lines are skipped.
 
-    Empty lines are passed over. With `on_error="skip"` so are malformed ones; `report.errors` lists them.
+    Args:
+        path: The file; `-` is standard input, and `.gz` is decompressed on the fly.
+        encoding: Its encoding.
+        on_error: Whether to "raise" at a malformed line or to "skip" it.
+        report: Counts the trees and collects the errors that are skipped.
+
+    Raises:
+        JsonLinesError: A line is malformed.
+        FileError: The file cannot be read.
     """
     report = report if report is not None else ReadReport()
     name = display_name(path)
     for number, line in read_lines(path, encoding):
-        if not line.strip():
-            continue
-        try:
-            tree = _parse_line(line, number, name)
-        except JsonLinesError as error:
-            report.note(error, on_error)
-            continue
-        report.num_trees += 1
-        yield tree
+        tree = report.attempt(on_error, _parse_line, line, number, name) if line.strip() else None
+        if tree is not None:
+            yield tree
 
 
 def parse_json_line(line: str, number: int, name: str) -> dict[str, Any]:
-    """The object of one line, read strictly: no NaN, no key twice, no nesting without end."""
+    """Parse the object of one line strictly: NaN, duplicate keys and endless nesting are errors."""
     try:
         value = cast(
             object, json.loads(line, object_pairs_hook=_unique_keys, parse_constant=_refuse_constant)
         )
     except json.JSONDecodeError as error:
-        raise JsonLinesError(Place(name, number, error.colno, line), f"not JSON: {error.msg}") from error
+        raise JsonLinesError(Place(name, number, error.colno, line), f"invalid JSON: {error.msg}") from error
     except RecursionError as error:
         raise JsonLinesError(Place(name, number), "JSON nested too deeply") from error
     except ValueError as error:
-        raise JsonLinesError(Place(name, number), f"not JSON: {error}") from error
+        raise JsonLinesError(Place(name, number), f"invalid JSON: {error}") from error
     if not _is_object(value):
-        raise JsonLinesError(Place(name, number, 1, line), "a line must hold one object {...}")
+        raise JsonLinesError(Place(name, number, 1, line), "expected one object {...} per line")
     return value
 
 
@@ -149,16 +154,24 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     values = dict(pairs)
     if len(values) < len(pairs):
         [(key, _)] = Counter(key for key, _ in pairs).most_common(1)
-        raise ValueError(f"the key {key[:40]!r} stands there more than once")
+        raise ValueError(f"duplicate key {key[:40]!r}")
     return values
 
 
 def _refuse_constant(name: str) -> None:
-    raise ValueError(f"{name} is no number of JSON")
+    raise ValueError(f"{name} is not a JSON number")
 
 
 def write_json_lines(trees: Iterable[Tree], write: Callable[[str], object]) -> int:
-    """Write trees one a line as they come; the number written."""
+    """Write trees as they come, one per line.
+
+    Args:
+        trees: The trees.
+        write: Called with each line.
+
+    Returns:
+        The number of trees written.
+    """
     num_trees = 0
     for tree in trees:
         write(json.dumps(tree_to_json(tree), ensure_ascii=False) + "\n")

@@ -1,4 +1,4 @@
-"""Trees of NLTK in, ours out, and back; NLTK is imported only to make its trees."""
+"""Convert trees to and from NLTK's; NLTK is imported only to create its trees."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @runtime_checkable
 class NltkTree(Protocol):
-    """What we need of an `nltk.Tree`: a label, and parts that are such trees or words."""
+    """The parts of `nltk.Tree` that are needed: a label, and children that are such trees or words."""
 
     def label(self) -> Any: ...
 
@@ -24,7 +24,11 @@ class NltkTree(Protocol):
 
 
 def tree_from_nltk(nltk_tree: NltkTree) -> Tree:
-    """Our tree for an `nltk.Tree`: `(NN film)` is one leaf, and words without a bracket have no label."""
+    """Convert an `nltk.Tree`: `(NN film)` becomes one leaf, and words without a bracket have no label.
+
+    Raises:
+        TreeError: It contains something other than trees and words, or an empty phrase.
+    """
     arity: list[int] = []
     labels: list[str] = []
     words: list[str] = []
@@ -32,7 +36,7 @@ def tree_from_nltk(nltk_tree: NltkTree) -> Tree:
     while waiting:
         part = waiting.pop()
         if len(arity) >= MAX_NODES:
-            raise TreeError(f"an NLTK tree of more than {MAX_NODES:,} nodes, or one that holds itself")
+            raise TreeError(f"the NLTK tree has more than {MAX_NODES:,} nodes, or contains itself")
         label, parts = _take_apart(part)
         labels.append(label)
         if len(parts) == 1 and isinstance(parts[0], str):
@@ -48,25 +52,32 @@ def _take_apart(part: object) -> tuple[str, list[object]]:
     if isinstance(part, str):
         return NO_LABEL, [part]
     if not isinstance(part, NltkTree):
-        raise TreeError(f"an NLTK tree with a {type(part).__name__} where a tree or a word should be")
+        raise TreeError(f"the NLTK tree contains a {type(part).__name__} instead of a tree or a word")
     children: Iterable[object] = part
     label, parts = part.label(), list(children)
     if not isinstance(label, str):
-        raise TreeError(f"an NLTK tree with a label that is no text: {label!r}")
+        raise TreeError(f"the NLTK tree has a label that is not a string: {label!r}")
     if not parts:
-        raise TreeError(f"an NLTK tree with a phrase {label!r} that holds no word")
+        raise TreeError(f"the NLTK tree has a phrase {label!r} without words")
     return label, parts
 
 
 def tree_to_nltk(tree: Tree) -> nltk.Tree:
-    """An `nltk.Tree`; words without a label get no bracket, unless their phrase then looked like a leaf."""
+    """Convert a tree to an `nltk.Tree`.
+
+    Words without a label get no bracket, unless their phrase would then look like a leaf.
+
+    Raises:
+        MissingExtraError: NLTK is not installed.
+        TreeError: The tree is a dependency tree.
+    """
     make_tree = import_extra("nltk.tree", extra="nltk", purpose="Making NLTK trees").Tree
     refuse_inner_words(tree, "an NLTK tree")
     arity, parents = tree.arity.tolist(), tree.parents.tolist()
     parts: list[list[Any]] = [[] for _ in arity]
     words = list(tree.words)
     made: Any = None
-    # Backwards every part is made before its phrase; the parts then arrive from right to left.
+    # Going backwards, children are made before their phrase, and arrive from right to left.
     for node in range(tree.num_nodes - 1, -1, -1):
         label, parent = tree.labels[node], parents[node]
         if arity[node]:

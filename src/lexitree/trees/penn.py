@@ -1,4 +1,4 @@
-"""Trees as the Penn Treebank writes them in, trees without traces or function tags out."""
+"""Remove traces and function tags from Penn Treebank trees."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import numpy as np
 from lexitree.trees.tree import CHAIN_JOINT, Tree
 
 TRACE_LABEL = "-NONE-"
-"""The label of a leaf that stands for something moved or left out, not for a word."""
+"""The label of a leaf that is an empty element, not a word."""
 
-# What starts with a dash, such as -LRB-, is no category with tags.
+# A label that starts with a dash, such as -LRB-, is not a category with tags.
 _CATEGORY_AND_TAGS = re.compile(r"(@?[^-=@][^-=]*)[-=].*", re.DOTALL)
 
 
 def strip_traces(tree: Tree) -> Tree | None:
-    """The tree without traces (`-NONE-` leaves) and the phrases they leave empty; None if no word is left."""
+    """Remove traces (`-NONE-` leaves) and the phrases that become empty; None if no word remains."""
     leaves: list[int] = tree.leaves.tolist()
     is_word = np.array([tree.labels[leaf] != TRACE_LABEL for leaf in leaves], dtype=np.bool_)
     if is_word.all():
@@ -32,7 +32,7 @@ def strip_traces(tree: Tree) -> Tree | None:
 
 
 def strip_function_tags(tree: Tree) -> Tree:
-    """The tree with bare categories: `NP-SBJ-1` and `NP=2` become NP; `-LRB-` and `ADVP|PRT` stay."""
+    """Reduce labels to categories: `NP-SBJ-1` and `NP=2` become NP; `-LRB-` and `ADVP|PRT` stay."""
     labels = tuple(map(_without_tags, tree.labels))
     return tree if labels == tree.labels else tree.with_labels(labels)
 

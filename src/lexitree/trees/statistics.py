@@ -1,4 +1,4 @@
-"""A stream of trees in, what they are like in numbers out."""
+"""Statistics of trees: sizes, label frequencies and shapes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from lexitree.trees.tree import Tree
 
 @dataclass(slots=True)
 class TreeStatistics:
-    """Counts over trees, gathered one at a time; depth is the number of edges down to the deepest word."""
+    """Counts over trees; depth is the number of edges to the deepest word."""
 
     num_trees: int = 0
     num_nodes: int = 0
@@ -41,12 +41,12 @@ class TreeStatistics:
 
     @property
     def num_word_types(self) -> int:
-        """How many different words there are."""
+        """The number of distinct words."""
         return len(self.words)
 
     @property
     def num_phrases(self) -> int:
-        """Nodes with parts, that is all but the single words."""
+        """The number of nodes with children."""
         return self.num_nodes - self.num_words
 
     @property
@@ -67,22 +67,22 @@ class TreeStatistics:
 
     @property
     def unary_share(self) -> float:
-        """The share of phrases with one part."""
+        """The share of phrases with one child."""
         return self.arity_counts[1] / max(self.num_phrases, 1)
 
     @property
     def binary_share(self) -> float:
-        """The share of phrases with two parts."""
+        """The share of phrases with two children."""
         return self.arity_counts[2] / max(self.num_phrases, 1)
 
     @property
     def nary_share(self) -> float:
-        """The share of phrases with three and more parts."""
+        """The share of phrases with three or more children."""
         num_wide = sum(count for arity, count in self.arity_counts.items() if arity > 2)
         return num_wide / max(self.num_phrases, 1)
 
     def as_dict(self) -> dict[str, Any]:
-        """All numbers as plain values for JSON; labels by frequency, histograms by size."""
+        """Return all figures as plain values for JSON; labels by frequency, histograms by size."""
         return {
             "num_trees": self.num_trees,
             "num_nodes": self.num_nodes,
@@ -105,7 +105,7 @@ class TreeStatistics:
 
 
 def tree_statistics(trees: Iterable[Tree]) -> TreeStatistics:
-    """Count trees as they come; only the counts and the different words stay in memory."""
+    """Compute statistics of a stream of trees; only counts and distinct words stay in memory."""
     statistics = TreeStatistics()
     for tree in trees:
         statistics.add(tree)
@@ -113,5 +113,5 @@ def tree_statistics(trees: Iterable[Tree]) -> TreeStatistics:
 
 
 def _by_size(counts: Counter[int]) -> dict[str, int]:
-    # Keys of JSON objects are texts; made so here, the dict is equal to what JSON gives back.
+    # JSON keys are strings: converted here, so that the dict survives a round trip.
     return {str(size): counts[size] for size in sorted(counts)}

@@ -1,4 +1,4 @@
-"""Words and labelled phrases in, a tree as flat arrays out: every question about structure is a look-up."""
+"""The tree: words and labelled phrases as flat arrays, so that every question about structure is a look-up."""
 
 from __future__ import annotations
 
@@ -9,27 +9,36 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from lexitree.arrays import NO_INDEX, NodeArray
+from lexitree.arrays import NO_INDEX, BoolArray, NodeArray
 from lexitree.errors import TreeError
+
+NO_LABEL = ""
+"""The label of an unlabelled node."""
+
+INTERMEDIATE_MARK = "@"
+"""`@NP` is a node that binarization inserted into an NP."""
+
+CHAIN_JOINT = "+"
+"""`S+VP` is a unary chain of an S over a VP."""
 
 
 class TreeLayout(NamedTuple):
-    """What follows from the shape alone, one entry a node; computed once in linear time."""
+    """What follows from a tree's shape alone, one entry per node; computed once, in linear time."""
 
     parents: NodeArray
     """The parent of each node; -1 at the root."""
     starts: NodeArray
-    """The first word of each phrase ..."""
+    """The first word of each phrase."""
     ends: NodeArray
-    """... and the word after its last: `words[start:end]` is the phrase."""
+    """The word after the last one: `words[start:end]` is the phrase."""
     depths: NodeArray
-    """Edges up to the root, which is at 0."""
+    """The number of edges to the root."""
     heights: NodeArray
-    """Edges down to the deepest leaf below; leaves are at 0."""
+    """The number of edges to the deepest leaf below; 0 at a leaf."""
 
 
 def lay_out(arity: list[int]) -> TreeLayout:
-    """Walk the nodes once forwards (parents, depths, starts) and once backwards (ends, heights)."""
+    """Compute the layout in two passes: parents, depths and starts forwards, ends and heights backwards."""
     num_nodes = len(arity)
     parents, depths, starts = [NO_INDEX] * num_nodes, [0] * num_nodes, [0] * num_nodes
     path: list[int] = []
@@ -55,7 +64,7 @@ def lay_out(arity: list[int]) -> TreeLayout:
             ends[node] = starts[node] + 1
         parent = parents[node]
         if parent != NO_INDEX:
-            # From behind, the last child comes first, and it ends where its parent does.
+            # Going backwards, the last child comes first, and it ends where its parent does.
             ends[parent] = ends[parent] or ends[node]
             if heights[parent] <= heights[node]:
                 heights[parent] = heights[node] + 1
@@ -64,28 +73,18 @@ def lay_out(arity: list[int]) -> TreeLayout:
 
 
 def frozen_array(values: npt.ArrayLike) -> NodeArray:
-    """A copy of numbers that nobody can change."""
+    """Return a read-only copy as int32."""
     array = np.array(values, dtype=np.int32)
     array.flags.writeable = False
     return array
 
 
-NO_LABEL = ""
-"""The label of a node that has none."""
-
-INTERMEDIATE_MARK = "@"
-"""`@NP` is a node that binarization put inside an NP."""
-
-CHAIN_JOINT = "+"
-"""`S+VP` is the chain of an S over a VP."""
-
-
 class Tree:
-    """An ordered, labelled tree over words, held as flat arrays and never changed.
+    """An ordered, labelled, immutable tree over words, stored as flat arrays.
 
-    Nodes are numbered in pre-order: the root is 0, a parent comes before its children, siblings come from
-    left to right, so the leaves, too, are in the order of the words. The number of children of each node, in
-    that order, is the whole shape. `(S (NP (DT the) (NN film)) (VBZ works))` is
+    Nodes are numbered in pre-order: the root is 0, parents come before their children, and siblings are ordered from
+    left to right, so the leaves are in the order of the words. The number of children of each node, in that order,
+    determines the whole shape. `(S (NP (DT the) (NN film)) (VBZ works))` is
 
         node     0     1     2     3     4
         arity    2     2     0     0     0
@@ -94,14 +93,22 @@ class Tree:
         parents  -1    0     1     1     0
         spans    0:3   0:2   0:1   1:2   2:3
 
-    A leaf is a word with its label, so `(NN film)` is one node. A node without a label has the label "".
-    Words are kept as they were written (`-LRB-` stays `-LRB-`); see `brackets.surface_form`.
+    A leaf is a word with its label, so `(NN film)` is one node. The label of an unlabelled node is "".
+    Words are stored as written (`-LRB-` stays `-LRB-`); see `brackets.surface_form`.
+
+    Args:
+        arity: The number of children of each node, in pre-order.
+        labels: The label of each node.
+        words: The word of each leaf.
+
+    Raises:
+        TreeError: The arrays do not describe one tree, or do not fit together.
     """
 
     __slots__ = ("__dict__", "arity", "labels", "words")
 
     has_inner_words: ClassVar[bool] = False
-    """Whether words stand at all nodes, as in a dependency tree, and not at the leaves only."""
+    """Whether every node has a word, as in a dependency tree, and not only the leaves."""
 
     arity: NodeArray
     labels: tuple[str, ...]
@@ -117,36 +124,36 @@ class Tree:
         self._check()
 
     def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError(f"a tree never changes; its {name} cannot be set (see with_labels)")
+        raise AttributeError(f"trees are immutable: {name} cannot be set (see with_labels)")
 
     def _check(self) -> None:
         if self.arity.ndim != 1 or not len(self.arity):
-            raise TreeError("a tree has at least one node, and one number of children for each")
-        # In pre-order each node fills one open place and opens `arity` new ones; the tree ends with the last.
+            raise TreeError("a tree needs at least one node, and one child count for each")
+        # In pre-order each node fills one open place and opens `arity` new ones; the last node leaves none open.
         open_places = 1 + np.cumsum(self.arity, dtype=np.int64) - np.arange(1, len(self.arity) + 1)
         if self.arity.min() < 0 or open_places[-1] != 0 or (open_places[:-1] <= 0).any():
-            raise TreeError("these numbers of children, in pre-order, are not those of one tree")
+            raise TreeError("invalid arity: these are not the child counts of one tree in pre-order")
         if len(self.labels) != len(self.arity):
             raise TreeError(f"{len(self.arity)} nodes but {len(self.labels)} labels")
         num_leaves = int(np.count_nonzero(self.arity == 0))
         num_places, places = (len(self.arity), "nodes") if self.has_inner_words else (num_leaves, "leaves")
         if len(self.words) != num_places:
             raise TreeError(f"{num_places} {places} but {len(self.words)} words")
-        # Half a surrogate pair, which JSON can hold, fits in no file: refused here, every writer works.
+        # Lone surrogates, which JSON allows, cannot be encoded; rejected here, they cannot break a writer.
         try:
             "".join(self.labels).encode()
             "".join(self.words).encode()
         except (TypeError, UnicodeEncodeError) as error:
-            raise TreeError(f"words and labels must be text: {error}") from error
+            raise TreeError(f"words and labels must be valid text: {error}") from error
 
     @classmethod
     def leaf(cls, word: str, label: str = NO_LABEL) -> Tree:
-        """A single word, which is a tree."""
+        """Make a tree of a single word."""
         return cls([0], [label], [word])
 
     @classmethod
     def flat(cls, words: Sequence[str], label: str = NO_LABEL) -> Tree:
-        """A sentence without structure: one phrase over all words (a single word is a leaf)."""
+        """Make a sentence without structure: one phrase over all words, or a leaf for a single word."""
         if len(words) == 1:
             return cls.leaf(words[0], label)
         return cls([len(words)] + [0] * len(words), [label] + [NO_LABEL] * len(words), words)
@@ -155,7 +162,16 @@ class Tree:
     def from_spans(
         cls, words: Sequence[str], spans: Sequence[tuple[int, int]], labels: Iterable[str]
     ) -> Tree:
-        """A tree from its phrases as (start, end) in pre-order; the inverse of `spans`."""
+        """Make a tree from its phrases; the inverse of `spans`.
+
+        Args:
+            words: The words of the sentence.
+            spans: The (start, end) of every phrase and every word, in pre-order.
+            labels: The label of each span.
+
+        Raises:
+            TreeError: Spans are empty, cross each other or leave out a word.
+        """
         arity = [0] * len(spans)
         path: list[int] = []
         num_covered = 0
@@ -163,20 +179,18 @@ class Tree:
             while path and spans[path[-1]][1] <= start:
                 path.pop()
             if not 0 <= start < end <= len(words) or (node and not path):
-                raise TreeError(
-                    f"the span ({start}, {end}) is empty or outside of the sentence or its parent"
-                )
+                raise TreeError(f"span ({start}, {end}) is empty or outside of the sentence or its parent")
             if path:
                 arity[path[-1]] += 1
                 parent_start, parent_end = spans[path[-1]]
                 if start < parent_start or end > parent_end:
-                    raise TreeError(f"the spans ({start}, {end}) and ({parent_start}, {parent_end}) cross")
+                    raise TreeError(f"spans ({start}, {end}) and ({parent_start}, {parent_end}) cross")
             path.append(node)
         for (start, end), num_children in zip(spans, arity, strict=True):
             if num_children == 0:
                 if (start, end) != (num_covered, num_covered + 1):
                     raise TreeError(
-                        f"the words {num_covered} to {end - 1} need a span each, from left to right"
+                        f"words {num_covered} to {end - 1} need one span each, from left to right"
                     )
                 num_covered += 1
         return cls(arity, labels, words)
@@ -191,7 +205,7 @@ class Tree:
 
     @property
     def label(self) -> str:
-        """The label of the root, that is of the whole sentence."""
+        """The label of the root, which is that of the whole sentence."""
         return self.labels[0]
 
     @cached_property
@@ -220,7 +234,7 @@ class Tree:
 
     @property
     def spans(self) -> list[tuple[int, int]]:
-        """(start, end) of every phrase, in pre-order."""
+        """The (start, end) of every phrase, in pre-order."""
         return list(zip(self.starts.tolist(), self.ends.tolist(), strict=True))
 
     @cached_property
@@ -240,21 +254,21 @@ class Tree:
 
     @property
     def is_binary(self) -> bool:
-        """Whether every phrase has exactly two parts, as the paper's models take it."""
+        """Whether every phrase has exactly two children, as the paper's models require."""
         return bool(((self.arity == 0) | (self.arity == 2)).all())
 
     @property
     def node_words(self) -> tuple[str, ...]:
-        """The word that stands at each node; "" at a phrase, which has none of its own."""
+        """The word at each node; "" at phrases."""
         words = iter(self.words)
         return tuple("" if num_children else next(words) for num_children in self.arity.tolist())
 
     def phrase(self, node: int) -> tuple[str, ...]:
-        """The words below a node."""
+        """Return the words below a node."""
         return self.words[self.starts[node] : self.ends[node]]
 
     def with_labels(self, labels: Iterable[str]) -> Tree:
-        """The same tree with other labels."""
+        """Return the same tree with other labels."""
         tree = Tree(self.arity, labels, self.words)
         if "layout" in self.__dict__:
             tree.__dict__["layout"] = self.layout
@@ -278,7 +292,7 @@ class Tree:
 
 
 def child_slots(tree: Tree) -> NodeArray:
-    """The place of each node among its siblings, counted from 0; the root is at 0."""
+    """Return the position of each node among its siblings, counted from 0; the root is at 0."""
     order = np.argsort(tree.parents, kind="stable")
     firsts = np.cumsum(tree.arity) - tree.arity
     slots = np.zeros(tree.num_nodes, dtype=np.int32)
@@ -287,15 +301,16 @@ def child_slots(tree: Tree) -> NodeArray:
     return slots
 
 
-def intermediate_nodes(tree: Tree) -> npt.NDArray[np.bool_]:
-    """Whether each node was put in by binarization: a phrase labelled @X that is not the root."""
+def intermediate_nodes(tree: Tree) -> BoolArray:
+    """Return whether binarization inserted each node: a phrase labelled @X that is not the root."""
     marked = np.array([label.startswith(INTERMEDIATE_MARK) for label in tree.labels])
     marked[0] = False
     return marked & (tree.arity > 0)
 
 
-def nearest_kept_ancestors(tree: Tree, dropped: npt.NDArray[np.bool_]) -> NodeArray:
-    """The closest ancestor of each node that is not dropped; parents come first, so one pass is enough."""
+def nearest_kept_ancestors(tree: Tree, dropped: BoolArray) -> NodeArray:
+    """Return the closest ancestor of each node that is not dropped."""
+    # Parents come before their children, so one pass is enough.
     nearest = tree.parents.tolist()
     drop = dropped.tolist()
     for node, parent in enumerate(nearest):
@@ -308,18 +323,18 @@ def _read_arity(arity: npt.ArrayLike) -> NodeArray:
     try:
         numbers = np.array(arity)
         if numbers.size and numbers.dtype.kind not in "iu":
-            raise ValueError("whole numbers are needed")
+            raise ValueError("not integers")
         if numbers.size and np.abs(numbers).max() > np.iinfo(np.int32).max:
             raise ValueError("too many children")
         return frozen_array(numbers)
     except (OverflowError, TypeError, ValueError) as error:
-        raise TreeError(f"these are no numbers of children: {error}") from error
+        raise TreeError(f"invalid arity: {error}") from error
 
 
 def refuse_inner_words(tree: Tree, purpose: str) -> None:
-    """For what only phrases have: a dependency tree, whose inner nodes are words, would lose them silently."""
+    """Raise TreeError for a dependency tree, whose inner words an operation on phrases would lose."""
     if tree.has_inner_words:
         raise TreeError(
-            f"a dependency tree has no phrases: it cannot be {purpose}",
-            remedy="JSON Lines and drawings show dependency trees as they are.",
+            f"a dependency tree has no phrases and cannot be {purpose}",
+            remedy="JSON Lines and drawings support dependency trees.",
         )

@@ -56,7 +56,7 @@ def test_what_is_garbled_is_not_taken_for_a_refusal(text: str) -> None:
     ("text", "message"),
     [
         ("Loading", "<p>:7:1: text outside of brackets"),
-        (")", "closes nothing"),
+        (")", "unmatched closing bracket"),
         ("(A (B c)", "never closed"),
         ("(A b) (C d)", "2 trees where one should be"),
     ],
