@@ -22,7 +22,8 @@ from lexitree.analysis.head_overlap import binary_penn_tree, model_overlap, read
 from lexitree.corpora.named import find_corpus
 from lexitree.models.classifier import TreeClassifier
 from lexitree.pipeline.loading import load
-from lexitree.pipeline.predictor import Prediction, Predictor
+from lexitree.pipeline.predictor import Predictor
+from lexitree.results.labelled_tree import LabelledTree
 from lexitree.saving.model_folder import WEIGHTS_FILE, ModelFolder
 from lexitree.trees.brackets import tree_from_brackets
 from lexitree.trees.tree import Tree, intermediate_nodes
@@ -112,7 +113,7 @@ def share_of_same_heads(models: Sequence[TreeClassifier], trees: Sequence[Tree])
     return [float(np.mean(values)) for values in same]
 
 
-def heads_of(prediction: Prediction) -> np.ndarray:
+def heads_of(prediction: LabelledTree) -> np.ndarray:
     assert prediction.head_index is not None
     return prediction.head_index
 
@@ -123,11 +124,9 @@ def draw_all(predictors: dict[str, Predictor], folder: Path | None) -> list[dict
     for number, text in enumerate(TREES, 1):
         tree = tree_from_brackets(text)
         predictions = {kind: predictor.predict(tree) for kind, predictor in predictors.items()}
-        names = predictors["static"].model.config.label_names
         picture = f"contextual-heads-{number}.svg"
         if folder:
-            labels = predictors["static"].model.config.labels
-            svg = draw_svg([each.picture() for each in predictions.values()], labels, names)
+            svg = draw_svg(list(predictions.values()))
             (folder / picture).write_text(svg, encoding="utf-8")
         found.append(
             {
@@ -135,7 +134,7 @@ def draw_all(predictors: dict[str, Predictor], folder: Path | None) -> list[dict
                 "picture": picture,
                 **{
                     kind: {
-                        "label": names.get(each.label, each.label),
+                        "label": each.label,
                         "probability": round(each.probability, 4),
                         "head": each.head_word(),
                     }

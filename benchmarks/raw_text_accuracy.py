@@ -98,7 +98,7 @@ def row_of_vader(row: dict[str, Any]) -> dict[str, Any]:
 
 def label_texts(pipe: TextPipeline, texts: Sequence[str]) -> list[str]:
     documents = pipe.stream(texts, one_sentence=True)
-    return [document.sentences[0].prediction.label for document in documents]
+    return [document.sentences[0].label_id for document in documents]
 
 
 def label_trees(pipe: TextPipeline, trees: Sequence[Tree]) -> list[str]:

@@ -16,7 +16,6 @@ from rich.text import Text
 
 import lexitree
 from lexitree.cli.demo import demo_recipe
-from lexitree.views.outline import label_styles
 
 PICTURE = Path(__file__).resolve().parent.parent / "docs" / "images" / "demo.svg"
 MARKS = ({"but"}, {"not", "n't", "never"})
@@ -31,7 +30,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         lexitree.train(demo_recipe(), folder)
         predictor = lexitree.load(Path(folder) / "model")
-    drawn = [draw(predictor.predict(tree), corpus) for tree in choose_sentences(corpus)]
+    drawn = [draw(predictor.predict(tree)) for tree in choose_sentences(corpus)]
     table = Table.grid(padding=(0, GAP))
     table.add_row(*drawn)
     width = sum(text.__rich_measure__(Console(), Console(width=400).options).maximum + GAP for text in drawn)
@@ -53,12 +52,9 @@ def choose_sentences(corpus: lexitree.Corpus) -> list[lexitree.Tree]:
     ]
 
 
-def draw(prediction: lexitree.Prediction, corpus: lexitree.Corpus) -> Text:
+def draw(prediction: lexitree.LabelledTree) -> Text:
     """The sentence, and below it the tree with its labels, probabilities and head words in colours."""
-    names = dict(corpus.label_set.readable)
-    lines = lexitree.draw_tree(
-        prediction.named_tree(names), notes=prediction.notes(), styles=label_styles(names.values())
-    )
+    lines = lexitree.draw_tree(prediction, color=True)
     sentence = Text(" ".join(prediction.source.words), style="bold")
     return Text("\n").join([sentence, Text(), *lines])
 

@@ -165,8 +165,8 @@ def check_model_on_chain(name: str, side: str, num_words: int) -> None:
     assert np.isfinite(result.history[0].loss)
     assert (model.scorer.hidden_bias != before).any()
     prediction = Predictor(model).predict(chain(num_words, side))
-    assert np.isfinite(prediction.probabilities).all()
-    assert prediction.probabilities.shape == (2 * num_words - 1, 2)
+    assert np.isfinite(prediction.node_probabilities).all()
+    assert prediction.node_probabilities.shape == (2 * num_words - 1, 2)
     if prediction.head_index is not None:
         assert (prediction.head_index >= prediction.source.starts).all()
         assert (prediction.head_index < prediction.source.ends).all()

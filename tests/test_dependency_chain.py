@@ -71,15 +71,15 @@ def test_every_node_is_predicted(dependency_run: Path) -> None:
     predictor = lexitree.load(dependency_run / "model")
     trees = tiny_dependencies(20, seed=9)
     for tree, prediction in zip(trees, predictor.predict_all(trees), strict=True):
-        assert prediction.probabilities.shape == (tree.num_words, 2)
+        assert prediction.node_probabilities.shape == (tree.num_words, 2)
         assert prediction.tree.words == tree.words
         values = json.loads(json.dumps(prediction.as_dict()))
         assert tree_from_json(values) == prediction.tree
         assert [phrase["word"] for phrase in values["phrases"]] == tree.word_of.tolist()
         alone = predictor.predict(tree)
-        np.testing.assert_allclose(alone.probabilities, prediction.probabilities, atol=1e-5)
+        np.testing.assert_allclose(alone.node_probabilities, prediction.node_probabilities, atol=1e-5)
         root = predictor.predict(tree, nodes="root")
-        np.testing.assert_allclose(root.probabilities[0], prediction.probabilities[0], atol=1e-5)
+        np.testing.assert_allclose(root.node_probabilities[0], prediction.node_probabilities[0], atol=1e-5)
     first = next(iter(predictor.predict(trees[0]).draw()))
     assert first.endswith("  is")
 
@@ -90,7 +90,7 @@ def test_deep_wide_and_lone_words() -> None:
     shapes = ([-1, *range(size - 1)], [-1] + [0] * (size - 1), [-1])
     trees = [DependencyTree.from_parents(["good"] * len(parents), parents) for parents in shapes]
     for prediction in predictor.predict_all(trees):
-        assert np.isfinite(prediction.probabilities).all()
+        assert np.isfinite(prediction.node_probabilities).all()
 
 
 @pytest.mark.parametrize(("model", "reads"), [("bicontree", "constituency"), ("bilstm", "constituency")])

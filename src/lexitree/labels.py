@@ -14,7 +14,7 @@ from lexitree.trees.tree import NO_LABEL
 SENTIMENTS = ("very negative", "negative", "neutral", "positive", "very positive")
 """The names of sentiments, in order."""
 
-_INTEGER = re.compile(r"[+-]?[0-9]+")
+_INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
 _LONGEST_NUMBER = 9
 """Longer rows of digits are names, not steps of a scale."""
 
@@ -70,7 +70,7 @@ class LabelSet:
     def names(self) -> tuple[str, ...]:
         """The labels as people read them; the ids where two labels would read the same."""
         shown = tuple(self.readable.get(label, label) for label in self.ids)
-        return shown if len(set(shown)) == len(shown) else self.ids
+        return shown if len(set(shown)) == len(shown) and all(shown) else self.ids
 
     @cached_property
     def trained_ids(self) -> tuple[str, ...]:

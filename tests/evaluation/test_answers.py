@@ -25,7 +25,7 @@ def test_answers_agree_with_evaluation_and_prediction() -> None:
     assert [answers.labels[number] for number in answers.gold] == [tree.label for tree in TREES]
     for model, row in zip(models, answers.probabilities, strict=True):
         predictions = list(Predictor(model).predict_all(TREES))
-        np.testing.assert_allclose(row, [found.probabilities[0] for found in predictions], atol=1e-5)
+        np.testing.assert_allclose(row, [found.node_probabilities[0] for found in predictions], atol=1e-5)
     assert answers.lengths.tolist() == [tree.num_words for tree in TREES]
     assert Predictor(models[0]).answers(TREES, name="tiny").seed_accuracies == answers.seed_accuracies[:1]
 

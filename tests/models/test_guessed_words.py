@@ -70,7 +70,7 @@ def trees() -> list[Tree]:
 
 
 def probabilities(model: TreeClassifier, trees: list[Tree]) -> list[np.ndarray]:
-    return [prediction.probabilities for prediction in Predictor(model).predict_all(trees)]
+    return [prediction.node_probabilities for prediction in Predictor(model).predict_all(trees)]
 
 
 def assert_same(first: list[np.ndarray], second: list[np.ndarray]) -> None:

@@ -16,7 +16,8 @@ from lexitree.models.classifier import TreeClassifier
 from lexitree.models.head_shares import MOST_KEPT, find_head_shares
 from lexitree.ops.reference import reference_compose_heads
 from lexitree.ops.tree_batch import batch_examples
-from lexitree.pipeline.predictor import Prediction, Predictor
+from lexitree.pipeline.predictor import Predictor
+from lexitree.results.labelled_tree import LabelledTree
 from lexitree.trees.binarize import unchanged
 from lexitree.trees.brackets import tree_from_brackets
 from lexitree.trees.tree import Tree
@@ -69,7 +70,7 @@ def naive_weights(model: TreeClassifier, tree: Tree) -> list[list[float]]:
     return [by_node[node] for node in example.binary.node_of.tolist()]
 
 
-def check_weights(prediction: Prediction, expected: list[list[float]]) -> None:
+def check_weights(prediction: LabelledTree, expected: list[list[float]]) -> None:
     tree = prediction.source
     assert prediction.head_index is not None
     assert prediction.head_weight is not None
@@ -197,7 +198,7 @@ def test_what_was_sent_to_another_process_says_so() -> None:
         sent.head_weights()
     assert "predict its tree again" in caught.value.remedy
     assert sent.as_dict() == prediction.as_dict()
-    assert sent.explained().head_weights is None
+    assert not sent.can_weigh
     without = Predictor(tiny_model("contree")).predict(prediction.source)
     assert pickle.loads(pickle.dumps(without)).head_weights() is None
 

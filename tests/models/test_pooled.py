@@ -38,10 +38,10 @@ def test_a_phrase_of_a_tree_is_the_phrase_alone(
     words = data.draw(st.lists(st.sampled_from(WORDS), min_size=tree.num_words, max_size=tree.num_words))
     tree = Tree(tree.arity.tolist(), list(tree.labels), words)
     predictor = Predictor(model)
-    found = predictor.predict(tree).probabilities
+    found = predictor.predict(tree).node_probabilities
     for node, (start, end) in enumerate(tree.spans):
         flat = Tree([end - start] + [0] * (end - start), [""] * (end - start + 1), words[start:end])
-        np.testing.assert_allclose(found[node], predictor.predict(flat).probabilities[0], atol=1e-6)
+        np.testing.assert_allclose(found[node], predictor.predict(flat).node_probabilities[0], atol=1e-6)
 
 
 def test_the_loss_reads_labelled_phrases_only_and_is_the_same(model: TreeClassifier) -> None:
@@ -49,7 +49,7 @@ def test_the_loss_reads_labelled_phrases_only_and_is_the_same(model: TreeClassif
     batch = batch_examples(model.prepare([tree]))
     assert batch.pieces is not None
     assert len(batch.pieces.count) == 3
-    probabilities = torch.from_numpy(Predictor(model).predict(tree).probabilities).double()
+    probabilities = torch.from_numpy(Predictor(model).predict(tree).node_probabilities).double()
     expected = -sum(probabilities[node, int(label)].log() for node, label in ((0, 1), (3, 0), (6, 1)))
     torch.testing.assert_close(model.loss(batch).detach(), torch.as_tensor(expected), rtol=1e-4, atol=1e-5)
 

@@ -11,7 +11,6 @@ import pytest
 
 from lexitree.errors import ConfigError, Place, TableError
 from lexitree.pipeline import formats
-from lexitree.pipeline.document import Document
 from lexitree.pipeline.formats import (
     FORMATS,
     CsvFormat,
@@ -26,6 +25,7 @@ from lexitree.pipeline.formats import (
     register,
 )
 from lexitree.pipeline.tables import Row
+from lexitree.results.document import Document
 from tests.pipeline.stubs import tiny_pipeline
 
 TEXT = "The film is good. Bad."
@@ -40,7 +40,7 @@ def document() -> Document:
 
 @pytest.mark.parametrize("output_format", sorted(set(FORMATS.values()), key=lambda each: each.name))
 def test_a_format_writes_what_it_says(output_format: Any, document: Document) -> None:
-    trees = [sentence.prediction for sentence in document.sentences]
+    trees = list(document.sentences)
     for source in output_format.sources:
         made = open_format(output_format.name, source, CSV if source == "column" else OutputSettings())
         if not isinstance(made, RecordFormat):

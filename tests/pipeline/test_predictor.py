@@ -1,4 +1,4 @@
-"""Prediction: what it says of every node of the trees as they were given, alone and in a stream."""
+"""Predictors: what they say of every node of the trees as they were given, alone and in a stream."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ import lexitree
 from lexitree.errors import ConfigError
 from lexitree.models import encoders, inference
 from lexitree.models.catalog import ENCODERS
-from lexitree.pipeline.predictor import Prediction, Predictor
+from lexitree.pipeline.predictor import Predictor
+from lexitree.results.labelled_tree import LabelledTree
 from lexitree.trees.brackets import tree_from_brackets
 from lexitree.trees.jsonl import tree_from_json
 from lexitree.trees.tree import NO_LABEL, Tree
@@ -42,15 +43,15 @@ def predictor(request: pytest.FixtureRequest) -> Predictor:
     return PREDICTORS[request.param]
 
 
-def assert_makes_sense(prediction: Prediction, tree: Tree, *, has_heads: bool) -> None:
+def assert_makes_sense(prediction: LabelledTree, tree: Tree, *, has_heads: bool) -> None:
     """All that must hold of any prediction for all nodes of a tree."""
     assert prediction.source == tree
     assert prediction.tree.words == tree.words
     assert prediction.tree.arity.tolist() == tree.arity.tolist()
-    assert prediction.probabilities.shape == (tree.num_nodes, 2)
-    np.testing.assert_allclose(prediction.probabilities.sum(1), 1, atol=1e-5)
-    assert (prediction.probabilities >= 0).all()
-    assert prediction.labels == tuple(LABELS[k] for k in prediction.probabilities.argmax(1))
+    assert prediction.node_probabilities.shape == (tree.num_nodes, 2)
+    np.testing.assert_allclose(prediction.node_probabilities.sum(1), 1, atol=1e-5)
+    assert (prediction.node_probabilities >= 0).all()
+    assert prediction.labels == tuple(LABELS[k] for k in prediction.node_probabilities.argmax(1))
     assert (prediction.head_index is not None) == has_heads
     if prediction.head_index is None or prediction.head_weight is None:
         return
@@ -84,19 +85,19 @@ def test_a_parse_is_read_around_its_heads() -> None:
     predictor = Predictor(tiny_model())
     parse = predictor.predict(tree_from_brackets("(S (NP it) (VP is) (. good))"))
     binary = predictor.predict(tree_from_brackets("(_ it (_ is good))"))
-    assert parse.probabilities[0].tolist() == pytest.approx(binary.probabilities[0].tolist())
+    assert parse.node_probabilities[0].tolist() == pytest.approx(binary.node_probabilities[0].tolist())
     parse = predictor.predict(tree_from_brackets("(SQ (VBZ is) (NP it) (ADJP good))"))
     binary = predictor.predict(tree_from_brackets("(_ (_ is it) good)"))
-    assert parse.probabilities[0].tolist() == pytest.approx(binary.probabilities[0].tolist())
+    assert parse.node_probabilities[0].tolist() == pytest.approx(binary.node_probabilities[0].tolist())
     parse = predictor.predict(tree_from_brackets("(1 is (0 it) (- good))"))
     binary = predictor.predict(tree_from_brackets("(_ is (_ it good))"))
-    assert parse.probabilities[0].tolist() == pytest.approx(binary.probabilities[0].tolist())
+    assert parse.node_probabilities[0].tolist() == pytest.approx(binary.node_probabilities[0].tolist())
 
 
 def test_a_parse_is_read_alike_with_and_without_a_root_on_top() -> None:
     predictor = Predictor(tiny_model(binarization="head", supervision="root"))
     bare, rooted = (
-        predictor.predict(tree_from_brackets(text)).probabilities[0].tolist()
+        predictor.predict(tree_from_brackets(text)).node_probabilities[0].tolist()
         for text in ("(SQ (VBZ is) (NP it) (. good))", "(ROOT (SQ (VBZ is) (NP it) (. good)))")
     )
     assert bare == rooted
@@ -104,7 +105,7 @@ def test_a_parse_is_read_alike_with_and_without_a_root_on_top() -> None:
 
 def test_the_nodes_of_a_chain_agree(predictor: Predictor) -> None:
     prediction = predictor.predict(tree_from_brackets("(S (VP (V (X good))))"))
-    assert (prediction.probabilities == prediction.probabilities[0]).all()
+    assert (prediction.node_probabilities == prediction.node_probabilities[0]).all()
     assert prediction.head_word(0) == (None if predictor.model.encoder.heads is None else "good")
 
 
@@ -113,11 +114,13 @@ def test_json_says_all_there_is_to_say() -> None:
     prediction = PREDICTORS["bicontree"].predict(tree)
     values = prediction.as_dict()
     assert values["label"] == prediction.label
-    assert values["labels"] == ["0", "1"]
+    assert values["labels"] == values["label_ids"] == ["0", "1"]
     assert values["words"] == ["-LRB-", "good", "film"]
     for node, phrase in enumerate(values["phrases"]):
         assert set(phrase) == {"start", "end", "label", "probabilities", "head", "head_word", "head_weight"}
-        assert phrase["probabilities"] == pytest.approx(prediction.probabilities[node].tolist(), abs=1e-6)
+        assert phrase["probabilities"] == pytest.approx(
+            prediction.node_probabilities[node].tolist(), abs=1e-6
+        )
         assert phrase["head_word"] == values["words"][phrase["head"]]
     assert "head" not in PREDICTORS["contree"].predict(tree).as_dict()["phrases"][0]
 
@@ -126,14 +129,14 @@ def test_the_sentence_comes_first() -> None:
     tree = tiny_trees(1)[0]
     prediction = PREDICTORS["bicontree"].predict(tree)
     assert prediction.label == prediction.labels[0] == prediction.tree.label
-    assert prediction.probability == pytest.approx(prediction.probabilities[0].max())
+    assert prediction.probability == pytest.approx(prediction.node_probabilities[0].max())
 
 
 def test_whole_sentences_only(predictor: Predictor) -> None:
     trees = [*tiny_trees(20), *map(tree_from_brackets, ODD)]
     everything = list(predictor.predict_all(trees))
     for whole, root in zip(everything, predictor.predict_all(trees, nodes="root"), strict=True):
-        np.testing.assert_allclose(root.probabilities, whole.probabilities[:1], atol=1e-5)
+        np.testing.assert_allclose(root.node_probabilities, whole.node_probabilities[:1], atol=1e-5)
         assert root.head_index is None
         assert root.labels[1:] == (NO_LABEL,) * (root.source.num_nodes - 1)
         assert root.label == whole.label
@@ -151,8 +154,8 @@ def test_finer_labels_are_never_answered(name: str) -> None:
     for tree, prediction in zip(trees, predictor.predict_all(trees), strict=True):
         assert_makes_sense(prediction, tree, has_heads=model.encoder.has_heads)
         assert prediction.as_dict()["labels"] == list(LABELS)
-        (root,) = predictor.predict(tree, nodes="root").probabilities
-        np.testing.assert_allclose(root, prediction.probabilities[0], atol=1e-5)
+        (root,) = predictor.predict(tree, nodes="root").node_probabilities
+        np.testing.assert_allclose(root, prediction.node_probabilities[0], atol=1e-5)
     scores = predictor.evaluate(trees[:20])
     assert scores.root.labels == LABELS
     assert scores.root.num_counted == 20
@@ -163,7 +166,7 @@ def test_alone_or_in_a_batch(predictor: Predictor) -> None:
     together = list(predictor.predict_all(trees))
     for tree, among in zip(trees, together, strict=True):
         alone = predictor.predict(tree)
-        np.testing.assert_allclose(alone.probabilities, among.probabilities, atol=1e-5)
+        np.testing.assert_allclose(alone.node_probabilities, among.node_probabilities, atol=1e-5)
         if alone.head_index is not None and alone.head_weight is not None and among.head_weight is not None:
             np.testing.assert_array_equal(alone.head_index, among.head_index)
             np.testing.assert_allclose(alone.head_weight, among.head_weight, atol=1e-5)
@@ -240,17 +243,29 @@ def test_a_sequence_model_refuses_what_would_fill_the_memory(monkeypatch: pytest
         PREDICTORS["bilstm"].predict(chain(50))
     assert "--nodes root" in caught.value.remedy
     root = next(PREDICTORS["bilstm"].predict_all([chain(50)], nodes="root"))
-    assert root.probabilities.shape == (1, 2)
+    assert root.node_probabilities.shape == (1, 2)
 
 
-def test_a_drawing_shows_names_and_heads() -> None:
-    prediction = PREDICTORS["bicontree"].predict(tree_from_brackets("(_ (_ good) (_ film))"))
-    first, second, third = prediction.draw({"0": "bad", "1": "nice"})
-    head = prediction.head_word(0)
-    name = {"0": "bad", "1": "nice"}[prediction.label]
-    assert first == f"{name} {prediction.probability:.2f} ← {head}"
+def test_every_output_shows_the_same_names_and_the_ids_are_kept() -> None:
+    predictor = Predictor(tiny_model(label_names={"0": "very bad", "1": "nice"}))
+    prediction = predictor.predict(tree_from_brackets("(_ (_ good) (_ film))"))
+    assert prediction.label == {"0": "very bad", "1": "nice"}[prediction.label_id]
+    assert list(prediction.probabilities) == ["very bad", "nice"]
+    assert prediction.probabilities[prediction.label] == prediction.probability
+    first, second, third = prediction.draw()
+    assert first == f"{prediction.label} {prediction.probability:.2f} ← {prediction.head_word(0)}"
     assert second.endswith("  good")
     assert third.endswith("  film")
+    values = prediction.as_dict()
+    assert (values["label"], values["labels"], values["label_ids"]) == (
+        prediction.label,
+        ["very bad", "nice"],
+        ["0", "1"],
+    )
+    assert tuple(phrase["label"] for phrase in values["phrases"]) == prediction.labels
+    for shown in (prediction.svg(), prediction.html(), prediction._repr_html_()):
+        assert prediction.label in shown
+    assert tree_from_brackets(prediction.brackets()).labels == prediction.label_ids == prediction.tree.labels
     assert "←" not in "".join(PREDICTORS["contree"].predict(prediction.source).draw())
 
 
@@ -259,4 +274,4 @@ def test_a_learned_model_knows_what_it_learned(saved_model: Path) -> None:
     assert predictor.predict(tree_from_brackets("(_ (_ (_ the) (_ film)) (_ (_ is) (_ good)))")).label == "1"
     assert predictor.predict(tree_from_brackets("(_ (_ (_ the) (_ film)) (_ (_ is) (_ bad)))")).label == "0"
     unknown = predictor.predict(tree_from_brackets("(_ (_ zyx) (_ wvu))"))
-    assert np.isfinite(unknown.probabilities).all()
+    assert np.isfinite(unknown.node_probabilities).all()

@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 from lexitree.errors import ConfigError, LexitreeError, TreeError
-from lexitree.pipeline.document import Document
 from lexitree.pipeline.predictor import Predictor
 from lexitree.pipeline.text_pipeline import TextPipeline
+from lexitree.results.document import Document
 from lexitree.text import Sentence, Token
 from lexitree.trees.tree import Tree
 from tests.pipeline.stubs import Penn, ReadsAhead, RightBranching, right_branching, tiny_pipeline
@@ -41,7 +41,7 @@ def assert_same(found: Document, expected: Document) -> None:
     assert len(found) == len(expected)
     for ours, theirs in zip(found.sentences, expected.sentences, strict=True):
         assert ours.tokens == theirs.tokens
-        np.testing.assert_allclose(ours.prediction.probabilities, theirs.prediction.probabilities, atol=1e-5)
+        np.testing.assert_allclose(ours.node_probabilities, theirs.node_probabilities, atol=1e-5)
 
 
 @pytest.mark.parametrize("batch_size", [1, 2, 5, 1000])
@@ -149,14 +149,14 @@ def test_sentences_may_be_split_otherwise() -> None:
 def test_the_binarizer_decides_about_the_phrases() -> None:
     def shape(**settings: object) -> list[int]:
         pipe = tiny_pipeline(parser=Penn(), **settings)
-        return pipe("the film is good").sentences[0].prediction.source.arity.tolist()
+        return pipe("the film is good").sentences[0].source.arity.tolist()
 
     assert shape(binarize="left") == [2, 2, 2, 0, 0, 0, 0]
     assert shape(binarize="right") == [2, 0, 2, 0, 2, 0, 0]
     assert shape(binarize=lambda tree: right_branching(tree.words)) == [2, 0, 2, 0, 2, 0, 0]
     model = tiny_model(binarization="left")
     document = TextPipeline(Predictor(model), Penn())("the film is good")
-    assert document.sentences[0].prediction.source.arity.tolist() == [2, 2, 2, 0, 0, 0, 0]
+    assert document.sentences[0].source.arity.tolist() == [2, 2, 2, 0, 0, 0, 0]
     with pytest.raises(TreeError, match="not binary"):
         tiny_pipeline(parser=Penn(), binarize=lambda tree: tree)("the film is good")
 
@@ -180,7 +180,7 @@ class Question:
 def test_parses_are_split_as_fits_the_model(settings: dict[str, str], shape: list[int]) -> None:
     predictor = Predictor(tiny_model(**settings))
     document = TextPipeline(predictor, Question())("is it good ?")
-    assert document.sentences[0].prediction.source.arity.tolist() == shape
+    assert document.sentences[0].source.arity.tolist() == shape
 
 
 class Wrong:
@@ -209,7 +209,7 @@ def test_a_parser_that_answers_wrongly_is_found_out(parser: Wrong, problem: str)
 
 def test_words_are_the_sentences_own_whatever_the_parser_writes() -> None:
     document = tiny_pipeline(parser=Wrong(["*", "*", "*", "*"]))("the film is good")
-    assert document.sentences[0].prediction.source.words == ("the", "film", "is", "good")
+    assert document.sentences[0].source.words == ("the", "film", "is", "good")
     assert_same(document, tiny_pipeline()("the film is good"))
 
 

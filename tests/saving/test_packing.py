@@ -31,7 +31,9 @@ def vectors_of(model: TreeClassifier) -> WordVectors:
 
 
 def labels(model: TreeClassifier) -> list[bytes]:
-    return [prediction.probabilities.tobytes() for prediction in Predictor(model).predict_all(tiny_trees(10))]
+    return [
+        prediction.node_probabilities.tobytes() for prediction in Predictor(model).predict_all(tiny_trees(10))
+    ]
 
 
 def test_new_words_are_added_and_the_models_own_read_as_before() -> None:

@@ -36,7 +36,7 @@ def test_round_trip_is_exact(tmp_path: Path, name: str, output: int) -> None:
     trees = tiny_trees(8)
     before, after = (list(Predictor(each).predict_all(trees)) for each in (model, loaded))
     for first, second in zip(before, after, strict=True):
-        assert first.probabilities.tobytes() == second.probabilities.tobytes()
+        assert first.node_probabilities.tobytes() == second.node_probabilities.tobytes()
 
 
 def test_finer_labels_come_back_in_their_order(tmp_path: Path) -> None:
@@ -49,22 +49,26 @@ def test_finer_labels_come_back_in_their_order(tmp_path: Path) -> None:
     trees = tiny_trees(8)
     before, after = (list(Predictor(each).predict_all(trees)) for each in (model, loaded))
     for first, second in zip(before, after, strict=True):
-        assert first.probabilities.tobytes() == second.probabilities.tobytes()
+        assert first.node_probabilities.tobytes() == second.node_probabilities.tobytes()
         assert first.labels == second.labels
 
 
 def test_a_model_from_before_there_were_finer_labels(folder: Path) -> None:
     trees = tiny_trees(3)
-    before = [each.probabilities.tobytes() for each in Predictor(from_pretrained(folder)).predict_all(trees)]
+    before = [
+        each.node_probabilities.tobytes() for each in Predictor(from_pretrained(folder)).predict_all(trees)
+    ]
     edit_config(folder, lambda values: values["model"].pop("finer_labels"))
-    after = [each.probabilities.tobytes() for each in Predictor(from_pretrained(folder)).predict_all(trees)]
+    after = [
+        each.node_probabilities.tobytes() for each in Predictor(from_pretrained(folder)).predict_all(trees)
+    ]
     assert after == before
 
 
 def test_double_precision_is_kept(tmp_path: Path) -> None:
     loaded = from_pretrained(save_pretrained(tiny_model().double(), tmp_path / "m"))
     assert {tensor.dtype for tensor in loaded.state_dict().values()} == {torch.float64}
-    assert Predictor(loaded).predict(tiny_trees(1)[0]).probabilities.shape[1] == 2
+    assert Predictor(loaded).predict(tiny_trees(1)[0]).node_probabilities.shape[1] == 2
 
 
 @pytest.mark.parametrize(("table", "num_bytes", "error"), [("float16", 2, 1e-3), ("int8", 1, 1e-2)])
@@ -80,7 +84,7 @@ def test_short_forms_of_the_table(tmp_path: Path, table: TableForm, num_bytes: i
     trees = tiny_trees(20)
     exact, near = (list(Predictor(each).predict_all(trees)) for each in (model, loaded))
     for first, second in zip(exact, near, strict=True):
-        assert abs(first.probabilities - second.probabilities).max() < error
+        assert abs(first.node_probabilities - second.node_probabilities).max() < error
     assert files_of(save_pretrained(loaded, tmp_path / "again", table=table)) == files_of(folder)
 
 

@@ -54,7 +54,7 @@ def trained(model: TreeClassifier, encoder_rate: float = 1e-2) -> TreeClassifier
 
 
 def answers(model: TreeClassifier) -> list[bytes]:
-    return [found.probabilities.tobytes() for found in Predictor(model).predict_all(tiny_trees(6))]
+    return [found.node_probabilities.tobytes() for found in Predictor(model).predict_all(tiny_trees(6))]
 
 
 def lexicon_of(model: TreeClassifier) -> TransformerLexicon:
@@ -255,10 +255,10 @@ def test_predictions_do_not_depend_on_the_batch(encoders: dict[str, Path]) -> No
     for name in ("bicontree", "pooled"):
         predictor = Predictor(make_model(encoders["bert"], name))
         trees = tiny_trees(12)
-        together = [found.probabilities for found in predictor.predict_all(trees)]
+        together = [found.node_probabilities for found in predictor.predict_all(trees)]
         for tree, expected in zip(trees, together, strict=True):
-            np.testing.assert_allclose(predictor.predict(tree).probabilities, expected, atol=1e-5)
-            (root,) = predictor.predict(tree, nodes="root").probabilities
+            np.testing.assert_allclose(predictor.predict(tree).node_probabilities, expected, atol=1e-5)
+            (root,) = predictor.predict(tree, nodes="root").node_probabilities
             np.testing.assert_allclose(root, expected[0], atol=1e-5)
 
 

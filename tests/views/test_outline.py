@@ -5,14 +5,14 @@ import sys
 import time
 import tracemalloc
 
-import pytest
 from hypothesis import given
 from rich.console import Console
 
-from lexitree.errors import TreeError
-from lexitree.trees import Tree, draw_tree, head_notes, head_words, label_styles, tree_from_brackets
-from lexitree.views.outline import MAX_INDENTED_DEPTH
+from lexitree.results.labelled_tree import LabelledTree
+from lexitree.trees import Tree, head_words, tree_from_brackets
+from lexitree.views.outline import MAX_INDENTED_DEPTH, draw_tree
 from tests.strategies import trees
+from tests.views.labelled import labelled
 
 TREE = tree_from_brackets(
     "(S (NP (DT The) (NN plot)) (VP (VBZ is) (ADJP (RB very) (JJ clever))) (-RRB- -RRB-))"
@@ -34,23 +34,24 @@ def test_an_outline() -> None:
     ]
 
 
-def test_notes_with_heads_and_probabilities() -> None:
-    tree = tree_from_brackets("(positive (neutral (neutral The) (neutral plot)) (positive clever))")
-    probabilities = [0.98, 0.994, 1.0, 0.5, 0.974]
-    assert list(draw_tree(tree, notes=head_notes(tree, [2, 1, 0, 1, 2], probabilities))) == [
+def test_a_labelled_tree_with_heads_and_probabilities() -> None:
+    tree = tree_from_brackets("(_ (_ (_ The) (_ plot)) (_ clever))")
+    rows = [[0.02, 0.98], [0.994, 0.006], [1.0, 0.0], [0.5, 0.5], [0.026, 0.974]]
+    found = labelled(tree, ("neutral", "positive"), rows, heads=[2, 1, 0, 1, 2])
+    assert list(draw_tree(found)) == [
         "positive 0.98 ← clever",
         "├─ neutral 0.99 ← plot",
         "│  ├─ neutral 1.00  The",
         "│  └─ neutral 0.50  plot",
         "└─ positive 0.97  clever",
     ]
-    assert list(draw_tree(TREE, notes=head_notes(TREE, head_words(TREE))))[:3] == [
+    assert list(draw_tree(LabelledTree.from_tree(TREE, head_words(TREE))))[:3] == [
         "S ← is",
         "├─ NP ← plot",
         "│  ├─ DT  The",
     ]
-    with pytest.raises(TreeError, match="5 nodes but 2 notes"):
-        draw_tree(tree, notes=["a", "b"])
+    sentence_only = labelled(tree, ("neutral", "positive"), rows[:1])
+    assert list(draw_tree(sentence_only))[:2] == ["positive 0.98", "├─ ·"]
 
 
 def test_trees_without_labels() -> None:
@@ -65,9 +66,9 @@ def test_no_word_steers_the_terminal() -> None:
 
 @given(trees(max_words=20))
 def test_styles_change_no_character(tree: Tree) -> None:
-    notes = head_notes(tree, head_words(tree), [0.5] * tree.num_nodes)
-    plain = list(draw_tree(tree, notes=notes))
-    styled = list(draw_tree(tree, notes=notes, styles=label_styles(tree.labels)))
+    headed = LabelledTree.from_tree(tree, head_words(tree))
+    plain = list(draw_tree(headed))
+    styled = list(draw_tree(headed, color=True))
     assert [line.plain for line in styled] == plain
     assert len(plain) == tree.num_nodes
     # The depth of a node can be read off its line.
@@ -82,22 +83,16 @@ def test_styles_change_no_character(tree: Tree) -> None:
 def test_colours_reach_the_terminal() -> None:
     console = Console(force_terminal=True, color_system="standard", width=80)
     with console.capture() as capture:
-        for line in draw_tree(Tree.leaf("bad", "0"), styles=label_styles(["0"])):
+        for line in draw_tree(Tree.leaf("bad", "0"), color=True):
             console.print(line)
     assert "\x1b[31m" in capture.get()
 
 
-def test_ordered_labels_get_a_ramp_and_others_a_palette() -> None:
-    ramp = label_styles("01234")
-    assert ramp["0"] == "red"
-    assert ramp["4"] == "green"
-    assert len(set(ramp.values())) == 5
-    assert label_styles(["0", "3"]) == {"0": ramp["0"], "3": ramp["3"]}
-    assert label_styles(map(str, range(10)))["9"] == "green"
-    assert label_styles(["positive", "negative", ""])["negative"] == ramp["1"]
-    palette = label_styles(["DESC", "ENTY", "HUM", ""])
-    assert len(set(palette.values())) == 3
-    assert label_styles([]) == {}
+def test_numbers_keep_their_colours_in_a_tree_that_has_only_some_of_them() -> None:
+    few = tree_from_brackets("(3 (0 not) (3 bad))")
+    for tree in (few, LabelledTree.from_tree(few)):
+        lines = list(draw_tree(tree, color=True))
+        assert [line.spans[-1].style for line in lines] == ["green_yellow", "red", "green_yellow"]
 
 
 def test_a_deep_chain_in_linear_memory_and_lazily() -> None:

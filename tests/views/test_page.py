@@ -9,18 +9,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lexitree.labels import SENTIMENTS, LabelSet
 from lexitree.pipeline.predictor import Predictor
+from lexitree.results.labelled_tree import LabelledTree
 from lexitree.trees.brackets import tree_from_brackets
 from lexitree.trees.tree import Tree
-from lexitree.views.explained import ExplainedTree, shorten
-from lexitree.views.icicle import MOST_WORDS_ACROSS, MOST_WORDS_SHOWN, icicle
-from lexitree.views.label_looks import Look, label_looks
-from lexitree.views.page import Explanation, explain_trees, explanation_page, notebook_view, step_list
+from lexitree.views.boxes import MOST_WORDS_ACROSS, MOST_WORDS_SHOWN, nested_boxes
+from lexitree.views.colors import Look, label_looks
+from lexitree.views.page import explanation_page, notebook_view, step_list
+from lexitree.views.shown_tree import composition_order, head_path, is_turning_point, phrase_text
 from lexitree.views.visible import html_text, visible
 from tests.pipeline.stubs import tiny_pipeline
 from tests.tiny import chain, tiny_dependencies, tiny_model
+from tests.views.labelled import labelled
 
-SENTIMENTS = {"0": "very negative", "1": "negative", "2": "neutral", "3": "positive", "4": "very positive"}
+STARS = LabelSet(tuple("01234"), dict(zip("01234", SENTIMENTS, strict=True)))
 VOID = {"meta", "input", "br", "link"}
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -35,7 +38,7 @@ HOSTILE = [
 ]
 
 
-def not_bad() -> ExplainedTree:
+def not_bad() -> LabelledTree:
     """`It is not bad`, where two wrongs make a right."""
     tree = tree_from_brackets("(3 (2 It) (3 (2 is) (3 (1 not) (0 bad))))")
     rows = [[0.0] * 5 for _ in range(7)]
@@ -43,7 +46,7 @@ def not_bad() -> ExplainedTree:
         row[int(label)] = 0.75
         row[2] += 0.25
     heads, weights = [3, 0, 3, 1, 3, 2, 3], [0.4, 1, 0.5, 1, 0.625, 1, 1]
-    return ExplainedTree(tree, tree.words, tuple("01234"), rows, SENTIMENTS, heads, weights)
+    return labelled(tree, STARS, rows, heads, weights)
 
 
 class Checker(HTMLParser):
@@ -91,9 +94,10 @@ def check(html: str) -> Checker:
 
 def test_the_steps_lead_from_words_to_the_whole() -> None:
     sentence = not_bad()
-    assert [sentence.text(node) for node in sentence.steps()] == ["not bad", "is not bad", "It is not bad"]
-    assert [sentence.is_turning_point(node) for node in sentence.steps()] == [True, False, False]
-    steps = step_list(sentence, label_looks(sentence.label_set, SENTIMENTS))
+    order = composition_order(sentence)
+    assert [phrase_text(sentence, node) for node in order] == ["not bad", "is not bad", "It is not bad"]
+    assert [is_turning_point(sentence, node) for node in order] == [True, False, False]
+    steps = step_list(sentence, label_looks(sentence.label_set))
     text = " ".join("".join(check(steps).texts).split())
     assert text.startswith("not−+bad−−→not bad+positive 0.75head bad62%turning point")
     assert text.count("turning point") == 1
@@ -101,13 +105,13 @@ def test_the_steps_lead_from_words_to_the_whole() -> None:
 
 def test_a_unary_chain_is_a_step_of_its_own() -> None:
     tree = tree_from_brackets("(1 (0 (0 a) (0 b)))")
-    sentence = ExplainedTree(tree, tree.words, ("0", "1"), [[1.0, 0.0]] * 4)
-    assert sentence.steps() == [1, 0]
-    assert sentence.is_turning_point(0)
+    sentence = labelled(tree, ("0", "1"), [[0.0, 1.0], *[[1.0, 0.0]] * 3])
+    assert composition_order(sentence) == [1, 0]
+    assert is_turning_point(sentence, 0)
 
 
 def test_the_page_has_it_all() -> None:
-    page = explanation_page(explain_trees([not_bad()]))
+    page = explanation_page([not_bad()])
     checker = check(page)
     assert page.startswith("<!doctype html>")
     tags = [tag for tag, _ in checker.elements]
@@ -115,7 +119,7 @@ def test_the_page_has_it_all() -> None:
     assert tags.count("main") == 1
     assert tags.count("script") == 1
     text = "".join(checker.texts)
-    for name in SENTIMENTS.values():
+    for name in SENTIMENTS:
         assert name in text
     items = [attributes for _, attributes in checker.elements if attributes.get("role") == "treeitem"]
     assert len(items) == 7
@@ -125,12 +129,12 @@ def test_the_page_has_it_all() -> None:
     assert [item["tabindex"] for item in items] == ["0"] + ["-1"] * 6
     assert [item["aria-level"] for item in items] == ["1", "2", "2", "3", "3", "4", "4"]
     assert page.count("Show the 1 turning point") == 0, "three steps need no filter"
-    assert explanation_page(explain_trees([not_bad()])) == page
+    assert explanation_page([not_bad()]) == page
 
 
 def test_thick_edges_lead_to_the_head() -> None:
     sentence = not_bad()
-    assert [node for node in range(7) if sentence.leads_to_head(node)] == [0, 2, 4, 6]
+    assert [node for node, leads in enumerate(head_path(sentence)) if leads] == [0, 2, 4, 6]
 
 
 def test_several_sentences_have_links() -> None:
@@ -168,9 +172,10 @@ def test_any_words_and_labels(words: list[str]) -> None:
     tree = Tree.flat(words, words[0])
     labels = tuple(dict.fromkeys([words[0], ""]))
     rows = [[1.0] + [0.0] * (len(labels) - 1)] * tree.num_nodes
-    explanation = explain_trees([ExplainedTree(tree, words, labels, rows)])
-    check(explanation_page(explanation))
-    check(notebook_view(explanation))
+    sentences = [labelled(tree, labels, rows), LabelledTree.from_tree(tree)]
+    for shown in (sentences, sentences[:1], sentences[1:]):
+        check(explanation_page(shown))
+        check(notebook_view(shown))
 
 
 def test_text_is_on_one_line_and_spelled_out() -> None:
@@ -181,29 +186,24 @@ def test_text_is_on_one_line_and_spelled_out() -> None:
 
 
 def test_long_sentences_run_down_the_page_and_stay_small() -> None:
-    looks = label_looks(("0", "1"), {})
+    looks = label_looks(LabelSet(("0", "1")))
 
-    def right(num_words: int) -> ExplainedTree:
+    def right(num_words: int) -> LabelledTree:
         tree = chain(num_words, "right")
-        return ExplainedTree(tree, tree.words, ("0", "1"), [[1.0, 0.0]] * tree.num_nodes)
+        return labelled(tree, ("0", "1"), [[1.0, 0.0]] * tree.num_nodes)
 
-    assert "lt-across" in icicle(right(MOST_WORDS_ACROSS), looks)
-    assert "lt-down" in icicle(right(MOST_WORDS_ACROSS + 1), looks)
-    assert "too large" in icicle(right(MOST_WORDS_SHOWN + 1), looks)
-    sizes = [len(explanation_page(explain_trees([right(num_words)]))) for num_words in (1_000, 2_000)]
+    assert "lt-across" in nested_boxes(right(MOST_WORDS_ACROSS), looks)
+    assert "lt-down" in nested_boxes(right(MOST_WORDS_ACROSS + 1), looks)
+    assert "too large" in nested_boxes(right(MOST_WORDS_SHOWN + 1), looks)
+    sizes = [len(explanation_page([right(num_words)])) for num_words in (1_000, 2_000)]
     assert sizes[1] < 2.2 * sizes[0]
-    check(explanation_page(explain_trees([right(5_000)])))
+    check(explanation_page([right(5_000)]))
 
 
 def test_places_in_the_grid() -> None:
-    boxes = icicle(not_bad(), label_looks(tuple("01234"), SENTIMENTS))
+    boxes = nested_boxes(not_bad(), label_looks(STARS))
     areas = re.findall(r"grid-area:([\d/]+)", boxes)
     assert areas == ["1/1/2/5", "2/1/5/2", "2/2/3/5", "3/2/5/3", "3/3/4/5", "4/3/5/4", "4/4/5/5"]
-
-
-def test_shortened_phrases() -> None:
-    assert shorten(list("abc"), 3) == "a b c"
-    assert shorten(list("abcdefg"), 4) == "a b … f g"
 
 
 def test_whole_sentences_only() -> None:
@@ -213,7 +213,7 @@ def test_whole_sentences_only() -> None:
     assert "no label" in html
     assert f"{prediction.probability:.2f}" in "".join(checker.texts)
     assert "turning point" not in "".join(checker.texts)
-    check(explanation_page(explain_trees([prediction.explained()])))
+    check(prediction.html())
 
 
 def test_a_dependency_tree_is_drawn() -> None:
@@ -223,23 +223,22 @@ def test_a_dependency_tree_is_drawn() -> None:
     assert [tag for tag, _ in checker.elements].count("pre") == 1
     words = re.findall(r'class="lt-token[^>]*><bdi>(.*?)</bdi>', html)
     assert tuple(words) == tree.words
-    check(explanation_page(explain_trees([Predictor(tiny_model("deptree")).predict(tree).explained()])))
+    check(Predictor(tiny_model("deptree")).predict(tree).html())
 
 
 def test_a_notebook_shows_documents_sentences_and_predictions() -> None:
     document = tiny_pipeline()("The film is good. The plot is bad.")
     assert document._repr_html_().count("<summary>Tree</summary>") == 2
     assert document.sentences[1]._repr_html_().count("<summary>Tree</summary>") == 1
-    prediction = document.sentences[0].prediction
-    html = prediction._repr_html_()
+    html = document.sentences[0]._repr_html_()
     assert 'class="lt-root lt-compact"' in html
     assert "<script" not in html
     assert ">positive<" in html or ">negative<" in html
 
 
 def test_nothing_at_all() -> None:
-    check(explanation_page(explain_trees([])))
-    check(notebook_view(Explanation("", (), ())))
+    check(explanation_page([]))
+    check(notebook_view([]))
 
 
 def luminance(color: str) -> float:
@@ -256,14 +255,14 @@ def contrast(first: str, second: str) -> float:
 @pytest.mark.parametrize("labels", [tuple("01234"), tuple("01"), tuple("ABCDEFGHI")])
 def test_text_can_be_read_on_every_colour(labels: tuple[str, ...]) -> None:
     """4.5 to 1 is what the Web Content Accessibility Guidelines ask for."""
-    looks = label_looks(labels, {})
+    looks = label_looks(LabelSet(labels))
     for look in (*looks.light.values(), *looks.dark.values()):
         assert isinstance(look, Look)
         assert contrast(look.fill, look.ink) >= 4.5, look
 
 
 def test_the_page_itself_can_be_read() -> None:
-    page = explanation_page(explain_trees([not_bad()]))
+    page = explanation_page([not_bad()])
     for block in re.findall(r"--page:[^}]*", page):
         colors = dict(re.findall(r"--(\w+):(#\w+)", block))
         full = {
@@ -276,7 +275,7 @@ def test_the_page_itself_can_be_read() -> None:
 
 
 def test_marks_tell_labels_apart_without_colours() -> None:
-    assert list(label_looks(tuple("01234"), SENTIMENTS).marks.values()) == ["−−", "−", "○", "+", "++"]
-    assert list(label_looks(("ABBR", "DESC"), {}).marks.values()) == ["ABBR", "DESC"]
-    assert list(label_looks(("number", "number of"), {}).marks.values()) == ["1", "2"]
-    assert list(label_looks(("a", "b"), {"a": "x", "b": "\u202e"}).marks.values()) == ["x", "\\u20"]
+    assert list(label_looks(STARS).marks.values()) == ["−−", "−", "○", "+", "++"]
+    assert list(label_looks(LabelSet(("ABBR", "DESC"))).marks.values()) == ["ABBR", "DESC"]
+    assert list(label_looks(LabelSet(("number", "number of"))).marks.values()) == ["1", "2"]
+    assert list(label_looks(LabelSet(("a", "b"), {"a": "x", "b": "\u202e"})).marks.values()) == ["x", "\\u20"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from xml.etree import ElementTree
 
@@ -9,36 +10,30 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lexitree.labels import SENTIMENTS, LabelSet, order_labels
+from lexitree.results.labelled_tree import LabelledTree
 from lexitree.trees.brackets import tree_from_brackets
 from lexitree.trees.tree import Tree
-from lexitree.views.svg import (
-    MAX_SHOWN_CHARACTERS,
-    Box,
-    PictureTree,
-    draw_svg,
-    label_colors,
-    lay_out_boxes,
-    line_way,
-    text_width,
-)
+from lexitree.views.colors import label_colors
+from lexitree.views.svg import MAX_SHOWN_CHARACTERS, Box, draw_svg, lay_out_boxes, line_way, text_width
 from tests.strategies import any_text, trees
+from tests.views.labelled import labelled
 
 SVG = "{http://www.w3.org/2000/svg}"
 FILM = tree_from_brackets("(3 (2 (2 the) (2 film)) (4 (2 is) (4 great)))")
 HEADS = [3, 1, 0, 1, 3, 2, 3]
-SENTIMENTS = ("very negative", "negative", "neutral", "positive", "very positive")
-NAMES = dict(zip("01234", SENTIMENTS, strict=True))
+STARS = LabelSet(tuple("01234"), dict(zip("01234", SENTIMENTS, strict=True)))
 
 
 @st.composite
-def pictures(draw: st.DrawFn, max_words: int = 14) -> PictureTree:
+def pictures(draw: st.DrawFn, max_words: int = 14) -> LabelledTree:
     """Any tree; each phrase takes the head of one of its parts, as a model's do."""
     tree = draw(trees(max_words, words=any_text().filter(bool), labels=any_text()))
     heads = tree.starts.tolist()
     for node in range(tree.num_nodes - 1, -1, -1):
         if tree.children[node]:
             heads[node] = heads[draw(st.sampled_from(tree.children[node]))]
-    return PictureTree(tree, draw(st.sampled_from([heads, None])), [0.5])
+    return LabelledTree.from_tree(tree, draw(st.sampled_from([heads, None])))
 
 
 def overlap(one: Box, other: Box) -> bool:
@@ -61,11 +56,11 @@ def crosses(segment: tuple[float, float, float, float], box: Box) -> bool:
 
 @given(pictures())
 @settings(max_examples=60)
-def test_no_boxes_overlap_and_no_line_crosses_one(picture: PictureTree) -> None:
+def test_no_boxes_overlap_and_no_line_crosses_one(picture: LabelledTree) -> None:
     boxes = lay_out_boxes(picture)
     for place, box in enumerate(boxes):
         assert not any(overlap(box, other) for other in boxes[:place])
-    for node, parent in enumerate(picture.tree.parents.tolist()[1:], 1):
+    for node, parent in enumerate(picture.source.parents.tolist()[1:], 1):
         assert boxes[parent].bottom < boxes[node].top
         for segment in segments(line_way(boxes[parent], boxes[node])):
             assert not any(crosses(segment, box) for box in boxes)
@@ -73,9 +68,10 @@ def test_no_boxes_overlap_and_no_line_crosses_one(picture: PictureTree) -> None:
 
 @given(st.lists(pictures(8), max_size=3))
 @settings(max_examples=60)
-def test_any_text_is_well_formed_and_inside(shown: list[PictureTree]) -> None:
-    labels = sorted({label for picture in shown for label in picture.tree.labels if label})
-    root = ElementTree.fromstring(draw_svg(shown, labels))
+def test_any_text_is_well_formed_and_inside(shown: list[LabelledTree]) -> None:
+    labels = LabelSet(order_labels(label for picture in shown for label in picture.labels))
+    shown = [dataclasses.replace(picture, label_set=labels) for picture in shown]
+    root = ElementTree.fromstring(draw_svg(shown))
     _, _, width, height = map(float, root.attrib["viewBox"].split())
     groups = [group for group in root if group.tag == f"{SVG}g"]
     assert len(groups) == len(shown)
@@ -84,7 +80,7 @@ def test_any_text_is_well_formed_and_inside(shown: list[PictureTree]) -> None:
         top = float(group.attrib["transform"].split()[1].rstrip(")"))
         assert top >= end
         rectangles = list(group.iter(f"{SVG}rect"))
-        assert len(rectangles) == len(list(group.iter(f"{SVG}title"))) == picture.tree.num_nodes
+        assert len(rectangles) == len(list(group.iter(f"{SVG}title"))) == picture.source.num_nodes
         for found in rectangles:
             x, y, w, h = (float(found.attrib[name]) for name in ("x", "y", "width", "height"))
             assert 0 <= x <= x + w <= width
@@ -97,14 +93,15 @@ def test_sentences_of_usual_length_fit_a_page(num_words: int) -> None:
     """A word needs about 60 pixels: 40 words are a wide window, and no word is cut."""
     words = ["something", "is", "rather", "good", ","] * (num_words // 5)
     arity = [2, 0] * (num_words - 1) + [0]
-    picture = PictureTree(Tree(arity, ["1"] * len(arity), words), [0] * len(arity))
+    picture = LabelledTree.from_tree(Tree(arity, ["1"] * len(arity), words), [0] * len(arity))
     boxes = lay_out_boxes(picture)
     assert max(box.left + box.width for box in boxes) < 62 * num_words
     assert all(box.width >= text_width(word) for box, word in zip(boxes[1::2], words[:-1], strict=True))
 
 
 def test_what_a_picture_shows() -> None:
-    root = ElementTree.fromstring(draw_svg([PictureTree(FILM, HEADS, [0.75, 0.5])], "01234", NAMES))
+    rows = [[0, 0, 0, 0.75, 0.25], [0, 0, 0.5, 0.25, 0.25], *[[0, 0, 1, 0, 0]] * 4, [0, 0, 0, 0, 1]]
+    root = ElementTree.fromstring(draw_svg([labelled(FILM, STARS, rows, HEADS)]))
     assert [text.text for text in root.iter(f"{SVG}text")][:5] == list(SENTIMENTS)
     group = next(child for child in root if child.tag == f"{SVG}g")
     assert [text.text for text in group.iter(f"{SVG}text")] == [
@@ -113,31 +110,23 @@ def test_what_a_picture_shows() -> None:
     titles = [title.text for title in group.iter(f"{SVG}title")]
     assert titles[0] == "positive 0.750, head: great\nthe film is great"
     assert titles[1] == "neutral 0.500, head: film\nthe film"
-    assert titles[6] == "very positive\ngreat"
+    assert titles[6] == "very positive 1.000\ngreat"
     fills = [found.attrib["fill"] for found in group.iter(f"{SVG}rect")]
-    colors = label_colors("01234", NAMES)
-    assert fills == [colors[label] for label in FILM.labels]
+    colors = label_colors(STARS)
+    assert fills == [colors[name] for name in ("positive", *["neutral"] * 5, "very positive")]
 
 
 def test_the_way_of_the_head_is_emphasised() -> None:
-    group = ElementTree.fromstring(draw_svg([PictureTree(FILM, HEADS)], "01234"))[-1]
+    group = ElementTree.fromstring(draw_svg([LabelledTree.from_tree(FILM, HEADS)]))[-1]
     lines = [path.attrib.get("class") for path in group.iter(f"{SVG}path")]
     assert lines == [None] * 3 + ["head"] * 3
     marked = [part.attrib.get("class") == "head" for part in group.iter(f"{SVG}g")][1:]
     assert marked == [True, False, False, False, True, False, True]
 
 
-def test_colours() -> None:
-    assert len(set(label_colors("01234").values())) == 5
-    assert label_colors("01") == {"0": label_colors("01234")["0"], "1": label_colors("01234")["4"]}
-    assert label_colors(["0", "1"], {"0": "negative", "1": "positive"})["1"] == label_colors("01234")["3"]
-    assert len(set(label_colors(["ABBR", "DESC", "ENTY", "HUM", "LOC", "NUM"]).values())) == 6
-    assert label_colors([]) == {}
-
-
 def test_long_words_are_cut_and_shown_whole_on_hovering() -> None:
     word = "x" * 500 + "<&\"'"
-    text = draw_svg([PictureTree(Tree.leaf(word, "1"))], ["1"])
+    text = LabelledTree.from_tree(Tree.leaf(word, "1")).svg()
     root = ElementTree.fromstring(text)
     assert len([found.text for found in root.iter(f"{SVG}text")][1] or "") == MAX_SHOWN_CHARACTERS
     assert next(root.iter(f"{SVG}title")).text == f"1\n{word}"
@@ -146,8 +135,8 @@ def test_long_words_are_cut_and_shown_whole_on_hovering() -> None:
 def test_a_deep_chain_needs_no_recursion() -> None:
     num_words = 3000
     chain = Tree([2] * (num_words - 1) + [0] * num_words, ["1"] * (2 * num_words - 1), ["w"] * num_words)
-    assert draw_svg([PictureTree(chain, chain.starts.tolist())], ["1"]).count("<rect") == 2 * num_words + 1
+    assert LabelledTree.from_tree(chain, chain.starts).svg().count("<rect") == 2 * num_words + 1
 
 
 def test_nothing_to_draw_is_a_picture_all_the_same() -> None:
-    assert ElementTree.fromstring(draw_svg([], ["1"])).tag == f"{SVG}svg"
+    assert ElementTree.fromstring(draw_svg([])).tag == f"{SVG}svg"

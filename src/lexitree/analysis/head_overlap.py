@@ -116,7 +116,7 @@ def head_overlap(trees: Iterable[Tree], learned: Iterable[npt.NDArray[np.int64]]
     """Compare learned heads with Collins'.
 
     The trees are binary and have Penn labels (see `binary_penn_tree`); the learned heads are the word of each
-    node, as `Prediction.head_index` has them.
+    node, as `LabelledTree.head_index` has them.
     """
     tables: list[DoubleArray] = [np.zeros((0, len(CHOICES)))]
     is_whole: list[BoolArray] = [np.zeros(0, dtype=np.bool_)]

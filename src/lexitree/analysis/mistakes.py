@@ -11,7 +11,7 @@ import numpy as np
 from lexitree.arrays import BoolArray
 from lexitree.errors import ConfigError
 from lexitree.evaluation.answers import SystemAnswers, check_comparable
-from lexitree.views.outline import shown_word
+from lexitree.views.visible import shown_word
 
 NEGATIONS = frozenset({"not", "no", "n't", "none"})
 """The words that the paper counts as negation."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import typer
@@ -11,6 +11,7 @@ from rich.console import Console
 
 if TYPE_CHECKING:
     from lexitree.errors import InputError, LexitreeError
+    from lexitree.results.labelled_tree import LabelledTree
     from lexitree.trees.tree import Tree
 
 output = Console(highlight=False)
@@ -61,14 +62,14 @@ def percent(share: float | None) -> str:
     return "–" if share is None else f"{100 * share:.1f}"
 
 
-def show_tree(tree: Tree, notes: Sequence[str] | None, labels: Iterable[str]) -> None:
-    """Draw a tree on standard output: with a colour for each label on a screen, as plain text elsewhere."""
-    from lexitree.views.outline import draw_tree, label_styles
+def show_tree(tree: Tree | LabelledTree) -> None:
+    """Draw a tree on standard output, in colour on a terminal and as plain text elsewhere."""
+    from lexitree.views.outline import draw_tree
 
     if output.is_terminal:
-        for line in draw_tree(tree, notes=notes, styles=label_styles(labels)):
+        for line in draw_tree(tree, color=True):
             output.print(line, soft_wrap=True)
     else:
-        for line in draw_tree(tree, notes=notes):
+        for line in draw_tree(tree):
             output.file.write(line + "\n")
     output.file.write("\n")

@@ -55,9 +55,7 @@ def _read_sentence() -> None:
     from lexitree.pipeline.loading import load
 
     messages.print('The model "sentiment", which comes with the package, labels a sentence:')
-    sentence = load("sentiment")(SENTENCE).sentences[0]
-    names = dict(zip(sentence.prediction.label_set, sentence.label_names, strict=True))
-    show_tree(sentence.prediction.named_tree(names), sentence.prediction.notes(), names.values())
+    show_tree(load("sentiment")(SENTENCE).sentences[0])
 
 
 def demo_recipe(*, epochs: int = DEMO_EPOCHS, seed: int = 1) -> Recipe:
@@ -106,9 +104,8 @@ def _draw_predictions(predictor: Predictor, corpus: Corpus) -> None:
     from lexitree.cli.console import output as screen
     from lexitree.cli.console import show_tree
 
-    names = {label: corpus.label_set.name_of(label) for label in corpus.labels}
     for prediction in predictor.predict_all(_worth_drawing(corpus.test)):
-        show_tree(prediction.named_tree(names), prediction.notes(), names.values())
+        show_tree(prediction)
     screen.print(
         "Each line is a phrase: its label, the probability of that label, and ← its learned head word."
     )

@@ -62,21 +62,21 @@ def explain_command(
     from lexitree.cli.console import messages
     from lexitree.pipeline.inputs import Inputs
     from lexitree.pipeline.workers import LabellerSettings
-    from lexitree.views.page import explain_trees, explanation_page
+    from lexitree.views.page import explanation_page
 
     name, arguments = read_arguments(context, model, text, model_name)
     source = Inputs(arguments, input_kind, encoding)
     settings = LabellerSettings(name, parser, device, backend, precision)
     if source.hold_trees():
-        predictions = settings.open_predictor().predict_all(source.trees())
-        explanation = explain_trees([prediction.explained() for prediction in predictions])
+        trees = list(settings.open_predictor().predict_all(source.trees()))
+        title, page = " ".join(tree.text for tree in trees), explanation_page(trees)
     else:
         with settings.open_pipeline() as pipe:
             document = pipe("\n\n".join(source.whole_texts()), one_sentence=one_sentence)
-            explanation = document.explanation()
-    path = output or new_file_name(explanation.text, Path())
+            title, page = document.text, document.html()
+    path = output or new_file_name(title, Path())
     with open_output(path) as write:
-        write(explanation_page(explanation))
+        write(page)
     if str(path) != STANDARD_STREAM:
         messages.out(str(path), highlight=False)
 

@@ -151,11 +151,8 @@ def _run(job: LabellingJob) -> None:
     from lexitree.cli.console import show_skipped, show_tree
 
     if job.output_format.name == "tree" and job.output is None and screen.is_terminal:
-        from lexitree.pipeline.sentence import shown_labels
-
         for tree in job.trees():
-            names = shown_labels(tree.label_set, tree.label_names)
-            show_tree(tree.named_tree(tree.label_names), tree.notes(), names)
+            show_tree(tree)
     else:
         with _progress(job) as show:
             job.run(show)

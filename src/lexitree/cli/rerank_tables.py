@@ -82,8 +82,7 @@ def draw_heads(model: RerankerModel, trees: Sequence[Tree]) -> None:
     """Trees as they came, each phrase with the head word that the reranker has learned."""
     from lexitree.analysis.head_overlap import find_reranker_heads
     from lexitree.cli.console import show_tree
-    from lexitree.views.outline import head_notes
+    from lexitree.results.labelled_tree import LabelledTree
 
     for headed in find_reranker_heads(model, trees):
-        source = headed.source
-        show_tree(source, head_notes(source, headed.source_heads()), source.labels)
+        show_tree(LabelledTree.from_tree(headed.source, headed.source_heads()))

@@ -237,13 +237,12 @@ def draw(
     import itertools
 
     from lexitree.pipeline.inputs import read_tree_files
+    from lexitree.results.labelled_tree import LabelledTree
     from lexitree.trees.brackets import ReadReport
     from lexitree.trees.head_rules import head_words
-    from lexitree.views.outline import head_notes
 
     report = ReadReport()
     trees = read_tree_files(files, encoding, on_error, report)
     for tree in itertools.islice(trees, first - 1, first - 1 + number):
-        notes = head_notes(tree, head_words(tree).tolist()) if heads else None
-        show_tree(tree, notes, tree.labels)
+        show_tree(LabelledTree.from_tree(tree, head_words(tree)) if heads else tree)
     show_skipped(report.num_errors, report.errors)

@@ -9,24 +9,15 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from lexitree.pipeline.document import Document
     from lexitree.pipeline.labelling import LabellingJob, label_file
-    from lexitree.pipeline.sentence import Phrase, Sentence
     from lexitree.pipeline.text_pipeline import TextPipeline
 
-__all__ = ["BATCH_SENTENCES", "Document", "LabellingJob", "Phrase", "Sentence", "TextPipeline", "label_file"]
+__all__ = ["BATCH_SENTENCES", "LabellingJob", "TextPipeline", "label_file"]
 
 BATCH_SENTENCES = 256
 """How many sentences are labelled together by default."""
 
-_HOMES = {
-    "Document": "document",
-    "LabellingJob": "labelling",
-    "Phrase": "sentence",
-    "Sentence": "sentence",
-    "TextPipeline": "text_pipeline",
-    "label_file": "labelling",
-}
+_HOMES = {"LabellingJob": "labelling", "TextPipeline": "text_pipeline", "label_file": "labelling"}
 
 
 def __getattr__(name: str) -> Any:

@@ -19,16 +19,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar, cast
 
 from lexitree.errors import ConfigError, LexitreeError, Place, TableError
 
 if TYPE_CHECKING:
-    from lexitree.pipeline.document import Document
-    from lexitree.pipeline.predictor import Prediction
     from lexitree.pipeline.tables import Row
+    from lexitree.results.document import Document
+    from lexitree.results.labelled_tree import LabelledTree
+
+_CELL_NAMES = ("start", "end", "text", "label", "probability", "head_word")
+"""What is said of a phrase where all phrases stand in one cell of a table."""
 
 Source = Literal["texts", "column", "trees"]
 """What is labelled: texts that stand alone, a column of a table, or trees."""
@@ -61,12 +64,11 @@ class OutputSettings:
 
     def added_columns(self, document: Document) -> list[tuple[str, Any]]:
         """The columns that are added to a row: `label`, `probability` and, if asked for, `phrases`."""
-        from lexitree.pipeline.records import DIGITS, short_phrases
+        from lexitree.results.plain_values import rounded
 
-        probability = document.probability
-        values: list[Any] = [document.label, None if probability is None else round(probability, DIGITS)]
+        values: list[Any] = [document.label, rounded(document.probability)]
         if self.phrases:
-            values.append(short_phrases(document))
+            values.append([{name: row[name] for name in _CELL_NAMES} for row in document.rows()])
         return list(zip(self.added_names, values, strict=True))
 
     def refuse_clash(self, columns: Iterable[str], place: Place) -> None:
@@ -113,7 +115,7 @@ class RecordFormat(OutputFormat):
         """The record of a labelled text, with its line break."""
         raise NotImplementedError
 
-    def tree_record(self, tree: Prediction) -> str:
+    def tree_record(self, tree: LabelledTree) -> str:
         """The record of a labelled tree, with its line break."""
         raise NotImplementedError
 
@@ -129,7 +131,7 @@ class WholeFormat(OutputFormat):
         """All texts in one file."""
         raise NotImplementedError
 
-    def tree_file(self, trees: Sequence[Prediction]) -> str:
+    def tree_file(self, trees: Sequence[LabelledTree]) -> str:
         """All trees in one file."""
         raise NotImplementedError
 
@@ -211,8 +213,8 @@ class DrawingFormat(RecordFormat):
     def text_record(self, row: Row, document: Document) -> str:
         return "".join(f"{line}\n" for line in document.draw())
 
-    def tree_record(self, tree: Prediction) -> str:
-        return "".join(f"{line}\n" for line in (*tree.draw(tree.label_names), ""))
+    def tree_record(self, tree: LabelledTree) -> str:
+        return "".join(f"{line}\n" for line in (*tree.draw(), ""))
 
 
 @register
@@ -234,8 +236,8 @@ class JsonFormat(RecordFormat):
         self.settings.refuse_clash([name for name, _ in row.columns], row.place)
         return json_line([*row.columns, *self.settings.added_columns(document)], row.place)
 
-    def tree_record(self, tree: Prediction) -> str:
-        from lexitree.pipeline.records import to_json
+    def tree_record(self, tree: LabelledTree) -> str:
+        from lexitree.results.plain_values import to_json
 
         return to_json(tree.as_dict(head_weights=self.settings.head_weights)) + "\n"
 
@@ -250,7 +252,7 @@ class JsonFormat(RecordFormat):
 
 @register
 class BracketFormat(RecordFormat):
-    """Trees in brackets, one per line, with the model's labels."""
+    """Trees in brackets, one per line, with the ids of the labels, as treebanks have them."""
 
     name = "brackets"
     sources = frozenset({"texts", "trees"})
@@ -258,10 +260,8 @@ class BracketFormat(RecordFormat):
     def text_record(self, row: Row, document: Document) -> str:
         return "".join(f"{tree}\n" for tree in document.brackets())
 
-    def tree_record(self, tree: Prediction) -> str:
-        from lexitree.trees.brackets import tree_to_brackets
-
-        return tree_to_brackets(tree.tree) + "\n"
+    def tree_record(self, tree: LabelledTree) -> str:
+        return tree.brackets() + "\n"
 
 
 @register
@@ -337,12 +337,10 @@ class SvgFormat(WholeFormat):
     def text_file(self, documents: Sequence[Document]) -> str:
         return _join(documents).svg()
 
-    def tree_file(self, trees: Sequence[Prediction]) -> str:
+    def tree_file(self, trees: Sequence[LabelledTree]) -> str:
         from lexitree.views.svg import draw_svg
 
-        if not trees:
-            return draw_svg([], ())
-        return draw_svg([tree.picture() for tree in trees], trees[0].label_set, trees[0].label_names)
+        return draw_svg(trees)
 
 
 @register
@@ -356,21 +354,21 @@ class HtmlFormat(WholeFormat):
     def text_file(self, documents: Sequence[Document]) -> str:
         from lexitree.views.page import explanation_page
 
-        explanation = _join(documents).explanation()
+        if len(documents) == 1:
+            return documents[0].html()
+        joined = _join(documents)
         # Several texts have no label in common.
-        return explanation_page(
-            explanation if len(documents) == 1 else replace(explanation, probabilities={})
-        )
+        return explanation_page(joined.sentences, text=joined.text, probabilities={})
 
-    def tree_file(self, trees: Sequence[Prediction]) -> str:
-        from lexitree.views.page import explain_trees, explanation_page
+    def tree_file(self, trees: Sequence[LabelledTree]) -> str:
+        from lexitree.views.page import explanation_page
 
-        return explanation_page(explain_trees([tree.explained() for tree in trees]))
+        return explanation_page(trees)
 
 
 def _join(documents: Sequence[Document]) -> Document:
     """All sentences in one document."""
-    from lexitree.pipeline.document import Document
+    from lexitree.results.document import Document
 
     sentences = tuple(sentence for document in documents for sentence in document.sentences)
     return Document(" ".join(document.text for document in documents), sentences)

@@ -26,9 +26,9 @@ from lexitree.pipeline.workers import LabellerSettings, open_labeller
 
 if TYPE_CHECKING:
     from lexitree.errors import OnError
-    from lexitree.pipeline.document import Document
-    from lexitree.pipeline.predictor import Prediction
     from lexitree.pipeline.tables import Row
+    from lexitree.results.document import Document
+    from lexitree.results.labelled_tree import LabelledTree
     from lexitree.trees.brackets import ReadReport
 
 OnProgress = Callable[[int], object]
@@ -183,14 +183,14 @@ class LabellingJob:
             self._write_records(self.output_format, on_progress or (lambda _: None))
         return self.inputs.report
 
-    def trees(self) -> Iterator[Prediction]:
+    def trees(self) -> Iterator[LabelledTree]:
         """Label all inputs: a labelled tree for each tree, or for each sentence of the texts."""
         self._check_source()
         if self.source == "trees":
             yield from self.labeller.open_predictor().predict_all(self.inputs.trees(), nodes=self.nodes)
             return
         for document in self._documents():
-            yield from (sentence.prediction for sentence in document.sentences)
+            yield from document.sentences
 
     def _documents(self) -> Iterator[Document]:
         if self.num_workers > 1:

@@ -13,9 +13,10 @@ from typing import Self, TypeVar
 from lexitree.errors import ConfigError, TreeError
 from lexitree.parsers.protocol import Parser
 from lexitree.pipeline import BATCH_SENTENCES
-from lexitree.pipeline.document import Document
-from lexitree.pipeline.predictor import Prediction, Predictor
-from lexitree.pipeline.sentence import Sentence
+from lexitree.pipeline.predictor import Predictor
+from lexitree.results.document import Document
+from lexitree.results.labelled_tree import LabelledTree
+from lexitree.results.sentence import Sentence
 from lexitree.text import Layout, Token, split_sentences
 from lexitree.text import Sentence as TokenizedSentence
 from lexitree.trees.binarize import Direction, to_binary
@@ -176,7 +177,7 @@ class TextPipeline:
         layout: Layout = "one" if one_sentence else self.split
         return [sentence.tokens for sentence in split_sentences(text, layout)]
 
-    def _label(self, parses: Iterator[Tree], in_flight: deque[list[str]]) -> list[tuple[Tree, Prediction]]:
+    def _label(self, parses: Iterator[Tree], in_flight: deque[list[str]]) -> list[tuple[Tree, LabelledTree]]:
         """The next parses, each with the model's prediction; none at the end of the stream."""
         with self._turn:
             taken = list(parses)
@@ -210,9 +211,9 @@ class _WaitingDocument:
     def is_complete(self) -> bool:
         return len(self.labelled) == len(self.sentences)
 
-    def add(self, parse: Tree, prediction: Prediction) -> None:
+    def add(self, parse: Tree, labelled: LabelledTree) -> None:
         tokens = self.sentences[len(self.labelled)]
-        self.labelled.append(Sentence(self.text, tokens, parse, prediction))
+        self.labelled.append(Sentence.from_labelled(labelled, self.text, tokens, parse))
 
     def document(self) -> Document:
         return Document(self.text, tuple(self.labelled))

@@ -26,9 +26,9 @@ from lexitree.saving.shipped import BUILTIN_PARSER, DEFAULT_MODEL
 
 if TYPE_CHECKING:
     from lexitree.ops.precision import Precision
-    from lexitree.pipeline.document import Document
     from lexitree.pipeline.predictor import Predictor
     from lexitree.pipeline.text_pipeline import TextPipeline
+    from lexitree.results.document import Document
 
 CHUNK_ROWS = 256
 """Rows per chunk: enough for full batches, and labelled within a second or two."""

@@ -27,7 +27,6 @@ from lexitree.trees.nltk_trees import tree_from_nltk, tree_to_nltk
 from lexitree.trees.penn import strip_function_tags, strip_traces
 from lexitree.trees.statistics import TreeStatistics, tree_statistics
 from lexitree.trees.tree import NO_LABEL, Tree
-from lexitree.views.outline import draw_tree, head_notes, label_styles
 
 __all__ = [
     "NO_LABEL",
@@ -39,13 +38,10 @@ __all__ = [
     "TreeStatistics",
     "binarize",
     "collapse_unary",
-    "draw_tree",
     "expand_unary",
     "head_children",
-    "head_notes",
     "head_words",
     "label_by_spans",
-    "label_styles",
     "read_bracket_lines",
     "read_dependencies",
     "read_json_lines",

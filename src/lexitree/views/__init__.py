@@ -1,1 +1,1 @@
-"""Views of labelled trees: text, SVG and HTML."""
+"""Show labelled trees: as an outline in the terminal, as an SVG picture, and on an HTML page."""

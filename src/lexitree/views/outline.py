@@ -1,13 +1,16 @@
-"""A tree in, lines of text for the terminal out: an outline that can carry notes, head words and colours."""
+"""Draw a tree as an outline for the terminal, with labels, probabilities, head words and colours."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple, overload
+from typing import TYPE_CHECKING, Literal, NamedTuple, overload
 
-from lexitree.errors import TreeError
+from lexitree.labels import LabelSet, order_labels
 from lexitree.trees.brackets import surface_form
-from lexitree.trees.tree import NO_LABEL, Tree
+from lexitree.trees.tree import Tree
+from lexitree.views.colors import label_styles
+from lexitree.views.shown_tree import ShownTree, head_of, node_words, probability_of
+from lexitree.views.visible import printable
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -19,96 +22,33 @@ HEAD_ARROW = "←"
 SHOWN_NO_LABEL = "·"
 GUIDE_STYLE = "dim"
 
-_RAMP = ("red", "dark_orange", "grey62", "green_yellow", "green")
-_PALETTE = (
-    "cyan",
-    "magenta",
-    "yellow",
-    "green",
-    "blue",
-    "red",
-    "bright_cyan",
-    "bright_magenta",
-    "bright_blue",
-)
-ORDERED_NAMES = ("very negative", "negative", "neutral", "positive", "very positive")
+
+@overload
+def draw_tree(tree: Tree | ShownTree, *, color: Literal[False] = False) -> Iterator[str]: ...
 
 
 @overload
-def draw_tree(tree: Tree, *, notes: Sequence[str] | None = None, styles: None = None) -> Iterator[str]: ...
+def draw_tree(tree: Tree | ShownTree, *, color: Literal[True]) -> Iterator[Text]: ...
 
 
-@overload
-def draw_tree(
-    tree: Tree, *, notes: Sequence[str] | None = None, styles: Mapping[str, str]
-) -> Iterator[Text]: ...
-
-
-def draw_tree(
-    tree: Tree, *, notes: Sequence[str] | None = None, styles: Mapping[str, str] | None = None
-) -> Iterator[str] | Iterator[Text]:
-    """Yield a tree as an outline, one line a node, made as they are asked for.
+def draw_tree(tree: Tree | ShownTree, *, color: bool = False) -> Iterator[str] | Iterator[Text]:
+    """Draw a tree as an outline, one line per node.
 
         positive 0.98 ← clever
         ├─ neutral 0.99 ← plot
-        │  ├─ neutral  The
-        │  └─ neutral  plot
+        │  ├─ neutral 0.99  The
+        │  └─ neutral 0.99  plot
         └─ positive 0.97  clever
 
-    `notes` has one text a node (see `head_notes`). With `styles`, a Rich style for each label (see
-    `label_styles`), the lines are `rich.text.Text`; without, they are plain strings.
+    Args:
+        tree: A plain tree, shown with its labels, or a labelled tree, shown with probabilities and head words too.
+        color: Whether lines are `rich.text.Text` with a colour for each label, rather than strings.
+
+    Returns:
+        The lines, each made when it is asked for.
     """
-    if notes is not None and len(notes) != tree.num_nodes:
-        raise TreeError(f"{tree.num_nodes} nodes but {len(notes)} notes")
-    lines = _outline(tree, notes)
-    if styles is None:
-        return (line.plain() for line in lines)
-    return _with_styles(lines, styles)
-
-
-def head_notes(
-    tree: Tree, head_index: Iterable[int], probabilities: Iterable[float] | None = None
-) -> list[str]:
-    """Notes for `draw_tree`: the probability of each node and the head word of phrases: `0.98 ← clever`."""
-    notes: list[str] = []
-    shares = [""] * tree.num_nodes if probabilities is None else [f"{share:.2f}" for share in probabilities]
-    for arity, head, share in zip(tree.arity.tolist(), head_index, shares, strict=True):
-        arrow = f"{HEAD_ARROW} {shown_word(tree.words[head])}" if arity else ""
-        notes.append(" ".join(filter(None, (share, arrow))))
-    return notes
-
-
-def label_styles(labels: Iterable[str]) -> dict[str, str]:
-    """A Rich style for each label: from red to green where labels have an order, else one colour each.
-
-    Numbers have an order, and so have the names of sentiments from `very negative` to `very positive`.
-    """
-    distinct = {label for label in labels if label != NO_LABEL}
-    if distinct and all(label.isdecimal() for label in distinct):
-        # Labels 0 to 4 keep their colours in a tree that has only some of them.
-        highest = max(len(_RAMP) - 1, *map(int, distinct))
-        return {label: _RAMP[int(label) * (len(_RAMP) - 1) // highest] for label in distinct}
-    if distinct and distinct <= set(ORDERED_NAMES):
-        return {label: _RAMP[ORDERED_NAMES.index(label)] for label in distinct}
-    return {label: _PALETTE[place % len(_PALETTE)] for place, label in enumerate(sorted(distinct))}
-
-
-def shown_word(word: str) -> str:
-    """A word as a reader sees it, with control characters spelled out."""
-    return printable(surface_form(word))
-
-
-def printable(text: str) -> str:
-    """No input may steer the terminal: an escape character shows as `\\x1b`."""
-    if text.isprintable():
-        return text
-    return "".join(map(_shown_character, text))
-
-
-def _shown_character(character: str) -> str:
-    if character.isprintable():
-        return character
-    return " " if character == "\u00a0" else character.encode("unicode_escape").decode()
+    lines = _plain_lines(tree) if isinstance(tree, Tree) else _labelled_lines(tree)
+    return _with_styles(lines, label_styles(_label_set(tree))) if color else (line.plain() for line in lines)
 
 
 class _Line(NamedTuple):
@@ -126,15 +66,42 @@ class _Line(NamedTuple):
         return f"{self.indent}{parts}{gap}{self.word}"
 
 
-def _outline(tree: Tree, notes: Sequence[str] | None) -> Iterator[_Line]:
-    words = tree.node_words
+def _plain_lines(tree: Tree) -> Iterator[_Line]:
+    return _outline(tree.arity.tolist(), tree.labels, map(surface_form, tree.node_words))
+
+
+def _labelled_lines(tree: ShownTree) -> Iterator[_Line]:
+    notes = (_note(tree, node) for node in range(tree.source.num_nodes))
+    return _outline(tree.source.arity.tolist(), tree.labels, node_words(tree), notes)
+
+
+def _note(tree: ShownTree, node: int) -> str:
+    """`0.98 ← clever`: the probability of a node's label and, of a phrase, its head word."""
+    probability, head = probability_of(tree, node), head_of(tree, node)
+    parts = ("" if probability is None else f"{probability:.2f}", head and f"{HEAD_ARROW} {printable(head)}")
+    return " ".join(filter(None, parts))
+
+
+def _label_set(tree: Tree | ShownTree) -> LabelSet:
+    if not isinstance(tree, Tree) and len(tree.node_probabilities):
+        return tree.label_set
+    labels = order_labels(tree.labels)
+    if all(label.isdecimal() for label in labels):
+        # A tree has only some of the labels of its treebank: numbers are taken to be on a scale that reaches 4.
+        labels = order_labels((*labels, "0", "4"))
+    return LabelSet(labels)
+
+
+def _outline(
+    arity: Sequence[int], labels: Sequence[str], words: Iterable[str], notes: Iterable[str] | None = None
+) -> Iterator[_Line]:
     guides: list[str] = []
     missing: list[int] = []
-    for node, num_children in enumerate(tree.arity.tolist()):
-        label = tree.labels[node]
+    for num_children, label, word, note in zip(
+        arity, labels, words, [""] * len(arity) if notes is None else notes, strict=True
+    ):
         shown = printable(label) or (SHOWN_NO_LABEL if num_children else "")
-        word = shown_word(words[node])
-        yield _Line(_indent(guides, missing), shown, notes[node] if notes is not None else "", word, label)
+        yield _Line(_indent(guides, missing), shown, note, printable(word), label)
         if num_children:
             missing.append(num_children)
         while missing and missing[-1] == 0:
@@ -142,7 +109,7 @@ def _outline(tree: Tree, notes: Sequence[str] | None) -> Iterator[_Line]:
 
 
 def _indent(guides: list[str], missing: list[int]) -> str:
-    """What stands before a node whose ancestors still miss these numbers of children; updates the guides."""
+    """The indentation of a node, given how many children each of its ancestors still lacks; updates both lists."""
     if not missing:
         return ""
     missing[-1] -= 1

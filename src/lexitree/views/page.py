@@ -1,21 +1,31 @@
-"""Explained sentences in, one HTML page that needs nothing else out, or a compact view of them for a notebook.
+"""Explain the labels of sentences on one HTML page that needs nothing else, or in a compact view for notebooks.
 
-The page is complete without its script, which adds nothing but walking through the tree with the arrow keys.
+The page is complete without its script, which only adds walking through the tree with the arrow keys.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from html import escape
 from importlib.resources import files
 
-from lexitree.views.explained import ExplainedTree
-from lexitree.views.icicle import icicle
-from lexitree.views.label_looks import LabelLooks, label_looks
+from lexitree.labels import LabelSet
+from lexitree.views.boxes import Share, nested_boxes, phrase_shares
+from lexitree.views.colors import LabelLooks, label_looks
 from lexitree.views.outline import draw_tree
-from lexitree.views.phrase_card import Share, phrase_shares
+from lexitree.views.shown_tree import (
+    ShownTree,
+    composition_order,
+    head_of,
+    head_share,
+    is_turning_point,
+    is_word,
+    phrase_text,
+    probability_of,
+    shown_label,
+)
 from lexitree.views.visible import html_text, visible
 
 MOST_WORDS_OF_A_PART = 6
@@ -24,52 +34,52 @@ MOST_WORDS_OF_A_RESULT = 14
 TURNING_POINT_MEANS = "None of the parts has the label of the whole."
 
 
-def step_list(sentence: ExplainedTree, looks: LabelLooks) -> str:
+def step_list(tree: ShownTree, looks: LabelLooks) -> str:
     """An ordered list of the steps; those at which the label changes are marked."""
-    steps = sentence.steps()
+    steps = composition_order(tree)
     if not steps:
         return '<p class="lt-note">One word: there is nothing to put together.</p>'
-    return f'<ol class="lt-steps">{"".join(_steps(sentence, looks, steps))}</ol>'
+    return f'<ol class="lt-steps">{"".join(_steps(tree, looks, steps))}</ol>'
 
 
-def _steps(sentence: ExplainedTree, looks: LabelLooks, steps: list[int]) -> Iterator[str]:
+def _steps(tree: ShownTree, looks: LabelLooks, steps: list[int]) -> Iterator[str]:
     for node in steps:
-        is_turn = sentence.is_turning_point(node)
+        is_turn = is_turning_point(tree, node)
         parts = '<span class="lt-op">+</span>'.join(
-            chip(sentence, looks, part, MOST_WORDS_OF_A_PART) for part in sentence.tree.children[node]
+            chip(tree, looks, part, MOST_WORDS_OF_A_PART) for part in tree.source.children[node]
         )
         turn = f'<span class="lt-badge" title="{TURNING_POINT_MEANS}">turning point</span>' if is_turn else ""
         yield (
             f'<li class="lt-step{" lt-turn" if is_turn else ""}" data-node="{node}">'
             f'<div class="lt-parts">{parts}</div>'
             f'<div class="lt-result"><span class="lt-op" aria-label="become">→</span>'
-            f"{chip(sentence, looks, node, MOST_WORDS_OF_A_RESULT)}{_verdict(sentence, node)}"
-            f"{head_bar(sentence, node)}{turn}</div></li>"
+            f"{chip(tree, looks, node, MOST_WORDS_OF_A_RESULT)}{_verdict(tree, node)}"
+            f"{head_bar(tree, node)}{turn}</div></li>"
         )
 
 
-def chip(sentence: ExplainedTree, looks: LabelLooks, node: int, most_words: int) -> str:
+def chip(tree: ShownTree, looks: LabelLooks, node: int, most_words: int) -> str:
     """A phrase in the colour of its label, with the label's mark."""
-    label = sentence.label(node)
+    label = tree.labels[node]
     return (
-        f'<span class="lt-chip {looks.css_class(label)}"><bdi>{escape(sentence.text(node, most_words))}</bdi>'
-        f'<small title="{escape(sentence.name(node))}">{escape(looks.mark(label))}</small></span>'
+        f'<span class="lt-chip {looks.css_class(label)}"><bdi>{escape(phrase_text(tree, node, most_words))}</bdi>'
+        f'<small title="{escape(shown_label(label))}">{escape(looks.mark(label))}</small></span>'
     )
 
 
-def _verdict(sentence: ExplainedTree, node: int) -> str:
-    probability = sentence.probability(node)
+def _verdict(tree: ShownTree, node: int) -> str:
+    probability = probability_of(tree, node)
     share = "" if probability is None else f" {probability:.2f}"
-    return f'<span class="lt-verdict">{escape(sentence.name(node))}{share}</span>'
+    return f'<span class="lt-verdict">{escape(shown_label(tree.labels[node]))}{share}</span>'
 
 
-def head_bar(sentence: ExplainedTree, node: int) -> str:
+def head_bar(tree: ShownTree, node: int) -> str:
     """The head word of a phrase with its share of the head vector as a bar; nothing for a model without heads."""
-    head, weight = sentence.head(node), sentence.weight(node)
+    head, weight = head_of(tree, node), head_share(tree, node)
     if head is None:
         return ""
     bar = "" if weight is None else share_bar(weight, f"{weight:.0%}")
-    return f'<span class="lt-lead">head <b><bdi>{escape(head)}</bdi></b>{bar}</span>'
+    return f'<span class="lt-lead">head <b><bdi>{escape(visible(head))}</bdi></b>{bar}</span>'
 
 
 def share_bar(share: float, shown: str) -> str:
@@ -92,153 +102,158 @@ _NOTEBOOKS_IN_THE_DARK = (
 """JupyterLab, VS Code and Colab tell a page of their theme in these ways, and not in the way of browsers."""
 
 
-@dataclass(frozen=True)
-class Explanation:
-    """A text with its sentences, as views show them."""
+def explanation_page(
+    trees: Sequence[ShownTree], *, text: str | None = None, probabilities: Mapping[str, float] | None = None
+) -> str:
+    """A page that shows how the label of each sentence came about, phrase by phrase.
 
-    text: str
-    label_set: Sequence[str]
-    sentences: Sequence[ExplainedTree]
-    names: Mapping[str, str] = field(default_factory=dict[str, str])
-    probabilities: Mapping[str, float] = field(default_factory=dict[str, float])
-    """Of the whole text, by label."""
+    Args:
+        trees: The sentences, of one label set.
+        text: What they were taken from, for the title; by default their words.
+        probabilities: The probability of each label, by its name, for the text as a whole; by default a single
+            sentence's own, and nothing for several.
 
-    @property
-    def looks(self) -> LabelLooks:
-        return label_looks(self.label_set, self.names)
-
-    def name(self, label: str) -> str:
-        return visible(self.names.get(label, label))
-
-
-def explain_trees(sentences: Sequence[ExplainedTree], text: str | None = None) -> Explanation:
-    """Sentences, of a text or of none; if there is but one, its label is that of the whole."""
-    if text is None:
-        text = " ".join(word for sentence in sentences for word in sentence.words)
-    if not sentences:
-        return Explanation(text, (), ())
-    first = sentences[0]
-    shares = dict(zip(first.label_set, first.probabilities[0], strict=True)) if len(sentences) == 1 else {}
-    return Explanation(text, first.label_set, sentences, first.names, shares)
-
-
-def explanation_page(explanation: Explanation) -> str:
-    """A whole page: how the label of each sentence came about, phrase by phrase."""
-    title = html_text(_cut(explanation.text, LONGEST_TITLE)) or "Nothing to explain"
-    body = "".join(
-        _sentence_section(explanation, sentence, number)
-        for number, sentence in enumerate(explanation.sentences, 1)
-    )
+    Returns:
+        A whole HTML document.
+    """
+    shown = _Shown.of(trees, text, probabilities)
+    title = html_text(_cut(shown.text, LONGEST_TITLE)) or "Nothing to explain"
+    body = "".join(_sentence_section(shown, tree, number) for number, tree in enumerate(trees, 1))
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<meta name="color-scheme" content="light dark">\n'
-        f"<title>{title} · lexitree</title>\n<style>{_styles(explanation.looks)}</style>\n</head>\n"
-        f'<body class="lt-page"><main class="lt-root">\n{_whole(explanation)}{body}{_how_to_read()}'
+        f"<title>{title} · lexitree</title>\n<style>{_styles(shown.looks)}</style>\n</head>\n"
+        f'<body class="lt-page"><main class="lt-root">\n{_whole(shown)}{body}{_how_to_read()}'
         f"</main>\n<script>{_read('page.js')}</script>\n</body>\n</html>\n"
     )
 
 
-def notebook_view(explanation: Explanation) -> str:
-    """A block for a notebook's output: words, label and tree of each sentence, its steps folded away."""
-    parts = [
-        _words_and_verdict(explanation, sentence) + _folded(explanation, sentence)
-        for sentence in explanation.sentences
-    ]
+def notebook_view(
+    trees: Sequence[ShownTree], *, text: str | None = None, probabilities: Mapping[str, float] | None = None
+) -> str:
+    """A block for a notebook's output: words, label and tree of each sentence, its steps folded away.
+
+    The arguments are those of `explanation_page`.
+    """
+    shown = _Shown.of(trees, text, probabilities)
+    parts = [_words_and_verdict(tree, shown.looks) + _folded(tree, shown.looks) for tree in trees]
     nothing = '<p class="lt-note">An empty text.</p>' if not parts else ""
     return (
-        f'<div class="lt-root lt-compact"><style>{_styles(explanation.looks)}</style>'
-        f"{_document_line(explanation)}{''.join(parts)}{nothing}</div>"
+        f'<div class="lt-root lt-compact"><style>{_styles(shown.looks)}</style>'
+        f"{_document_line(shown)}{''.join(parts)}{nothing}</div>"
     )
 
 
-def _folded(explanation: Explanation, sentence: ExplainedTree) -> str:
-    if sentence.tree.has_inner_words:
-        return _drawing(sentence)
-    looks = explanation.looks
-    steps = f"<details><summary>Steps</summary>{step_list(sentence, looks)}</details>"
-    return f"<details open><summary>Tree</summary>{icicle(sentence, looks)}</details>{steps}"
+@dataclass(frozen=True)
+class _Shown:
+    """What a page shows, and how its labels look."""
+
+    trees: Sequence[ShownTree]
+    text: str
+    probabilities: Mapping[str, float]
+    labels: LabelSet
+    looks: LabelLooks
+
+    @classmethod
+    def of(
+        cls, trees: Sequence[ShownTree], text: str | None, probabilities: Mapping[str, float] | None
+    ) -> _Shown:
+        if text is None:
+            text = " ".join(word for tree in trees for word in tree.words)
+        labels = trees[0].label_set if trees else LabelSet(())
+        if probabilities is None:
+            row = trees[0].node_probabilities[:1].tolist() if len(trees) == 1 else []
+            probabilities = dict(zip(labels.names, row[0], strict=True)) if row else {}
+        return cls(trees, text, probabilities, labels, label_looks(labels))
 
 
-def _whole(explanation: Explanation) -> str:
+def _folded(tree: ShownTree, looks: LabelLooks) -> str:
+    if tree.source.has_inner_words:
+        return _drawing(tree)
+    steps = f"<details><summary>Steps</summary>{step_list(tree, looks)}</details>"
+    return f"<details open><summary>Tree</summary>{nested_boxes(tree, looks)}</details>{steps}"
+
+
+def _whole(shown: _Shown) -> str:
     """The heading: the text's label, and with several sentences where each of them is found."""
-    if not explanation.sentences:
+    if not shown.trees:
         return "<h1>An empty text</h1><p>There are no words here, so there is no label.</p>"
     links = ""
-    if len(explanation.sentences) > 1:
-        looks = explanation.looks
+    if len(shown.trees) > 1:
         items = "".join(
-            f'<li><a href="#sentence-{number}">{chip(sentence, looks, 0, MOST_WORDS_OF_A_LINK)}</a></li>'
-            for number, sentence in enumerate(explanation.sentences, 1)
+            f'<li><a href="#sentence-{number}">{chip(tree, shown.looks, 0, MOST_WORDS_OF_A_LINK)}</a></li>'
+            for number, tree in enumerate(shown.trees, 1)
         )
         links = f'<nav aria-label="Sentences"><ol class="lt-sentences">{items}</ol></nav>'
-    title = _document_line(explanation, "h1") or f"<h1>{len(explanation.sentences)} sentences</h1>"
-    return f"<header>{title}{links}{_legend(explanation)}</header>"
+    title = _document_line(shown, "h1") or f"<h1>{len(shown.trees)} sentences</h1>"
+    return f"<header>{title}{links}{_legend(shown)}</header>"
 
 
-def _document_line(explanation: Explanation, tag: str = "p") -> str:
+def _document_line(shown: _Shown, tag: str = "p") -> str:
     """`positive 0.93`, of the whole text."""
-    if not explanation.probabilities or (tag == "p" and len(explanation.sentences) < 2):
+    if not shown.probabilities or (tag == "p" and len(shown.trees) < 2):
         return ""
-    label, share = max(explanation.probabilities.items(), key=lambda pair: pair[1])
-    what = "sentence" if len(explanation.sentences) == 1 else "text"
-    chip_class = explanation.looks.css_class(label)
+    label, share = max(shown.probabilities.items(), key=lambda pair: pair[1])
+    what = "sentence" if len(shown.trees) == 1 else "text"
+    chip_class = shown.looks.css_class(label)
     return (
         f'<{tag} class="lt-title">The {what} is <span class="lt-pill {chip_class}">'
-        f'{escape(explanation.name(label))}</span> <span class="lt-number">{share:.2f}</span></{tag}>'
+        f'{html_text(label)}</span> <span class="lt-number">{share:.2f}</span></{tag}>'
     )
 
 
-def _legend(explanation: Explanation) -> str:
-    looks = explanation.looks
+def _legend(shown: _Shown) -> str:
+    looks = shown.looks
     items = "".join(
         f'<li><span class="lt-chip {looks.css_class(label)}"><small>{escape(looks.mark(label))}</small></span>'
-        f"{escape(explanation.name(label))}</li>"
-        for label in explanation.label_set
+        f"{html_text(label)}</li>"
+        for label in shown.labels.names
     )
     return f'<ul class="lt-legend" aria-label="Labels and their marks">{items}</ul>'
 
 
-def _sentence_section(explanation: Explanation, sentence: ExplainedTree, number: int) -> str:
-    looks = explanation.looks
-    several = len(explanation.sentences) > 1
+def _sentence_section(shown: _Shown, tree: ShownTree, number: int) -> str:
+    looks = shown.looks
+    several = len(shown.trees) > 1
     heading = f"<h2>Sentence {number}</h2>" if several else ""
     sub = "h3" if several else "h2"
     start = f'<section class="lt-sentence" id="sentence-{number}">{heading}'
-    words = _words_and_verdict(explanation, sentence) + _share_tables(sentence, looks)
-    if sentence.tree.has_inner_words:
-        return f"{start}{words}<{sub}>The tree</{sub}>{_drawing(sentence)}</section>"
-    num_turns = sum(map(sentence.is_turning_point, range(sentence.num_nodes)))
+    words = _words_and_verdict(tree, looks) + _share_tables(tree, looks)
+    if tree.source.has_inner_words:
+        return f"{start}{words}<{sub}>The tree</{sub}>{_drawing(tree)}</section>"
+    steps = composition_order(tree)
+    num_turns = sum(is_turning_point(tree, node) for node in steps)
     return (
-        f"{start}{words}<{sub}>The tree</{sub}>{icicle(sentence, looks)}"
-        f"<{sub}>Step by step</{sub}>{_only_turns(num_turns, len(sentence.steps()), number)}"
-        f"{step_list(sentence, looks)}</section>"
+        f"{start}{words}<{sub}>The tree</{sub}>{nested_boxes(tree, looks)}"
+        f"<{sub}>Step by step</{sub}>{_only_turns(num_turns, len(steps), number)}"
+        f"{step_list(tree, looks)}</section>"
     )
 
 
-def _words_and_verdict(explanation: Explanation, sentence: ExplainedTree) -> str:
+def _words_and_verdict(tree: ShownTree, looks: LabelLooks) -> str:
     """The words, each in the colour of its own label, the head among them marked, and what they make together."""
-    looks = explanation.looks
-    head = None if sentence.head_index is None or sentence.is_word(0) else sentence.head_index[0]
+    head = None if tree.head_index is None or is_word(tree, 0) else int(tree.head_index[0])
+    labels = [tree.labels[node] for node in tree.source.leaves.tolist()]
     words = " ".join(
-        f'<span class="lt-token {looks.css_class(sentence.label(leaf))}{" lt-head" if place == head else ""}" '
-        f'title="{escape(sentence.name(leaf))}{", the head of the sentence" if place == head else ""}">'
-        f"<bdi>{escape(word)}</bdi><small>{escape(looks.mark(sentence.label(leaf)))}</small></span>"
-        for place, (leaf, word) in enumerate(zip(sentence.word_nodes, sentence.shown_words, strict=True))
+        f'<span class="lt-token {looks.css_class(label)}{" lt-head" if place == head else ""}" '
+        f'title="{escape(shown_label(label))}{", the head of the sentence" if place == head else ""}">'
+        f"<bdi>{html_text(word)}</bdi><small>{escape(looks.mark(label))}</small></span>"
+        for place, (label, word) in enumerate(zip(labels, tree.words, strict=True))
     )
-    probability = sentence.probability(0)
+    probability = probability_of(tree, 0)
     share = "" if probability is None else f' <span class="lt-number">{probability:.2f}</span>'
     return (
         f'<p class="lt-words" dir="auto">{words} <span class="lt-makes">'
         f'<span class="lt-op" aria-label="together">→</span>'
-        f'<span class="lt-pill {looks.css_class(sentence.label(0))}">{escape(sentence.name(0))}</span>'
+        f'<span class="lt-pill {looks.css_class(tree.labels[0])}">{escape(shown_label(tree.labels[0]))}</span>'
         f"{share}</span></p>"
     )
 
 
-def _share_tables(sentence: ExplainedTree, looks: LabelLooks) -> str:
+def _share_tables(tree: ShownTree, looks: LabelLooks) -> str:
     """The labels of the whole sentence and, for a model with heads, the words that its head is made of."""
-    labels, words = phrase_shares(sentence, looks, 0)
+    labels, words = phrase_shares(tree, looks, 0)
     return _share_table("Probabilities of its labels", labels) + _share_table("Words of its head", words)
 
 
@@ -262,9 +277,8 @@ def _only_turns(num_turns: int, num_steps: int, number: int) -> str:
     )
 
 
-def _drawing(sentence: ExplainedTree) -> str:
+def _drawing(tree: ShownTree) -> str:
     """A dependency tree has no phrases side by side: it is shown as the outline that terminals get."""
-    tree = sentence.tree.with_labels(sentence.name(node) for node in range(sentence.num_nodes))
     return f"<pre>{escape(chr(10).join(draw_tree(tree)))}</pre>"
 
 

@@ -1,4 +1,4 @@
-"""Trees with labels and head words in, one SVG picture out: text only, no package needed, everything escaped.
+"""Draw labelled trees as one SVG picture that needs nothing else; everything in it is escaped.
 
 The words stand in a row at the bottom, each in a column as wide as it needs. A phrase stands above its words
 at its height in the tree and shows its head word, which is one of them and so fits into their columns: no two
@@ -10,13 +10,22 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from html import escape
 from typing import NamedTuple
 
 from lexitree.arrays import NO_INDEX
 from lexitree.trees.tree import NO_LABEL, Tree
-from lexitree.views.outline import ORDERED_NAMES, printable, shown_word
+from lexitree.views.colors import STRONG_COLORS, label_colors
+from lexitree.views.shown_tree import (
+    SHOWN_NO_LABEL,
+    ShownTree,
+    head_of,
+    head_path,
+    is_word,
+    probability_of,
+    span_of,
+)
+from lexitree.views.visible import printable
 
 FONT_SIZE = 13
 FONT = "Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans', sans-serif"
@@ -33,12 +42,8 @@ SMALLEST_BOX = 14
 MAX_SHOWN_CHARACTERS = 24
 """A longer word is cut; the whole of it shows on hovering."""
 
-# From red over grey to blue: people who do not tell red from green still see which end is which.
-_RAMP = ("#b2182b", "#ef9a80", "#e6e6e6", "#8fbfdf", "#2166ac")
-_PALETTE = ("#8dd3c7", "#fdb462", "#bebada", "#fb8072", "#80b1d3", "#b3de69", "#fccde5", "#d9d9d9", "#bc80bd")
 _NO_COLOR = "#ffffff"
 _DARK_TEXT, _LIGHT_TEXT = "#1a1a1a", "#ffffff"
-_LIGHT_TEXT_ON = frozenset({_RAMP[0], _RAMP[-1]})
 
 _STYLE = (
     f"text{{font:{FONT_SIZE}px {FONT};text-anchor:middle;dominant-baseline:central}}"
@@ -49,18 +54,6 @@ _STYLE = (
     "g.head text{font-weight:bold}"
     "text.name{text-anchor:start}"
 )
-
-
-@dataclass(frozen=True)
-class PictureTree:
-    """A tree and what a picture shows of it; shorter sequences leave the last nodes without."""
-
-    tree: Tree
-    """The labels of its nodes are those shown."""
-    head_index: Sequence[int] | None = None
-    """The head word of every node."""
-    probabilities: Sequence[float] = ()
-    """The probability of the labels of the first nodes."""
 
 
 class Box(NamedTuple):
@@ -80,28 +73,32 @@ class Box(NamedTuple):
         return self.top + self.height
 
 
-def draw_svg(
-    pictures: Sequence[PictureTree], labels: Sequence[str], names: Mapping[str, str] | None = None
-) -> str:
-    """Draw trees below each other in one SVG file.
+def draw_svg(trees: Sequence[ShownTree]) -> str:
+    """Draw trees below each other in one SVG picture.
 
-    `labels` is the label set in its order, `names` are the labels as people read them. A box is coloured by its
-    label and shows the head word; a thick line leads to the part that the head comes from. Hovering shows the
-    label, its probability, the head and the words.
+    A box has the colour of its label and shows the head word; a thick line leads to the part that the head comes
+    from. Hovering shows the label, its probability, the head and the words.
+
+    Args:
+        trees: Trees of one label set.
+
+    Returns:
+        The text of an SVG file.
     """
-    colors = label_colors(labels, names)
-    legend, width = _legend(labels, names or {}, colors)
+    names = trees[0].label_set.names if trees else ()
+    colors = label_colors(trees[0].label_set) if trees else {}
+    legend, width = _legend(names, colors)
     parts = [legend]
     top = MARGIN + (LEGEND_HEIGHT if legend else 0)
-    for picture in pictures:
-        boxes = lay_out_boxes(picture)
+    for tree in trees:
+        boxes = lay_out_boxes(tree)
         parts.append(f'<g transform="translate(0 {_number(top)})">')
-        parts += _lines(picture, boxes)
-        parts += _groups(picture, boxes, colors, names or {})
+        parts += _lines(tree, boxes)
+        parts += _groups(tree, boxes, colors)
         parts.append("</g>")
         width = max(width, max(box.left + box.width for box in boxes))
         top += max(box.bottom for box in boxes) + SPACE_BETWEEN_PICTURES
-    height = top - (SPACE_BETWEEN_PICTURES if pictures else 0) + MARGIN
+    height = top - (SPACE_BETWEEN_PICTURES if trees else 0) + MARGIN
     size = f'width="{_number(width + MARGIN)}" height="{_number(height)}"'
     view = f'viewBox="0 0 {_number(width + MARGIN)} {_number(height)}"'
     opening = f'<svg xmlns="http://www.w3.org/2000/svg" {size} {view}>'
@@ -109,37 +106,26 @@ def draw_svg(
     return "\n".join([opening, f"<style>{_STYLE}</style>", background, *filter(None, parts), "</svg>", ""])
 
 
-def label_colors(labels: Sequence[str], names: Mapping[str, str] | None = None) -> dict[str, str]:
-    """A colour for each label: a ramp where labels are numbers or sentiments, else one colour each."""
-    shown = [(names or {}).get(label, label) for label in labels]
-    if shown and set(shown) <= set(ORDERED_NAMES):
-        return {label: _RAMP[ORDERED_NAMES.index(name)] for label, name in zip(labels, shown, strict=True)}
-    if len(labels) > 1 and all(label.isdecimal() for label in labels):
-        steps = (len(_RAMP) - 1) / (len(labels) - 1)
-        return {label: _RAMP[round(place * steps)] for place, label in enumerate(labels)}
-    return {label: _PALETTE[place % len(_PALETTE)] for place, label in enumerate(labels)}
-
-
-def lay_out_boxes(picture: PictureTree) -> list[Box]:
+def lay_out_boxes(tree: ShownTree) -> list[Box]:
     """The box of every node, in pre-order."""
-    tree = picture.tree
-    edges = _column_edges(tree)
-    highest = int(tree.heights[0])
+    source = tree.source
+    edges = _column_edges(tree.words)
+    highest = int(source.heights[0])
     boxes: list[Box] = []
-    heights, spans = tree.heights.tolist(), tree.spans
-    middles = _middles(tree, edges)
-    for node, (start, end) in enumerate(spans):
-        width = _box_width(_shown_text(picture, node))
+    heights = source.heights.tolist()
+    middles = _middles(source, edges)
+    for node, (start, end) in enumerate(source.spans):
+        width = _box_width(_shown_text(tree, node))
         first, last = edges[start] + GAP / 2, edges[end] - GAP / 2
         left = min(max(middles[node] - width / 2, first), last - width)
         boxes.append(Box(left, (highest - heights[node]) * ROW_HEIGHT, width))
     return boxes
 
 
-def _column_edges(tree: Tree) -> list[float]:
+def _column_edges(words: Sequence[str]) -> list[float]:
     """Where the column of each word begins, and after the last where it ends."""
     edges = [float(MARGIN)]
-    for word in tree.words:
+    for word in words:
         edges.append(edges[-1] + _box_width(_shorten(word)) + GAP)
     return edges
 
@@ -162,13 +148,14 @@ def _middles(tree: Tree, edges: Sequence[float]) -> list[float]:
     return middles
 
 
-def _lines(picture: PictureTree, boxes: Sequence[Box]) -> Iterator[str]:
+def _lines(tree: ShownTree, boxes: Sequence[Box]) -> Iterator[str]:
     """From each phrase to its parts; those to which the head leads come last, on top of the others."""
-    parents: list[int] = picture.tree.parents.tolist()
-    is_head = [_leads_to_head(picture, node, parents[node]) for node in range(len(boxes))]
-    for node in sorted(range(1, len(boxes)), key=is_head.__getitem__):
+    parents: list[int] = tree.source.parents.tolist()
+    heads: list[int] = [] if tree.head_index is None else tree.head_index.tolist()
+    gives_head = [bool(heads) and heads[node] == heads[parent] for node, parent in enumerate(parents)]
+    for node in sorted(range(1, len(boxes)), key=gives_head.__getitem__):
         way = line_way(boxes[parents[node]], boxes[node])
-        yield f'<path{_head_class(is_head[node])} d="{way}"/>'
+        yield f'<path{_head_class(gives_head[node])} d="{way}"/>'
 
 
 def line_way(upper: Box, lower: Box) -> str:
@@ -178,31 +165,20 @@ def line_way(upper: Box, lower: Box) -> str:
     return f"M{x} {y}V{_number(bend)}H{_number(lower.middle)}V{_number(lower.top)}"
 
 
-def _leads_to_head(picture: PictureTree, node: int, parent: int) -> bool:
-    heads = picture.head_index
-    return heads is not None and parent != NO_INDEX and heads[node] == heads[parent]
-
-
-def _groups(
-    picture: PictureTree, boxes: Sequence[Box], colors: Mapping[str, str], names: Mapping[str, str]
-) -> Iterator[str]:
-    tree = picture.tree
-    parents = tree.parents.tolist()
+def _groups(tree: ShownTree, boxes: Sequence[Box], colors: Mapping[str, str]) -> Iterator[str]:
+    # The sentence's own head is emphasised all the way down.
+    emphasised = head_path(tree)
     for node, box in enumerate(boxes):
-        label = tree.labels[node]
-        color = colors.get(label, _NO_COLOR)
-        ink = _LIGHT_TEXT if color in _LIGHT_TEXT_ON else _DARK_TEXT
-        # The sentence's own head is emphasised all the way down.
-        on_path = picture.head_index is not None and picture.head_index[node] == picture.head_index[0]
-        emphasised = on_path and (node == 0 or _leads_to_head(picture, node, parents[node]))
+        color = colors.get(tree.labels[node], _NO_COLOR)
+        ink = _LIGHT_TEXT if color in STRONG_COLORS else _DARK_TEXT
         rect = " ".join(
             f'{name}="{_number(value)}"'
             for name, value in zip(("x", "y", "width", "height"), box, strict=True)
         )
-        text = escape(_shown_text(picture, node))
+        text = escape(_shown_text(tree, node))
         place = f'x="{_number(box.middle)}" y="{_number(box.top + box.height / 2)}"'
         yield (
-            f"<g{_head_class(emphasised)}><title>{escape(_hover_text(picture, node, names))}</title>"
+            f"<g{_head_class(emphasised[node])}><title>{escape(_hover_text(tree, node))}</title>"
             f'<rect {rect} rx="4" fill="{color}"/>'
             + (f'<text {place} fill="{ink}">{text}</text>' if text else "")
             + "</g>"
@@ -213,31 +189,29 @@ def _head_class(emphasised: bool) -> str:
     return ' class="head"' if emphasised else ""
 
 
-def _shown_text(picture: PictureTree, node: int) -> str:
+def _shown_text(tree: ShownTree, node: int) -> str:
     """The word of a leaf, the head word of a phrase, and nothing where there are no heads."""
-    tree = picture.tree
-    if not tree.arity[node]:
-        return _shorten(tree.words[int(tree.starts[node])])
-    return "" if picture.head_index is None else _shorten(tree.words[picture.head_index[node]])
+    if is_word(tree, node):
+        return _shorten(tree.words[int(tree.source.starts[node])])
+    return _shorten(head_of(tree, node) or "")
 
 
-def _hover_text(picture: PictureTree, node: int, names: Mapping[str, str]) -> str:
+def _hover_text(tree: ShownTree, node: int) -> str:
     """`positive 0.98, head: clever` and the words of the phrase below."""
-    tree, label = picture.tree, picture.tree.labels[node]
-    shown = printable(names.get(label, label)) if label != NO_LABEL else "no label"
-    probability = f" {picture.probabilities[node]:.3f}" if node < len(picture.probabilities) else ""
-    head = ""
-    if picture.head_index is not None and tree.arity[node]:
-        head = f", head: {shown_word(tree.words[picture.head_index[node]])}"
-    return f"{shown}{probability}{head}\n{' '.join(map(shown_word, tree.phrase(node)))}"
+    label, probability, head = tree.labels[node], probability_of(tree, node), head_of(tree, node)
+    shown = printable(label) if label != NO_LABEL else SHOWN_NO_LABEL
+    share = "" if probability is None else f" {probability:.3f}"
+    lead = "" if head is None else f", head: {printable(head)}"
+    start, end = span_of(tree, node)
+    return f"{shown}{share}{lead}\n{' '.join(map(printable, tree.words[start:end]))}"
 
 
-def _legend(labels: Sequence[str], names: Mapping[str, str], colors: Mapping[str, str]) -> tuple[str, float]:
-    """The colours with their labels in a row, and how far to the right it goes."""
+def _legend(names: Sequence[str], colors: Mapping[str, str]) -> tuple[str, float]:
+    """The colours with their labels in a row, and how far to the right it reaches."""
     parts: list[str] = []
     x = float(MARGIN)
-    for label in labels:
-        name = _shorten(names.get(label, label))
+    for label in names:
+        name = _shorten(label)
         parts.append(
             f'<rect x="{_number(x)}" y="{MARGIN}" width="14" height="14" rx="3" fill="{colors[label]}"/>'
             f'<text class="name" x="{_number(x + 19)}" y="{MARGIN + 7}">{escape(name)}</text>'
@@ -247,7 +221,7 @@ def _legend(labels: Sequence[str], names: Mapping[str, str], colors: Mapping[str
 
 
 def _shorten(word: str) -> str:
-    text = shown_word(word)
+    text = printable(word)
     return text if len(text) <= MAX_SHOWN_CHARACTERS else text[: MAX_SHOWN_CHARACTERS - 1] + "…"
 
 

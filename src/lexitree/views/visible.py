@@ -1,26 +1,50 @@
-"""Text of any origin in, text that a page shows and never obeys out: escaped, with control characters spelled out."""
+"""Make any text safe to show: control characters are spelled out, so no input can steer a terminal or a page."""
 
 from __future__ import annotations
 
 from html import escape
 
+from lexitree.trees.brackets import surface_form
+
 _JOINERS = "\u200c\u200d"
-"""They make one sign of several, as in Persian and in emoji, and move nothing else."""
+"""They join letters, as in Persian and in emoji, and move nothing else."""
+
+
+def shown_word(word: str) -> str:
+    """A word of a tree as a terminal shows it: `-LRB-` is `(`, and an escape character is `\\x1b`."""
+    return printable(surface_form(word))
+
+
+def printable(text: str) -> str:
+    """Text for a terminal, with control characters spelled out: an escape character is `\\x1b`."""
+    if text.isprintable():
+        return text
+    return "".join(map(_printable_character, text))
 
 
 def visible(text: str) -> str:
-    """The text on one line: white space as spaces, and controls that turn or hide text as `\\u202e`."""
+    """Text for a page, on one line, with control characters spelled out: a change of direction is `\\u202e`."""
     if text.isprintable():
         return text
     return "".join(map(_visible_character, text))
 
 
+def html_text(text: str) -> str:
+    """Text that can stand between tags, or between the quotes of an attribute."""
+    return escape(visible(text), quote=True)
+
+
+def _printable_character(character: str) -> str:
+    if character.isprintable():
+        return character
+    return " " if character == "\u00a0" else _spelled_out(character)
+
+
 def _visible_character(character: str) -> str:
     if character.isprintable() or character in _JOINERS:
         return character
-    return " " if character.isspace() else character.encode("unicode_escape").decode()
+    return " " if character.isspace() else _spelled_out(character)
 
 
-def html_text(text: str) -> str:
-    """Text between tags or between quotes of an attribute."""
-    return escape(visible(text), quote=True)
+def _spelled_out(character: str) -> str:
+    return character.encode("unicode_escape").decode()

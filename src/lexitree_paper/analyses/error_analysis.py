@@ -17,7 +17,7 @@ from lexitree.evaluation.significance import paired_bootstrap
 from lexitree.pipeline.predictor import Predictor
 from lexitree.trees.brackets import tree_from_brackets
 from lexitree.trees.tree import Tree
-from lexitree.views.outline import shown_word
+from lexitree.views.visible import shown_word
 from lexitree_paper.analyses.job import Findings, Job, collect_test_answers
 from lexitree_paper.trained import TrainedSystem
 
@@ -80,7 +80,7 @@ def _ask_examples(systems: Sequence[TrainedSystem], trees: Sequence[Tree]) -> li
         predictions = [list(Predictor(model).predict_all(trees)) for model in system.models()]
         for place, entry in enumerate(found):
             said = [by_tree[place] for by_tree in predictions]
-            entry["labels"][system.name] = dict(Counter(one.label for one in said).most_common())
+            entry["labels"][system.name] = dict(Counter(one.label_id for one in said).most_common())
             heads = [head for one in said if (head := one.head_word()) is not None]
             if heads:
                 entry["heads"][system.name] = dict(Counter(heads).most_common())

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from lexitree.evaluation.significance import BootstrapResult
-from lexitree.views.outline import shown_word
+from lexitree.views.visible import shown_word
 from lexitree_paper.analyses.accuracy_by_length import share_with_deviation
 from lexitree_paper.experiments import Experiment
 from lexitree_paper.report import NOT_RUN, Report, Table, training_notes

@@ -9,10 +9,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from lexitree.files import atomic_write
-from lexitree.pipeline.predictor import Prediction, Predictor
+from lexitree.pipeline.predictor import Predictor
+from lexitree.results.labelled_tree import LabelledTree
 from lexitree.trees.brackets import tree_from_brackets, tree_to_brackets
 from lexitree.trees.tree import Tree
-from lexitree.views.outline import shown_word
+from lexitree.views.visible import shown_word
 from lexitree_paper.analyses.job import Findings, Job
 from lexitree_paper.experiments import Experiment
 from lexitree_paper.report import NOT_RUN, Picture, Report, Table, training_notes
@@ -30,16 +31,15 @@ def analyse_pictures(job: Job) -> Findings:
     trees = [tree_from_brackets(text, "<a sentence>") for text in (*paper, *job.settings.sentences)]
     (system,) = systems = job.train()
     predictor = Predictor(system.load(system.chosen_seed))
-    names = dict(zip(predictor.model.config.labels, predictor.model.config.label_set.names, strict=True))
     predictions = list(predictor.predict_all(trees))
     files = picture_names(trees)
     for file, prediction in zip(files, predictions, strict=True):
         with atomic_write(job.picture_path(file)) as stream:
-            stream.write(prediction.svg(names))
+            stream.write(prediction.svg())
     pictures = [job.picture_path(file).name for file in files]
     heads = _heads_by_seed(system, trees)
     sentences = [
-        {**_describe(prediction, names), "picture": picture, "heads_by_seed": by_seed}
+        {**_describe(prediction), "picture": picture, "heads_by_seed": by_seed}
         for prediction, picture, by_seed in zip(predictions, pictures, heads, strict=True)
     ]
     figures = {"chosen_seed": system.chosen_seed, "sentences": sentences}
@@ -57,13 +57,13 @@ def picture_names(trees: Sequence[Tree]) -> list[str]:
     return names
 
 
-def _describe(prediction: Prediction, names: Mapping[str, str]) -> dict[str, Any]:
+def _describe(prediction: LabelledTree) -> dict[str, Any]:
     tree = prediction.tree
     phrases = [node for node in range(tree.num_nodes) if tree.arity[node]]
     return {
         "tree": tree_to_brackets(tree),
         "text": " ".join(map(shown_word, tree.words)),
-        "label": names[prediction.label],
+        "label": prediction.label,
         "probability": round(prediction.probability, 4),
         "head": prediction.head_word(),
         "phrases": [

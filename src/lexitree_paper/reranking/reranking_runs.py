@@ -10,13 +10,15 @@ from pathlib import Path
 from typing import Any
 
 from lexitree.files import atomic_write
+from lexitree.labels import LabelSet, order_labels
 from lexitree.processes import run_in_processes
+from lexitree.results.labelled_tree import LabelledTree
 from lexitree.tasks.parse.data import find_data_file
 from lexitree.tasks.parse.recipe import ParserRecipe
 from lexitree.tasks.rerank.jackknife import write_jackknife_lists
 from lexitree.trees.brackets import tree_from_brackets
 from lexitree.trees.tree import NO_LABEL, Tree
-from lexitree.views.svg import PictureTree, draw_svg
+from lexitree.views.svg import draw_svg
 from lexitree_paper.experiments import Experiment
 from lexitree_paper.reranking.figures import collect_figures
 from lexitree_paper.reranking.plan import RerankPlan, RerankTask, plan_reranking, settings_of
@@ -33,13 +35,14 @@ def write_drawings(experiment: Experiment, figures: Mapping[str, Any], folder: P
     if not figures["drawn"]:
         return []
     trees = [_without_tags(tree_from_brackets(text)) for text in experiment.details["drawn"]]
+    labels = LabelSet(order_labels(label for tree in trees for label in tree.labels))
     pictures = [
-        PictureTree(tree, heads) for tree, heads in zip(trees, figures["drawn"]["heads"], strict=True)
+        LabelledTree.from_tree(tree, heads, labels)
+        for tree, heads in zip(trees, figures["drawn"]["heads"], strict=True)
     ]
-    labels = sorted({label for tree in trees for label in tree.labels if label != NO_LABEL})
     folder.mkdir(parents=True, exist_ok=True)
     with atomic_write(folder / PICTURE) as stream:
-        stream.write(draw_svg(pictures, labels))
+        stream.write(draw_svg(pictures))
     return [PICTURE]
 
 

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from lexitree.pipeline.sentence import Sentence, shown_labels
+from lexitree.results.sentence import Sentence
 from tests.pipeline.stubs import Penn, tiny_pipeline
 
 TEXT = "The film isn't (very) good.  The plot is not bad!"
@@ -22,10 +22,10 @@ def test_what_a_phrase_says(first: Sentence) -> None:
     assert [phrase.node for phrase in first.phrases] == list(range(len(first.phrases)))
     assert first.phrases[0] == first.whole
     assert len(set(first.phrases)) == len(first.phrases)
-    prediction = first.prediction
     for phrase in first.phrases:
-        row = prediction.probabilities[phrase.node]
-        assert phrase.label == ("negative", "positive")[int(row.argmax())]
+        row = first.node_probabilities[phrase.node]
+        assert phrase.label == ("negative", "positive")[int(row.argmax())] == first.labels[phrase.node]
+        assert phrase.label_id == str(row.argmax()) == first.label_ids[phrase.node]
         assert phrase.probability == pytest.approx(row.max())
         assert phrase.probabilities == pytest.approx({"negative": row[0], "positive": row[1]})
         assert phrase.head in phrase.tokens
@@ -62,12 +62,21 @@ def test_weights_are_asked_for_from_threads_while_others_are_labelled() -> None:
 
 def test_the_parse_is_kept_and_phrases_are_binary() -> None:
     sentence = tiny_pipeline(parser=Penn())("The film is good .").sentences[0]
-    assert sentence.tree.labels[:2] == ("ROOT", "S")
-    assert sentence.tree.num_nodes == 7
+    assert sentence.parse.labels[:2] == ("ROOT", "S")
+    assert sentence.parse.num_nodes == 7
     assert {len(phrase.children) for phrase in sentence.phrases} == {0, 2}
     assert len(sentence.phrases) == 9
 
 
-def test_names_that_are_not_distinct_are_not_used() -> None:
-    assert shown_labels(("0", "1"), {"0": "bad", "1": "good"}) == ("bad", "good")
-    assert shown_labels(("0", "1"), {"0": "bad", "1": "bad"}) == ("0", "1")
+def test_a_sentence_says_the_same_as_the_tree_alone(first: Sentence) -> None:
+    """A predictor and a pipeline give the same names and numbers."""
+    alone = PIPE.predictor.predict(first.source)
+    assert alone.labels == first.labels
+    assert (alone.label, alone.label_id, alone.probability) == (
+        first.label,
+        first.label_id,
+        first.probability,
+    )
+    assert alone.probabilities == first.probabilities
+    assert list(alone.draw()) == list(first.draw())[: len(first.phrases)]
+    assert alone.as_dict()["phrases"][0]["label"] == first.as_dict()["phrases"][0]["label"] == first.label

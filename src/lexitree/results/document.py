@@ -1,23 +1,18 @@
-"""The labelled sentences of a text in, a document to ask about the whole or any part of it out.
-
-Places (`start`, `end`) count characters of the document's text, so `document.text[phrase.start:phrase.end]` is always
-`phrase.text`.
-"""
+"""A labelled text, to be asked about as a whole or sentence by sentence."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from lexitree.pipeline.sentence import Phrase, Sentence
+from lexitree.results.plain_values import rounded, to_json
+from lexitree.results.sentence import Phrase, Sentence
 from lexitree.text.tokens import Token
-
-if TYPE_CHECKING:
-    from lexitree.views.page import Explanation
+from lexitree.views.svg import draw_svg
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,16 +24,16 @@ class Document:
 
     @cached_property
     def probabilities(self) -> dict[str, float]:
-        """The probability of every label for the whole text: the mean of its sentences', each counting its tokens.
+        """The probability of every label for the whole text: the mean over its sentences, weighted by their length.
 
         A text of one sentence has that sentence's probabilities; an empty text has none.
         """
         if not self.sentences:
             return {}
-        rows = np.stack([sentence.prediction.probabilities[0] for sentence in self.sentences]).astype(float)
+        rows = np.stack([sentence.node_probabilities[0] for sentence in self.sentences]).astype(float)
         lengths = np.array([len(sentence.tokens) for sentence in self.sentences], dtype=float)
         means: list[float] = (lengths @ rows / lengths.sum()).tolist()
-        return dict(zip(self.sentences[0].label_names, means, strict=True))
+        return dict(zip(self.sentences[0].label_set.names, means, strict=True))
 
     @property
     def label(self) -> str | None:
@@ -60,66 +55,68 @@ class Document:
         return (phrase for sentence in self.sentences for phrase in sentence.phrases)
 
     def as_dict(self, *, head_weights: bool = False) -> dict[str, Any]:
-        """The document for JSON; `docs/guide/text.md` describes every key.
+        """The document as plain values for JSON; `docs/guide/text.md` describes every key.
 
-        With `head_weights`, each phrase has those of all its words; without, that of its head word only.
+        Args:
+            head_weights: Whether to give the weights of all words of each phrase, and not the head's only.
         """
-        from lexitree.pipeline.records import document_record
-
-        return document_record(self, head_weights=head_weights)
+        return {
+            "text": self.text,
+            "label": self.label,
+            "probability": rounded(self.probability),
+            "probabilities": {name: rounded(value) for name, value in self.probabilities.items()},
+            "sentences": [sentence.as_dict(head_weights=head_weights) for sentence in self.sentences],
+        }
 
     def to_json(self, *, indent: int | None = None, head_weights: bool = False) -> str:
         """The document as JSON, on one line unless `indent` is given."""
-        from lexitree.pipeline.records import to_json
-
         return to_json(self.as_dict(head_weights=head_weights), indent=indent)
 
     def rows(self) -> list[dict[str, Any]]:
-        """One flat row a phrase, for tables and data frames."""
-        from lexitree.pipeline.records import phrase_rows
-
-        return phrase_rows(self)
+        """One flat row per phrase, for tables and data frames; all rows have the same keys."""
+        return [
+            {
+                "sentence": number,
+                "phrase": node,
+                "depth": depth,
+                "start": phrase.start,
+                "end": phrase.end,
+                "text": phrase.text,
+                "label": phrase.label,
+                "probability": phrase.probability,
+                "head_word": phrase.head_word,
+                "head_weight": phrase.head_weight,
+            }
+            for number, sentence in enumerate(self.sentences)
+            for node, (depth, phrase) in enumerate(
+                zip(sentence.source.depths.tolist(), sentence.plain_phrases(), strict=True)
+            )
+        ]
 
     def brackets(self) -> list[str]:
-        """Each sentence as a tree in brackets, with the model's own labels."""
-        from lexitree.pipeline.records import written_tree
-
-        return [written_tree(sentence.prediction.tree) for sentence in self.sentences]
+        """Each sentence as a tree in brackets, with the ids of its labels."""
+        return [sentence.brackets() for sentence in self.sentences]
 
     def draw(self) -> Iterator[str]:
         """The trees of all sentences as lines of text, with labels, probabilities and head words."""
         for sentence in self.sentences:
-            yield from sentence.prediction.draw(sentence.prediction.label_names)
+            yield from sentence.draw()
             yield ""
 
     def svg(self) -> str:
         """The trees of all sentences as one SVG picture."""
-        from lexitree.views.svg import draw_svg
-
-        if not self.sentences:
-            return draw_svg([], ())
-        first = self.sentences[0].prediction
-        pictures = [sentence.prediction.picture() for sentence in self.sentences]
-        return draw_svg(pictures, first.label_set, first.label_names)
+        return draw_svg(self.sentences)
 
     def html(self) -> str:
-        """One page that needs nothing else: how the labels came about, phrase by phrase."""
+        """A page that needs nothing else and shows how the labels came about, phrase by phrase."""
         from lexitree.views.page import explanation_page
 
-        return explanation_page(self.explanation())
-
-    def explanation(self) -> Explanation:
-        """What the views of HTML show."""
-        from lexitree.views.page import explain_trees
-
-        explanation = explain_trees([sentence.explained() for sentence in self.sentences], self.text)
-        shares = dict(zip(explanation.label_set, self.probabilities.values(), strict=True))
-        return replace(explanation, probabilities=shares)
+        return explanation_page(self.sentences, text=self.text, probabilities=self.probabilities)
 
     def _repr_html_(self) -> str:
         from lexitree.views.page import notebook_view
 
-        return notebook_view(self.explanation())
+        return notebook_view(self.sentences, text=self.text, probabilities=self.probabilities)
 
     def __len__(self) -> int:
         """The number of sentences."""

@@ -8,32 +8,33 @@ from html import unescape
 import pytest
 
 from lexitree.pipeline.predictor import Predictor
+from lexitree.results.labelled_tree import LabelledTree
 from lexitree.trees.brackets import tree_from_brackets
 from lexitree.trees.tree import Tree
-from lexitree.views.explained import ExplainedTree
-from lexitree.views.label_looks import label_looks
-from lexitree.views.phrase_card import MOST_ROWS, card, describe, num_rows, phrase_shares, word_shares
+from lexitree.views.boxes import MOST_ROWS, card, describe, num_rows, phrase_shares, word_shares
+from lexitree.views.colors import label_looks
+from lexitree.views.shown_tree import span_of, word_weights
 from tests.tiny import chain, tiny_model
+from tests.views.labelled import labelled
 
 
-def flat(weights: list[float], head: int, labels: tuple[str, ...] = ("0", "1")) -> ExplainedTree:
+def flat(weights: list[float], head: int, labels: tuple[str, ...] = ("0", "1")) -> LabelledTree:
     """One phrase over words `w0 w1 ...` of these weights; its first label is the likeliest by far."""
     words = [f"w{place}" for place in range(len(weights))]
     tree = Tree.flat(words, labels[0])
     likely = [0.9, *[0.1 / (len(labels) - 1)] * (len(labels) - 1)]
-    return ExplainedTree(
+    return labelled(
         tree,
-        words,
         labels,
         [likely] * tree.num_nodes,
-        head_index=[head, *range(len(words))],
-        head_weight=[weights[head], *[1.0] * len(words)],
-        head_weights=lambda node: [1.0] if node else weights,
+        heads=[head, *range(len(words))],
+        weights=[weights[head], *[1.0] * len(words)],
+        weigh=lambda node: [1.0] if node else weights,
     )
 
 
-def rows(sentence: ExplainedTree, node: int = 0) -> list[list[tuple[str, str]]]:
-    looks = label_looks(sentence.label_set, {})
+def rows(sentence: LabelledTree, node: int = 0) -> list[list[tuple[str, str]]]:
+    looks = label_looks(sentence.label_set)
     shares = phrase_shares(sentence, looks, node)
     return [[(share.name, share.shown) for share in column] for column in shares]
 
@@ -75,7 +76,7 @@ def test_single_words_have_labels_only() -> None:
 
 def test_models_without_heads_and_phrases_that_were_not_asked_for() -> None:
     tree = tree_from_brackets("(0 (1 a) (1 b))")
-    sentence = ExplainedTree(tree, tree.words, ("0", "1"), [[0.6, 0.4]])
+    sentence = labelled(tree, ("0", "1"), [[0.6, 0.4]])
     assert rows(sentence) == [[("0", "0.60"), ("1", "0.40")], []]
     assert rows(sentence, 1) == [[], []]
     assert num_rows(sentence) == 2
@@ -84,25 +85,22 @@ def test_models_without_heads_and_phrases_that_were_not_asked_for() -> None:
 def test_without_the_model_only_the_head_is_known() -> None:
     """As in a document that came from another process."""
     tree = tree_from_brackets("(0 (1 a) (1 b) (1 c))")
-    sentence = ExplainedTree(
-        tree, tree.words, ("0", "1"), [[0.6, 0.4]] * 4, head_index=[1, 0, 1, 2], head_weight=[0.7, 1, 1, 1]
-    )
+    sentence = labelled(tree, ("0", "1"), [[0.6, 0.4]] * 4, heads=[1, 0, 1, 2], weights=[0.7, 1, 1, 1])
     assert rows(sentence)[1] == [("b", "70%"), ("2 other words", "30%")]
 
 
 def test_a_card_is_escaped_and_hidden_without_styles() -> None:
     words = ["<b>", '"x', "\u202ey"]
     tree = Tree.flat(words, "<i>")
-    sentence = ExplainedTree(
+    sentence = labelled(
         tree,
-        words,
         ("<i>", "1"),
         [[0.5, 0.5]] * 4,
-        head_index=[0, 0, 1, 2],
-        head_weight=[0.5, 1, 1, 1],
-        head_weights=lambda node: [0.5, 0.25, 0.25],
+        heads=[0, 0, 1, 2],
+        weights=[0.5, 1, 1, 1],
+        weigh=lambda node: [0.5, 0.25, 0.25],
     )
-    shares = phrase_shares(sentence, label_looks(sentence.label_set, {}), 0)
+    shares = phrase_shares(sentence, label_looks(sentence.label_set), 0)
     html = card(sentence, 0, shares)
     assert " hidden " in html
     assert set(re.findall(r"<(\w+)", html)) == {"div", "p", "bdi", "ul", "li", "b"}
@@ -116,10 +114,9 @@ def test_a_card_is_escaped_and_hidden_without_styles() -> None:
 
 def test_the_weights_of_a_prediction_are_asked_for_phrase_by_phrase() -> None:
     prediction = Predictor(tiny_model()).predict(chain(30, "right"))
-    sentence = prediction.explained()
     for node in (0, 2, 40):
         weights = prediction.head_weights(node)
         assert weights is not None
-        assert list(sentence.word_weights(node).values()) == list(weights)
-        assert next(iter(sentence.word_weights(node))) == sentence.spans[node][0]
-    assert sentence.word_weights(1) == {}
+        assert list(word_weights(prediction, node).values()) == list(weights)
+        assert next(iter(word_weights(prediction, node))) == span_of(prediction, node)[0]
+    assert word_weights(prediction, 1) == {}

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lexitree.errors import ConfigError
-from lexitree.pipeline.document import Document
+from lexitree.results.document import Document
 from lexitree.trees.brackets import tree_from_brackets
 from tests.pipeline.stubs import tiny_pipeline
 
@@ -40,6 +40,7 @@ def test_places_give_back_the_text(text: str) -> None:
         end = sentence.end
         for token in sentence.tokens:
             assert text[token.start : token.end] == token.text
+        assert sentence.words == tuple(token.text for token in sentence.tokens)
         for phrase in sentence.phrases:
             assert text[phrase.start : phrase.end] == phrase.text
             first, last = phrase.span
@@ -62,7 +63,7 @@ def test_it_shows_itself(document: Document) -> None:
 
 
 def test_words_are_looked_up_in_their_penn_form(document: Document) -> None:
-    assert document.sentences[0].tree.words == (
+    assert document.sentences[0].parse.words == (
         "The",
         "film",
         "is",
@@ -85,7 +86,7 @@ def test_one_sentence_has_its_own_label() -> None:
 
 
 def test_several_sentences_count_by_their_tokens(document: Document) -> None:
-    rows = [sentence.prediction.probabilities[0] for sentence in document.sentences]
+    rows = [sentence.node_probabilities[0] for sentence in document.sentences]
     expected = np.average(rows, axis=0, weights=[9, 6])
     assert list(document.probabilities.values()) == pytest.approx(expected.tolist())
     assert document.label == max(document.probabilities, key=lambda label: document.probabilities[label])
@@ -120,7 +121,7 @@ def test_json_has_every_key(document: Document) -> None:
     assert set(record) == {"text", "label", "probability", "probabilities", "sentences"}
     sentence = record["sentences"][1]
     assert set(sentence) == {"start", "end", "text", "label", "probability", "tokens", "parse", "phrases"}
-    assert tree_from_brackets(sentence["parse"]) == document.sentences[1].tree
+    assert tree_from_brackets(sentence["parse"]) == document.sentences[1].parse
     for phrase, asked in zip(sentence["phrases"], document.sentences[1].phrases, strict=True):
         assert phrase["text"] == TEXT[phrase["start"] : phrase["end"]]
         assert phrase["label"] == asked.label
@@ -155,8 +156,8 @@ def test_rows_brackets_drawing_and_picture(document: Document) -> None:
     assert {tuple(row) for row in rows} == {tuple(rows[0])}
     assert [row["sentence"] for row in rows] == [0] * 17 + [1] * 11
     first, second = map(tree_from_brackets, document.brackets())
-    assert first.labels == document.sentences[0].prediction.labels
-    assert second.words == document.sentences[1].tree.words
+    assert first.labels == document.sentences[0].label_ids
+    assert second.words == document.sentences[1].parse.words
     lines = list(document.draw())
     assert lines[0].split()[0] in ("positive", "negative")
     assert lines.count("") == 2
@@ -165,7 +166,7 @@ def test_rows_brackets_drawing_and_picture(document: Document) -> None:
 
 def test_white_space_inside_a_word_is_no_obstacle() -> None:
     """No tokenizer of ours makes such a token, but another one may."""
-    from lexitree.pipeline.records import written_tree
+    from lexitree.results.plain_values import written_tree
     from lexitree.trees.tree import Tree
 
     assert written_tree(Tree.flat(["a b", "c"])) == "(_ (_ a_b) (_ c))"

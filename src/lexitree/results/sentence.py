@@ -1,0 +1,243 @@
+"""A labelled sentence of a text and its phrases, with their positions in the text.
+
+Positions (`start`, `end`) count characters of the document's text, so `document.text[phrase.start:phrase.end]` is
+always `phrase.text`. A phrase is a view of its sentence's arrays, made when it is asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Any, NamedTuple, Self
+
+from lexitree.arrays import FloatArray
+from lexitree.results.labelled_tree import LabelledTree
+from lexitree.results.plain_values import rounded, written_tree
+from lexitree.text.tokens import Token
+from lexitree.trees.tree import Tree
+
+
+@dataclass(frozen=True, slots=True)
+class Phrase:
+    """A phrase of a sentence, from a single word to the whole."""
+
+    sentence: Sentence
+    node: int
+    """Its number in pre-order; the whole sentence is 0."""
+
+    @property
+    def label(self) -> str:
+        """The likeliest label."""
+        return self.sentence.labels[self.node]
+
+    @property
+    def label_id(self) -> str:
+        """The id of that label, as it stands in treebanks."""
+        return self.sentence.label_ids[self.node]
+
+    @property
+    def probability(self) -> float:
+        """The probability of that label."""
+        return float(self._row.max())
+
+    @property
+    def probabilities(self) -> dict[str, float]:
+        """The probability of every label."""
+        return dict(zip(self.sentence.label_set.names, self._row.tolist(), strict=True))
+
+    @property
+    def head(self) -> Token | None:
+        """The word that stands for the phrase; None for a model without heads."""
+        heads = self.sentence.head_index
+        return None if heads is None else self.sentence.tokens[int(heads[self.node])]
+
+    @property
+    def head_weight(self) -> float | None:
+        """The head word's share of the phrase's head vector, from 0 to 1."""
+        weights = self.sentence.head_weight
+        return None if weights is None else float(weights[self.node])
+
+    @property
+    def head_weights(self) -> tuple[float, ...] | None:
+        """The share of each token in the phrase's head vector; see `LabelledTree.head_weights`."""
+        return self.sentence.head_weights(self.node)
+
+    @property
+    def tokens(self) -> tuple[Token, ...]:
+        first, last = self.span
+        return self.sentence.tokens[first:last]
+
+    @property
+    def span(self) -> tuple[int, int]:
+        """The number of its first token in the sentence, and of the one after its last."""
+        tree = self.sentence.source
+        return int(tree.starts[self.node]), int(tree.ends[self.node])
+
+    @property
+    def start(self) -> int:
+        """The position of its first character in the document."""
+        return self.sentence.tokens[self.span[0]].start
+
+    @property
+    def end(self) -> int:
+        """The position after its last character."""
+        return self.sentence.tokens[self.span[1] - 1].end
+
+    @property
+    def text(self) -> str:
+        """The phrase exactly as it stands in the document."""
+        return self.sentence.document_text[self.start : self.end]
+
+    @property
+    def is_word(self) -> bool:
+        return not self.sentence.source.arity[self.node]
+
+    @property
+    def depth(self) -> int:
+        """The number of phrases that contain it; 0 for the whole sentence."""
+        return int(self.sentence.source.depths[self.node])
+
+    @property
+    def children(self) -> tuple[Phrase, ...]:
+        """Its parts from left to right; none for a word."""
+        return tuple(Phrase(self.sentence, part) for part in self.sentence.source.children[self.node])
+
+    @property
+    def _row(self) -> FloatArray:
+        return self.sentence.node_probabilities[self.node]
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __repr__(self) -> str:
+        return f"Phrase({self.text!r}, {self.label!r} {self.probability:.2f})"
+
+
+class PlainPhrase(NamedTuple):
+    """What is written of a phrase, in plain numbers and text."""
+
+    start: int
+    end: int
+    text: str
+    label: str
+    probability: float
+    probabilities: dict[str, float]
+    head: int | None
+    head_word: str | None
+    head_weight: float | None
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Sentence(LabelledTree):
+    """A sentence of a document: the labelled binary tree that the model has read, with positions in the text."""
+
+    document_text: str
+    tokens: tuple[Token, ...]
+    parse: Tree
+    """The tree as the parser gave it, with Penn labels."""
+
+    @classmethod
+    def from_labelled(
+        cls, labelled: LabelledTree, document_text: str, tokens: tuple[Token, ...], parse: Tree
+    ) -> Self:
+        """The labelled tree of a sentence, put in its place in a text."""
+        values = {each.name: getattr(labelled, each.name) for each in fields(LabelledTree)}
+        return cls(**values, document_text=document_text, tokens=tokens, parse=parse)
+
+    @property
+    def start(self) -> int:
+        """The position of its first character in the document."""
+        return self.tokens[0].start
+
+    @property
+    def end(self) -> int:
+        """The position after its last character."""
+        return self.tokens[-1].end
+
+    @property
+    def text(self) -> str:
+        """The sentence exactly as it stands in the document."""
+        return self.document_text[self.start : self.end]
+
+    @cached_property
+    def words(self) -> tuple[str, ...]:
+        """The words as they stand in the document."""
+        return tuple(token.text for token in self.tokens)
+
+    @property
+    def phrases(self) -> tuple[Phrase, ...]:
+        """All phrases, single words included, in pre-order: the whole sentence first, a phrase before its parts."""
+        return tuple(Phrase(self, node) for node in range(self.source.num_nodes))
+
+    @property
+    def whole(self) -> Phrase:
+        """The phrase that is the sentence."""
+        return Phrase(self, 0)
+
+    def plain_phrases(self) -> Iterator[PlainPhrase]:
+        """The phrases in pre-order, taken from the arrays at once: one by one, writing took as long as labelling."""
+        tree, names = self.source, self.label_set.names
+        nothing: list[Any] = [None] * tree.num_nodes
+        for (first, last), label, row, likeliest, head, weight in zip(
+            tree.spans,
+            self.labels,
+            rounded(self.node_probabilities),
+            self.node_probabilities.argmax(1).tolist(),
+            nothing if self.head_index is None else self.head_index.tolist(),
+            nothing if self.head_weight is None else rounded(self.head_weight),
+            strict=True,
+        ):
+            start, end = self.tokens[first].start, self.tokens[last - 1].end
+            yield PlainPhrase(
+                start=start,
+                end=end,
+                text=self.document_text[start:end],
+                label=label,
+                probability=row[likeliest],
+                probabilities=dict(zip(names, row, strict=True)),
+                head=head,
+                head_word=None if head is None else self.tokens[head].text,
+                head_weight=weight,
+            )
+
+    def as_dict(self, *, head_weights: bool = False) -> dict[str, Any]:
+        """The sentence as plain values for JSON, with its tokens, its parse and its phrases in pre-order.
+
+        Args:
+            head_weights: Whether to give the weights of all words of each phrase, and not the head's only.
+        """
+        return {
+            "start": self.start,
+            "end": self.end,
+            "text": self.text,
+            "label": self.label,
+            "probability": rounded(self.probability),
+            "tokens": [{"start": token.start, "end": token.end, "text": token.text} for token in self.tokens],
+            "parse": written_tree(self.parse),
+            "phrases": [
+                self._phrase_record(node, phrase, head_weights)
+                for node, phrase in enumerate(self.plain_phrases())
+            ],
+        }
+
+    def _phrase_record(self, node: int, phrase: PlainPhrase, head_weights: bool) -> dict[str, Any]:
+        """A phrase; its parts are numbers of phrases, its head is the number of a token, both of the sentence."""
+        record = phrase._asdict()
+        heads = {name: record.pop(name) for name in ("head", "head_word", "head_weight")}
+        record["children"] = list(self.source.children[node])
+        if phrase.head is not None:
+            record.update(heads)
+            if head_weights:
+                record["head_weights"] = rounded(self.head_weights(node))
+        return record
+
+    def brackets(self) -> str:
+        """The tree in brackets, with the ids of its labels, as treebanks have them."""
+        return written_tree(self.tree)
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __repr__(self) -> str:
+        return f"Sentence({self.text!r}, {self.label!r} {self.probability:.2f})"
