@@ -102,7 +102,7 @@ def label_texts(pipe: TextPipeline, texts: Sequence[str]) -> list[str]:
 
 
 def label_trees(pipe: TextPipeline, trees: Sequence[Tree]) -> list[str]:
-    return [prediction.label for prediction in pipe.predictor.predict_all(trees, nodes="root")]
+    return [prediction.label_id for prediction in pipe.predictor.predict_all(trees, nodes="root")]
 
 
 def accuracy(labels: Sequence[str], gold: Sequence[str]) -> float:

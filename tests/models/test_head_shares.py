@@ -196,7 +196,7 @@ def test_what_was_sent_to_another_process_says_so() -> None:
     sent = pickle.loads(written)
     with pytest.raises(ConfigError, match="sent from another process") as caught:
         sent.head_weights()
-    assert "predict its tree again" in caught.value.remedy
+    assert "label the tree again" in caught.value.remedy
     assert sent.as_dict() == prediction.as_dict()
     assert not sent.can_weigh
     without = Predictor(tiny_model("contree")).predict(prediction.source)
