@@ -174,7 +174,7 @@ def split_otherwise(tree: Tree, label: str, way: Direction) -> Tree:
 
 def root_accuracy(model: Predictor, trees: Iterable[Tree], gold: Sequence[Tree]) -> float:
     """How many of the sentences a model labels rightly when it reads these trees."""
-    answers = [prediction.label for prediction in model.predict_all(trees, nodes="root")]
+    answers = [prediction.label_id for prediction in model.predict_all(trees, nodes="root")]
     return sum(answer == tree.label for answer, tree in zip(answers, gold, strict=True)) / len(gold)
 
 

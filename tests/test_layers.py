@@ -18,6 +18,8 @@ LAYERS = (
     "text",
     "trees",
     "labels",
+    "views",
+    "results",
     "corpora",
     "lexicon",
     "batch",
@@ -29,8 +31,6 @@ LAYERS = (
     "learning",
     "tasks",
     "analysis",
-    "results",
-    "views",
     "pipeline",
     "cli",
 )
