@@ -12,7 +12,7 @@ from protocol import serve
 from torch import Tensor
 from torch.nn.functional import cross_entropy, embedding, linear
 
-from lexitree.ops.registry import get_backend
+from lexitree.ops.registry import BOTTOM_UP, get_backend
 from lexitree.ops.tree_batch import TreeBatch
 from lexitree.ops.weights import BottomUpWeights, ChildSumWeights
 from lexitree.trees.tree import Tree
@@ -51,7 +51,7 @@ class LexitreeTreeLSTM:
         if self.cell == "n-ary":
             x = embedding(words, p["embedding"], sparse=True)
             weights = BottomUpWeights(x=p["x"], h=p["h"], c=None, peephole=None, bias=p["bias"])
-            return self.backend.run_bottom_up(x, weights, batch)
+            return self.backend[BOTTOM_UP](x, weights, batch)
         # In the order of a batch the leaves come first, so the phrases are the rest.
         phrases = words.new_full((batch.num_nodes - batch.num_leaves,), self.phrase)
         x = embedding(torch.cat([words, phrases]), p["embedding"], sparse=True)

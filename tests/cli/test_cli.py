@@ -150,7 +150,7 @@ def test_errors_are_one_message(call: Call, saved_model: Path, treebank: Path, t
     assert_users_error(call("predict", tmp_path / "none"), "there is no such model directory")
     assert_users_error(call("predict", saved_model, tmp_path / "none.txt"), "none.txt: cannot be read")
     assert_users_error(call("predict", saved_model, tmp_path), "Is a directory")
-    assert_users_error(call("predict", saved_model, "--backend", "fast"), "no backend called 'fast'")
+    assert_users_error(call("predict", saved_model, "--backend", "fast"), "unknown backend 'fast'")
     for device in ("cuda", "gpu", "meta", "cpu:x"):
         assert_users_error(call("predict", saved_model, "--device", device), "device")
     assert_users_error(call("trees", "draw", "-", "--encoding", "utf-9"), "unknown text encoding 'utf-9'")

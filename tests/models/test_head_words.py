@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lexitree.models.head_words import find_head_words, left_shares, word_weights
-from lexitree.ops.registry import LEVELWISE
+from lexitree.ops import levelwise
 from lexitree.ops.tree_batch import TreeBatch
 from lexitree.ops.weights import HeadMethod, HeadWeights
 from lexitree.trees.brackets import tree_from_brackets
@@ -25,7 +25,7 @@ def random_heads(batch: TreeBatch, method: HeadMethod) -> tuple[torch.Tensor, He
     weights = HeadWeights(
         torch.randn(SIZE, 2 * SIZE, dtype=torch.float64), torch.randn(SIZE, dtype=torch.float64)
     )
-    return words, weights, LEVELWISE.compose_heads(words, weights, batch, method)
+    return words, weights, levelwise.levelwise_compose_heads(words, weights, batch, method)
 
 
 @pytest.mark.parametrize("method", ["G", "L", "R", "A"])
@@ -55,7 +55,7 @@ def test_weights_are_the_words_shares_of_the_head_vector(tree: Tree) -> None:
     root = int(batch.root_index[0])
     changed = words.clone()
     changed[heads.leaf[root]] += 1
-    moved = LEVELWISE.compose_heads(changed, weights, batch, "A")[root] - x[root]
+    moved = levelwise.levelwise_compose_heads(changed, weights, batch, "A")[root] - x[root]
     assert torch.allclose(moved.mean(), heads.weight[root], rtol=0, atol=1e-12)
 
 
@@ -63,7 +63,7 @@ def test_the_side_methods_take_their_side_even_among_equal_words() -> None:
     batch = TreeBatch.from_trees([tree_from_brackets("(X (X a a) a)")])
     words = torch.ones(3, SIZE)
     for method, leaf in (("L", 0), ("R", 2)):
-        x = LEVELWISE.compose_heads(words, None, batch, method)
+        x = levelwise.levelwise_compose_heads(words, None, batch, method)
         heads = find_head_words(x, None, batch, method)
         assert heads.leaf[-1] == leaf
         assert heads.weight[-1] == 1

@@ -7,7 +7,6 @@ cases are tried; what happens between programs, at the barriers, needs the GPU.
 from __future__ import annotations
 
 import copy
-import dataclasses
 import statistics
 
 import pytest
@@ -16,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
+from lexitree.models.catalog import operations_of
 from lexitree.models.classifier import TreeClassifier
 from lexitree.models.encoders import BiConTree
 from lexitree.models.model_config import ModelConfig
@@ -216,7 +216,7 @@ def test_bf16_gives_nearly_the_same_scores() -> None:
 
 
 def test_fused_is_asked_for_by_name() -> None:
-    backend = get_backend("fused", DEVICE)
-    assert backend.name == "fused"
-    assert get_backend("auto", DEVICE).name == ("fused" if DEVICE == "cuda" else "levelwise")
-    assert dataclasses.is_dataclass(backend)
+    operations = operations_of({"model": "bicontree"})
+    assert set(get_backend("fused", DEVICE).report(operations).values()) == {"fused"}
+    fastest = "fused" if DEVICE == "cuda" else "levelwise"
+    assert set(get_backend("auto", DEVICE).report(operations).values()) == {fastest}

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from lexitree.models.catalog import ENCODERS
 from lexitree.models.model_config import ModelConfig
-from lexitree.ops.registry import LEVELWISE, REFERENCE
+from lexitree.ops import levelwise, reference
 from lexitree.ops.spans import SequenceSchedule
 from lexitree.ops.tree_batch import TreeBatch
 from lexitree.ops.weights import (
@@ -186,7 +186,8 @@ class TestGradcheck:
         words, gate, bias = random_weights((self.batch.num_leaves, self.D), (self.D, 2 * self.D), (self.D,))
         self.check(
             lambda x, g, b: (
-                LEVELWISE.compose_heads(x, HeadWeights(g, b), self.batch, method) + 0 * (g.sum() + b.sum())
+                levelwise.levelwise_compose_heads(x, HeadWeights(g, b), self.batch, method)
+                + 0 * (g.sum() + b.sum())
             ),
             words,
             gate,
@@ -200,7 +201,9 @@ class TestGradcheck:
         x, *weights = random_weights(
             (num_inputs, D), ((4 if lexical else 3) * H, D), (5 * H, 2 * H), (3 * H, 2 * H), (H, H), (5 * H,)
         )
-        self.check(lambda x, *w: LEVELWISE.run_bottom_up(x, BottomUpWeights(*w), self.batch), x, *weights)
+        self.check(
+            lambda x, *w: levelwise.levelwise_run_bottom_up(x, BottomUpWeights(*w), self.batch), x, *weights
+        )
 
     @pytest.mark.parametrize("lexical", [True, False])
     def test_bottom_up_without_peepholes(self, lexical: bool) -> None:
@@ -210,7 +213,9 @@ class TestGradcheck:
             (num_inputs, D), ((4 if lexical else 3) * H, D), (5 * H, 2 * H), (5 * H,)
         )
         self.check(
-            lambda x, w, h, b: LEVELWISE.run_bottom_up(x, BottomUpWeights(w, h, None, None, b), self.batch),
+            lambda x, w, h, b: levelwise.levelwise_run_bottom_up(
+                x, BottomUpWeights(w, h, None, None, b), self.batch
+            ),
             x,
             *weights,
         )
@@ -219,7 +224,9 @@ class TestGradcheck:
         D, H = self.D, self.H
         batch = TreeBatch.from_trees([tree_from_brackets("(X (X a b c) (X d) e)"), Tree.leaf("a")])
         x, *weights = random_weights((batch.num_nodes, D), (4 * H, D), (4 * H, H), (4 * H,))
-        self.check(lambda x, *w: LEVELWISE.run_child_sum(x, ChildSumWeights(*w), batch), x, *weights)
+        self.check(
+            lambda x, *w: levelwise.levelwise_run_child_sum(x, ChildSumWeights(*w), batch), x, *weights
+        )
 
     @pytest.mark.parametrize("sides", [1, 2])
     def test_top_down(self, sides: int) -> None:
@@ -232,12 +239,14 @@ class TestGradcheck:
             (2, H, H),
             (sides, 4 * H),
         )
-        self.check(lambda x, *w: LEVELWISE.run_top_down(x, TopDownWeights(*w), self.batch), x, *weights)
+        self.check(
+            lambda x, *w: levelwise.levelwise_run_top_down(x, TopDownWeights(*w), self.batch), x, *weights
+        )
         # Nodes that have their rows of x in common.
         source = torch.randint(3, (self.batch.num_nodes,))
-        run_down = functools.partial(LEVELWISE.run_top_down, batch=self.batch, source=source)
+        run_down = functools.partial(levelwise.levelwise_run_top_down, batch=self.batch, source=source)
         self.check(lambda x, *w: run_down(x, TopDownWeights(*w)), x, *weights)
-        expected = REFERENCE.run_top_down(x, TopDownWeights(*weights), self.batch, source)
+        expected = reference.reference_run_top_down(x, TopDownWeights(*weights), self.batch, source)
         torch.testing.assert_close(run_down(x, TopDownWeights(*weights)), expected)
 
     @pytest.mark.parametrize("backwards", [True, False])
@@ -248,7 +257,9 @@ class TestGradcheck:
         x, *weights = random_weights(
             (self.batch.num_leaves, D), (4 * H, D), (4 * H, H), (2 * H, H), (H, H), (4 * H,)
         )
-        self.check(lambda x, *w: LEVELWISE.run_sequences(x, SequenceWeights(*w), schedule), x, *weights)
+        self.check(
+            lambda x, *w: levelwise.levelwise_run_sequences(x, SequenceWeights(*w), schedule), x, *weights
+        )
 
     def test_sequences_without_peepholes(self) -> None:
         D, H = self.D, self.H
@@ -256,7 +267,9 @@ class TestGradcheck:
         schedule = SequenceSchedule.from_spans(*spans)
         x, *weights = random_weights((self.batch.num_leaves, D), (4 * H, D), (4 * H, H), (4 * H,))
         self.check(
-            lambda x, w, h, b: LEVELWISE.run_sequences(x, SequenceWeights(w, h, None, None, b), schedule),
+            lambda x, w, h, b: levelwise.levelwise_run_sequences(
+                x, SequenceWeights(w, h, None, None, b), schedule
+            ),
             x,
             *weights,
         )
@@ -269,10 +282,16 @@ class TestGradcheck:
             *((2, H, H), (H, 2 * H), (H, H), (4 * H,)),
         )
         self.check(
-            lambda x, *w: LEVELWISE.run_gated_children(x, GatedChildrenWeights(*w), self.batch), x, *weights
+            lambda x, *w: levelwise.levelwise_run_gated_children(x, GatedChildrenWeights(*w), self.batch),
+            x,
+            *weights,
         )
 
     def test_tensor_network(self) -> None:
         H = self.H
         x, *weights = random_weights((self.batch.num_leaves, H), (H, 2 * H, 2 * H), (H, 2 * H), (H,))
-        self.check(lambda x, *w: LEVELWISE.run_tensor_network(x, TensorWeights(*w), self.batch), x, *weights)
+        self.check(
+            lambda x, *w: levelwise.levelwise_run_tensor_network(x, TensorWeights(*w), self.batch),
+            x,
+            *weights,
+        )

@@ -1,22 +1,82 @@
-"""Backends are chosen by name, device and what is installed, and a wrong choice says what to do."""
+"""Each operation finds the implementation that a user asked for, or the fastest; what runs is reported truthfully."""
 
 from __future__ import annotations
 
 import importlib.util
+import inspect
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 import torch
 
-from lexitree.errors import BackendError
-from lexitree.ops import registry
-from lexitree.ops.registry import LEVELWISE, REFERENCE, check_backend, get_backend, why_not_fused
+from lexitree.errors import BackendError, ConfigError
+from lexitree.lexicon.vocabulary import Vocabulary
+from lexitree.models.catalog import ENCODERS, operations_of
+from lexitree.models.classifier import TreeClassifier
+from lexitree.models.model_config import ModelConfig
+from lexitree.models.word_table import WordTable
+from lexitree.ops import levelwise, reference, registry
+from lexitree.ops.registry import (
+    BACKENDS,
+    BOTTOM_UP,
+    CHILD_SUM,
+    SEQUENCES,
+    TOP_DOWN,
+    UPDATE_ROWS,
+    Implementation,
+    Operation,
+    check_backend,
+    describe_report,
+    get_backend,
+)
+from lexitree.ops.tree_batch import TreeBatch
+from lexitree.ops.weights import check_head_method
+from lexitree.trees.brackets import tree_from_brackets
+from tests.tiny import LABELS, SIZES
+
+LEVELWISE_ONLY = {
+    "deptree": "child_sum",
+    "rntn": "tensor_network",
+    "contree-le": "gated_children",
+    "bilstm": "sequences",
+    "bilstm-plain": "sequences",
+}
+"""The models without a fused kernel, and their operation."""
 
 
-def test_backends_by_name() -> None:
-    assert get_backend("reference") is REFERENCE
-    assert get_backend("levelwise") is LEVELWISE
-    assert get_backend("auto") is LEVELWISE
-    assert get_backend("reference", "cuda") is REFERENCE
+@pytest.fixture(autouse=True)
+def forget_choices() -> Iterator[None]:
+    """What can run is asked for once a process; these tests change the answer."""
+
+    def forget() -> None:
+        for known in (registry._get_backend, registry._warn_of_fallback, registry._why_not_on_this_gpu):
+            known.cache_clear()
+
+    forget()
+    yield
+    forget()
+
+
+@pytest.fixture
+def with_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine on which kernels can run."""
+    monkeypatch.setattr(registry, "_why_no_triton", lambda _: None)
+    monkeypatch.setattr(Implementation, "obstacle", _ignore_requirement)
+
+
+def _ignore_requirement(
+    self: Implementation[Any], device_type: str, dtype: torch.dtype, *, training: bool = False
+) -> str | None:
+    return None if self.dtypes is None or dtype in self.dtypes else "dtype"
+
+
+def test_implementations_by_name() -> None:
+    assert get_backend("reference")[BOTTOM_UP] is reference.reference_run_bottom_up
+    assert get_backend("levelwise")[BOTTOM_UP] is levelwise.levelwise_run_bottom_up
+    assert get_backend("auto")[BOTTOM_UP] is levelwise.levelwise_run_bottom_up
+    assert get_backend("reference", "cuda")[TOP_DOWN] is reference.reference_run_top_down
+    assert get_backend("auto")[UPDATE_ROWS] is reference.reference_update_rows
 
 
 def test_unknown_backend_names_the_known_ones() -> None:
@@ -27,14 +87,86 @@ def test_unknown_backend_names_the_known_ones() -> None:
         check_backend("quantum")
 
 
+@pytest.mark.parametrize("model", ENCODERS)
+@pytest.mark.usefixtures("with_gpu")
+def test_what_runs_on_a_gpu_is_reported_by_operation(model: str) -> None:
+    report = get_backend("auto", "cuda").report(operations_of({"model": model}))
+    expected = {LEVELWISE_ONLY[model]: "levelwise"} if model in LEVELWISE_ONLY else None
+    if expected is None:
+        assert set(report.values()) == ({"fused"} if model != "pooled" else set())
+    else:
+        assert report == expected
+
+
+@pytest.mark.usefixtures("with_gpu")
+def test_an_operation_without_the_implementation_takes_the_next_and_says_so() -> None:
+    backend = get_backend("fused", "cuda")
+    assert backend.report([BOTTOM_UP, SEQUENCES]) == {"bottom_up": "fused", "sequences": "levelwise"}
+    assert (
+        describe_report(backend.report([BOTTOM_UP, SEQUENCES])) == "fused (bottom_up), levelwise (sequences)"
+    )
+    assert describe_report(backend.report([BOTTOM_UP, TOP_DOWN])) == "the fused backend"
+    assert describe_report({}) == "no tree operation"
+
+
+@pytest.mark.parametrize("model", LEVELWISE_ONLY)
+def test_asking_for_what_a_model_lacks_is_an_error(model: str) -> None:
+    operations = operations_of({"model": model})
+    with pytest.raises(BackendError, match=f"no fused implementation.*{LEVELWISE_ONLY[model]}"):
+        check_backend("fused", operations)
+    for name in ("auto", "reference", "levelwise"):
+        check_backend(name, operations)
+    with pytest.raises(BackendError, match="no fused implementation"):
+        TreeClassifier(
+            ModelConfig(model=model, labels=LABELS, **SIZES),
+            WordTable.random(Vocabulary(["a"]), 8),
+            backend="fused",
+        )
+
+
+def test_every_operation_has_a_reference_that_runs_everywhere() -> None:
+    operations = [value for value in vars(registry).values() if isinstance(value, Operation)]
+    assert len(operations) == 8
+    for operation in operations:
+        names = [each.backend for each in operation.implementations]
+        assert names == [name for name in reversed(BACKENDS) if name in names]
+        last = operation.implementations[-1]
+        assert last.backend == "reference"
+        assert last.obstacle("cuda", torch.float64) is last.obstacle("cpu", torch.float32) is None
+
+
+def test_who_waits_for_the_host_and_what_can_be_recorded() -> None:
+    waiting = {"child_sum", "gated_children", "sequences"}
+    for value in vars(registry).values():
+        if isinstance(value, Operation):
+            for each in value.implementations:
+                assert each.is_recordable == (each.backend == "fused")
+                assert each.shares_nodes == (each.backend == "levelwise")
+                is_levelwise = each.backend == "levelwise"
+                expected = value.name in waiting if is_levelwise else each.backend == "reference"
+                assert each.waits_for_host == expected
+
+
+def test_what_has_no_backward_pass_does_not_train() -> None:
+    quick = Implementation("fused", lambda: abs, trains=False)
+    slow = Implementation("levelwise", lambda: round)
+    operation = Operation("both", (quick, slow))
+    assert get_backend("auto").implementation(operation) is quick
+    with pytest.warns(UserWarning, match="no backward pass"):
+        assert get_backend("auto", training=True).implementation(operation) is slow
+    with pytest.raises(BackendError, match="no backward pass"):
+        get_backend("fused", training=True).implementation(operation)
+
+
 def test_fused_needs_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registry, "_is_interpreted", lambda: False)
     with pytest.raises(BackendError, match=r"cannot run: .*(CUDA|Triton)"):
-        get_backend("fused", "cpu")
+        get_backend("fused", "cpu")[BOTTOM_UP]
 
 
 def test_fused_computes_in_no_other_precision() -> None:
-    assert why_not_fused("cuda", torch.float64) is not None
+    with pytest.raises(BackendError, match="float32 or bfloat16, not in float64"):
+        get_backend("fused", "cuda", torch.float64)[BOTTOM_UP]
 
 
 def test_without_triton_auto_is_level_wise_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -42,11 +174,11 @@ def test_without_triton_auto_is_level_wise_and_says_so(monkeypatch: pytest.Monke
     monkeypatch.setattr(
         registry.importlib.util, "find_spec", lambda name: None if name == "triton" else find(name)
     )
-    registry._report_fallback.cache_clear()
-    with pytest.warns(UserWarning, match=r"level-wise backend runs on this GPU.*Triton is not installed"):
-        assert get_backend("auto", "cuda") is LEVELWISE
+    with pytest.warns(UserWarning, match=r"fused backend does not run on this GPU.*Triton is not installed"):
+        assert get_backend("auto", "cuda").report([BOTTOM_UP]) == {"bottom_up": "levelwise"}
     with pytest.raises(BackendError, match="Triton is not installed"):
-        get_backend("fused", "cuda")
+        get_backend("fused", "cuda")[BOTTOM_UP]
+    assert get_backend("auto", "cuda").report([CHILD_SUM]) == {"child_sum": "levelwise"}
 
 
 @pytest.mark.parametrize(
@@ -61,7 +193,37 @@ def test_old_triton_and_old_gpus_are_told(
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "get_device_capability", lambda: capability)
     monkeypatch.setattr(torch.cuda, "get_device_name", lambda: "an old GPU")
-    registry._why_not_on_this_gpu.cache_clear()
-    found = why_not_fused("cuda", torch.float32)
-    registry._why_not_on_this_gpu.cache_clear()
+    fused = BOTTOM_UP.find("fused")
+    assert fused is not None
+    found = fused.obstacle("cuda", torch.float32)
     assert found is None if obstacle is None else found is not None and obstacle in found
+
+
+def compose_heads() -> list[Callable[..., torch.Tensor]]:
+    functions: list[Callable[..., torch.Tensor]] = [
+        reference.reference_compose_heads,
+        levelwise.levelwise_compose_heads,
+    ]
+    if importlib.util.find_spec("triton"):
+        from lexitree.ops.fused import fused_compose_heads
+
+        functions.append(fused_compose_heads)
+    return functions
+
+
+@pytest.mark.parametrize("compose", compose_heads())
+def test_an_unknown_head_method_is_an_error_and_not_a_mean(compose: Callable[..., torch.Tensor]) -> None:
+    batch = TreeBatch.from_trees([tree_from_brackets("(X a b)")])
+    # Without the type checks that tests add.
+    compose = inspect.unwrap(compose)
+    with pytest.raises(ConfigError, match=r"unknown head method 'X'\n.*G, L, R, A"):
+        compose(torch.zeros(2, 3), None, batch, "X")
+    with pytest.raises(ConfigError, match="needs the weights of its gate"):
+        compose(torch.zeros(2, 3), None, batch, "G")
+
+
+def test_head_methods_are_checked() -> None:
+    with pytest.raises(ConfigError, match="unknown head method 'mean'"):
+        check_head_method("mean", None)
+    for method in "LRA":
+        check_head_method(method, None)

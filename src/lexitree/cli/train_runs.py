@@ -44,10 +44,12 @@ def _describe(recipe: Recipe, corpus: Corpus, options: dict[str, Any], quiet: bo
     messages.print(
         f"[bold]{corpus.name}[/bold]: {sizes} trees; {corpus.inference or corpus.supervision}", soft_wrap=True
     )
-    from lexitree.ops.registry import get_backend
+    from lexitree.models.catalog import operations_of
+    from lexitree.ops.registry import describe_report, get_backend
 
-    backend = get_backend(options["backend"], options["device"])
-    messages.print(f"running the {backend.name} backend on {options['device']}, {options['precision']}")
+    backend = get_backend(options["backend"], options["device"], training=True)
+    runs = describe_report(backend.report(operations_of(recipe.model)))
+    messages.print(f"running {runs} on {options['device']}, {options['precision']}")
     if recipe.teacher and not options["resume"]:
         messages.print(
             f"first, {recipe.teacher} labels the {len(corpus.train):,} training trees", soft_wrap=True

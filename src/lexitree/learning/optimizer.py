@@ -12,7 +12,8 @@ from torch.optim.adamw import adamw
 
 from lexitree.learning.averaging import WeightAverage
 from lexitree.models.word_table import Lexicon
-from lexitree.ops.registry import why_not_fused
+from lexitree.ops.reference import reference_update_rows
+from lexitree.ops.registry import UPDATE_ROWS, get_backend
 from lexitree.ops.threads import one_thread
 from lexitree.ops.tree_batch import TreeBatch
 from lexitree.tasks.classify.config import TrainingConfig
@@ -104,7 +105,6 @@ class LazyAdam:
 
     def step(self, batch: TreeBatch) -> None:
         """Update by the gradients of a batch of trees."""
-        # The kernel goes by the words of the leaves.
         by_leaf = not len(batch.inner_word_index) and batch.pieces is None
         self.update(batch.num_trees, batch if by_leaf else None)
 
@@ -125,11 +125,7 @@ class LazyAdam:
         for group in self.groups:
             self._step_group(group, scale, decay if group.decays else 0.0)
         if self.table is not None and self.table.grad is not None:
-            can_fuse = self.table.is_cuda and why_not_fused("cuda", self.table.dtype) is None
-            if can_fuse and batch is not None:
-                self._step_rows_fused(self.table, self.table.grad, batch, scale, decay)
-            else:
-                self._step_rows(self.table, self.table.grad, scale, decay)
+            self._step_rows(self.table, self.table.grad, batch, scale, decay)
         if self.average is not None:
             self.average.update(self.num_steps)
 
@@ -157,51 +153,31 @@ class LazyAdam:
             maximize=False,
         )
 
-    def _step_rows_fused(
-        self, table: Tensor, gradient: Tensor, batch: TreeBatch, scale: float, decay: float
+    def _step_rows(
+        self, table: Tensor, gradient: Tensor, batch: TreeBatch | None, scale: float, decay: float
     ) -> None:
-        from lexitree.ops.fused.rows import fused_update_rows
-
+        """Update the rows of the word table that the batch has."""
         assert self.row_moment is not None
         assert self.row_square is not None
-        decoupled = self.config.decay_kind == "decoupled"
-        fused_update_rows(
+        config = self.config
+        decoupled = config.decay_kind == "decoupled"
+        # The kernel finds the rows by the leaves of the batch.
+        update_rows = reference_update_rows
+        if batch is not None:
+            update_rows = get_backend("auto", table.device, table.dtype)[UPDATE_ROWS]
+        update_rows(
             table.data,
             self.row_moment,
             self.row_square,
-            # As the backward pass left it: one row a leaf, words not yet added up.
-            gradient._values(),
+            gradient,
             batch,
             self.betas,
             self.num_steps,
-            learning_rate=self.config.learning_rate * self.config.word_rate * scale,
-            epsilon=self.config.epsilon,
+            learning_rate=scale * config.learning_rate * config.word_rate,
+            epsilon=config.epsilon,
             shrink=decay * scale if decoupled else 0.0,
             l2=0.0 if decoupled else decay,
         )
-
-    def _step_rows(self, table: Tensor, gradient: Tensor, scale: float, decay: float) -> None:
-        moments, squares = self.row_moment, self.row_square
-        assert moments is not None
-        assert squares is not None
-        gradient = gradient.coalesce()
-        rows, values = gradient.indices()[0], gradient.values()
-        config = self.config
-        vectors = table.index_select(0, rows)
-        if config.decay_kind == "l2":
-            values = values + decay * vectors
-        else:
-            vectors.mul_(1 - decay * scale)
-        moment = moments.index_select(0, rows).lerp_(values, 1 - config.beta1)
-        square = (
-            squares.index_select(0, rows).mul_(config.beta2).addcmul_(values, values, value=1 - config.beta2)
-        )
-        moments.index_copy_(0, rows, moment)
-        squares.index_copy_(0, rows, square)
-        num_steps = int(self.num_steps)
-        step_size = scale * config.learning_rate * config.word_rate / (1 - config.beta1**num_steps)
-        spread = (square / (1 - config.beta2**num_steps)).sqrt_().add_(config.epsilon)
-        table.data.index_copy_(0, rows, vectors.addcdiv_(moment, spread, value=-step_size))
 
     def state_tensors(self) -> StateTensors:
         """All that is needed to go on, by name."""

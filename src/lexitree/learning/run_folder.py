@@ -27,7 +27,7 @@ def describe_environment(model: TreeClassifier) -> dict[str, Any]:
         **({"transformers": version("transformers")} if has_transformer else {}),
         "device": torch.cuda.get_device_name() if model.device.type == "cuda" else platform.machine(),
         "threads": num_cores(),
-        "backend": model.backend.name,
+        "backend": model.what_runs,
         "precision": "float32" if torch.get_float32_matmul_precision() == "highest" else "tf32",
     }
 

@@ -25,7 +25,7 @@ from lexitree.models.encoders import (
     pick,
 )
 from lexitree.models.model_config import DEFAULT_MODEL, DEFAULT_WORD_SIZE, ModelConfig
-from lexitree.ops.registry import Backend
+from lexitree.ops.registry import Backend, Operation
 from lexitree.ops.tree_batch import TreeBatch
 
 
@@ -41,7 +41,6 @@ class NaryConTree(BottomUpEncoder):
 class GatedChildrenConTree(BottomUpEncoder):
     title = "ConTree (Le and Zuidema 2015)"
     about = "tree LSTM of Le and Zuidema (2015): an input gate and a forget gate for each child"
-    waits_for_host = True
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__(config)
@@ -53,7 +52,6 @@ class RNTN(BottomUpEncoder):
     about = (
         "recursive neural tensor network of Socher et al. (2013): small word vectors, composed by a tensor"
     )
-    waits_for_host = True
     words_are_states = True
     defaults = MappingProxyType({"hidden": 25, "output": 0, "dropout": 0.0, "bias_init": "zero"})
 
@@ -65,8 +63,6 @@ class RNTN(BottomUpEncoder):
 class DepTree(BottomUpEncoder):
     title = "DepTree (Tai 2015)"
     about = "child-sum tree LSTM of Tai et al. (2015) over dependency trees"
-    # The sizes of the levels' edges are asked for on the host.
-    waits_for_host = True
     tree_kind = "dependency"
 
     def __init__(self, config: ModelConfig) -> None:
@@ -135,6 +131,15 @@ def encoder_class(name: str) -> type[Encoder]:
     raise ConfigError(
         f"there is no model called '{name}'", remedy=f"{hint}The models are: {', '.join(ENCODERS)}."
     )
+
+
+def operations_of(settings: Mapping[str, Any]) -> tuple[Operation[Any], ...]:
+    """The operations of a model, before it is built."""
+    name = settings.get("model", DEFAULT_MODEL)
+    with torch.device("meta"):
+        return encoder_class(name)(
+            ModelConfig(model=name, labels=PAPER_LABELS, word_size=1, hidden=1)
+        ).operations
 
 
 def with_model_defaults(settings: Mapping[str, Any]) -> dict[str, Any]:

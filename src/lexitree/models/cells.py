@@ -1,15 +1,36 @@
-"""The recurrences as modules: each owns its weights, knows one recurrence, and leaves the running to a backend."""
+"""The cells of the models: each holds the weights of one operation and calls the implementation that runs.
+
+To add a tree cell:
+
+1. Describe its weights in `lexitree.ops.weights`, and write its equations as `reference_run_...` in
+   `lexitree.ops.reference`. That is enough to train it; a level-wise implementation makes it fast.
+2. List the operation and its implementations in `lexitree.ops.registry`.
+3. Add a `Recurrence` here that owns the weights and names the operation.
+4. Add an `Encoder` that uses it, in `lexitree.models.catalog`, and list that in `ENCODERS`. It can then be trained
+   with `lexitree train --model NAME`.
+5. Compare the implementations in `tests/ops`.
+"""
 
 from __future__ import annotations
 
 import math
-from typing import Literal
+from typing import Any, ClassVar, Literal
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from lexitree.ops.registry import Backend
+from lexitree.ops.registry import (
+    BOTTOM_UP,
+    CHILD_SUM,
+    COMPOSE_HEADS,
+    GATED_CHILDREN,
+    SEQUENCES,
+    TENSOR_NETWORK,
+    TOP_DOWN,
+    Backend,
+    Operation,
+)
 from lexitree.ops.spans import SequenceSchedule
 from lexitree.ops.threads import one_thread
 from lexitree.ops.tree_batch import TreeBatch
@@ -49,8 +70,16 @@ def _near_mean_of_children(hidden: int) -> Tensor:
     return matrix if matrix.is_meta else matrix.add_(torch.eye(hidden).repeat(1, 2), alpha=0.5)
 
 
-class HeadComposer(nn.Module):
+class Cell(nn.Module):
+    """A module with the weights of one operation; the operation's implementations do the computing."""
+
+    operation: ClassVar[Operation[Any]]
+
+
+class HeadComposer(Cell):
     """Gives every phrase a head vector made of its words' vectors."""
+
+    operation = COMPOSE_HEADS
 
     def __init__(self, word_size: int, method: HeadMethod, bias_init: BiasInit) -> None:
         super().__init__()
@@ -67,14 +96,14 @@ class HeadComposer(nn.Module):
     def forward(
         self, word_vectors: Float[Tensor, "leaves word"], batch: TreeBatch, backend: Backend
     ) -> Float[Tensor, "nodes word"]:
-        return backend.compose_heads(word_vectors, self.weights, batch, self.method)
+        return backend[COMPOSE_HEADS](word_vectors, self.weights, batch, self.method)
 
 
-class Recurrence(nn.Module):
-    """What computes states from states; in training, part of the weights between them may be left out."""
+class Recurrence(Cell):
+    """A cell that computes states from states; in training, weights between states may be dropped."""
 
     weight_dropout: float = 0.0
-    """The share that is left out, other weights at each update (Merity et al. 2018); the encoder's owner sets it."""
+    """The share of weights that is dropped, anew at each update (Merity et al. 2018); set by the model."""
 
     def _thinned(self, weight: Tensor) -> Tensor:
         return nn.functional.dropout(weight, self.weight_dropout, self.training)
@@ -85,6 +114,8 @@ class BottomUpLSTM(Recurrence):
 
     Without `peepholes` it is the binary N-ary tree LSTM of Tai et al. (2015), whose gates do not see the cells.
     """
+
+    operation = BOTTOM_UP
 
     def __init__(
         self, word_size: int, hidden: int, *, lexical: bool, peepholes: bool = True, bias_init: BiasInit
@@ -109,11 +140,13 @@ class BottomUpLSTM(Recurrence):
     def forward(
         self, x: Float[Tensor, "inputs word"], batch: TreeBatch, backend: Backend
     ) -> Float[Tensor, "nodes hidden"]:
-        return backend.run_bottom_up(x, self.weights, batch)
+        return backend[BOTTOM_UP](x, self.weights, batch)
 
 
 class ChildSumLSTM(Recurrence):
     """The child-sum tree LSTM of Tai et al. (2015): a word at every node, any number of children."""
+
+    operation = CHILD_SUM
 
     def __init__(self, word_size: int, hidden: int, *, bias_init: BiasInit) -> None:
         super().__init__()
@@ -128,11 +161,13 @@ class ChildSumLSTM(Recurrence):
     def forward(
         self, x: Float[Tensor, "nodes word"], batch: TreeBatch, backend: Backend
     ) -> Float[Tensor, "nodes hidden"]:
-        return backend.run_child_sum(x, self.weights, batch)
+        return backend[CHILD_SUM](x, self.weights, batch)
 
 
 class GatedChildrenLSTM(Recurrence):
     """The tree LSTM of Le and Zuidema (2015): an input gate and a forget gate for each child."""
+
+    operation = GATED_CHILDREN
 
     def __init__(self, word_size: int, hidden: int, *, bias_init: BiasInit) -> None:
         super().__init__()
@@ -176,11 +211,13 @@ class GatedChildrenLSTM(Recurrence):
     def forward(
         self, x: Float[Tensor, "leaves word"], batch: TreeBatch, backend: Backend
     ) -> Float[Tensor, "nodes hidden"]:
-        return backend.run_gated_children(x, self.weights, batch)
+        return backend[GATED_CHILDREN](x, self.weights, batch)
 
 
 class TensorNetwork(Recurrence):
     """The recursive neural tensor network of Socher et al. (2013); words and phrases have vectors of one size."""
+
+    operation = TENSOR_NETWORK
 
     def __init__(self, hidden: int, *, bias_init: BiasInit) -> None:
         super().__init__()
@@ -196,11 +233,13 @@ class TensorNetwork(Recurrence):
     def forward(
         self, x: Float[Tensor, "leaves hidden"], batch: TreeBatch, backend: Backend
     ) -> Float[Tensor, "nodes hidden"]:
-        return backend.run_tensor_network(x, self.weights, batch)
+        return backend[TENSOR_NETWORK](x, self.weights, batch)
 
 
 class TopDownLSTM(Recurrence):
     """The top-down tree LSTM: states flow from the root to the leaves, by other weights to each side."""
+
+    operation = TOP_DOWN
 
     def __init__(self, word_size: int, hidden: int, *, share_inputs: bool, bias_init: BiasInit) -> None:
         super().__init__()
@@ -220,11 +259,13 @@ class TopDownLSTM(Recurrence):
     def forward(
         self, x: Float[Tensor, "nodes word"], batch: TreeBatch, backend: Backend
     ) -> Float[Tensor, "nodes hidden"]:
-        return backend.run_top_down(x, self.weights, batch)
+        return backend[TOP_DOWN](x, self.weights, batch)
 
 
 class SequenceLSTM(Recurrence):
     """One direction of the sequence LSTM with a separate forget gate and, if asked for, full peephole matrices."""
+
+    operation = SEQUENCES
 
     def __init__(self, word_size: int, hidden: int, *, peepholes: bool = True, bias_init: BiasInit) -> None:
         super().__init__()
@@ -245,11 +286,11 @@ class SequenceLSTM(Recurrence):
     def forward(
         self, x: Float[Tensor, "leaves word"], schedule: SequenceSchedule, backend: Backend
     ) -> Float[Tensor, "spans hidden"]:
-        return backend.run_sequences(x, self.weights, schedule)
+        return backend[SEQUENCES](x, self.weights, schedule)
 
 
 class LabelScorer(nn.Module):
-    """Features of a node in, a score for every label out: one hidden layer with ReLU, or none if `output` is 0."""
+    """Scores the labels of a node from its features, by one hidden layer with ReLU, or none if `output` is 0."""
 
     def __init__(self, num_features: int, output: int, num_labels: int, *, bias_init: BiasInit) -> None:
         super().__init__()

@@ -18,7 +18,7 @@ from lexitree.models.cells import LabelScorer, Recurrence
 from lexitree.models.head_words import HeadWords, find_head_words, left_shares
 from lexitree.models.model_config import ModelConfig
 from lexitree.models.word_table import Lexicon
-from lexitree.ops.registry import Backend, check_backend, get_backend
+from lexitree.ops.registry import Backend, Implementation, check_backend, get_backend
 from lexitree.ops.tree_batch import TreeBatch
 from lexitree.trees.tree import Tree
 
@@ -50,10 +50,10 @@ class TreeClassifier(nn.Module):
         self.config = config
         self.training_record: dict[str, Any] = {}
         """What is known of its training (data, scores, settings), for a model that was loaded."""
-        check_backend(backend)
         self.backend_name = backend
         self.lexicon = lexicon
         self.encoder = encoder_class(config.model)(config)
+        check_backend(backend, self.encoder.operations)
         for part in self.encoder.modules():
             if isinstance(part, Recurrence):
                 part.weight_dropout = config.weight_dropout
@@ -70,8 +70,20 @@ class TreeClassifier(nn.Module):
 
     @property
     def backend(self) -> Backend:
-        """The implementation that runs where the model is now."""
-        return get_backend(self.backend_name, self.device, self.scorer.label_bias.dtype)
+        """What runs where the model is now."""
+        return get_backend(
+            self.backend_name, self.device, self.scorer.label_bias.dtype, training=self.training
+        )
+
+    @property
+    def implementations(self) -> tuple[Implementation[Any], ...]:
+        """The implementations that run where the model is now, one for each operation of the encoder."""
+        return tuple(map(self.backend.implementation, self.encoder.operations))
+
+    @property
+    def what_runs(self) -> dict[str, str]:
+        """The name of the implementation that runs, by operation: {"bottom_up": "fused", ...}."""
+        return self.backend.report(self.encoder.operations)
 
     def forward(
         self, batch: TreeBatch, nodes: Int[Tensor, " asked"] | None = None
@@ -179,8 +191,14 @@ class TreeClassifier(nn.Module):
         return losses @ weights
 
     def _nodes_to_learn(self, batch: TreeBatch) -> Int[Tensor, " asked"] | None:
-        """The nodes with a label; None for all, which is also what a device gets that should not wait to be told."""
-        if batch.targets is not None or not (self.device.type == "cpu" or self.encoder.waits_for_host):
+        """The nodes with a label; None for all nodes.
+
+        A GPU would have to wait for the host to learn which these are, so it learns from all nodes, unless it has to
+        wait anyway.
+        """
+        if batch.targets is not None:
+            return None
+        if self.device.type != "cpu" and not any(each.waits_for_host for each in self.implementations):
             return None
         labelled = (batch.label_index != NO_INDEX).nonzero().squeeze(1)
         return None if len(labelled) == batch.num_nodes else labelled

@@ -16,13 +16,14 @@ from lexitree.errors import ConfigError
 from lexitree.lexicon.pieces import Unit
 from lexitree.models.cells import (
     BottomUpLSTM,
+    Cell,
     HeadComposer,
     Recurrence,
     SequenceLSTM,
     TopDownLSTM,
 )
 from lexitree.models.model_config import ModelConfig
-from lexitree.ops.registry import Backend
+from lexitree.ops.registry import BOTTOM_UP, SEQUENCES, TOP_DOWN, Backend, Operation
 from lexitree.ops.spans import SequenceSchedule, distinct_phrases, span_means
 from lexitree.ops.threads import run_side_by_side
 from lexitree.ops.tree_batch import TreeBatch
@@ -43,8 +44,6 @@ class Encoder(nn.Module):
     """One line on what it does."""
     num_states: ClassVar[int]
     """How many states of size `hidden` make up the features of a node."""
-    waits_for_host: ClassVar[bool] = False
-    """Whether a step needs the host in between, so that a GPU cannot record and replay it."""
     has_heads: ClassVar[bool] = False
     """Whether phrases have head words."""
     trains_on_phrases: ClassVar[bool] = False
@@ -68,6 +67,15 @@ class Encoder(nn.Module):
             )
         self.num_features = self.num_states * config.hidden
         self.heads: HeadComposer | None = None
+
+    @property
+    def operations(self) -> tuple[Operation[Any], ...]:
+        """The operations of its cells."""
+        return tuple(
+            {
+                part.operation.name: part.operation for part in self.modules() if isinstance(part, Cell)
+            }.values()
+        )
 
     def forward(
         self,
@@ -178,8 +186,8 @@ class BiConTree(Encoder):
         # Both here: what is left out in training must not depend on which of two threads is faster.
         up_weights, down_weights = self.bottom_up.weights, self.top_down.weights
         up, down = run_side_by_side(
-            lambda x: backend.run_bottom_up(x, up_weights, batch),
-            lambda x: backend.run_top_down(x, down_weights, batch),
+            lambda x: backend[BOTTOM_UP](x, up_weights, batch),
+            lambda x: backend[TOP_DOWN](x, down_weights, batch),
             x,
             _present(up_weights),
             _present(down_weights),
@@ -191,7 +199,6 @@ class BiLSTM(Encoder):
     title = "BiLSTM"
     about = "sequence LSTM in both directions over the words of each phrase; the tree is not used"
     num_states = 2
-    waits_for_host = True
     trains_on_phrases = True
     has_peepholes: ClassVar[bool] = True
 
@@ -211,8 +218,8 @@ class BiLSTM(Encoder):
         self._check_memory(forwards.num_places + backwards.num_places, x)
         weights, backward_weights = self.forwards.weights, self.backwards.weights
         last = run_side_by_side(
-            lambda x: backend.run_sequences(x, weights, forwards.to(x.device)),
-            lambda x: backend.run_sequences(x, backward_weights, backwards.to(x.device)),
+            lambda x: backend[SEQUENCES](x, weights, forwards.to(x.device)),
+            lambda x: backend[SEQUENCES](x, backward_weights, backwards.to(x.device)),
             x,
             _present(weights),
             _present(backward_weights),

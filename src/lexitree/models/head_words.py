@@ -12,7 +12,7 @@ from torch import Tensor
 
 from lexitree.arrays import FloatArray
 from lexitree.ops.tree_batch import TreeBatch
-from lexitree.ops.weights import HeadMethod, HeadWeights
+from lexitree.ops.weights import HeadMethod, HeadWeights, check_head_method
 
 
 class HeadWords(NamedTuple):
@@ -88,7 +88,8 @@ def _left_share(pairs: Tensor, weights: HeadWeights | None, method: HeadMethod) 
 
     Shares are multiplied down whole trees, and have to add up to 1: half precision would not do for that.
     """
+    check_head_method(method, weights)
     dtype = torch.promote_types(pairs.dtype, torch.float32)
-    if method == "G" and weights is not None:
+    if weights is not None and method == "G":
         return torch.addmm(weights.bias, pairs.flatten(1), weights.gate.t()).to(dtype).sigmoid()
-    return torch.full_like(pairs[:, 0], {"L": 1.0, "R": 0.0}.get(method, 0.5), dtype=dtype)
+    return torch.full_like(pairs[:, 0], {"L": 1.0, "R": 0.0, "A": 0.5}[method], dtype=dtype)

@@ -1,7 +1,7 @@
-"""The paper's equations, one node at a time: word vectors and a batch in, node vectors out.
+"""The paper's equations, one node at a time: the implementation to read.
 
-This is the implementation to read. It is slow, correct, and what every faster one is compared with. Paper
-symbols keep their names: superscripts L and R are the left and the right child, `s` is the sigmoid.
+It is slow and correct, and the tests compare every faster implementation with it. Paper symbols keep their names:
+superscripts L and R are the left and the right child, `s` is the sigmoid.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from lexitree.ops.weights import (
     SequenceWeights,
     TensorWeights,
     TopDownWeights,
+    check_head_method,
 )
 
 State = tuple[Tensor, Tensor]
@@ -37,7 +38,16 @@ def reference_compose_heads(
     batch: TreeBatch,
     method: HeadMethod,
 ) -> Float[Tensor, "nodes word"]:
-    """The head vector of every node: its word's at a leaf, a combination of its children's at a phrase."""
+    """The head vector of every node: the word's at a leaf, a combination of the children's at a phrase.
+
+    The paper's method is the learned gate (G). For a phrase with the head vectors x_L and x_R of its children:
+
+        z = s(W_zx^L x_L + W_zx^R x_R + b_z)
+        x = z * x_L + (1 - z) * x_R
+
+    The other methods take the left child's (L), the right child's (R) or their mean (A).
+    """
+    check_head_method(method, weights)
     x = list(word_vectors.unbind(0))
     for left, right in _children(batch):
         x.append(_head(x[left], x[right], weights, method))
@@ -45,12 +55,14 @@ def reference_compose_heads(
 
 
 def _head(x_L: Tensor, x_R: Tensor, weights: HeadWeights | None, method: HeadMethod) -> Tensor:
+    """The head gate: z = s(W_zx^L x_L + W_zx^R x_R + b_z), x = z * x_L + (1 - z) * x_R."""
     if method == "L":
         return x_L
     if method == "R":
         return x_R
-    if method == "A" or weights is None:
+    if method == "A":
         return (x_L + x_R) / 2
+    assert weights is not None
     W_zx_L, W_zx_R = weights.gate.chunk(2, dim=1)
     z = s(W_zx_L @ x_L + W_zx_R @ x_R + weights.bias)
     return z * x_L + (1 - z) * x_R
@@ -286,6 +298,53 @@ def _sequence_state(x_t: Tensor, before: State, weights: SequenceWeights) -> Sta
     c_o = weights.peephole @ c if weights.peephole is not None else 0.0
     o = s(x_o + W_ho @ h_p + c_o)
     return o * tanh(c), c
+
+
+def reference_update_rows(
+    table: Float[Tensor, "rows word"],
+    moments: Float[Tensor, "rows word"],
+    squares: Float[Tensor, "rows word"],
+    gradient: Tensor,
+    batch: TreeBatch | None,
+    betas: Float[Tensor, " 2"],
+    num_steps: Int[Tensor, ""],
+    *,
+    learning_rate: float,
+    epsilon: float,
+    shrink: float,
+    l2: float,
+) -> None:
+    """Move the rows of a table that a sparse gradient has, by Adam; other rows and their moments stay.
+
+    Args:
+        table: The weights; updated in place, as are the moments.
+        moments: Running means of the gradients.
+        squares: Running means of their squares.
+        gradient: The sparse gradient of the table.
+        batch: The batch whose leaves the rows belong to; only a kernel needs it.
+        betas: The decay rates of both running means, in float64.
+        num_steps: The number of this step, from 1.
+        learning_rate: The step size.
+        epsilon: Keeps the quotient finite.
+        shrink: The share by which rows decay (decoupled decay); 0 for none.
+        l2: The factor of the L2 term in the gradient; 0 for none.
+    """
+    del batch
+    gradient = gradient.coalesce()
+    rows, values = gradient.indices()[0], gradient.values()
+    beta1, beta2 = cast(list[float], betas.tolist())
+    vectors = table.index_select(0, rows)
+    if l2:
+        values = values + l2 * vectors
+    if shrink:
+        vectors.mul_(1 - shrink)
+    moment = moments.index_select(0, rows).lerp_(values, 1 - beta1)
+    square = squares.index_select(0, rows).mul_(beta2).addcmul_(values, values, value=1 - beta2)
+    moments.index_copy_(0, rows, moment)
+    squares.index_copy_(0, rows, square)
+    step = int(num_steps)
+    spread = (square / (1 - beta2**step)).sqrt_().add_(epsilon)
+    table.index_copy_(0, rows, vectors.addcdiv_(moment, spread, value=-learning_rate / (1 - beta1**step)))
 
 
 def _children(batch: TreeBatch) -> list[tuple[int, int]]:

@@ -1,14 +1,22 @@
-"""The name of an implementation in, its functions out: which one runs is explicit and can be asked for."""
+"""The operations of the models: which implementations each has, what they can do, and which of them runs.
+
+`reference` reads like the paper, `levelwise` computes all trees of a batch one level at a time, and `fused` runs all
+levels in one GPU kernel. Not every operation has all three. A model asks `get_backend` for what a user chose and
+calls `backend[BOTTOM_UP](...)`; `Backend.report` tells what really runs, operation by operation.
+
+To add an implementation, write a function with the operation's signature and list it below, fastest first.
+"""
 
 from __future__ import annotations
 
 import functools
+import importlib
 import importlib.metadata
 import importlib.util
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Literal, Protocol, runtime_checkable
+from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 
 import torch
 from torch import Tensor
@@ -28,97 +36,166 @@ from lexitree.ops.weights import (
     TopDownWeights,
 )
 
-BackendName = Literal["auto", "reference", "levelwise", "fused"]
-
-FUSED_TYPES = (torch.float32, torch.bfloat16)
-"""What the kernels compute in; tests in float64 take another implementation."""
-
+BACKENDS = ("auto", "reference", "levelwise", "fused")
+"""What a user may ask for; `auto` takes the fastest implementation of each operation that is made for the device."""
 
 OLDEST_TRITON = (3, 3)
-"""The first with launches whose programs are all resident, without which a barrier might wait for ever."""
+"""The first version that can keep all programs of a kernel resident; without it a barrier might wait forever."""
 OLDEST_GPU = (8, 0)
-"""The first compute capability with TF32, of which the kernels make float32 products."""
+"""The first compute capability with TF32, which the kernels build float32 products from."""
 
-
-@runtime_checkable
-class RunTopDown(Protocol):
-    """Vectors in, top-down states out; with `source`, the row of x of each node, nodes can have rows in common."""
-
-    def __call__(
-        self, x: Tensor, weights: TopDownWeights, batch: TreeBatch, source: Tensor | None = None
-    ) -> Tensor: ...
+Run = TypeVar("Run", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True, slots=True)
-class Backend:
-    """One implementation of the recurrences; all have the same signatures and give the same tensors."""
+class Implementation(Generic[Run]):
+    """One implementation of an operation, and what it can do."""
+
+    backend: str
+    """The name that a user asks for."""
+    load: Callable[[], Run]
+    """Returns the function. Kernels are imported only here: Triton may be missing, and is slow to import."""
+    device_type: str | None = None
+    """The kind of device it is made for, None for any."""
+    dtypes: tuple[torch.dtype, ...] | None = None
+    """The types it computes in, None for any."""
+    trains: bool = True
+    """Whether it has a backward pass."""
+    waits_for_host: bool = False
+    """Whether a GPU has to wait for the host in the middle of it."""
+    is_recordable: bool = False
+    """Whether a GPU can record it once and replay it on other batches: the host need not know the levels."""
+    shares_nodes: bool = False
+    """Whether it is used on trees that share nodes. The reference reads single trees, to compare sharing with."""
+    requirement: Callable[[str], str | None] = lambda _: None
+    """What else keeps it from running on a kind of device, None if nothing does."""
+
+    def obstacle(self, device_type: str, dtype: torch.dtype, *, training: bool = False) -> str | None:
+        """What keeps it from running, None if nothing does."""
+        if training and not self.trains:
+            return "it has no backward pass"
+        if self.dtypes is not None and dtype not in self.dtypes:
+            known = " or ".join(str(each).removeprefix("torch.") for each in self.dtypes)
+            return f"it computes in {known}, not in {str(dtype).removeprefix('torch.')}"
+        return self.requirement(device_type)
+
+
+@dataclass(frozen=True, slots=True)
+class Operation(Generic[Run]):
+    """Something that models compute, with its implementations: same arguments, same results."""
 
     name: str
-    compose_heads: Callable[[Tensor, HeadWeights | None, TreeBatch, HeadMethod], Tensor]
-    run_bottom_up: Callable[[Tensor, BottomUpWeights, TreeBatch], Tensor]
-    run_child_sum: Callable[[Tensor, ChildSumWeights, TreeBatch], Tensor]
-    run_gated_children: Callable[[Tensor, GatedChildrenWeights, TreeBatch], Tensor]
-    run_tensor_network: Callable[[Tensor, TensorWeights, TreeBatch], Tensor]
-    run_top_down: RunTopDown
-    run_sequences: Callable[[Tensor, SequenceWeights, SequenceSchedule], Tensor]
+    implementations: tuple[Implementation[Run], ...]
+    """Fastest first."""
+
+    def find(self, backend: str) -> Implementation[Run] | None:
+        """The implementation of that name, if there is one."""
+        return next((each for each in self.implementations if each.backend == backend), None)
 
 
-REFERENCE = Backend(
-    "reference",
-    reference.reference_compose_heads,
-    reference.reference_run_bottom_up,
-    reference.reference_run_child_sum,
-    reference.reference_run_gated_children,
-    reference.reference_run_tensor_network,
-    reference.reference_run_top_down,
-    reference.reference_run_sequences,
-)
-LEVELWISE = Backend(
-    "levelwise",
-    levelwise.levelwise_compose_heads,
-    levelwise.levelwise_run_bottom_up,
-    levelwise.levelwise_run_child_sum,
-    levelwise.levelwise_run_gated_children,
-    levelwise.levelwise_run_tensor_network,
-    levelwise.levelwise_run_top_down,
-    levelwise.levelwise_run_sequences,
-)
-BACKENDS = ("auto", "reference", "levelwise", "fused")
+def check_backend(name: str, operations: Iterable[Operation[Any]] = ()) -> None:
+    """Check that a backend exists and, where operations are given, that one of them has it.
 
-
-def check_backend(name: str) -> None:
-    """Whether there is a backend of that name, wherever it may run."""
+    Raises:
+        BackendError: If it does not exist, or none of the operations has it.
+    """
     if name not in BACKENDS:
+        raise BackendError(f"unknown backend '{name}'", remedy=f"Choose one of: {', '.join(BACKENDS)}.")
+    operations = list(operations)
+    if name != "auto" and operations and not any(operation.find(name) for operation in operations):
+        names = ", ".join(operation.name for operation in operations)
         raise BackendError(
-            f"there is no backend called '{name}'", remedy=f"Choose one of: {', '.join(BACKENDS)}."
+            f"this model has no {name} implementation: there is none of {names}", remedy="Choose auto."
         )
 
 
 def get_backend(
-    name: str = "auto", device: torch.device | str = "cpu", dtype: torch.dtype = torch.float32
+    name: str = "auto",
+    device: torch.device | str = "cpu",
+    dtype: torch.dtype = torch.float32,
+    *,
+    training: bool = False,
 ) -> Backend:
-    """The implementation of that name; `auto` is the fused one on a GPU and the level-wise one elsewhere."""
+    """What runs on a device when a user asks for a backend by name."""
     check_backend(name)
-    if name == "reference":
-        return REFERENCE
-    device_type = torch.device(device).type
-    if name == "levelwise" or (name == "auto" and device_type != "cuda"):
-        return LEVELWISE
-    obstacle = why_not_fused(device_type, dtype)
-    if obstacle is None:
-        return _fused()
-    if name == "fused":
-        raise BackendError(f"the fused backend cannot run: {obstacle}", remedy="Choose auto or levelwise.")
-    _report_fallback(obstacle)
-    return LEVELWISE
+    return _get_backend(name, torch.device(device).type, dtype, training)
 
 
-def why_not_fused(device_type: str, dtype: torch.dtype) -> str | None:
-    """What keeps the fused backend from running, None if nothing does."""
+def describe_report(report: Mapping[str, str]) -> str:
+    """What runs in words: "the fused backend", or "levelwise (sequences), fused (bottom_up)" where it differs."""
+    names = list(dict.fromkeys(report.values()))
+    if len(names) < 2:
+        return f"the {names[0]} backend" if names else "no tree operation"
+    by_name = [(name, [operation for operation, runs in report.items() if runs == name]) for name in names]
+    return ", ".join(f"{name} ({', '.join(operations)})" for name, operations in by_name)
+
+
+class Backend:
+    """One implementation for each operation.
+
+    An operation without the implementation that was asked for takes the one that `auto` would choose, and `report`
+    says so.
+    """
+
+    def __init__(self, asked: str, device_type: str, dtype: torch.dtype, training: bool) -> None:
+        self._asked = asked
+        self._device_type = device_type
+        self._dtype = dtype
+        self._training = training
+        self._functions: dict[str, Any] = {}
+
+    def __getitem__(self, operation: Operation[Run]) -> Run:
+        """The function that computes an operation."""
+        if operation.name not in self._functions:
+            self._functions[operation.name] = self.implementation(operation).load()
+        return self._functions[operation.name]
+
+    def implementation(self, operation: Operation[Run]) -> Implementation[Run]:
+        """The implementation of an operation that runs.
+
+        Raises:
+            BackendError: If it was asked for by name and cannot run here.
+        """
+        named = operation.find(self._asked)
+        if named is None:
+            return self._fastest(operation)
+        obstacle = self._obstacle(named)
+        if obstacle is not None:
+            raise BackendError(
+                f"the {named.backend} backend cannot run: {obstacle}", remedy="Choose auto or levelwise."
+            )
+        return named
+
+    def report(self, operations: Iterable[Operation[Any]]) -> dict[str, str]:
+        """What runs, by operation: {"bottom_up": "fused", "sequences": "levelwise"}."""
+        return {operation.name: self.implementation(operation).backend for operation in operations}
+
+    def _fastest(self, operation: Operation[Run]) -> Implementation[Run]:
+        """The fastest implementation that is made for the device and can run there."""
+        for each in operation.implementations:
+            if each.device_type in (None, self._device_type):
+                obstacle = self._obstacle(each)
+                if obstacle is None:
+                    return each
+                _warn_of_fallback(each.backend, obstacle)
+        raise BackendError(f"no implementation of {operation.name} can run on {self._device_type}")
+
+    def _obstacle(self, implementation: Implementation[Any]) -> str | None:
+        return implementation.obstacle(self._device_type, self._dtype, training=self._training)
+
+
+_get_backend = functools.cache(Backend)
+
+
+@functools.cache
+def _warn_of_fallback(backend: str, obstacle: str) -> None:
+    warnings.warn(f"the {backend} backend does not run on this GPU: {obstacle}", stacklevel=2)
+
+
+def _why_no_triton(device_type: str) -> str | None:
+    """What keeps a Triton kernel from running."""
     if importlib.util.find_spec("triton") is None:
         return "Triton is not installed (pip install triton)"
-    if dtype not in FUSED_TYPES:
-        return f"it computes in float32 or bfloat16, not in {str(dtype).removeprefix('torch.')}"
     if device_type == "cuda":
         return _why_not_on_this_gpu()
     return None if _is_interpreted() else f"it needs a CUDA device, and this is {device_type}"
@@ -141,23 +218,89 @@ def _is_interpreted() -> bool:
     return IS_INTERPRETED
 
 
-@functools.cache
-def _fused() -> Backend:
-    """Imported when it is needed: Triton may be missing, and takes its time."""
-    from lexitree.ops import fused
+def _reference(function: Run) -> Implementation[Run]:
+    return Implementation("reference", lambda: function, waits_for_host=True)
 
-    return Backend(
+
+def _levelwise(function: Run, *, waits_for_host: bool = False) -> Implementation[Run]:
+    return Implementation("levelwise", lambda: function, waits_for_host=waits_for_host, shares_nodes=True)
+
+
+def _fused(function: str) -> Implementation[Any]:
+    return Implementation(
         "fused",
-        fused.fused_compose_heads,
-        fused.fused_run_bottom_up,
-        levelwise.levelwise_run_child_sum,
-        levelwise.levelwise_run_gated_children,
-        levelwise.levelwise_run_tensor_network,
-        fused.fused_run_top_down,
-        levelwise.levelwise_run_sequences,
+        lambda: getattr(importlib.import_module("lexitree.ops.fused"), function),
+        device_type="cuda",
+        dtypes=(torch.float32, torch.bfloat16),
+        is_recordable=True,
+        requirement=_why_no_triton,
     )
 
 
-@functools.cache
-def _report_fallback(obstacle: str) -> None:
-    warnings.warn(f"the level-wise backend runs on this GPU, since {obstacle}", stacklevel=2)
+@runtime_checkable
+class RunTopDown(Protocol):
+    """With `source`, the row of x of each node, nodes can have rows in common."""
+
+    def __call__(
+        self, x: Tensor, weights: TopDownWeights, batch: TreeBatch, source: Tensor | None = None
+    ) -> Tensor: ...
+
+
+COMPOSE_HEADS: Operation[Callable[[Tensor, HeadWeights | None, TreeBatch, HeadMethod], Tensor]] = Operation(
+    "compose_heads",
+    (
+        _fused("fused_compose_heads"),
+        _levelwise(levelwise.levelwise_compose_heads),
+        _reference(reference.reference_compose_heads),
+    ),
+)
+BOTTOM_UP: Operation[Callable[[Tensor, BottomUpWeights, TreeBatch], Tensor]] = Operation(
+    "bottom_up",
+    (
+        _fused("fused_run_bottom_up"),
+        _levelwise(levelwise.levelwise_run_bottom_up),
+        _reference(reference.reference_run_bottom_up),
+    ),
+)
+TOP_DOWN: Operation[RunTopDown] = Operation(
+    "top_down",
+    (
+        _fused("fused_run_top_down"),
+        _levelwise(levelwise.levelwise_run_top_down),
+        _reference(reference.reference_run_top_down),
+    ),
+)
+CHILD_SUM: Operation[Callable[[Tensor, ChildSumWeights, TreeBatch], Tensor]] = Operation(
+    "child_sum",
+    (
+        # The host asks for the numbers of edges of the levels.
+        _levelwise(levelwise.levelwise_run_child_sum, waits_for_host=True),
+        _reference(reference.reference_run_child_sum),
+    ),
+)
+GATED_CHILDREN: Operation[Callable[[Tensor, GatedChildrenWeights, TreeBatch], Tensor]] = Operation(
+    "gated_children",
+    (
+        # The host asks which children are words.
+        _levelwise(levelwise.levelwise_run_gated_children, waits_for_host=True),
+        _reference(reference.reference_run_gated_children),
+    ),
+)
+TENSOR_NETWORK: Operation[Callable[[Tensor, TensorWeights, TreeBatch], Tensor]] = Operation(
+    "tensor_network",
+    (
+        _levelwise(levelwise.levelwise_run_tensor_network),
+        _reference(reference.reference_run_tensor_network),
+    ),
+)
+SEQUENCES: Operation[Callable[[Tensor, SequenceWeights, SequenceSchedule], Tensor]] = Operation(
+    "sequences",
+    (
+        # The schedule is made on the host.
+        _levelwise(levelwise.levelwise_run_sequences, waits_for_host=True),
+        _reference(reference.reference_run_sequences),
+    ),
+)
+UPDATE_ROWS: Operation[Callable[..., None]] = Operation(
+    "update_rows", (_fused("fused_update_rows"), _reference(reference.reference_update_rows))
+)

@@ -6,13 +6,28 @@ a leaf has come last, so that each group is one slice.
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 from jaxtyping import Float
 from torch import Tensor
 
+from lexitree.errors import ConfigError
+
 HeadMethod = Literal["G", "L", "R", "A"]
 """How a phrase gets its head vector: a learned gate (G), the left or right child's (L, R), their mean (A)."""
+
+
+def check_head_method(method: str, weights: HeadWeights | None) -> None:
+    """Check that a head method exists, and has weights where it needs them.
+
+    Raises:
+        ConfigError: If it is unknown, or is the gate and has no weights.
+    """
+    known = get_args(HeadMethod)
+    if method not in known:
+        raise ConfigError(f"unknown head method {method!r}", remedy=f"Choose one of: {', '.join(known)}.")
+    if method == "G" and weights is None:
+        raise ConfigError("the head method G needs the weights of its gate")
 
 
 class HeadWeights(NamedTuple):

@@ -45,7 +45,7 @@ def test_what_a_run_leaves(trained_run: Path, treebank: Path) -> None:
     result = json.loads((trained_run / RESULT_FILE).read_text())
     assert result["corpus"] == {"train": 40, "dev": 10, "test": 10}
     assert result["recipe"]["corpus"] == str(treebank)
-    assert result["environment"]["backend"] == "levelwise"
+    assert set(result["environment"]["backend"].values()) == {"levelwise"}
     assert [record["epoch"] for record in result["epochs"]] == list(range(1, 26))
     assert result["dev_root"] == max(record["dev_root"] for record in result["epochs"])
     assert result["test_root"] > 0.8

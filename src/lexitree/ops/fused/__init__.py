@@ -9,6 +9,7 @@ Importing this package needs Triton; `lexitree.ops.registry` says so where it is
 
 from lexitree.ops.fused.bottom_up import fused_run_bottom_up
 from lexitree.ops.fused.heads import fused_compose_heads
+from lexitree.ops.fused.rows import fused_update_rows
 from lexitree.ops.fused.top_down import fused_run_top_down
 
-__all__ = ["fused_compose_heads", "fused_run_bottom_up", "fused_run_top_down"]
+__all__ = ["fused_compose_heads", "fused_run_bottom_up", "fused_run_top_down", "fused_update_rows"]

@@ -23,7 +23,7 @@ from lexitree.ops.fused.launch import launch, zeros
 from lexitree.ops.levelwise.heads import levelwise_compose_heads
 from lexitree.ops.levelwise.levels import apply
 from lexitree.ops.tree_batch import TreeBatch
-from lexitree.ops.weights import HeadMethod, HeadWeights
+from lexitree.ops.weights import HeadMethod, HeadWeights, check_head_method
 
 
 def fused_compose_heads(
@@ -33,13 +33,15 @@ def fused_compose_heads(
     method: HeadMethod,
 ) -> Float[Tensor, "nodes word"]:
     """The head vector of every node: its word's at a leaf, a combination of its children's at a phrase."""
+    check_head_method(method, weights)
     if method in ("L", "R"):
         return levelwise_compose_heads(word_vectors, weights, batch, method)
-    if method == "A" or weights is None:
+    if method == "A":
         # A gate that sees nothing is half open. Without a kernel the host would cut the levels: wrongly in a batch
         # that is filled up, and a recorded step would replay those of another batch.
         size = word_vectors.shape[1]
         weights = HeadWeights(word_vectors.new_zeros(size, 2 * size), word_vectors.new_zeros(size))
+    assert weights is not None
     return apply(_GatedHeads, word_vectors, weights.gate, weights.bias, batch)
 
 

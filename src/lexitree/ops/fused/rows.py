@@ -16,7 +16,7 @@ def fused_update_rows(
     table: Tensor,
     moments: Tensor,
     squares: Tensor,
-    gradients: Tensor,
+    gradient: Tensor,
     batch: TreeBatch,
     betas: Tensor,
     num_steps: Tensor,
@@ -31,6 +31,8 @@ def fused_update_rows(
     `betas`, in float64, and `num_steps` are on the device, so that a recorded step counts on when it is replayed.
     `shrink` is the decoupled decay, `l2` the factor of the L2 term; one of them is zero.
     """
+    # As the backward pass left them: one row per leaf, words not yet added up.
+    gradients = gradient._values()
     leaf = torch.arange(batch.num_leaves, device=batch.device)
     words = torch.where(leaf < batch.counts[0], batch.word_index, NO_ROW)
     rows, order = torch.sort(words, stable=True)

@@ -20,7 +20,7 @@ from lexitree.ops.levelwise.levels import (
 )
 from lexitree.ops.threads import one_thread
 from lexitree.ops.tree_batch import TreeBatch
-from lexitree.ops.weights import HeadMethod, HeadWeights
+from lexitree.ops.weights import HeadMethod, HeadWeights, check_head_method
 
 
 def levelwise_compose_heads(
@@ -30,12 +30,14 @@ def levelwise_compose_heads(
     method: HeadMethod,
 ) -> Float[Tensor, "nodes word"]:
     """The head vector of every node: its word's at a leaf, a combination of its children's at a phrase."""
+    check_head_method(method, weights)
     if method == "L":
         return word_vectors.index_select(0, batch.span_start)
     if method == "R":
         return word_vectors.index_select(0, batch.span_end - 1)
-    if method == "A" or weights is None:
+    if method == "A":
         return apply(_MeanHeads, word_vectors, batch)
+    assert weights is not None
     return apply(_GatedHeads, word_vectors, weights.gate, weights.bias, batch)
 
 

@@ -33,9 +33,8 @@ class Step(Protocol):
 def make_step(model: TreeClassifier, optimizer: LazyAdam) -> Step:
     """The fastest kind of step that this model, where it is, can take."""
     can_record = (
-        model.backend.name == "fused"
-        and model.device.type == "cuda"
-        and not model.encoder.waits_for_host
+        model.device.type == "cuda"
+        and all(each.is_recordable for each in model.implementations)
         and isinstance(model.lexicon, WordTable)
         # A recording repeats the step sizes that it was made with.
         and optimizer.config.has_constant_rates

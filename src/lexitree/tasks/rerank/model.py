@@ -12,7 +12,7 @@ from lexitree.models.cells import HeadComposer, glorot_bias, glorot_matrix
 from lexitree.models.encoders import BiConTree, ConTree, ConTreeLex, pick
 from lexitree.models.head_words import HeadWords, find_head_words
 from lexitree.models.word_table import Lexicon
-from lexitree.ops.registry import Backend, check_backend, get_backend
+from lexitree.ops.registry import TOP_DOWN, Backend, check_backend, get_backend
 from lexitree.ops.spans import span_means
 from lexitree.ops.threads import one_thread
 from lexitree.ops.tree_batch import TreeBatch
@@ -32,11 +32,11 @@ class RerankerModel(nn.Module):
             raise ConfigError(
                 f"the word vectors have {lexicon.word_size} dimensions, the reranker expects {config.word_size}"
             )
-        check_backend(backend)
         self.config = config
         self.backend_name = backend
         self.lexicon = lexicon
         self.encoder = encoder_class(config.model)(config.encoder)
+        check_backend(backend, self.encoder.operations)
         self.scorer = ConstituentScorer(config, self.encoder.num_features, has_heads=self.encoder.has_heads)
 
     @property
@@ -45,8 +45,13 @@ class RerankerModel(nn.Module):
 
     @property
     def backend(self) -> Backend:
-        """The implementation that runs where the model is now."""
-        return get_backend(self.backend_name, self.device, self.scorer.bias.dtype)
+        """What runs where the model is now."""
+        return get_backend(self.backend_name, self.device, self.scorer.bias.dtype, training=self.training)
+
+    @property
+    def what_runs(self) -> dict[str, str]:
+        """The name of the implementation that runs, by operation."""
+        return self.backend.report(self.encoder.operations)
 
     @property
     def goes_down(self) -> bool:
@@ -55,7 +60,8 @@ class RerankerModel(nn.Module):
     @property
     def shares_subtrees(self) -> bool:
         """Whether equal subtrees are computed once; the reference and the kernels for GPUs read single trees."""
-        return self.backend.name == "levelwise"
+        backend = self.backend
+        return all(backend.implementation(each).shares_nodes for each in self.encoder.operations)
 
     def forward(self, batch: ListBatch) -> Float[Tensor, " candidates"]:
         """The score of every candidate, without what the parser thinks of it."""
@@ -85,7 +91,7 @@ class RerankerModel(nn.Module):
             return h_up
         down, source = batch.down, batch.down_source
         assert down is not None
-        h_down = self.backend.run_top_down(x, encoder.top_down.weights, down, source)
+        h_down = self.backend[TOP_DOWN](x, encoder.top_down.weights, down, source)
         means = span_means(h_down[: down.num_leaves], down.span_start, down.span_end)
         return torch.cat([pick(h_up, source), h_down, means], 1)
 

@@ -197,7 +197,7 @@ def _write_result(run: RerankRun, recipe: RerankRecipe, model: RerankerModel, li
             "python": platform.python_version(),
             "torch": torch.__version__,
             "device": torch.cuda.get_device_name() if model.device.type == "cuda" else platform.machine(),
-            "backend": model.backend.name,
+            "backend": model.what_runs,
         },
         "best_epoch": run.best.epoch,
         "base_weight": run.best.base_weight,
