@@ -1,4 +1,4 @@
-"""The directory of a `lexitree train` run in, results/NAME.json out: scores, command, data, machine.
+"""Record a run of `lexitree train` in results/NAME.json: scores, command, data, machine.
 
 python scripts/record_run.py runs/mini-reviews --name mini-reviews
 python scripts/record_run.py runs/sst --name sst-bicontree --data $LEXITREE_DATA/sst/*.txt vectors.npz
@@ -9,55 +9,25 @@ from __future__ import annotations
 import argparse
 import datetime
 import json
-import shlex
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from lexitree.corpora.named import EMBEDDED, find_entry
 from lexitree.tasks.classify.recipe import Recipe
 from lexitree_paper.run_records import GOLD, keep_scores, public_recipe
-from result_records import DATA_VARIABLE, checksums, commit, machine, public_name, write_record
+from result_records import checksums, commit, join_command, machine, public_name, write_record
 
 OPTIONS = {
-    "encoding": "--encoding",
-    "on_error": "--on-error",
     "parser": "--parser",
-    "parses": "--parses",
     "vectors": "--vectors",
-    "all_vectors": "--all-vectors",
-    "vector_length": "--vector-length",
-    "min_count": "--min-count",
-    "teacher": "--teacher",
-    "teacher_trees": "--teacher-trees",
+    "encoder.name": "--encoder",
+    "model.model": "--model",
+    "training.epochs": "--epochs",
+    "training.batch_size": "--batch-size",
 }
-MODEL_OPTIONS = {
-    "model": "--model",
-    "head_method": "--heads",
-    "hidden": "--hidden",
-    "word_size": "--word-size",
-    "output": "--output-size",
-    "dropout": "--dropout",
-    "state_dropout": "--state-dropout",
-    "weight_dropout": "--weight-dropout",
-    "supervision": "--supervision",
-    "binarization": "--binarization",
-    "bias_init": "--bias-init",
-}
-TRAINING_OPTIONS = {
-    "epochs": "--epochs",
-    "batch_size": "--batch-size",
-    "learning_rate": "--learning-rate",
-    "decay": "--decay",
-    "decay_kind": "--decay-kind",
-    "word_rate": "--word-rate",
-    "root_weight": "--root-weight",
-    "averaging": "--averaging",
-    "teacher_weight": "--teacher-weight",
-    "train_words": "--freeze-words",
-}
-"""The options of `lexitree train` by the settings they change."""
+"""The settings that have an option of their own; the others are given by --set."""
 
 
 class RecordError(Exception):
@@ -84,33 +54,25 @@ def wall_seconds(folder: Path) -> float | None:
 
 def command_of(recipe: Mapping[str, Any], seeds: list[int], name: str) -> str:
     """The command that repeats a run: the corpus, and every setting that is not the default."""
-    defaults = Recipe().as_dict()
+    defaults = dict(_dotted(Recipe().as_dict()))
     words = ["lexitree", "train", recipe["corpus"], "-o", f"runs/{name}"]
-    words += _options(recipe, defaults, OPTIONS, ignored=("corpus", "data", "model", "training"))
-    words += _options(recipe["model"], {}, MODEL_OPTIONS)
-    words += _options(recipe["training"], defaults["training"], TRAINING_OPTIONS, ignored=("seed",))
+    for setting, value in _dotted(recipe):
+        if setting in ("corpus", "data", "training.seed") or value == defaults.get(setting):
+            continue
+        text = value if isinstance(value, str) else json.dumps(value)
+        words += [OPTIONS[setting], text] if setting in OPTIONS else ["--set", f"{setting}={text}"]
     if seeds != [1]:
         words += ["--seeds", _seed_range(seeds)]
-    # The variable must stay one.
-    return " ".join(word if word.startswith(f"${DATA_VARIABLE}/") else shlex.quote(word) for word in words)
+    return join_command(words)
 
 
-def _options(
-    settings: Mapping[str, Any],
-    defaults: Mapping[str, Any],
-    options: Mapping[str, str],
-    ignored: tuple[str, ...] = (),
-) -> list[str]:
-    words: list[str] = []
+def _dotted(settings: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Settings with those of tables by dotted names."""
     for name, value in settings.items():
-        if name in ignored or value == defaults.get(name):
-            continue
-        if name not in options:
-            raise RecordError(f"{name} = {value!r} has no option: give the command by --command")
-        values: list[Any] = value if isinstance(value, list) else [value]
-        for each in values:
-            words += [options[name]] if isinstance(each, bool) else [options[name], str(each)]
-    return words
+        if isinstance(value, Mapping):
+            yield from ((f"{name}.{inner}", each) for inner, each in value.items())
+        else:
+            yield name, value
 
 
 def _seed_range(seeds: list[int]) -> str:

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from markdown_text import DEVIATION, fence, make_table, show_cell, show_percent, show_spread, show_title
-from result_records import RESULTS, ROOT, read_record
+from result_records import RESULTS, ROOT, current_command, read_record
 
 BLOCK = re.compile(r"(<!-- results: (?P<name>\S+) -->\n).*?(<!-- /results -->)", re.DOTALL)
 NOT_MEASURED = "*Not measured yet.*"
@@ -97,7 +97,7 @@ def _origin(record: Mapping[str, Any]) -> str:
     machine = record["machine"]
     processor = machine.get("gpu") or f"{machine['cpu']}, {machine['cores']} cores"
     lines = [
-        f"`{record['command']}`",
+        f"`{current_command(record['command'])}`",
         f"Commit `{record['commit']}`, {record['date']}; {processor}, {machine['memory_gib']} GiB, Python"
         f" {machine['python']}, torch {machine['torch']}."
         + (f" {record['note']}" if "note" in record else ""),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -19,8 +20,10 @@ from lexitree_paper.run_records import checksums, public_name  # noqa: E402
 __all__ = [
     "checksums",
     "commit",
+    "current_command",
     "describe_run",
     "faults",
+    "join_command",
     "machine",
     "public_name",
     "read_record",
@@ -33,6 +36,42 @@ DATA_VARIABLE = "LEXITREE_DATA"
 FIELDS = ("command", "commit", "data", "seeds", "machine", "date")
 MACHINE_FIELDS = ("cpu", "cores", "memory_gib", "torch", "python")
 LOCAL_PATH = re.compile(r"(?<![\w.$/])(/[\w.-]+){2,}|[A-Z]:\\\\")
+
+
+SETTINGS_OF_OPTIONS = {
+    "--parses": "parses",
+    "--vector-length": "vector_length",
+    "--teacher": "teacher",
+    "--teacher-trees": "teacher_trees",
+    "--output-size": "model.output",
+    "--weight-dropout": "model.weight_dropout",
+    "--averaging": "training.averaging",
+    "--decay": "training.decay",
+}
+"""Options of `lexitree train` in older records, by the settings that --set now takes in their place."""
+
+
+def current_command(command: str) -> str:
+    """The command of a record as it is given today; the record keeps what was run."""
+    if not command.startswith("lexitree train "):
+        return command
+    words: list[str] = []
+    lists: dict[str, list[str]] = {"teacher_trees": []}
+    rest = iter(shlex.split(command))
+    for word in rest:
+        setting = SETTINGS_OF_OPTIONS.get(word)
+        if setting in lists:
+            lists[setting].append(next(rest))
+        else:
+            words += [word] if setting is None else ["--set", f"{setting}={next(rest)}"]
+    for setting, values in lists.items():
+        words += ["--set", f"{setting}={json.dumps(values)}"] if values else []
+    return join_command(words)
+
+
+def join_command(words: Iterable[str]) -> str:
+    """A command line of these words, in which the data folder stays a variable."""
+    return " ".join(word if word.startswith(f"${DATA_VARIABLE}/") else shlex.quote(word) for word in words)
 
 
 def read_record(name: str) -> dict[str, Any] | None:

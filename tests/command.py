@@ -7,8 +7,13 @@ import re
 import resource
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
+
+from typer.main import get_command
+
+from lexitree.cli.main import make_app
 
 COMMAND = (sys.executable, "-m", "lexitree")
 
@@ -67,3 +72,16 @@ def files_of(folder: Path) -> dict[str, bytes]:
 def leftovers(folder: Path) -> Sequence[Path]:
     """What an unfinished write would leave behind."""
     return [*folder.rglob("*.part"), *folder.rglob("*.old")]
+
+
+def find_command(*names: str) -> Any:
+    """A command as Typer builds it, with its `params`."""
+    found: Any = get_command(make_app(names[:1]))
+    for name in names:
+        found = found.commands[name]
+    return found
+
+
+def set_options(settings: Mapping[str, object]) -> list[str]:
+    """Settings as options of a training command: `--set model.hidden=8` and so on."""
+    return [word for name, value in settings.items() for word in ("--set", f"{name}={value}")]

@@ -20,7 +20,7 @@ from lexitree.tasks.classify.config import TrainingConfig
 from lexitree.trees.brackets import read_trees, tree_from_brackets, tree_to_brackets
 from lexitree.trees.jsonl import read_json_lines
 from lexitree.trees.tree import Tree
-from tests.command import COMMAND, environment
+from tests.command import COMMAND, environment, set_options
 from tests.tiny import CONSTITUENCY_MODELS, LABELS, chain, tiny_model, tiny_trees
 
 DEEP, HALF, TINY = 50_000, 25_000, 10
@@ -65,7 +65,7 @@ def train_on_chain(folder: Path, num_words: int, *options: str) -> Cost:
     """One step of training on one chain."""
     write_tree(folder / "train.txt", chain(num_words))
     write_tree(folder / "dev.txt", tiny_trees(1)[0])
-    sizes = ["--hidden", "8", "--word-size", "8", "--output-size", "8"]
+    sizes = set_options({"model.hidden": 8, "model.word_size": 8, "model.output": 8})
     return run_measured("train", folder, "-o", folder / "run", "--epochs", "1", *sizes, *options, "-q")
 
 
@@ -174,5 +174,5 @@ def check_model_on_chain(name: str, side: str, num_words: int) -> None:
 
 @pytest.mark.slow
 def test_the_chain_at_the_papers_size(tmp_path: Path) -> None:
-    sizes = ["--hidden", "150", "--word-size", "300", "--output-size", "128"]
+    sizes = set_options({"model.hidden": 150, "model.word_size": 300, "model.output": 128})
     assert train_on_chain(tmp_path / "t", DEEP, *sizes).peak_bytes < 2 * MAX_BYTES

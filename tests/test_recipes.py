@@ -1,24 +1,38 @@
-"""Every recipe reads, names what exists, says how to use it, and repeats no default."""
+"""Every file under recipes/ reads, names what exists, says how to use it, and repeats no default."""
 
 from __future__ import annotations
 
+import argparse
 import dataclasses
+import re
 import shlex
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
+import typer
 from typer.testing import CliRunner
 
 from lexitree.cli.main import make_app
+from lexitree.cli.recipe_options import plan_recipe
 from lexitree.corpora.named import find_entry
 from lexitree.models.catalog import ENCODERS
-from lexitree.models.model_config import ModelConfig
-from lexitree.tasks.classify.config import TrainingConfig
+from lexitree.settings import Settings
 from lexitree.tasks.classify.recipe import Recipe
+from lexitree.tasks.parse.recipe import ParserRecipe
+from lexitree.tasks.rerank.recipe import RerankRecipe
+from tests.command import find_command
+from tests.test_results import load_script
 
 FOLDER = Path(__file__).parent.parent / "recipes"
-RECIPES = sorted(FOLDER.glob("*.toml"))
+TUNING = "tuning"
+KINDS: dict[str, tuple[type[Settings], list[str]]] = {
+    ".": (Recipe, ["train"]),
+    "parsing": (ParserRecipe, ["parser", "train"]),
+    "reranking": (RerankRecipe, ["rerank", "train"]),
+}
+"""By folder: the class of its recipes and the command that takes them."""
 SYSTEMS = (
     "rntn",
     "bilstm-li",
@@ -33,9 +47,32 @@ SYSTEMS = (
     "bicontree",
 )
 """The rows of the paper's main table, each with five classes and with two."""
-EXPECTED = {f"{task}-{system}" for task in ("sst", "sst-binary") for system in SYSTEMS} | {"trec-bicontree"}
+EXPECTED = {f"{task}-{system}" for task in ("sst", "sst-binary") for system in SYSTEMS} | {
+    "trec-bicontree",
+    "parsing/parser",
+    "parsing/parser-shipped",
+    "reranking/reranker",
+}
 
-each_recipe = pytest.mark.parametrize("path", RECIPES, ids=lambda path: path.stem)
+
+def name_of(path: Path) -> str:
+    return str(path.relative_to(FOLDER).with_suffix(""))
+
+
+def folder_of(path: Path) -> str:
+    return str(path.parent.relative_to(FOLDER))
+
+
+FILES = sorted(FOLDER.rglob("*.toml"))
+GRIDS = [path for path in FILES if folder_of(path) == TUNING]
+RECIPES = [path for path in FILES if path not in GRIDS]
+
+each_recipe = pytest.mark.parametrize("path", RECIPES, ids=name_of)
+each_grid = pytest.mark.parametrize("path", GRIDS, ids=name_of)
+
+
+def read(path: Path) -> Settings:
+    return KINDS[folder_of(path)][0].from_toml(path)
 
 
 def header(path: Path) -> dict[str, str]:
@@ -49,15 +86,16 @@ def header(path: Path) -> dict[str, str]:
 
 
 def test_the_folder_holds_the_recipes_of_the_paper() -> None:
-    assert {path.stem for path in RECIPES} >= EXPECTED
+    assert {name_of(path) for path in RECIPES} >= EXPECTED
+    assert {folder_of(path) for path in FILES} == {*KINDS, TUNING}
 
 
 @each_recipe
-def test_it_names_a_known_model_and_corpus(path: Path) -> None:
-    recipe = Recipe.from_toml(path)
-    assert recipe.model.get("model", "bicontree") in ENCODERS
-    assert find_entry(recipe.corpus) is not None
-    ModelConfig.from_dict({**recipe.model, "labels": ("0", "1")})
+def test_it_reads_and_names_a_known_model_and_corpus(path: Path) -> None:
+    recipe = read(path)
+    if isinstance(recipe, Recipe):
+        assert recipe.model.get("model", "bicontree") in ENCODERS
+        assert find_entry(recipe.corpus) is not None
 
 
 @each_recipe
@@ -66,29 +104,52 @@ def test_its_header_says_what_it_needs_and_aims_at(path: Path) -> None:
 
 
 @each_recipe
-def test_its_command_is_one(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    started: list[Recipe] = []
+def test_its_command_runs_it(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    planned: list[Any] = []
 
-    def remember(recipe: Recipe, *_: object) -> None:
-        started.append(recipe)
+    def stop(*arguments: Any) -> None:
+        planned.append(plan_recipe(*arguments))
+        raise typer.Exit
 
-    monkeypatch.setattr("lexitree.cli.train.train_several", remember)
+    command = KINDS[folder_of(path)][1]
+    monkeypatch.setattr(f"lexitree.cli.{command[0]}.plan_recipe", stop)
     monkeypatch.chdir(FOLDER.parent)
     program, *arguments = shlex.split(header(path)["Run"])
-    assert program == "lexitree"
-    assert f"recipes/{path.name}" in arguments
-    result = CliRunner().invoke(make_app(), arguments)
+    assert (program, arguments[: len(command)]) == ("lexitree", command)
+    assert f"recipes/{path.relative_to(FOLDER)}" in arguments
+    result = CliRunner().invoke(make_app(command[:1]), arguments, env={"LEXITREE_DATA": ""})
     assert result.exit_code == 0, result.output
-    planned = dataclasses.replace(Recipe.from_toml(path), vectors=None)
-    assert [dataclasses.replace(recipe, vectors=None, data=None) for recipe in started] == [planned]
+    given = {"vectors", "data", "lists"} & set(read(path).declared())
+    as_in_file = {name: getattr(read(path), name) for name in given}
+    assert [dataclasses.replace(recipe, **as_in_file) for recipe in planned] == [read(path)]
+
+
+@each_recipe
+def test_its_overrides_can_be_given(path: Path) -> None:
+    text = header(path)["Override"]
+    command = find_command(*KINDS[folder_of(path)][1])
+    options = {option for parameter in command.params for option in parameter.opts}
+    assert set(re.findall(r"(?<!\S)--[a-z-]+", text)) <= options
+    for setting in re.findall(r"--set ([^\s,;]+)", text):
+        recipe = read(path)
+        assert recipe.with_values(recipe.parse_assignments([setting])) != recipe
 
 
 @each_recipe
 def test_it_states_only_what_differs_from_the_defaults(path: Path) -> None:
+    kind = KINDS[folder_of(path)][0]
+    defaults = {each.name: each.default for each in kind.describe()}
     values = tomllib.loads(path.read_text(encoding="utf-8"))
-    for given, defaults in (
-        (values, Recipe().as_dict()),
-        (values.get("model", {}), ModelConfig(labels=("0",)).as_dict()),
-        (values.get("training", {}), TrainingConfig().as_dict()),
-    ):
-        assert [key for key, value in given.items() if value == defaults[key]] == []
+    given = {name: value for name, value in values.items() if not isinstance(value, dict)}
+    for table in ("model", "training", "encoder"):
+        given |= {f"{table}.{name}": value for name, value in values.get(table, {}).items()}
+    assert [name for name, value in given.items() if value == defaults.get(name, ...)] == []
+
+
+@each_grid
+def test_every_variant_of_a_grid_is_a_recipe(path: Path) -> None:
+    grid = tomllib.loads(path.read_text(encoding="utf-8"))
+    options = argparse.Namespace(only=[], parser=None, vectors="vectors.npz", epochs=1)
+    planned = load_script("tune").plan(grid, options)
+    assert len(planned) == sum(map(len, grid.values())) > 0
+    assert all(isinstance(recipe, Recipe) for recipe in planned.values())

@@ -19,6 +19,7 @@ from lexitree.tasks.classify.config import TrainingConfig
 from lexitree.tasks.classify.recipe import Recipe
 from lexitree_paper.run_records import public_recipe
 from lexitree_paper.runner import data_files
+from tests.command import find_command
 from tests.tiny import tiny_polarity, tiny_recipe
 
 ROOT = Path(__file__).parent.parent
@@ -58,6 +59,23 @@ def test_there_are_records() -> None:
 @each_record
 def test_a_record_says_how_to_repeat_it(path: Path) -> None:
     assert load_script("result_records").faults(json.loads(path.read_text(encoding="utf-8"))) == []
+
+
+TRAINED = [
+    record for path in RECORDS if "command" in (record := json.loads(path.read_text(encoding="utf-8")))
+]
+TRAINING_COMMANDS = sorted(
+    {record["command"] for record in TRAINED if record["command"].startswith("lexitree train ")}
+)
+
+
+@pytest.mark.parametrize("command", TRAINING_COMMANDS)
+def test_a_recorded_command_can_be_given_today(command: str) -> None:
+    """Options that are settings now are shown as such."""
+    program, name, *arguments = shlex.split(load_script("result_records").current_command(command))
+    # Not every command says where its run went.
+    given = find_command(name).make_context(program, ["-o", "runs/any", *arguments]).params
+    assert Recipe().with_values(Recipe.parse_assignments(given["assignments"] or ()))
 
 
 def test_faults_are_found() -> None:

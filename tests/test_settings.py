@@ -176,7 +176,7 @@ def test_values_by_dotted_names() -> None:
     ],
 )
 def test_assignments(text: str, expected: dict[str, Any]) -> None:
-    assert Outer().with_assignments([text]) == Outer(**expected)
+    assert Outer().with_values(Outer.parse_assignments([text])) == Outer(**expected)
 
 
 @pytest.mark.parametrize(
@@ -203,14 +203,14 @@ def test_assignments(text: str, expected: dict[str, Any]) -> None:
 )
 def test_assignments_that_are_refused(text: str, said: str) -> None:
     with pytest.raises(ConfigError) as caught:
-        Outer().with_assignments([text])
+        Outer().with_values(Outer.parse_assignments([text]))
     assert str(caught.value).startswith(said)
 
 
 @given(count=st.integers(min_value=1), share=st.floats(0, 1, exclude_max=True), files=st.lists(st.text()))
 def test_what_is_written_in_toml_is_read_again(count: int, share: float, files: list[str]) -> None:
     texts = [f"inner.count={count}", f"inner.share={share!r}"]
-    changed = Outer().with_assignments(texts).with_values({"files": files})
+    changed = Outer().with_values({**Outer.parse_assignments(texts), "files": files})
     assert changed.inner == Inner(count=count, share=share)
     assert Outer.from_dict(json.loads(json.dumps(changed.as_dict()))) == changed
 

@@ -6,7 +6,7 @@ A settings class is a frozen dataclass; what a field accepts and means stands be
     class Training(Settings):
         epochs: Annotated[int, Setting("Passes over the training data.", at_least=1)] = 30
 
-Recipes (`from_toml`), saved files (`from_dict`), the command line (`with_assignments`) and its help (`describe`) all
+Recipes (`from_toml`), saved files (`from_dict`), the command line (`parse_assignments`) and its help (`describe`) all
 read these declarations. Plain dataclasses do the work because msgspec and pydantic are compiled and missing on some
 of the machines that lexitree runs on.
 """
@@ -194,12 +194,13 @@ class Settings:
                 _refuse_unknown([name], [each.name for each in self.describe() if "[]" not in each.name])
         return self.from_dict(changed)
 
-    def with_assignments(self, assignments: Iterable[str]) -> Self:
-        """A copy with other values from texts such as `training.averaging=0.99`.
+    @classmethod
+    def parse_assignments(cls, assignments: Iterable[str]) -> dict[str, Any]:
+        """Values for `with_values` from texts such as `training.averaging=0.99`.
 
         Values are written as in TOML; a text that is not valid TOML is taken as it is.
         """
-        types = {each.name: each.type for each in self.describe()}
+        types = {each.name: each.type for each in cls.describe()}
         values: dict[str, Any] = {}
         for assignment in assignments:
             name, sign, text = (part.strip() for part in assignment.partition("="))
@@ -209,7 +210,7 @@ class Settings:
                     remedy="Write NAME=VALUE, as in training.averaging=0.99.",
                 )
             values[name] = _read_value(text, types.get(name, Any))
-        return self.with_values(values)
+        return values
 
 
 @functools.cache

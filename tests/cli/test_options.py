@@ -8,10 +8,8 @@ import pytest
 
 from lexitree.cli import options
 from lexitree.corpora import corpus
-from lexitree.models import cells, transformer
 from lexitree.ops import precision
 from lexitree.saving import quantized
-from lexitree.tasks.classify import config, parsed_corpus
 from lexitree.trees import Direction
 
 
@@ -21,11 +19,6 @@ from lexitree.trees import Direction
         (options.Supervision, corpus.Supervision),
         (options.SplitName, corpus.SplitName),
         (options.Direction, Direction),
-        (options.Parses, parsed_corpus.Parses),
-        (options.DecayKind, config.DecayKind),
-        (options.Schedule, config.Schedule),
-        (options.LayerChoice, transformer.LayerChoice),
-        (options.BiasInit, cells.BiasInit),
         (options.Precision, precision.Precision),
         (options.TableForm, quantized.TableForm),
     ],

@@ -72,7 +72,7 @@ def test_train_and_resume(call: Call, lists: Path, recipe: Path, tmp_path: Path)
 def test_several_seeds(call: Call, lists: Path, recipe: Path, tmp_path: Path) -> None:
     options = ("--recipe", recipe, "-o", tmp_path / "run", "--device", "cpu", "--epochs", "1")
     finished = call(
-        "rerank", "train", lists, *options, "--seeds", "1,2", "--model", "contree", "--hidden", "4"
+        "rerank", "train", lists, *options, "--seeds", "1,2", "--model", "contree", "--set", "model.hidden=4"
     )
     assert finished.code == 0, finished.err
     assert finished.out.count("reranker: ") == 2
@@ -196,7 +196,9 @@ def test_damaged_lists_are_left_out_of_training(call: Call, recipe: Path, tmp_pa
 def test_other_errors_are_clear(call: Call, reranker: Path, lists: Path, tmp_path: Path) -> None:
     assert_users_error(call("rerank", "train", "-o", tmp_path / "run"), "no lists")
     assert_users_error(
-        call("rerank", "train", lists, "-o", tmp_path / "run"), "start random", "--train-words"
+        call("rerank", "train", lists, "-o", tmp_path / "run"),
+        "start random",
+        "--set training.train_words=true",
     )
     assert_users_error(call("rerank", "train", tmp_path / "none.jsonl"), "none.jsonl")
     assert_users_error(call("rerank", "apply", tmp_path / "a" / "b"), "no such model directory")

@@ -10,15 +10,16 @@ import pytest
 
 from lexitree.errors import ConfigError, LexitreeError
 from lexitree.saving.pretrained import save_pretrained
+from lexitree.settings import Settings
 from lexitree.tasks.classify.recipe import Recipe
 from lexitree.tasks.classify.run import load_recipe_corpus
+from lexitree.tasks.parse.recipe import ParserRecipe
+from lexitree.tasks.rerank.recipe import RerankRecipe
 from tests.cli.conftest import Call, assert_users_error
-from tests.command import files_of, run_command
+from tests.command import files_of, find_command, run_command, set_options
 from tests.tiny import SIZES, tiny_model
 
-SIZE_OPTIONS = [
-    f"--{name.replace('output', 'output-size').replace('_', '-')}={size}" for name, size in SIZES.items()
-]
+SIZE_OPTIONS = set_options({f"model.{name}": size for name, size in SIZES.items()})
 
 
 def train_options(folder: Path, *options: str) -> list[str]:
@@ -51,7 +52,9 @@ def test_train_by_a_recipe_with_changes(call: Call, treebank: Path, tmp_path: Pa
         f'corpus = "{treebank}"\n[model]\nmodel = "contree"\nhidden = 4\nword_size = 4\noutput = 4\n'
         "[training]\nepochs = 1\nseed = 6\n"
     )
-    assert call("train", "--recipe", recipe, "-o", tmp_path / "run", "--hidden", "5", "-q").code == 0
+    assert (
+        call("train", "--recipe", recipe, "-o", tmp_path / "run", "--set", "model.hidden=5", "-q").code == 0
+    )
     result = json.loads((tmp_path / "run" / "result.json").read_text())
     assert (result["model"]["model"], result["model"]["hidden"]) == ("contree", 5)
     assert result["recipe"]["training"]["seed"] == 6
@@ -80,7 +83,9 @@ def test_train_says_what_it_skipped(treebank: Path, tmp_path: Path, seeds: str, 
         (bank / f"{split}.txt").write_text((treebank / f"{split}.txt").read_text() * 60)
     with (bank / "train.txt").open("a") as stream:
         stream.write("(1 (1 a) (1 b)))\n" * 1100)
-    options = train_options(tmp_path / "run", "-q", "--seeds", seeds, "--on-error", "skip", "--epochs", "1")
+    options = train_options(
+        tmp_path / "run", "-q", "--seeds", seeds, "--set", "on_error=skip", "--epochs", "1"
+    )
     # The runs themselves do not matter here.
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("lexitree.tasks.classify.run.train", lambda *_, **__: stop())
@@ -104,13 +109,15 @@ def test_skipping_beside_a_named_corpus_is_for_the_vectors() -> None:
 def test_train_strips_penn_trees_and_takes_every_setting(call: Call, tmp_path: Path) -> None:
     bank = tmp_path / "penn.txt"
     bank.write_text("(1-A (0=2 bad) (1 (1 good) (-NONE- *)))\n(0 (0-B bad) (0 dull))\n" * 10)
-    options = [
-        "--strip-traces",
-        "--strip-function-tags",
-        "--decay-kind=l2",
-        "--separate-topdown-inputs",
-        "--bias-init=zero",
-    ]
+    options = set_options(
+        {
+            "strip_traces": "true",
+            "strip_function_tags": "true",
+            "training.decay_kind": "l2",
+            "model.share_topdown_inputs": "false",
+            "model.bias_init": "zero",
+        }
+    )
     assert call("train", bank, *train_options(tmp_path / "run", "-q", *options)).code == 0
     result = json.loads((tmp_path / "run" / "result.json").read_text())
     assert result["model"]["labels"] == ["0", "1"]
@@ -132,14 +139,18 @@ def test_an_existing_run_is_left_alone(call: Call, treebank: Path, tmp_path: Pat
     assert call("train", treebank, *options).code == 0
     before = files_of(tmp_path)
     assert_users_error(call("train", treebank, *options), "already holds a run", "--resume")
-    assert_users_error(call("train", treebank, *options, "--resume", "--hidden", "9"), "hidden was 8, is 9")
+    assert_users_error(
+        call("train", treebank, *options, "--resume", "--set", "model.hidden=9"), "hidden was 8, is 9"
+    )
     assert files_of(tmp_path) == before
     assert call("train", treebank, *options, "--resume", "--epochs", "3").code == 0
 
 
 def test_train_with_a_teacher(call: Call, treebank: Path, saved_model: Path, tmp_path: Path) -> None:
     (tmp_path / "more.txt").write_text("(S (NP (DT The) (NN plot)) (VP (VBZ bores) (NP (PRP me))))\n")
-    teacher = ["--teacher", str(saved_model), "--teacher-trees", "more.txt", "--teacher-weight", "0.9"]
+    teacher = set_options(
+        {"teacher": saved_model, "teacher_trees": ["more.txt"], "training.teacher_weight": 0.9}
+    )
     options = train_options(tmp_path / "run", "--data", str(tmp_path), *teacher)
     finished = call("train", treebank, *options)
     assert finished.code == 0, finished.err
@@ -169,12 +180,12 @@ def test_a_recipe_with_a_teacher_for_several_seeds(treebank: Path, saved_model: 
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("settings", "said"),
     [
-        (["--teacher", "other-labels"], "and its student learns 0, 1"),
-        (["--teacher-trees", "more.txt"], "there are trees for a teacher, but no teacher"),
-        (["--teacher", "runs/none"], "runs/none"),
-        (["--teacher-weight", "2"], "teacher_weight must be at least 0 and at most 1, not 2"),
+        ({"teacher": "other-labels"}, "and its student learns 0, 1"),
+        ({"teacher_trees": ["more.txt"]}, "there are trees for a teacher, but no teacher"),
+        ({"teacher": "runs/none"}, "runs/none"),
+        ({"training.teacher_weight": 2}, "teacher_weight must be at least 0 and at most 1, not 2"),
     ],
 )
 def test_what_is_wrong_with_a_teacher(
@@ -182,9 +193,47 @@ def test_what_is_wrong_with_a_teacher(
     treebank: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-    options: list[str],
+    settings: dict[str, object],
     said: str,
 ) -> None:
     monkeypatch.chdir(tmp_path)
     save_pretrained(tiny_model(labels=("a", "b", "c")), "other-labels")
-    assert_users_error(call("train", treebank, *train_options(tmp_path / "run", *options)), said)
+    assert_users_error(
+        call("train", treebank, *train_options(tmp_path / "run", *set_options(settings))), said
+    )
+
+
+def test_the_help_page_has_few_options() -> None:
+    assert sum(parameter.name != "corpus" for parameter in find_command("train").params) < 20
+
+
+@pytest.mark.parametrize(
+    ("command", "recipe"),
+    [(["train"], Recipe), (["parser", "train"], ParserRecipe), (["rerank", "train"], RerankRecipe)],
+)
+def test_all_settings_are_listed(call: Call, command: list[str], recipe: type[Settings]) -> None:
+    finished = call(*command, "--help-settings")
+    assert finished.code == 0
+    listed = dict(re.findall(r"^  (\S+) = (.*?)  \(", finished.out, flags=re.MULTILINE))
+    assert listed.keys() == {each.name for each in recipe.describe()}
+    assert listed["training.learning_rate"] == str(recipe.declared()["training"].default.learning_rate)
+    assert "\n      Passes over the training" in finished.out
+
+
+def test_wrong_settings_are_told_with_the_nearest_name(call: Call, treebank: Path, tmp_path: Path) -> None:
+    def wrong(setting: str, *said: str) -> None:
+        finished = call("train", treebank, "-o", tmp_path / "run", "--set", setting)
+        assert_users_error(finished, *said)
+
+    wrong("averaging=0.99", "unknown setting: averaging", "Did you mean training.averaging?")
+    wrong("training.averaging=2", "[training] averaging must be at least 0 and below 1, not 2")
+    wrong("model.hidden", "not a setting: 'model.hidden'", "NAME=VALUE")
+    assert not (tmp_path / "run").exists()
+
+
+def test_what_is_set_wins_over_options_and_recipe(call: Call, treebank: Path, tmp_path: Path) -> None:
+    (tmp_path / "r.toml").write_text("[training]\nepochs = 7\nbatch_size = 8\n")
+    options = ["--recipe", tmp_path / "r.toml", "--batch-size", "5", "--set", "training.epochs=1", "-q"]
+    assert call("train", treebank, "-o", tmp_path / "run", *SIZE_OPTIONS, *options).code == 0
+    training = json.loads((tmp_path / "run" / "result.json").read_text())["recipe"]["training"]
+    assert (training["epochs"], training["batch_size"]) == (1, 5)

@@ -11,9 +11,9 @@ import pytest
 
 from lexitree.learning.checkpoint import CHECKPOINT_FILE
 from tests.cli.conftest import Call, assert_users_error
-from tests.command import COMMAND, environment, files_of, run_command
+from tests.command import COMMAND, environment, files_of, run_command, set_options
 
-SIZES = ("--hidden", "6", "--output-size", "5", "--device", "cpu", "--quiet")
+SIZES = (*set_options({"model.hidden": 6, "model.output": 5}), "--device", "cpu", "--quiet")
 TREE = b"(_ (_ (_ the) (_ film)) (_ (_ is) (_ (_ n't) (_ good))))\n"
 
 
@@ -21,18 +21,15 @@ TREE = b"(_ (_ (_ the) (_ film)) (_ (_ is) (_ (_ n't) (_ good))))\n"
 def run_folder(treebank: Path, encoders: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A finished run. Do not write into it."""
     folder = tmp_path_factory.mktemp("encoder") / "run"
-    rates = ("--encoder-rate", "1e-3", "--layer-decay", "0.9", "--schedule", "linear", "--warm-up", "0.1")
-    options = (
-        "--encoder",
-        encoders["bert"],
-        "--encoder-layers",
-        "mix",
-        *rates,
-        "--clip",
-        "5",
-        "--epochs",
-        "2",
-    )
+    settings = {
+        "encoder.layers": "mix",
+        "training.encoder_rate": 1e-3,
+        "training.layer_decay": 0.9,
+        "training.schedule": "linear",
+        "training.warm_up": 0.1,
+        "training.clip": 5.0,
+    }
+    options = ("--encoder", encoders["bert"], *set_options(settings), "--epochs", "2")
     finished = run_command("train", treebank, "-o", folder, *options, *SIZES)
     assert finished.returncode == 0, finished.stderr
     # Its library has much to say that nobody asked for.
@@ -68,8 +65,16 @@ def test_what_a_model_can_do(run_folder: Path, treebank: Path, call: Call, tmp_p
 def test_the_same_without_a_tree(
     treebank: Path, encoders: dict[str, Path], call: Call, tmp_path: Path
 ) -> None:
-    options = ("--model", "pooled", "--encoder", encoders["roberta"], "--epochs", "1", "--encoder-rate", "0")
-    call("train", treebank, "-o", tmp_path / "run", *options, *SIZES)
+    options = ("--model", "pooled", "--encoder", encoders["roberta"], "--epochs", "1")
+    call(
+        "train",
+        treebank,
+        "-o",
+        tmp_path / "run",
+        *options,
+        *set_options({"training.encoder_rate": 0}),
+        *SIZES,
+    )
     trees = tmp_path / "trees.txt"
     trees.write_bytes(TREE)
     assert "←" not in call("predict", tmp_path / "run" / "model", trees, "--format", "draw").out
@@ -80,11 +85,14 @@ def test_the_same_without_a_tree(
     ("options", "parts"),
     [
         (("--encoder", "./nowhere"), ("./nowhere", "there is no such directory")),
-        (("--encoder", "BERT", "--word-size", "5"), ("follows from the encoder",)),
-        (("--encoder-layers", "mix"), ("there is no encoder for these settings: layers", "--encoder")),
-        (("--encoder", ""), ("an encoder has a name",)),
-        (("--encoder", "BERT", "--encoder-rate", "2"), ("encoder_rate must be at least 0 and below 1",)),
-        (("--encoder", "BERT", "--encoder-revision", "main"), ("has no revision main",)),
+        (("--encoder", "BERT", "--set", "model.word_size=5"), ("follows from the encoder",)),
+        (("--set", "encoder.layers=mix"), ("there is no encoder for these settings: layers", "--encoder")),
+        (("--encoder", ""), ("an encoder needs a name",)),
+        (
+            ("--encoder", "BERT", "--set", "training.encoder_rate=2"),
+            ("encoder_rate must be at least 0 and below 1",),
+        ),
+        (("--encoder", "BERT", "--set", "encoder.revision=main"), ("has no revision main",)),
         (("--model", "pooled"), ("reads vectors of phrases", "--encoder")),
         (("--model", "rntn", "--encoder", "BERT"), ("the word size is 16",)),
     ],
@@ -113,7 +121,13 @@ def test_a_killed_run_ends_the_same(treebank: Path, encoders: dict[str, Path], t
     """In a process of its own, which is killed after its first epoch."""
 
     def arguments(folder: Path) -> list[str]:
-        options = ["--encoder", str(encoders["bert"]), "--schedule", "linear", "--epochs", "6"]
+        options = [
+            "--encoder",
+            str(encoders["bert"]),
+            "--epochs",
+            "6",
+            *set_options({"training.schedule": "linear"}),
+        ]
         return ["train", str(treebank), "-o", str(folder), *options, *SIZES]
 
     assert run_command(*arguments(tmp_path / "whole")).returncode == 0

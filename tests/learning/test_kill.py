@@ -15,7 +15,7 @@ import pytest
 import torch
 
 from lexitree.learning.checkpoint import CHECKPOINT_FILE, load_checkpoint
-from tests.command import COMMAND, environment, leftovers, run_command
+from tests.command import COMMAND, environment, leftovers, run_command, set_options
 from tests.tiny import write_treebank
 
 NUM_KILLS = 10
@@ -24,9 +24,10 @@ MAX_SECONDS_OF_A_START = 60
 
 
 def train_arguments(treebank: Path, folder: Path) -> list[str]:
-    sizes = ["--hidden", "24", "--word-size", "24", "--output-size", "16"]
-    options = ["--epochs", str(NUM_EPOCHS), "--batch-size", "8", "--learning-rate", "0.003"]
-    return ["train", str(treebank), "-o", str(folder), *sizes, *options, "--device", "cpu"]
+    sizes = {"model.hidden": 24, "model.word_size": 24, "model.output": 16}
+    options = ["--epochs", str(NUM_EPOCHS), "--batch-size", "8"]
+    settings = set_options({**sizes, "training.learning_rate": 0.003})
+    return ["train", str(treebank), "-o", str(folder), *settings, *options, "--device", "cpu"]
 
 
 def wait_until(condition: Callable[[], bool], process: subprocess.Popen[bytes]) -> None:

@@ -21,11 +21,6 @@ def flag(*names: str, text: str, panel: str | None = None) -> Any:
 Supervision = Literal["all", "root"]
 SplitName = Literal["train", "dev", "test"]
 Direction = Literal["left", "right", "head"]
-Parses = Literal["replace", "add"]
-DecayKind = Literal["decoupled", "l2"]
-Schedule = Literal["constant", "linear"]
-LayerChoice = Literal["last", "mix"]
-BiasInit = Literal["uniform", "zero"]
 Precision = Literal["float32", "tf32", "bf16"]
 TableForm = Literal["float32", "float16", "int8"]
 

@@ -18,6 +18,15 @@ from lexitree.cli.options import (
     OnErrorOption,
     flag,
 )
+from lexitree.cli.recipe_options import (
+    MinutesOption,
+    QuietOption,
+    ResumeOption,
+    RunFolderOption,
+    SetOption,
+    help_settings,
+    plan_recipe,
+)
 
 if TYPE_CHECKING:
     from lexitree.parsers.long_sentences import Candidate
@@ -50,25 +59,18 @@ RerankOption = Annotated[
 
 @app.command("train")
 def train_command(
-    folder: Annotated[
-        Path, typer.Option("--output", "-o", help="Where the run goes: checkpoint, metrics, model, scores.")
-    ],
-    recipe: Annotated[Path, typer.Option(help="A TOML recipe; options given here change it.")],
+    folder: RunFolderOption,
+    recipe: Annotated[Path, typer.Option(help="A TOML file of settings; other options override it.")],
+    assignments: SetOption = None,
+    list_settings: Annotated[bool, help_settings("lexitree.tasks.parse.recipe:ParserRecipe")] = False,
     data: DataOption = None,
-    resume: Annotated[bool, flag("--resume", text="Go on with a run that was cut.")] = False,
-    quiet: Annotated[bool, flag("--quiet", "-q", text="No progress, only the result.")] = False,
-    epochs: Annotated[int | None, typer.Option(help="How often the trees are seen.")] = None,
+    resume: ResumeOption = False,
+    quiet: QuietOption = False,
+    epochs: Annotated[int | None, typer.Option(help="Passes over the training trees.")] = None,
     seed: Annotated[int | None, typer.Option(help="Another seed than the recipe's.")] = None,
-    minutes: Annotated[
-        float | None,
-        typer.Option(
-            help="Begin no epoch that would end later than this; --resume goes on. Scoring the tests comes on top.",
-            min=0,
-        ),
-    ] = None,
+    minutes: MinutesOption = None,
     small: Annotated[
-        bool,
-        flag("--small", text="The sizes of a parser of about 15 MB, whatever the recipe's are."),
+        bool, flag("--small", text="Use the sizes of a parser of about 15 MB in place of the recipe's.")
     ] = False,
     threads: Annotated[int, typer.Option(help="CPU threads.", min=1)] = 1,
     device: DeviceOption = "auto",
@@ -77,17 +79,20 @@ def train_command(
 
     [bold]On a GPU:[/bold]  lexitree parser train --recipe recipes/parsing/parser.toml -o runs/parser --device cuda
 
-    The run leaves model/ (the parser), result.json (scores, settings, checksums), metrics.jsonl (a line an epoch) and
-    checkpoint.safetensors. It can be killed at any moment; the same command with --resume goes on.
+    The run leaves model/ (the parser), result.json (scores, settings, checksums), metrics.jsonl (a line per epoch)
+    and checkpoint.safetensors. --resume continues a run that was interrupted at any moment.
     """
     import torch
 
-    from lexitree.cli.parser_runs import parser_listeners, plan_run, show_run
+    from lexitree.cli.parser_runs import parser_listeners, show_run
     from lexitree.ops.devices import choose_device
+    from lexitree.tasks.parse.recipe import ParserRecipe, small_sizes
     from lexitree.tasks.parse.run import train_parser
 
     torch.set_num_threads(threads)
-    planned = plan_run(recipe, epochs=epochs, seed=seed, small=small)
+    planned = ParserRecipe.from_toml(recipe)
+    sizes = {f"model.{name}": size for name, size in small_sizes(planned).items()} if small else {}
+    planned = plan_recipe(planned, {**sizes, "training.epochs": epochs, "training.seed": seed}, assignments)
     run = train_parser(
         planned,
         folder,

@@ -1,31 +1,13 @@
-"""The recipe of a parser and what the command says of it in, what is trained, and lines on the screen, out."""
+"""What `lexitree parser train` prints while a parser is trained, and afterwards."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from lexitree.learning.observers import BatchProgress
-    from lexitree.tasks.parse.recipe import ParserRecipe
     from lexitree.tasks.parse.run import ParserRun
     from lexitree.tasks.parse.task import ParserEpoch, ParserListeners
-
-
-def plan_run(path: Path, *, epochs: int | None, seed: int | None, small: bool) -> ParserRecipe:
-    """The recipe of a file with the options that were given."""
-    import dataclasses
-
-    from lexitree.tasks.parse.recipe import SMALL_SIZES, ParserRecipe
-
-    recipe = ParserRecipe.from_toml(path)
-    changes = {name: value for name, value in (("epochs", epochs), ("seed", seed)) if value is not None}
-    sizes = {name: size for name, size in SMALL_SIZES.items() if recipe.vectors or name != "vector_size"}
-    return dataclasses.replace(
-        recipe,
-        model={**recipe.model, **(sizes if small else {})},
-        training=dataclasses.replace(recipe.training, **changes),
-    )
 
 
 def parser_listeners(name: str = "") -> ParserListeners:

@@ -19,11 +19,20 @@ from lexitree.cli.options import (
     RerankerArgument,
     flag,
 )
+from lexitree.cli.recipe_options import (
+    MinutesOption,
+    QuietOption,
+    RecipeOption,
+    ResumeOption,
+    RunFolderOption,
+    SetOption,
+    help_settings,
+    plan_recipe,
+)
 from lexitree.cli.rerank_heads import heads_command
 from lexitree.cli.rerank_lists import lists_command
 
 if TYPE_CHECKING:
-    from lexitree.tasks.rerank.recipe import RerankRecipe
     from lexitree.tasks.rerank.reranker import RankedList
 
 app = typer.Typer(
@@ -37,7 +46,6 @@ app = typer.Typer(
         "lexitree rerank apply runs/reranker/model others.jsonl"
     ),
 )
-RerankerName = Literal["contree", "contree-lex", "bicontree"]
 ListsArgument = Annotated[
     Path, typer.Argument(metavar="LISTS", help="A file of lists; - reads standard input.")
 ]
@@ -54,42 +62,30 @@ BaseWeightOption = Annotated[
 @app.command("train")
 def train_command(
     lists: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="LISTS", help="Files of lists with gold trees, to be trained on."),
+        list[str] | None, typer.Argument(metavar="LISTS", help="Files of lists with gold trees to train on.")
     ] = None,
-    folder: Annotated[
-        Path, typer.Option("--output", "-o", help="Where the run goes: checkpoint, metrics, model, scores.")
-    ] = Path("runs/reranker"),
-    recipe: Annotated[
-        Path | None, typer.Option(help="A TOML recipe; what is given here changes it.", show_default=False)
-    ] = None,
+    folder: RunFolderOption = Path("runs/reranker"),
+    recipe: RecipeOption = None,
+    assignments: SetOption = None,
+    list_settings: Annotated[bool, help_settings("lexitree.tasks.rerank.recipe:RerankRecipe")] = False,
     dev: Annotated[
-        list[str] | None,
-        typer.Option(help="Lists for development. Without them a tenth of the others is held out."),
+        list[str] | None, typer.Option(help="Lists for development. Default: a tenth of the others.")
     ] = None,
-    test: Annotated[list[str] | None, typer.Option(help="Lists that the result is scored on.")] = None,
+    test: Annotated[list[str] | None, typer.Option(help="Lists to score the result on.")] = None,
     vectors: Annotated[str | None, typer.Option(help="A file of word vectors.")] = None,
-    all_vectors: Annotated[
-        bool, flag("--all-vectors", text="Keep the vectors of all words, for other texts than these.")
-    ] = False,
-    train_words: Annotated[
-        bool, flag("--train-words", text="Fine-tune the word vectors; without vectors it must be.")
-    ] = False,
-    model: Annotated[RerankerName | None, typer.Option(help="Default: contree-lex.")] = None,
-    hidden: Annotated[int | None, typer.Option(help="The size of the states. Default: 150.", min=1)] = None,
+    model: Annotated[
+        str | None, typer.Option(help="contree, contree-lex or bicontree. Default: contree-lex.")
+    ] = None,
     epochs: Annotated[
-        int | None, typer.Option(help="How often every list is seen. Default: 15.", min=1)
+        int | None, typer.Option(help="Passes over the training lists. Default: 15.", min=1)
     ] = None,
     seeds: Annotated[
-        str, typer.Option("--seeds", "--seed", help="3, 1,2,5 or 1-5; several are runs of their own.")
+        str, typer.Option("--seeds", "--seed", help="One seed or several: 3, 1,2,5 or 1-5.")
     ] = "1",
-    jobs: Annotated[int, typer.Option(help="How many seeds are trained at the same time.", min=1)] = 1,
-    minutes: Annotated[
-        float | None,
-        typer.Option(help="Begin no epoch that would end later than this; --resume goes on.", min=0),
-    ] = None,
-    resume: Annotated[bool, flag("--resume", text="Go on with a run that was cut.")] = False,
-    quiet: Annotated[bool, flag("--quiet", "-q", text="No progress, only the result.")] = False,
+    jobs: Annotated[int, typer.Option(help="Seeds trained at the same time.", min=1)] = 1,
+    minutes: MinutesOption = None,
+    resume: ResumeOption = False,
+    quiet: QuietOption = False,
     data: DataOption = None,
     on_error: OnErrorOption = "raise",
     device: DeviceOption = "auto",
@@ -102,24 +98,34 @@ def train_command(
     The best candidate of each list must win by a margin that grows with the wrong constituents of the others. After
     each epoch the weight of the parser's own score is chosen on the development lists, and kept with the model.
 
-    A list of one candidate teaches nothing and is passed over; lists may be of any length, and in any order. A list
-    without a gold tree, without scores, or whose trees have different words is an error that names its line or, with
-    --on-error skip, is left out and listed. A sentence that is tested on is not trained on. Lists of sentences that
-    the parser itself was trained on mislead the reranker: make honest ones with `lexitree rerank lists`.
+    A list of one candidate teaches nothing and is skipped; lists may be of any length, and in any order. A list
+    without a gold tree, without scores, or whose trees have different words is an error that names its line; with
+    --on-error skip it is skipped and reported. Test sentences are never trained on. Lists of sentences that the
+    parser itself was trained on mislead the reranker: make honest ones with `lexitree rerank lists`.
 
     The run leaves model/ (the reranker), result.json, metrics.jsonl and checkpoint.safetensors; several seeds leave
-    seed-1, seed-2 and so on. The same command with --resume goes on with one that was cut.
+    seed-1, seed-2 and so on. --resume continues an interrupted run.
     """
     from lexitree.cli.console import parse_seeds
     from lexitree.cli.rerank_runs import train_seeds
+    from lexitree.errors import ConfigError
     from lexitree.ops.devices import choose_device
+    from lexitree.tasks.rerank.recipe import RerankRecipe
 
-    planned = _plan(
-        recipe,
-        {"lists": lists, "dev": dev, "test": test, "vectors": vectors, "all_vectors": all_vectors or None},
-        {"model": model, "hidden": hidden},
-        {"epochs": epochs, "train_words": train_words or None},
+    planned = plan_recipe(
+        RerankRecipe.from_toml(recipe) if recipe else RerankRecipe(),
+        {
+            "lists": lists,
+            "dev": dev,
+            "test": test,
+            "vectors": vectors,
+            "model.model": model,
+            "training.epochs": epochs,
+        },
+        assignments,
     )
+    if not planned.lists:
+        raise ConfigError("there are no lists to train on", remedy="Name a file of them.")
     options: dict[str, Any] = {
         "data": None if data is None else str(data),
         "device": choose_device(device),
@@ -129,30 +135,6 @@ def train_command(
         "on_error": on_error,
     }
     train_seeds(planned, folder, parse_seeds(seeds), jobs, options, quiet=quiet)
-
-
-def _plan(
-    path: Path | None, values: dict[str, Any], model: dict[str, Any], training: dict[str, Any]
-) -> RerankRecipe:
-    """The recipe of a file, or a plain one, with the options that were given."""
-    import dataclasses
-
-    from lexitree.errors import ConfigError
-    from lexitree.tasks.rerank.recipe import RerankRecipe
-
-    def given(options: dict[str, Any]) -> dict[str, Any]:
-        return {name: value for name, value in options.items() if value is not None}
-
-    recipe = RerankRecipe() if path is None else RerankRecipe.from_toml(path)
-    planned = dataclasses.replace(
-        recipe,
-        **given(values),
-        model={**recipe.model, **given(model)},
-        training=dataclasses.replace(recipe.training, **given(training)),
-    )
-    if not planned.lists:
-        raise ConfigError("there are no lists to be trained on", remedy="Name a file of them.")
-    return planned
 
 
 @app.command("evaluate")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from lexitree.cli.options import DataOption, DeviceOption, flag
+from lexitree.cli.recipe_options import plan_recipe
 
 if TYPE_CHECKING:
     from lexitree.tasks.parse.task import ParserListeners
@@ -55,9 +55,7 @@ def lists_command(
     from lexitree.tasks.parse.recipe import ParserRecipe
     from lexitree.tasks.rerank.jackknife import write_jackknife_lists
 
-    planned = ParserRecipe.from_toml(recipe)
-    if epochs is not None:
-        planned = dataclasses.replace(planned, training=dataclasses.replace(planned.training, epochs=epochs))
+    planned = plan_recipe(ParserRecipe.from_toml(recipe), {"training.epochs": epochs}, None)
     num_lists = write_jackknife_lists(
         planned,
         folder,

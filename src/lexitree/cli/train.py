@@ -1,74 +1,109 @@
-"""`lexitree train`: options in, runs with their progress and a table of scores out."""
+"""`lexitree train`: train a classifier and print its scores."""
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Annotated, Any, Literal
 
-from lexitree.cli import train_options as asked
+import typer
+
 from lexitree.cli.console import parse_seeds
+from lexitree.cli.options import BACKEND_HELP
+from lexitree.cli.recipe_options import (
+    QuietOption,
+    RecipeOption,
+    ResumeOption,
+    RunFolderOption,
+    SetOption,
+    help_settings,
+    plan_recipe,
+)
 from lexitree.cli.train_runs import train_one, train_several
 
-if TYPE_CHECKING:
-    from lexitree.tasks.classify.recipe import Recipe
+_DATA, _TRAINING, _MACHINE = "Data", "Model and training", "Machine"
+"""The panels of the help page."""
+
+
+def _setting(*names: str, text: str, panel: str, envvar: str | None = None) -> Any:
+    """An option for a setting; if it is not given, the recipe decides."""
+    return typer.Option(*names, help=text, rich_help_panel=panel, envvar=envvar, show_default=False)
+
+
+_Corpus = Annotated[
+    str | None,
+    typer.Argument(
+        help="A corpus by name (see `lexitree data list`), or a folder or file: brackets, .jsonl, or"
+        " .tsv with label<TAB>sentence. Default: mini-reviews."
+    ),
+]
+_Data = Annotated[
+    Path | None, _setting(text="Folder with downloaded corpora.", panel=_DATA, envvar="LEXITREE_DATA")
+]
+_Parser = Annotated[
+    str | None, _setting(text="Learn from the trees of this parser, such as builtin.", panel=_DATA)
+]
+_Vectors = Annotated[
+    Path | None,
+    _setting(text="Word vectors: GloVe text (.txt .gz .zip), word2vec .bin or .npz.", panel=_DATA),
+]
+_Encoder = Annotated[
+    str | None,
+    _setting(
+        text="Transformer that reads the words: minilm, a folder, or a name on the Hugging Face hub.",
+        panel=_DATA,
+    ),
+]
+_Model = Annotated[
+    str | None, _setting("--model", "-m", text="See `lexitree models`. Default: bicontree.", panel=_TRAINING)
+]
+_Epochs = Annotated[
+    int | None, _setting(text="Passes over the training trees. Default: 30.", panel=_TRAINING)
+]
+_BatchSize = Annotated[int | None, _setting(text="Trees per update. Default: 25.", panel=_TRAINING)]
+_Seeds = Annotated[
+    str | None,
+    _setting(
+        *("--seeds", "--seed", "-s"),
+        text="One seed or several: 3, 1,2,5 or 1-5. Default: 1.",
+        panel=_TRAINING,
+    ),
+]
+_Jobs = Annotated[
+    int | None,
+    typer.Option(
+        help="Seeds trained at the same time. Default: one per core.", min=1, rich_help_panel=_MACHINE
+    ),
+]
+_Threads = Annotated[int, typer.Option(help="CPU threads of each run.", min=1, rich_help_panel=_MACHINE)]
+_Device = Annotated[str, typer.Option(help="auto, cpu or cuda.", rich_help_panel=_MACHINE)]
+_Backend = Annotated[str, typer.Option(help=BACKEND_HELP, rich_help_panel=_MACHINE)]
+_Precision = Annotated[
+    Literal["float32", "tf32"],
+    typer.Option(help="Full precision, or faster and less exact on a GPU (tf32).", rich_help_panel=_MACHINE),
+]
 
 
 def train_command(
-    folder: asked.Folder,
-    corpus: asked.Corpus = None,
-    recipe: asked.Recipe = None,
-    resume: asked.Resume = False,
-    quiet: asked.Quiet = False,
-    data: asked.Data = None,
-    encoding: asked.Encoding = None,
-    on_error: asked.OnError = None,
-    strip_traces: asked.StripTraces = False,
-    strip_function_tags: asked.StripFunctionTags = False,
-    parser: asked.Parser = None,
-    parses: asked.Parses = None,
-    vectors: asked.Vectors = None,
-    all_vectors: asked.AllVectors = False,
-    vector_length: asked.VectorLength = None,
-    min_count: asked.MinCount = None,
-    word_size: asked.WordSize = None,
-    encoder: asked.Encoder = None,
-    encoder_revision: asked.EncoderRevision = None,
-    encoder_layers: asked.EncoderLayers = None,
-    encoder_rate: asked.EncoderRate = None,
-    layer_decay: asked.LayerDecay = None,
-    freeze_words: asked.FreezeWords = False,
-    model: asked.Model = None,
-    heads: asked.Heads = None,
-    hidden: asked.Hidden = None,
-    output_size: asked.OutputSize = None,
-    dropout: asked.Dropout = None,
-    state_dropout: asked.StateDropout = None,
-    weight_dropout: asked.WeightDropout = None,
-    supervision: asked.Supervision = None,
-    binarization: asked.Binarization = None,
-    separate_topdown_inputs: asked.SeparateTopdownInputs = False,
-    bias_init: asked.BiasInit = None,
-    epochs: asked.Epochs = None,
-    batch_size: asked.BatchSize = None,
-    learning_rate: asked.LearningRate = None,
-    schedule: asked.Schedule = None,
-    warm_up: asked.WarmUp = None,
-    clip: asked.Clip = None,
-    decay: asked.Decay = None,
-    decay_kind: asked.DecayKind = None,
-    word_rate: asked.WordRate = None,
-    root_weight: asked.RootWeight = None,
-    averaging: asked.Averaging = None,
-    teacher: asked.Teacher = None,
-    teacher_trees: asked.TeacherTrees = None,
-    teacher_weight: asked.TeacherWeight = None,
-    seeds: asked.Seeds = None,
-    jobs: asked.Jobs = None,
-    threads: asked.Threads = 1,
-    device: asked.Device = "auto",
-    backend: asked.Backend = "auto",
-    precision: asked.Precision = "float32",
+    folder: RunFolderOption,
+    corpus: _Corpus = None,
+    recipe: RecipeOption = None,
+    assignments: SetOption = None,
+    list_settings: Annotated[bool, help_settings("lexitree.tasks.classify.recipe:Recipe")] = False,
+    resume: ResumeOption = False,
+    quiet: QuietOption = False,
+    data: _Data = None,
+    parser: _Parser = None,
+    vectors: _Vectors = None,
+    encoder: _Encoder = None,
+    model: _Model = None,
+    epochs: _Epochs = None,
+    batch_size: _BatchSize = None,
+    seeds: _Seeds = None,
+    jobs: _Jobs = None,
+    threads: _Threads = 1,
+    device: _Device = "auto",
+    backend: _Backend = "auto",
+    precision: _Precision = "float32",
 ) -> None:
     """Train a model, keep the best epoch by development accuracy, and score it on the test split.
 
@@ -79,59 +114,28 @@ def train_command(
 
     [bold]Your own treebank:[/bold]  lexitree train my-trees/ -o runs/mine  (train.txt, dev.txt, test.txt in brackets)
 
-    A run can be killed at any moment; the same command with --resume goes on, and ends with the same weights.
-    """
-    changes = {
-        "corpus": corpus,
-        "data": data,
-        "encoding": encoding,
-        "on_error": on_error,
-        "strip_traces": strip_traces or None,
-        "strip_function_tags": strip_function_tags or None,
-        "parser": parser,
-        "parses": parses,
-        "vectors": vectors,
-        "all_vectors": all_vectors or None,
-        "vector_length": vector_length,
-        "min_count": min_count,
-        "teacher": teacher,
-        "teacher_trees": tuple(teacher_trees) if teacher_trees else None,
-    }
-    encoder_changes = {"name": encoder, "revision": encoder_revision, "layers": encoder_layers}
-    model_changes = {
-        "model": model,
-        "head_method": heads.upper() if heads else None,
-        "hidden": hidden,
-        "word_size": word_size,
-        "output": output_size,
-        "dropout": dropout,
-        "state_dropout": state_dropout,
-        "weight_dropout": weight_dropout,
-        "supervision": supervision,
-        "binarization": binarization,
-        "share_topdown_inputs": False if separate_topdown_inputs else None,
-        "bias_init": bias_init,
-    }
-    training_changes = {
-        "epochs": epochs,
-        "batch_size": batch_size,
-        "learning_rate": learning_rate,
-        "schedule": schedule,
-        "warm_up": warm_up,
-        "clip": clip,
-        "encoder_rate": encoder_rate,
-        "layer_decay": layer_decay,
-        "decay": decay,
-        "decay_kind": decay_kind,
-        "word_rate": word_rate,
-        "root_weight": root_weight,
-        "averaging": averaging,
-        "teacher_weight": teacher_weight,
-        "train_words": False if freeze_words else None,
-    }
-    from lexitree.ops.devices import choose_device
+    [bold]Any other setting:[/bold]  lexitree train sst -o runs/sst --set model.hidden=75
+    --set training.averaging=0.999
 
-    planned = _plan(recipe, changes, encoder_changes, model_changes, training_changes)
+    --resume continues a run that was interrupted at any moment, and ends with the same weights.
+    """
+    from lexitree.ops.devices import choose_device
+    from lexitree.tasks.classify.recipe import Recipe
+
+    planned = plan_recipe(
+        Recipe.from_toml(recipe) if recipe else Recipe(),
+        {
+            "corpus": corpus,
+            "data": data,
+            "parser": parser,
+            "vectors": vectors,
+            "encoder.name": encoder,
+            "model.model": model,
+            "training.epochs": epochs,
+            "training.batch_size": batch_size,
+        },
+        assignments,
+    )
     numbers = parse_seeds(seeds) if seeds else [planned.training.seed]
     options = {
         "device": choose_device(device),
@@ -144,28 +148,3 @@ def train_command(
         train_one(planned.with_seed(numbers[0]), folder, options, quiet)
     else:
         train_several(planned, numbers, folder, jobs, options, quiet)
-
-
-def _plan(
-    path: Path | None,
-    changes: dict[str, Any],
-    encoder: dict[str, Any],
-    model: dict[str, Any],
-    training: dict[str, Any],
-) -> Recipe:
-    """The recipe of a file, or the default one, with the options that were given."""
-    from lexitree.tasks.classify.recipe import Recipe
-
-    recipe = Recipe.from_toml(path) if path else Recipe()
-    given = {key: str(value) if isinstance(value, Path) else value for key, value in _given(changes).items()}
-    return dataclasses.replace(
-        recipe,
-        **given,
-        encoder={**recipe.encoder, **_given(encoder)},
-        model={**recipe.model, **_given(model)},
-        training=dataclasses.replace(recipe.training, **_given(training)),
-    )
-
-
-def _given(options: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in options.items() if value is not None}

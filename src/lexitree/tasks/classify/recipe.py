@@ -80,7 +80,8 @@ class Recipe(Settings):
             )
         if self.teacher_trees and not self.teacher:
             raise ConfigError(
-                "there are trees for a teacher, but no teacher", remedy="Name a saved model: --teacher."
+                "there are trees for a teacher, but no teacher",
+                remedy="Name a saved model: --set teacher=FOLDER.",
             )
         if self.teacher and self.training.distinct_phrases:
             raise ConfigError(

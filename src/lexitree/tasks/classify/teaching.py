@@ -85,7 +85,7 @@ def check_teacher(name: str, teacher: ModelConfig, student: ModelConfig) -> None
     if teacher.supervision == "root" and student.supervision == "all":
         raise ConfigError(
             f"the teacher {name} has learnt to label whole sentences, and its student learns all phrases",
-            remedy="Let it learn whole sentences as well (--supervision root), or take another teacher.",
+            remedy="Let it learn whole sentences as well (--set model.supervision=root), or take another teacher.",
         )
 
 

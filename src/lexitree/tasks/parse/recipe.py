@@ -180,3 +180,8 @@ class ParserRecipe(Settings):
         """The styles of the treebanks that are trained on."""
         found = {plan.style: None for plan in self.treebanks if plan.part == "train"}
         return tuple(style for style in found if style != GENERIC_STYLE)
+
+
+def small_sizes(recipe: ParserRecipe) -> dict[str, int]:
+    """`SMALL_SIZES`, without that of the vectors if a recipe has none."""
+    return {name: size for name, size in SMALL_SIZES.items() if recipe.vectors or name != "vector_size"}

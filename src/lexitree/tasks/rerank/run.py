@@ -121,7 +121,7 @@ def _build_lexicon(recipe: RerankRecipe, lists: RerankData, data: str | Path | N
         if not recipe.training.train_words:
             raise ConfigError(
                 "word vectors that start random must be trained",
-                remedy="Name a file of vectors (--vectors), or train them (--train-words).",
+                remedy="Name a file of vectors (--vectors), or train them (--set training.train_words=true).",
             )
         trees = [each.source.candidates[0].tree for each in lists.train]
         return WordTable.random(Vocabulary.from_trees(trees, min_count=recipe.min_count), DEFAULT_WORD_SIZE)
