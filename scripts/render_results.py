@@ -130,7 +130,7 @@ def render_experiment(name: str, images: str) -> str:
     from lexitree_paper.experiments import find_experiment
     from lexitree_paper.kinds import make_report
     from lexitree_paper.report import to_markdown
-    from lexitree_paper.tables import read_records
+    from lexitree_paper.score_tables import read_records
 
     experiment = find_experiment(name)
     return to_markdown(make_report(experiment, read_records(experiment, RESULTS)), images=images)

@@ -88,7 +88,7 @@ def reproduce_command(
     from lexitree_paper.experiments import find_experiment
     from lexitree_paper.kinds import make_report, perform
     from lexitree_paper.runner import Settings
-    from lexitree_paper.tables import read_records
+    from lexitree_paper.score_tables import read_records
 
     if name is None:
         _list_experiments(results, as_json)
@@ -175,7 +175,7 @@ def _list_experiments(results: Path, as_json: bool) -> None:
 
     from lexitree.cli.console import output
     from lexitree_paper.experiments import list_experiments
-    from lexitree_paper.tables import read_records
+    from lexitree_paper.score_tables import read_records
 
     experiments = list_experiments()
     if as_json:

@@ -9,17 +9,27 @@ from typing import Any
 from lexitree.errors import ConfigError
 from lexitree_paper.analyses.accuracy_by_length import analyse_lengths, report_lengths
 from lexitree_paper.analyses.collins_overlap import analyse_overlap, report_overlap
-from lexitree_paper.analyses.error_analysis import analyse_errors
-from lexitree_paper.analyses.error_tables import report_errors
+from lexitree_paper.analyses.error_analysis import analyse_errors, report_errors
 from lexitree_paper.analyses.head_pictures import analyse_pictures, report_pictures
 from lexitree_paper.analyses.job import Analyse, Job, perform_analysis
 from lexitree_paper.experiments import SCORE_TABLE, Experiment
 from lexitree_paper.report import Report
 from lexitree_paper.reranking.rerank_report import report_reranking
 from lexitree_paper.reranking.reranking_runs import Say, perform_reranking
-from lexitree_paper.runner import Settings, Watch, watch_nothing
-from lexitree_paper.score_runs import run_experiment
-from lexitree_paper.tables import report_scores
+from lexitree_paper.run_records import read_record, record_seeds, save_record
+from lexitree_paper.runner import (
+    Settings,
+    Watch,
+    chosen_seeds,
+    command_of,
+    covers,
+    data_files,
+    plan,
+    record_path,
+    watch_nothing,
+)
+from lexitree_paper.score_tables import report_scores
+from lexitree_paper.trained import train_taught
 
 PICTURES = "head-pictures"
 RERANKING = "reranking"
@@ -59,6 +69,28 @@ def perform(
         perform_reranking(experiment, settings, say)
     else:
         perform_analysis(ANALYSES[experiment.kind].analyse, Job(experiment, settings, watch))
+
+
+def run_experiment(
+    experiment: Experiment, settings: Settings, *, watch: Watch = watch_nothing
+) -> dict[str, dict[str, Any]]:
+    """Train every run of an experiment that has no record yet; the records by the names of the runs.
+
+    A run that is taught needs the models of its teachers, which are trained first where they are missing.
+    """
+    seeds = chosen_seeds(experiment, settings)
+    records: dict[str, dict[str, Any]] = {}
+    for run in experiment.runs:
+        path = record_path(run.name, settings)
+        record = None if settings.again else read_record(path)
+        recipe = plan(run, settings)
+        if record is None or not covers(record, recipe, seeds):
+            summary = train_taught(run, seeds, experiment, settings, watch)
+            command = command_of(experiment, settings, only=run)
+            record = record_seeds(command, summary.results, data_files(recipe), summary.wall_seconds)
+            save_record(path, record)
+        records[run.name] = record
+    return records
 
 
 def make_report(experiment: Experiment, records: Mapping[str, Mapping[str, Any]]) -> Report:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from lexitree.parsers.long_sentences import Candidate
+from lexitree.parsers.protocol import Candidate
 from lexitree.tasks.rerank.lists import parse_list
 from lexitree.tasks.rerank.run import train_reranker
 from lexitree.trees.brackets import tree_from_brackets, tree_to_brackets

@@ -12,10 +12,10 @@ import pytest
 
 from lexitree.tasks.classify.recipe import Recipe
 from lexitree_paper.experiments import Experiment, PlannedRun, find_experiment
+from lexitree_paper.kinds import run_experiment
 from lexitree_paper.run_records import read_record
 from lexitree_paper.runner import Settings, covers, plan
-from lexitree_paper.score_runs import run_experiment
-from lexitree_paper.significance_table import right_answers, significance_table
+from lexitree_paper.score_tables import right_answers, significance_table
 
 
 def first_run(name: str) -> Experiment:

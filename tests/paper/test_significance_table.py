@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from lexitree.evaluation.significance import paired_bootstrap
 from lexitree_paper.experiments import find_experiment
-from lexitree_paper.significance_table import right_answers, significance_table
+from lexitree_paper.score_tables import right_answers, significance_table
 
 EXPERIMENT = find_experiment("main-table")
 GOLD = "0123401234"

@@ -5,10 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from lexitree.parsers.chart import ChartOrder, span_borders
-from lexitree.parsers.cky import LabelledSpan, find_best_trees
-from lexitree.parsers.inside import log_partition, num_words_of, sum_labels
-from lexitree.parsers.kbest import find_k_best_trees
+from lexitree.parsers.best_trees import LabelledSpan, find_best_trees, find_k_best_trees
+from lexitree.parsers.chart import ChartOrder, log_partition, num_words_of, span_borders, sum_labels
 from lexitree.parsers.penn_spans import Span, SpanTree, tree_from_spans
 from lexitree.trees.tree import Tree
 from tests.parsers.enumeration import all_trees, random_scores, score_tree

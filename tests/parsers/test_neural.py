@@ -10,7 +10,7 @@ import torch
 
 from lexitree.corpora.mini import load_mini_parses
 from lexitree.errors import ConfigError, NotFiniteError, TreeError
-from lexitree.parsers.inside import log_partition, sum_labels
+from lexitree.parsers.chart import log_partition, sum_labels
 from lexitree.parsers.network import SentenceBatch
 from lexitree.parsers.neural import NeuralParser
 from lexitree.parsers.penn_spans import derive, without_root

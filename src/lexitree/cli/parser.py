@@ -29,9 +29,8 @@ from lexitree.cli.recipe_options import (
 )
 
 if TYPE_CHECKING:
-    from lexitree.parsers.long_sentences import Candidate
     from lexitree.parsers.neural import NeuralParser
-    from lexitree.parsers.protocol import KBestParser
+    from lexitree.parsers.protocol import Candidate, KBestParser
 
 app = typer.Typer(
     no_args_is_help=True,

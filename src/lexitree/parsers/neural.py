@@ -2,22 +2,87 @@
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any, ClassVar, TypeVar
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from lexitree.errors import ConfigError, NotFiniteError, TreeError
 from lexitree.ops.threads import one_thread
-from lexitree.parsers.cky import LabelledSpan, find_best_trees
-from lexitree.parsers.inside import log_partition, sum_labels
-from lexitree.parsers.kbest import find_k_best_trees
-from lexitree.parsers.long_sentences import Candidate, cut_sentence, join_candidates, join_trees
+from lexitree.parsers.best_trees import LabelledSpan, find_best_trees, find_k_best_trees
+from lexitree.parsers.chart import log_partition, sum_labels
 from lexitree.parsers.network import ParserModel, SentenceBatch
 from lexitree.parsers.penn_spans import Span, SpanTree, tree_from_spans
+from lexitree.parsers.protocol import Candidate
 from lexitree.trees.tree import Tree
+
+JOINED_LABEL = "S"
+"""The label over the trees of the pieces of a sentence."""
+
+_ENDS = (
+    frozenset(".?!…"),
+    frozenset({";", ":", "--", "-", "–", "—"}),
+    frozenset({",", ")", "-RRB-", "''", '"'}),
+)
+"""After which words a sentence had best be cut, the best first."""
+
+
+def cut_sentence(words: Sequence[str], max_words: int) -> list[Sequence[str]]:
+    """The sentence in pieces of at most `max_words` words, cut after punctuation where there is some.
+
+    The cut falls into the second half of what fits, so that the pieces are few.
+    """
+    pieces: list[Sequence[str]] = []
+    first = 0
+    while len(words) - first > max_words:
+        end = _find_cut(words, first + (max_words + 1) // 2, first + max_words)
+        pieces.append(words[first:end])
+        first = end
+    return [*pieces, words[first:]]
+
+
+def _find_cut(words: Sequence[str], earliest: int, latest: int) -> int:
+    """Where a piece ends: after the last of the best marks, else where no more words fit."""
+    for marks in _ENDS:
+        for end in range(latest, earliest, -1):
+            if words[end - 1] in marks:
+                return end
+    return latest
+
+
+def join_trees(trees: Sequence[Tree]) -> Tree:
+    """One tree over the trees of all pieces; a single one stays as it is."""
+    if len(trees) == 1:
+        return trees[0]
+    arity = np.concatenate([np.array([len(trees)]), *(tree.arity for tree in trees)])
+    labels = [JOINED_LABEL, *(label for tree in trees for label in tree.labels)]
+    return Tree(arity, labels, [word for tree in trees for word in tree.words])
+
+
+def join_candidates(pieces: Sequence[Sequence[Candidate]], k: int) -> list[Candidate]:
+    """The k best ways to choose a tree for each piece; pieces do not know each other, so their chances multiply."""
+    if len(pieces) == 1:
+        return list(pieces[0])
+    ways: list[tuple[float, tuple[int, ...]]] = [(0.0, ())]
+    for candidates in pieces:
+        longer = (
+            (chance + candidate.log_probability, (*ranks, rank))
+            for chance, ranks in ways
+            for rank, candidate in enumerate(candidates)
+        )
+        ways = heapq.nlargest(k, longer, key=lambda way: way[0])
+    return [
+        Candidate(
+            join_trees([candidates[rank].tree for candidates, rank in zip(pieces, ranks, strict=True)]),
+            chance,
+        )
+        for chance, ranks in ways
+    ]
+
 
 SENTENCES_AT_ONCE = 256
 """So many sentences are read ahead, to be sorted by length."""

@@ -1,30 +1,39 @@
-"""What every parser is: the words of sentences in, a constituency tree for each of them out."""
+"""What every parser offers: one tree, or the k best, for each sentence."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
-from lexitree.parsers.long_sentences import Candidate
 from lexitree.trees.tree import Tree
 
 
+class Candidate(NamedTuple):
+    """A tree and the log of its probability among all trees over the same words."""
+
+    tree: Tree
+    log_probability: float
+
+
 class Parser(Protocol):
-    """A parser of our own or an adapter for another one."""
+    """The built-in parser, or an adapter for another one."""
 
     def parse_all(self, sentences: Iterable[Sequence[str]]) -> Iterator[Tree]:
-        """A tree for each sentence, in their order, as a stream.
+        """Parse a stream of sentences.
 
-        Phrases and words carry Penn labels (`NP`, `NN`), phrases may have any number of parts, and the words of a
-        tree are those of its sentence, one to one.
+        Args:
+            sentences: The words of each sentence.
+
+        Yields:
+            A tree for each sentence, in order. Phrases and words carry Penn labels (`NP`, `NN`), phrases have any
+            number of children, and the words are those of the sentence, one to one.
         """
         ...
 
 
 class KBestParser(Parser, Protocol):
-    """A parser that can name more than one tree."""
+    """A parser that can rank several trees for a sentence."""
 
     def parse_all_k_best(self, sentences: Iterable[Sequence[str]], k: int) -> Iterator[list[Candidate]]:
-        """The k best trees of each sentence, from the best on, with their log probabilities; fewer if there are no
-        more."""
+        """Yield up to k trees for each sentence, best first, with their log probabilities."""
         ...

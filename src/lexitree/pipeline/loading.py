@@ -8,7 +8,7 @@ from typing import Any, Literal, overload
 from lexitree.errors import ConfigError
 from lexitree.ops.devices import choose_device
 from lexitree.ops.precision import Precision, check_precision, set_precision
-from lexitree.parsers.adapters import open_parser
+from lexitree.parsers.adapters.opening import open_parser
 from lexitree.parsers.neural import NeuralParser
 from lexitree.parsers.protocol import Parser
 from lexitree.parsers.saved_parser import load_parser

@@ -1,4 +1,4 @@
-"""The error analysis: where two systems are right and wrong, by class, negation and example."""
+"""The tables of the error analysis."""
 
 from __future__ import annotations
 
@@ -13,12 +13,16 @@ from lexitree.analysis.mistakes import agreement, class_masks, kind_masks, take_
 from lexitree.arrays import BoolArray
 from lexitree.evaluation.accuracy import confusion
 from lexitree.evaluation.answers import SystemAnswers
-from lexitree.evaluation.significance import paired_bootstrap
+from lexitree.evaluation.significance import BootstrapResult, paired_bootstrap
 from lexitree.pipeline.predictor import Predictor
 from lexitree.trees.brackets import tree_from_brackets
 from lexitree.trees.tree import Tree
 from lexitree.views.visible import shown_word
+from lexitree_paper.analyses.accuracy_by_length import share_with_deviation
 from lexitree_paper.analyses.job import Findings, Job, collect_test_answers
+from lexitree_paper.experiments import Experiment
+from lexitree_paper.report import NOT_RUN, Report, Table, training_notes
+from lexitree_paper.score_tables import SIGNIFICANCE_NOTES, result_cells
 from lexitree_paper.trained import TrainedSystem
 
 NUM_EXAMPLES = 5
@@ -85,3 +89,114 @@ def _ask_examples(systems: Sequence[TrainedSystem], trees: Sequence[Tree]) -> li
             if heads:
                 entry["heads"][system.name] = dict(Counter(heads).most_common())
     return found
+
+
+def report_errors(experiment: Experiment, record: Mapping[str, Any]) -> Report:
+    """Slices, agreement, confusions and examples."""
+    baseline, system = record["systems"]
+    figures: dict[str, Any] = record["figures"]
+    tables = [
+        _slices(experiment, record, baseline, system),
+        _agreement(figures, baseline, system),
+        *(_confusion(figures, name) for name in (baseline, system)),
+        _examples(figures, figures["won"], system, baseline, figures["num_won"]),
+        _examples(figures, figures["lost"], baseline, system, figures["num_lost"]),
+        _paper_sentences(experiment, figures, [baseline, system]),
+    ]
+    return Report(tuple(tables))
+
+
+def _slices(experiment: Experiment, record: Mapping[str, Any], baseline: str, system: str) -> Table:
+    paper: dict[str, float] = experiment.details["paper"]
+    columns = (
+        "sentences",
+        "count",
+        baseline,
+        system,
+        "difference",
+        "95 % between",
+        "p",
+        "the paper's difference",
+    )
+    rows = [
+        (
+            part["title"],
+            f"{part['num_sentences']:,}",
+            share_with_deviation(part, baseline),
+            share_with_deviation(part, system),
+            *result_cells(BootstrapResult(**part["significance"]) if part["significance"] else None),
+            f"{paper[part['title']]:+.1f}" if part["title"] in paper else NOT_RUN,
+        )
+        for part in record["figures"]["slices"]
+    ]
+    notes = (
+        f"{record['figures']['split']}, root accuracy",
+        *training_notes(record["systems"].values()),
+        "negation is one of not, no, n't and none",
+        *SIGNIFICANCE_NOTES,
+    )
+    return Table(columns, tuple(rows), notes)
+
+
+def _agreement(figures: Mapping[str, Any], baseline: str, system: str) -> Table:
+    found = figures["agreement"]
+    counts = [found[name] for name in ("both", "only_first", "only_second", "neither")]
+    columns = ("both right", f"only {system}", f"only {baseline}", "neither")
+    notes = ("means over all pairs of a seed of the one and a seed of the other",)
+    return Table(columns, (tuple(_count(count) for count in counts),), notes, "who is right, in sentences", 0)
+
+
+def _confusion(figures: Mapping[str, Any], name: str) -> Table:
+    labels: list[str] = list(figures["label_names"].values())
+    rows = [
+        (label, *(_count(count) for count in counts))
+        for label, counts in zip(labels, figures["confusions"][name], strict=True)
+    ]
+    title = f"what {name} answers, in sentences, the mean over the seeds"
+    return Table(("right label", *labels), tuple(rows), title=title)
+
+
+def _examples(
+    figures: Mapping[str, Any], examples: Sequence[Mapping[str, Any]], winner: str, loser: str, count: int
+) -> Table:
+    names = figures["label_names"]
+    rows = [
+        (
+            " ".join(map(shown_word, example["words"])),
+            f"{names[example['gold']]} ({example['confidence']:.2f})",
+            f"{names[example['wrong']]} ({example['wrong_confidence']:.2f})",
+        )
+        for example in examples
+    ]
+    title = (
+        f"{winner} is right and {loser} wrong, {count:,} sentences by the mean of the seeds, the surest first"
+    )
+    return Table(("sentence", winner, loser), tuple(rows), title=title, num_text_columns=3)
+
+
+def _paper_sentences(experiment: Experiment, figures: Mapping[str, Any], systems: Sequence[str]) -> Table:
+    """The paper's examples: what each system says, by how many seeds, and what it says in the paper."""
+    names = figures["label_names"]
+    columns = ["sentence", "right label"]
+    for name in systems:
+        columns += [name, f"{name}, the paper"]
+    columns += [f"head, {systems[-1]}", "head, the paper"]
+    rows: list[tuple[str, ...]] = []
+    for entry, printed in zip(figures["paper_sentences"], experiment.details["sentences"], strict=True):
+        cells = [entry["text"], names.get(entry["gold"], entry["gold"])]
+        for name in systems:
+            cells += [_counts(entry["labels"][name], names), printed["paper"][name]]
+        cells += [_counts(entry["heads"].get(systems[-1], {}), {}), printed.get("head", NOT_RUN)]
+        rows.append(tuple(cells))
+    notes = ("with the number of seeds that say so",)
+    return Table(tuple(columns), tuple(rows), notes, "the paper's examples", len(columns))
+
+
+def _count(count: float) -> str:
+    """A number of sentences; means over seeds need not be whole."""
+    return f"{count:,.1f}".removesuffix(".0")
+
+
+def _counts(counts: Mapping[str, int], names: Mapping[str, str]) -> str:
+    shown = [f"{shown_word(names.get(word, word))} {count}" for word, count in counts.items()]
+    return ", ".join(shown) or NOT_RUN

@@ -8,8 +8,12 @@ from typing import Any
 import pytest
 
 from lexitree.evaluation.significance import paired_bootstrap
-from lexitree_paper.analyses.error_analysis import analyse_errors, compare_slices, mean_confusion
-from lexitree_paper.analyses.error_tables import report_errors
+from lexitree_paper.analyses.error_analysis import (
+    analyse_errors,
+    compare_slices,
+    mean_confusion,
+    report_errors,
+)
 from lexitree_paper.analyses.job import Job, record_findings
 from lexitree_paper.experiments import find_experiment
 from lexitree_paper.runner import Settings, watch_nothing

@@ -17,7 +17,7 @@ from lexitree_paper.kinds import ANALYSES, make_report, perform
 from lexitree_paper.report import to_markdown
 from lexitree_paper.run_records import read_record
 from lexitree_paper.runner import Settings, watch_nothing
-from lexitree_paper.tables import read_records
+from lexitree_paper.score_tables import read_records
 from lexitree_paper.trained import train_missing
 
 

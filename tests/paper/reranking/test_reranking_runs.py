@@ -20,7 +20,7 @@ from lexitree_paper.reranking.plan import keep_systems, plan_reranking
 from lexitree_paper.reranking.run_answers import ANSWER_FILE, TimeLimit, read_answer, run_task
 from lexitree_paper.run_records import read_record
 from lexitree_paper.runner import Settings
-from lexitree_paper.tables import read_records
+from lexitree_paper.score_tables import read_records
 from tests.tasks.rerank.tiny_lists import make_lists, write_lists
 
 EXPERIMENT = find_experiment("reranking")

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from lexitree.errors import JsonLinesError, LexitreeError
-from lexitree.parsers.long_sentences import Candidate
+from lexitree.parsers.protocol import Candidate
 from lexitree.tasks.rerank.jackknife import list_to_json
 from lexitree.tasks.rerank.lists import CandidateList, ScoredTree, parse_list, read_lists
 from lexitree.trees.brackets import ReadReport, tree_from_brackets

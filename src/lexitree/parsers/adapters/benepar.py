@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from lexitree.errors import ParserError, import_extra
-from lexitree.parsers.adapters.adapter import OnRefused, Sentence
-from lexitree.parsers.adapters.batching import BatchAdapter, BatchFailed
+from lexitree.parsers.adapters.adapter import BatchAdapter, BatchFailed, OnRefused, Sentence
 from lexitree.trees.brackets import surface_form
 from lexitree.trees.nltk_trees import tree_from_nltk
 from lexitree.trees.tree import Tree

@@ -10,8 +10,7 @@ from urllib.parse import urlencode, urlsplit, urlunsplit
 from urllib.request import OpenerDirector, ProxyHandler, Request, build_opener
 
 from lexitree.errors import BracketError, ConfigError, ParserError
-from lexitree.parsers.adapters.adapter import OnRefused, Sentence
-from lexitree.parsers.adapters.batching import BatchAdapter, BatchFailed
+from lexitree.parsers.adapters.adapter import BatchAdapter, BatchFailed, OnRefused, Sentence
 from lexitree.parsers.adapters.replies import Answer
 from lexitree.parsers.adapters.spelling import Spelling, plain_spelling
 from lexitree.trees.tree import Tree

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from lexitree.errors import BracketError, ConfigError, FileError, ParserError
 from lexitree.parsers.adapters.adapter import Adapter, OnRefused, Sentence, number_sentences
-from lexitree.parsers.adapters.command import READ_AHEAD, TIMEOUT_SECONDS, CommandParser
+from lexitree.parsers.adapters.command_line import READ_AHEAD, TIMEOUT_SECONDS, CommandParser
 from lexitree.parsers.adapters.conversation import Conversation
 from lexitree.parsers.adapters.replies import Answer
 from lexitree.parsers.adapters.spelling import Spelling, penn_spelling

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 from lexitree.errors import ParserError, import_extra
-from lexitree.parsers.adapters.adapter import OnRefused, Sentence
-from lexitree.parsers.adapters.batching import BatchAdapter, BatchFailed
+from lexitree.parsers.adapters.adapter import BatchAdapter, BatchFailed, OnRefused, Sentence
 from lexitree.trees.tree import Tree
 
 BATCH_SIZE = 50

@@ -28,7 +28,7 @@ from lexitree.models.classifier import TreeClassifier
 from lexitree.models.model_config import ModelConfig
 from lexitree.ops.precision import check_precision, products_in
 from lexitree.ops.threads import use_cores
-from lexitree.parsers.adapters import open_parser
+from lexitree.parsers.adapters.opening import open_parser
 from lexitree.tasks.classify.keeping import ModelKeeper
 from lexitree.tasks.classify.lexicons import build_lexicon
 from lexitree.tasks.classify.parsed_corpus import Parses, read_unlabelled, with_parses, with_unlabelled

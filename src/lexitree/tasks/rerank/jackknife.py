@@ -18,8 +18,8 @@ import numpy as np
 
 from lexitree.errors import ConfigError, FileError
 from lexitree.files import atomic_write
-from lexitree.parsers.long_sentences import Candidate
 from lexitree.parsers.neural import NeuralParser
+from lexitree.parsers.protocol import Candidate
 from lexitree.parsers.saved_parser import load_parser
 from lexitree.processes import run_in_processes
 from lexitree.tasks.parse.data import ParserData, Treebank, load_parser_data, sentence_key

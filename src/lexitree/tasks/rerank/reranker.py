@@ -12,8 +12,7 @@ import numpy as np
 
 from lexitree.arrays import DoubleArray
 from lexitree.errors import InputError, OnError
-from lexitree.parsers.long_sentences import Candidate
-from lexitree.parsers.protocol import KBestParser
+from lexitree.parsers.protocol import Candidate, KBestParser
 from lexitree.tasks.rerank.examples import ListExample, binarize_list, make_list_example
 from lexitree.tasks.rerank.lists import CandidateList, ScoredTree, parse_list
 from lexitree.tasks.rerank.model import RerankerModel

@@ -8,7 +8,7 @@ from typing import Any
 from lexitree_paper.experiments import find_experiment
 from lexitree_paper.report import Picture, Report, Table, table_to_markdown, to_markdown
 from lexitree_paper.run_records import save_record
-from lexitree_paper.tables import make_table, read_records, report_scores
+from lexitree_paper.score_tables import make_table, read_records, report_scores
 
 
 def record(roots: list[float], devs: list[float], vectors: str | None = None) -> dict[str, Any]:
