@@ -219,9 +219,7 @@ def test_a_word_alone_is_the_name_of_a_model(call: Call, shipped: Path) -> None:
 
 
 def test_a_model_that_does_not_come_with_the_package(call: Call, shipped: Path) -> None:
-    assert_users_error(
-        call("predict", "questions", TEXT), "questions: does not come", "Those that do: sentiment"
-    )
+    assert_users_error(call("predict", "questions", TEXT), "questions: does not come", "Available: sentiment")
 
 
 def test_nobody_is_made_to_type(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:

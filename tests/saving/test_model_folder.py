@@ -37,11 +37,11 @@ def test_a_name_wins_over_a_directory_of_that_name(
 def test_what_is_missing_and_what_is_there(shipped_folder: Path) -> None:
     with pytest.raises(ModelFileError, match="sentiment: does not come with this version") as caught:
         from_pretrained("sentiment")
-    assert "Those that do: none." in caught.value.remedy
+    assert "Available: none." in caught.value.remedy
     save_pretrained(tiny_model(), shipped_folder / "questions")
     with pytest.raises(ModelFileError) as caught:
         from_pretrained("sentiment-binary")
-    assert "Those that do: questions." in caught.value.remedy
+    assert "Available: questions." in caught.value.remedy
     (shipped_folder / "sentiment").mkdir()
     assert shipped.shipped_names() == ("questions",)
 

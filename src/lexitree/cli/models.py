@@ -30,7 +30,7 @@ def models_command(
         return
     from lexitree.models.catalog import ENCODERS, PAPER_SIZES, list_models
 
-    rows = [
+    rows: list[dict[str, Any]] = [
         {
             "model": model.name,
             "title": model.title,
@@ -99,7 +99,7 @@ def info_command(model: ModelArgument, as_json: JsonOption = False) -> None:
     from lexitree.saving.saved_transformer import describe_encoder
 
     folder = ModelFolder.find(model)
-    values = {**folder.values, "kind": folder.kind, **_count(load_model(folder))}
+    values: dict[str, Any] = {**folder.values, "kind": folder.kind, **_count(load_model(folder))}
     if as_json:
         typer.echo(json.dumps(values, indent=2, ensure_ascii=False))
         return

@@ -16,7 +16,7 @@ from typing import Any, TypeVar, cast, get_args
 
 import torch
 from safetensors import SafetensorError
-from safetensors.torch import load_file
+from safetensors.torch import load_file  # pyright: ignore[reportUnknownVariableType]
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 

@@ -1,4 +1,4 @@
-"""A trained model in, the same with the words of a language instead of a corpus out, to be used on any text."""
+"""Giving a trained model the words of a whole language instead of those of its corpus."""
 
 from __future__ import annotations
 
@@ -19,8 +19,11 @@ from lexitree.models.guesses import fit_guesser
 from lexitree.models.word_table import WordTable
 from lexitree.trees.brackets import surface_form
 
-LEAST_SIMILARITY = 0.5
-"""Training moves a vector little: those of one word that are less alike on average are of different origin."""
+_LEAST_SIMILARITY = 0.5
+"""Training moves vectors only a little: with a lower mean cosine, the vectors come from another file."""
+
+_MAX_FITTED = 100_000
+"""Guesses are fitted to at most this many words; more would take long and teach little."""
 
 
 def resize_table(
@@ -31,33 +34,42 @@ def resize_table(
     vectors: WordVectors | None = None,
     others: Mapping[str, int] | None = None,
 ) -> WordTable:
-    """A table of `num_words` words (0: all there are), for a model that is to read other texts than its corpus.
+    """Make a larger or smaller table, for a model that is to read texts other than its corpus.
 
-    The rows that the training sentences use come first (`trained`: their words with counts), then those that other
-    texts use (`others`), then the rest, each the most used first. Words that only the vectors have are among them;
-    their vectors are given the length that training gave to the table's. A guesser is not taken over: it was fitted
-    to another table.
+    Words of the training data come first, then those of other texts, then the rest, each the most frequent first. New
+    vectors are scaled as training scaled the table's own. The guesser is dropped, because it was fitted to another
+    table.
+
+    Args:
+        table: The table of the model.
+        trained: The words of the training data, with counts.
+        num_words: The number of words to keep; 0 keeps all.
+        vectors: The file that the table's vectors came from, whose other words are added.
+        others: The words of other texts, with counts.
+
+    Raises:
+        ConfigError: If the model was not trained with these vectors.
     """
     new = None if vectors is None else _new_words(table, _as_trained(table, vectors))
     words = [*table.vocabulary, *(new.words if new else ())]
     rows = table.vectors.detach().cpu()
     known = rows[1:] if new is None else torch.cat([rows[1:], torch.from_numpy(new.vectors).to(rows.dtype)])
     every = Vocabulary(words)
-    # Stable, so that words nobody has counted stay in their order: the table's own, then the file's.
+    # The sort is stable: words without a count keep their order, the table's before the file's.
     order: list[int] = np.lexsort((-_uses(every, others or {}), -_uses(every, trained))).tolist()
     kept = order[: num_words or len(order)]
     return WordTable(Vocabulary(words[place] for place in kept), torch.cat([rows[:1], known[kept]]))
 
 
 def _uses(vocabulary: Vocabulary, counts: Mapping[str, int]) -> npt.NDArray[np.int64]:  # [words]
-    """How often each word is what a counted word is looked up as."""
+    """How often each word of the vocabulary is found when the counted words are looked up."""
     uses = np.zeros(vocabulary.num_rows, dtype=np.int64)
     np.add.at(uses, vocabulary.indices(tuple(counts)), [*counts.values()])
     return uses[1:]
 
 
 def _new_words(table: WordTable, vectors: WordVectors) -> WordVectors:
-    """Those that the table lacks; one that is looked up under another form, such as -LRB-, would never be found."""
+    """The vectors of words that the table lacks, except for spellings that are never looked up, such as -LRB-."""
     new = [
         place
         for place, word in enumerate(vectors.words)
@@ -68,10 +80,9 @@ def _new_words(table: WordTable, vectors: WordVectors) -> WordVectors:
 
 
 def _as_trained(table: WordTable, vectors: WordVectors) -> WordVectors:
-    """The vectors of a file as the table's were before training, which may have scaled them all to one length.
+    """Scale the vectors of a file as the table's were scaled before training: all to one length, or not at all.
 
-    That can be told from the words that both have: either their own lengths have hardly changed, or they are about
-    the same for all words.
+    The words that both have tell which: the lengths in the table are close to those in the file, or to each other.
     """
     place_of = {word: place for place, word in enumerate(vectors.words)}
     shared = [(row, place_of[word]) for row, word in enumerate(table.vocabulary, 1) if word in place_of]
@@ -80,7 +91,7 @@ def _as_trained(table: WordTable, vectors: WordVectors) -> WordVectors:
     rows, places = map(list, zip(*shared, strict=True))
     ours, theirs = table.vectors.detach().float().cpu().numpy()[rows], vectors.vectors[places]
     our_length, their_length = (np.linalg.norm(each, axis=1).clip(1e-8) for each in (ours, theirs))
-    if np.mean((ours * theirs).sum(1) / (our_length * their_length)) < LEAST_SIMILARITY:
+    if np.mean((ours * theirs).sum(1) / (our_length * their_length)) < _LEAST_SIMILARITY:
         raise _other_vectors(vectors)
     length = np.median(our_length)
     is_scaled = np.median(abs(our_length / length - 1)) < np.median(abs(our_length / their_length - 1))
@@ -90,24 +101,21 @@ def _as_trained(table: WordTable, vectors: WordVectors) -> WordVectors:
 def _other_vectors(vectors: WordVectors) -> ConfigError:
     return ConfigError(
         f"the model was not trained with the vectors of {vectors.source}",
-        remedy="Give the file that its training began with: other vectors would mean nothing to it.",
+        remedy="Give the file of word vectors that the model was trained with.",
     )
-
-
-MAX_FITTED = 100_000
 
 
 @dataclass(frozen=True, slots=True)
 class PackedWords:
-    """What has become of a model's words."""
+    """The words of a packed model."""
 
     num_words: int
     num_added: int
-    """How many of them are new to the model."""
+    """How many of them the model did not have before."""
     similarity: float | None
-    """The mean cosine of guessed and true vectors, for words held out; None where nothing is guessed ..."""
+    """The mean cosine of guessed and true vectors on held-out words; None without guesses."""
     mean_similarity: float | None
-    """... and that of the vector which an unknown word would have otherwise."""
+    """The same for the vector that unknown words would have without guesses."""
 
 
 def pack_model(
@@ -119,21 +127,29 @@ def pack_model(
     others: Mapping[str, int] | None = None,
     guess: bool = True,
 ) -> PackedWords:
-    """Give a model a table of `num_words` words (see `resize_table`) and, with `guess`, guesses for all others.
+    """Give a model another vocabulary, and guesses for the vectors of all other words.
 
-    Guesses are fitted to all words there are, also to those that the table has no room for, or to the first 100,000:
-    more would take long and teach little.
+    Args:
+        model: The model, which is changed in place.
+        trained: The words of the training data, with counts.
+        num_words: The size of the vocabulary; 0 keeps all words.
+        vectors: The file that the model's vectors came from, whose other words are added.
+        others: The words of other texts, with counts.
+        guess: Whether to guess the vectors of unknown words from their letters and parts.
+
+    Raises:
+        ConfigError: If the model has no table of words, or was not trained with these vectors.
     """
     old = model.lexicon
     if not isinstance(old, WordTable):
         raise ConfigError(
-            f"a model with a {type(old).__name__} has no table of words of its own to be packed",
-            remedy="A transformer has pieces for all words. To write weights with fewer bytes, save the model with"
+            f"a model with a {type(old).__name__} has no table of words of its own to pack",
+            remedy="A transformer reads all words in pieces. To make the model smaller, save it with"
             ' table="float16".',
         )
     every = resize_table(old, trained, vectors=vectors, others=others)
     words = every.vocabulary.words
-    fitted = fit_guesser(words[:MAX_FITTED], every.vectors[1 : 1 + MAX_FITTED]) if guess else None
+    fitted = fit_guesser(words[:_MAX_FITTED], every.vectors[1 : 1 + _MAX_FITTED]) if guess else None
     table = resize_table(every, trained, others=others, num_words=num_words)
     table.guesser = fitted.guesser if fitted else None
     model.lexicon = table.to(model.device)

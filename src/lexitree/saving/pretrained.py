@@ -82,10 +82,11 @@ def from_pretrained(
 
 def _take_apart(model: TreeClassifier, training: Mapping[str, Any]) -> ModelParts:
     lexicon = model.lexicon
-    words = lexicon.table if isinstance(lexicon, TransformerLexicon) else lexicon
+    transformer = lexicon if isinstance(lexicon, TransformerLexicon) else None
+    words = lexicon if transformer is None else transformer.table
     if not isinstance(words, WordTable | None):
         raise ConfigError(f"a model with a {type(words).__name__} cannot be saved in this format")
-    entry = encoder_entry(lexicon) if isinstance(lexicon, TransformerLexicon) else None
+    entry = None if transformer is None else encoder_entry(transformer)
     own = {name: tensor for name, tensor in model.state_dict().items() if not name.startswith(PREFIX)}
     return ModelParts(
         settings=model.config.as_dict(),
@@ -94,7 +95,7 @@ def _take_apart(model: TreeClassifier, training: Mapping[str, Any]) -> ModelPart
         tables=_TABLES,
         vocabularies={} if words is None else {VOCABULARY_FILE: words.vocabulary},
         entries={} if entry is None else {"encoder": entry},
-        write_encoder=encoder_writer(lexicon) if entry and entry["saved"] else None,
+        write_encoder=encoder_writer(transformer) if transformer and entry and entry["saved"] else None,
     )
 
 

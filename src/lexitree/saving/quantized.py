@@ -1,4 +1,4 @@
-"""Weights in, fewer bytes for the disk out, and back: tables with one byte a number, all else with two."""
+"""Writing weights with fewer bytes: one per number for tables of word vectors, two for all others."""
 
 from __future__ import annotations
 
@@ -10,33 +10,43 @@ from jaxtyping import Float, Float16, Int8
 from torch import Tensor
 
 TableForm = Literal["float32", "float16", "int8"]
-"""How the numbers of a table are written; with the two short forms, all other weights have 16 bits."""
+"""How the numbers of a table are written; with float16 and int8, all other weights are float16."""
 
-SCALE = ".scale"
-"""Beside a table of bytes stands a tensor with this after its name: what one of each row's steps is worth."""
+_SCALE = ".scale"
+"""The suffix of the tensor that holds the scale of each row of an int8 table."""
 
-LARGEST_BYTE = 127
+_LARGEST_BYTE = 127
 
 
 def shrink_tensors(
     tensors: Mapping[str, Tensor], tables: Collection[str], form: TableForm
 ) -> dict[str, Tensor]:
-    """The tensors as they are written; with float32 as they are, whatever that is."""
+    """Convert tensors to the form in which they are written.
+
+    Args:
+        tensors: The weights by name.
+        tables: The names of those that `int8` writes with one byte per number.
+        form: The form; `float32` keeps the precision that the tensors have.
+    """
     shrunk: dict[str, Tensor] = {}
     for name, tensor in tensors.items():
         tensor = tensor.detach().cpu()
         if form == "int8" and name in tables:
-            shrunk[name], shrunk[name + SCALE] = bytes_from_rows(tensor)
+            shrunk[name], shrunk[name + _SCALE] = bytes_from_rows(tensor)
         else:
             shrunk[name] = (tensor if form == "float32" else half(tensor)).contiguous()
     return shrunk
 
 
 def restore_tensors(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Tensors of a short form in 32 bits; a ValueError for other numbers, and for bytes without their scale."""
-    scales = {name + SCALE for name, tensor in tensors.items() if tensor.dtype == torch.int8}
+    """Convert tensors in `float16` or `int8` back to 32 bits.
+
+    Raises:
+        ValueError: If a tensor is of another type, or an int8 table has no scale.
+    """
+    scales = {name + _SCALE for name, tensor in tensors.items() if tensor.dtype == torch.int8}
     return {
-        name: _restore(name, tensor, tensors.get(name + SCALE))
+        name: _restore(name, tensor, tensors.get(name + _SCALE))
         for name, tensor in tensors.items()
         if name not in scales
     }
@@ -46,7 +56,7 @@ def _restore(name: str, tensor: Tensor, scale: Tensor | None) -> Tensor:
     if tensor.dtype == torch.float16:
         return tensor.float()
     if tensor.dtype != torch.int8:
-        raise ValueError(f"{name} must hold numbers of 16 bits, or bytes with a scale")
+        raise ValueError(f"{name} must be float16, or int8 with a scale")
     if tensor.ndim != 2 or scale is None or scale.dtype != torch.float16 or scale.shape != tensor.shape[:1]:
         raise ValueError(f"{name} has no scale for each of its rows")
     return rows_from_bytes(tensor, scale)
@@ -55,22 +65,22 @@ def _restore(name: str, tensor: Tensor, scale: Tensor | None) -> Tensor:
 def bytes_from_rows(
     table: Float[Tensor, "rows size"],
 ) -> tuple[Int8[Tensor, "rows size"], Float16[Tensor, " rows"]]:
-    """A byte for each number, and for each row what a step of one is worth: its largest number is 127 steps."""
-    # A parser without vectors has a table without columns: beside one of zeros there is always a largest.
+    """Round a table to int8, with a scale for each row that maps its largest number to 127."""
+    # A parser without vectors has a table without columns; the padding gives each row a maximum.
     largest = torch.nn.functional.pad(table.abs(), (0, 1)).amax(1)
-    scale = half(largest / LARGEST_BYTE)
+    scale = half(largest / _LARGEST_BYTE)
     steps = table / torch.where(scale > 0, scale.float(), 1).unsqueeze(1)
-    return steps.round().clamp(-LARGEST_BYTE, LARGEST_BYTE).to(torch.int8), scale
+    return steps.round().clamp(-_LARGEST_BYTE, _LARGEST_BYTE).to(torch.int8), scale
 
 
 def rows_from_bytes(
     steps: Int8[Tensor, "rows size"], scale: Float16[Tensor, " rows"]
 ) -> Float[Tensor, "rows size"]:
-    """The inverse of `bytes_from_rows`, to within half a step."""
+    """Restore a table from `bytes_from_rows`, to within half a step."""
     return steps.float().mul_(scale.float().unsqueeze(1))
 
 
 def half(tensor: Tensor) -> Tensor:
-    """In 16 bits, which are enough for trained weights; what would be too large is made as large as it can be."""
+    """Round a tensor to 16 bits; numbers that are too large become the largest there is."""
     largest = torch.finfo(torch.float16).max
     return tensor.detach().clamp(-largest, largest).to(torch.float16)
