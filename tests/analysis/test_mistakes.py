@@ -15,13 +15,16 @@ from tests.evaluation.systems import made_up_system
 
 SENTENCES = ["Not bad", "it is nothing", "w " * 31, "does n't work", "NO way", "w " * 30]
 GOLD = [0, 0, 1, 1, 1, 1]
+NAMES = {"a": "very negative"}
 CONFIDENCE = [0.6, 0.7, 0.8, 0.5, 0.9, 0.9]
-FIRST = made_up_system("first", GOLD, [[0, 0, 1, 1, 1, 0]], sentences=SENTENCES, confidence=CONFIDENCE)
-SECOND = made_up_system("second", GOLD, [[0, 1, 0, 2, 0, 1]], sentences=SENTENCES)
+FIRST = made_up_system(
+    "first", GOLD, [[0, 0, 1, 1, 1, 0]], sentences=SENTENCES, confidence=CONFIDENCE, names=NAMES
+)
+SECOND = made_up_system("second", GOLD, [[0, 1, 0, 2, 0, 1]], sentences=SENTENCES, names=NAMES)
 
 
 def test_by_gold_class() -> None:
-    rows = accuracy_by_class([FIRST, SECOND], {"a": "very negative"})
+    rows = accuracy_by_class([FIRST, SECOND])
     assert [(row.title, row.num_sentences) for row in rows] == [("very negative", 2), ("b", 4), ("c", 0)]
     assert rows[0].accuracies == {"first": 1.0, "second": 0.5}
     assert rows[1].accuracies == {"first": 0.75, "second": 0.25}
@@ -55,10 +58,10 @@ def test_examples_come_surest_first() -> None:
     won = won_examples(FIRST, SECOND)
     assert [example.number for example in won] == [5, 3, 2, 4]
     assert [example.confidence for example in won] == pytest.approx([0.9, 0.8, 0.7, 0.5])
-    assert (won[0].gold, won[0].wrong, won[0].wrong_confidence) == ("b", "a", pytest.approx(0.9))
+    assert (won[0].gold, won[0].wrong, won[0].wrong_confidence) == ("b", "very negative", pytest.approx(0.9))
     assert won_examples(FIRST, SECOND, limit=2) == won[:2]
     assert len(won_examples(FIRST, SECOND, limit=None)) == 4
-    assert won[0].text({"a": "bad"}) == "5. NO way\n   first: b (0.90); second: bad (0.90)"
+    assert won[0].text() == "5. NO way\n   first: b (0.90); second: very negative (0.90)"
     assert won[0].as_dict()["words"] == ["NO", "way"]
 
 

@@ -114,3 +114,10 @@ def test_the_model_goes_back_to_training() -> None:
     model = tiny_model().train()
     evaluate(model, make_examples(tiny_trees(2), model.lexicon, labels=LABELS, direction="right"))
     assert model.training
+
+
+def test_scores_have_the_names_of_labels() -> None:
+    scores = Predictor(tiny_model(label_names={"1": "good"})).evaluate(tiny_trees(3))
+    assert scores.root.labels == ("0", "good")
+    assert [score.label for score in scores.root.class_scores()] == ["0", "good"]
+    assert scores.as_dict()["phrase"]["labels"] == ["0", "good"]

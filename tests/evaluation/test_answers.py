@@ -22,7 +22,7 @@ def test_answers_agree_with_evaluation_and_prediction() -> None:
     assert answers.seed_accuracies == pytest.approx(accuracies)
     assert answers.accuracy == pytest.approx(np.mean(accuracies))
     assert answers.sentences == tuple(tree.words for tree in TREES)
-    assert [answers.labels[number] for number in answers.gold] == [tree.label for tree in TREES]
+    assert [answers.label_set.ids[number] for number in answers.gold] == [tree.label for tree in TREES]
     for model, row in zip(models, answers.probabilities, strict=True):
         predictions = list(Predictor(model).predict_all(TREES))
         np.testing.assert_allclose(row, [found.node_probabilities[0] for found in predictions], atol=1e-5)

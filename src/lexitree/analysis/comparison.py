@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -83,7 +83,6 @@ class Comparison:
 def compare_systems(
     systems: Sequence[SystemAnswers],
     *,
-    names: Mapping[str, str] | None = None,
     num_examples: int = NUM_EXAMPLES,
     num_resamples: int = NUM_RESAMPLES,
     seed: int = 0,
@@ -97,7 +96,7 @@ def compare_systems(
         num_sentences=len(baseline.gold),
         systems=[_score(system) for system in systems],
         pairs=[_compare_pair(system, baseline, num_examples, num_resamples, seed) for system in systems[1:]],
-        classes=accuracy_by_class(systems, names),
+        classes=accuracy_by_class(systems),
         hard_sentences=accuracy_on_hard_sentences(systems),
         lengths=accuracy_by_length(systems),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -35,12 +35,10 @@ class Slice:
         return asdict(self)
 
 
-def accuracy_by_class(
-    systems: Sequence[SystemAnswers], names: Mapping[str, str] | None = None
-) -> list[Slice]:
-    """Root accuracy on the sentences of each gold label; `names` are the labels as people read them."""
+def accuracy_by_class(systems: Sequence[SystemAnswers]) -> list[Slice]:
+    """Root accuracy on the sentences of each gold label."""
     check_comparable(systems)
-    return [take_slice(title, systems, chosen) for title, chosen in class_masks(systems[0], names).items()]
+    return [take_slice(title, systems, chosen) for title, chosen in class_masks(systems[0]).items()]
 
 
 def accuracy_on_hard_sentences(systems: Sequence[SystemAnswers]) -> list[Slice]:
@@ -49,11 +47,9 @@ def accuracy_on_hard_sentences(systems: Sequence[SystemAnswers]) -> list[Slice]:
     return [take_slice(title, systems, chosen) for title, chosen in kind_masks(systems[0]).items()]
 
 
-def class_masks(system: SystemAnswers, names: Mapping[str, str] | None = None) -> dict[str, BoolArray]:
+def class_masks(system: SystemAnswers) -> dict[str, BoolArray]:
     """For each gold label, by its name, which sentences have it."""
-    return {
-        (names or {}).get(label, label): system.gold == number for number, label in enumerate(system.labels)
-    }
+    return {name: system.gold == number for number, name in enumerate(system.label_set.names)}
 
 
 def kind_masks(system: SystemAnswers) -> dict[str, BoolArray]:
@@ -136,12 +132,12 @@ class WonExample:
     def as_dict(self) -> dict[str, Any]:
         return {**asdict(self), "words": list(self.words)}
 
-    def text(self, names: Mapping[str, str] | None = None) -> str:
+    def text(self) -> str:
         """The example for people, on two lines."""
-        gold, wrong = ((names or {}).get(label, label) for label in (self.gold, self.wrong))
         sentence = " ".join(map(shown_word, self.words))
-        says = f"{self.winner}: {gold} ({self.confidence:.2f}); {self.loser}: {wrong} ({self.wrong_confidence:.2f})"
-        return f"{self.number}. {sentence}\n   {says}"
+        right = f"{self.winner}: {self.gold} ({self.confidence:.2f})"
+        wrong = f"{self.loser}: {self.wrong} ({self.wrong_confidence:.2f})"
+        return f"{self.number}. {sentence}\n   {right}; {wrong}"
 
 
 def won_examples(
@@ -168,10 +164,10 @@ def _won(winner: SystemAnswers, loser: SystemAnswers) -> Iterator[WonExample]:
         yield WonExample(
             number=sentence + 1,
             words=winner.sentences[sentence],
-            gold=winner.labels[int(winner.gold[sentence])],
+            gold=winner.label_set.names[int(winner.gold[sentence])],
             winner=winner.name,
             confidence=float(confidence[place]),
             loser=loser.name,
-            wrong=loser.labels[int(said[sentence])],
+            wrong=loser.label_set.names[int(said[sentence])],
             wrong_confidence=float(wrong[sentence, said[sentence]]),
         )

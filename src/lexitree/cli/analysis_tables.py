@@ -67,7 +67,7 @@ def _shares(part: Slice | LengthBin) -> list[str]:
     ]
 
 
-def show_pair(pair: PairComparison, names: dict[str, str]) -> None:
+def show_pair(pair: PairComparison) -> None:
     from lexitree.cli.console import output
 
     found = pair.agreement
@@ -82,7 +82,7 @@ def show_pair(pair: PairComparison, names: dict[str, str]) -> None:
         if examples:
             output.out(f"\n{winner} is right and {loser} wrong, surest first:")
         for example in examples:
-            output.out(example.text(names))
+            output.out(example.text())
 
 
 def show_overlap(overlap: HeadOverlap, num_left_out: int, *, title: str = "heads") -> None:

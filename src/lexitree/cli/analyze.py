@@ -87,10 +87,8 @@ def compare(
     from lexitree.analysis.comparison import compare_systems
     from lexitree.cli.console import output
 
-    found, names = _collect(systems, corpus, split, data, encoding, on_error, device, backend)
-    comparison = compare_systems(
-        found, names=names, num_examples=examples, num_resamples=resamples, seed=seed
-    )
+    found = _collect(systems, corpus, split, data, encoding, on_error, device, backend)
+    comparison = compare_systems(found, num_examples=examples, num_resamples=resamples, seed=seed)
     if as_json:
         typer.echo(json.dumps(comparison.as_dict(), indent=2, ensure_ascii=False))
         return
@@ -100,7 +98,7 @@ def compare(
     show_slices("by kind of sentence", comparison.hard_sentences)
     show_lengths(comparison.lengths)
     for pair in comparison.pairs:
-        show_pair(pair, names)
+        show_pair(pair)
 
 
 @app.command()
@@ -128,7 +126,7 @@ def length(
     if output is not None:
         # Said at once, not after all models have answered.
         _require_plots()
-    found, _ = _collect(systems, corpus, split, data, encoding, on_error, device, backend)
+    found = _collect(systems, corpus, split, data, encoding, on_error, device, backend)
     bins = accuracy_by_length(found, words_per_bin=words)
     if output is not None:
         from lexitree.analysis.plots import plot_lengths
@@ -230,8 +228,8 @@ def _collect(
     on_error: OnError,
     device: str,
     backend: str,
-) -> tuple[list[SystemAnswers], dict[str, str]]:
-    """The answers of all systems to a split, and the names of the labels."""
+) -> list[SystemAnswers]:
+    """The answers of all systems to a split."""
     from lexitree.cli.console import show_skipped
     from lexitree.cli.splits import read_split
     from lexitree.evaluation.answers import collect_answers
@@ -242,22 +240,19 @@ def _collect(
     report = ReadReport()
     options: dict[str, Any] = {"encoding": encoding, "on_error": on_error, "strip": []}
     trees, _ = read_split(corpus, split, None, default="root", data=data, options=options, report=report)
-    names: dict[str, str] = {}
     chosen = choose_device(device)
     found = [
-        collect_answers(name, _load_models(folder, chosen, backend, names), trees)
+        collect_answers(name, _load_models(folder, chosen, backend), trees)
         for name, folder in map(parse_named_folder, systems)
     ]
     show_skipped(report.num_errors, report.errors)
-    return found, names
+    return found
 
 
-def _load_models(folder: str, device: str, backend: str, names: dict[str, str]) -> Iterator[TreeClassifier]:
-    """The models of a system one after the other; what they call their labels is noted."""
+def _load_models(folder: str, device: str, backend: str) -> Iterator[TreeClassifier]:
+    """The models of a system, one at a time."""
     from lexitree.learning.run_folder import model_folders
     from lexitree.saving.pretrained import from_pretrained
 
     for path in model_folders(folder):
-        model = from_pretrained(path, device=device, backend=backend)
-        names.update(zip(model.config.labels, model.config.label_set.names, strict=True))
-        yield model
+        yield from_pretrained(path, device=device, backend=backend)

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from lexitree.evaluation.accuracy import Confusion
-    from lexitree.models.model_config import ModelConfig
 
 
 def evaluate_command(
@@ -82,13 +81,13 @@ def evaluate_command(
         output.print(
             f"{len(trees):,} trees: [bold]root accuracy {percent(scores.root.accuracy)}{phrase}[/bold]"
         )
-        output.print(_class_table(scores.root, predictor.model.config, "whole sentences"))
+        output.print(_class_table(scores.root, "whole sentences"))
         if scores.phrase:
-            output.print(_class_table(scores.phrase, predictor.model.config, "all phrases"))
+            output.print(_class_table(scores.phrase, "all phrases"))
     show_skipped(report.num_errors, report.errors)
 
 
-def _class_table(confusion: Confusion, config: ModelConfig, title: str) -> Table:
+def _class_table(confusion: Confusion, title: str) -> Table:
     """The scores of each label beside its row of the confusion matrix."""
     from rich.table import Table
 
@@ -99,12 +98,12 @@ def _class_table(confusion: Confusion, config: ModelConfig, title: str) -> Table
     for column in ("count", "precision", "recall", "F1"):
         table.add_column(column, justify="right")
     for label in confusion.labels:
-        table.add_column(f"→ {config.label_set.name_of(label)}", justify="right")
+        table.add_column(f"→ {label}", justify="right")
     for row, score in enumerate(confusion.class_scores()):
         shares = [percent(value) for value in (score.precision, score.recall, score.f1)]
         counts = [
             f"[bold]{count}[/bold]" if column == row else str(count)
             for column, count in enumerate(confusion.counts[row].tolist())
         ]
-        table.add_row(config.label_set.name_of(score.label), str(score.num_gold), *shares, *counts)
+        table.add_row(score.label, str(score.num_gold), *shares, *counts)
     return table

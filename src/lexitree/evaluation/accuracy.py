@@ -37,6 +37,7 @@ class Confusion:
     """Counts of (gold label, predicted label) over a set of nodes."""
 
     labels: tuple[str, ...]
+    """The names of the labels."""
     counts: IndexArray
 
     @property
@@ -106,7 +107,7 @@ def evaluate(
 ) -> Evaluation:
     """Score a model on a stream of prepared trees; with root supervision only the sentences count."""
     nodes: AskedNodes = "root" if (supervision or model.config.supervision) == "root" else "all"
-    labels = model.config.labels
+    labels = model.config.label_set.names
     root_counts, phrase_counts = (np.zeros((len(labels), len(labels)), dtype=np.int64) for _ in range(2))
     root_gold, root_answers = ([np.zeros(0, dtype=np.int64)] for _ in range(2))
     for gold, predicted, is_root in _answers(run_examples(model, examples, nodes=nodes)):

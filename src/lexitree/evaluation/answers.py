@@ -13,6 +13,7 @@ import numpy.typing as npt
 from lexitree.arrays import NO_INDEX, BoolArray, DoubleArray, IndexArray
 from lexitree.batch.examples import Example, make_example
 from lexitree.errors import ConfigError
+from lexitree.labels import LabelSet
 from lexitree.models.classifier import TreeClassifier
 from lexitree.models.inference import run_examples
 from lexitree.trees.tree import Tree
@@ -44,8 +45,8 @@ class SystemAnswers:
     """What one system, trained with one seed or several, says of the sentences of a corpus."""
 
     name: str
-    labels: tuple[str, ...]
-    """The label set, in the order of the last axis of `probabilities`."""
+    label_set: LabelSet
+    """The labels, in the order of the last axis of `probabilities`."""
     sentences: tuple[tuple[str, ...], ...]
     """The words of each sentence."""
     gold: IndexArray
@@ -100,20 +101,20 @@ def collect_answers(name: str, models: Iterable[TreeClassifier], trees: Iterable
     labelled = [tree for tree in trees if tree.label]
     if not labelled:
         raise ConfigError("there is no sentence with a gold label to compare answers with")
-    labels: tuple[str, ...] = ()
+    label_set = LabelSet(())
     gold: list[int] = []
     rows: list[DoubleArray] = []
     for model in models:
-        if rows and model.config.labels != labels:
+        if rows and model.config.labels != label_set.ids:
             raise ConfigError(f"the models of {name} were trained with different labels")
-        labels = model.config.labels
+        label_set = model.config.label_set
         examples = _prepare(model, labelled)
         gold = [int(example.source_label_index[0]) for example in examples]
         rows.append(_root_probabilities(model, examples))
     if not rows:
         raise ConfigError(f"{name} has no model to ask")
     sentences = tuple(tree.words for tree in labelled)
-    return SystemAnswers(name, labels, sentences, np.array(gold, dtype=np.int64), np.stack(rows))
+    return SystemAnswers(name, label_set, sentences, np.array(gold, dtype=np.int64), np.stack(rows))
 
 
 def _prepare(model: TreeClassifier, trees: Iterable[Tree]) -> list[Example]:
@@ -138,10 +139,10 @@ def check_comparable(systems: Sequence[SystemAnswers]) -> None:
     first = systems[0]
     for system in systems:
         assert (system.gold != NO_INDEX).all()
-        if system.labels != first.labels:
+        if system.label_set.ids != first.label_set.ids:
             raise ConfigError(
                 f"{first.name} and {system.name} know different labels: "
-                f"{', '.join(first.labels)} and {', '.join(system.labels)}"
+                f"{', '.join(first.label_set.ids)} and {', '.join(system.label_set.ids)}"
             )
         if system.sentences != first.sentences or not np.array_equal(system.gold, first.gold):
             raise ConfigError(f"{first.name} and {system.name} have answered for different sentences")

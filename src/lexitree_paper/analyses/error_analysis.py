@@ -38,7 +38,7 @@ def analyse_errors(job: Job) -> Findings:
     figures = {
         "split": f"{corpus.name} test",
         "label_names": names,
-        "slices": compare_slices(system, baseline, names),
+        "slices": compare_slices(system, baseline),
         "agreement": agreement(system, baseline).as_dict(),
         "confusions": {one.name: mean_confusion(one) for one in answers},
         "won": [example.as_dict() for example in won_examples(system, baseline, limit=NUM_EXAMPLES)],
@@ -50,12 +50,10 @@ def analyse_errors(job: Job) -> Findings:
     return dataclasses.replace(found, figures=figures)
 
 
-def compare_slices(
-    system: SystemAnswers, baseline: SystemAnswers, names: Mapping[str, str]
-) -> list[dict[str, Any]]:
+def compare_slices(system: SystemAnswers, baseline: SystemAnswers) -> list[dict[str, Any]]:
     """All sentences, those of each class, with negation and long ones: accuracies and how sure the difference is."""
     everything: dict[str, BoolArray] = {"all sentences": np.ones(len(system.gold), dtype=np.bool_)}
-    masks = {**everything, **class_masks(system, names), **kind_masks(system)}
+    masks = {**everything, **class_masks(system), **kind_masks(system)}
     return [
         {
             **take_slice(title, [baseline, system], chosen).as_dict(),
@@ -70,7 +68,7 @@ def compare_slices(
 def mean_confusion(system: SystemAnswers) -> list[list[float]]:
     """[gold, predicted]: how many sentences, the mean over the seeds."""
     answers = system.probabilities.argmax(2)
-    counts = [confusion(system.gold, said, system.labels).counts for said in answers]
+    counts = [confusion(system.gold, said, system.label_set.names).counts for said in answers]
     return np.mean(counts, axis=0).round(4).tolist()
 
 
@@ -163,8 +161,8 @@ def _examples(
     rows = [
         (
             " ".join(map(shown_word, example["words"])),
-            f"{names[example['gold']]} ({example['confidence']:.2f})",
-            f"{names[example['wrong']]} ({example['wrong_confidence']:.2f})",
+            f"{names.get(example['gold'], example['gold'])} ({example['confidence']:.2f})",
+            f"{names.get(example['wrong'], example['wrong'])} ({example['wrong_confidence']:.2f})",
         )
         for example in examples
     ]

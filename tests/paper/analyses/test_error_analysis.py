@@ -23,7 +23,7 @@ EXPERIMENT = find_experiment("error-analysis")
 SENTENCES = ["not bad", "good", "no way", "fine"]
 GOLD = [0, 0, 1, 1]
 BASELINE = made_up_system("base", GOLD, [[0, 1, 0, 1], [1, 1, 0, 1]], sentences=SENTENCES)
-SYSTEM = made_up_system("new", GOLD, [[0, 0, 1, 2]], sentences=SENTENCES)
+SYSTEM = made_up_system("new", GOLD, [[0, 0, 1, 2]], sentences=SENTENCES, names={"a": "bad"})
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +33,7 @@ def record(smoke_runs: Path) -> dict[str, Any]:
 
 
 def test_slices_are_compared_on_their_own_sentences() -> None:
-    slices = {part["title"]: part for part in compare_slices(SYSTEM, BASELINE, {"a": "bad"})}
+    slices = {part["title"]: part for part in compare_slices(SYSTEM, BASELINE)}
     assert slices["all sentences"]["accuracies"] == {"base": 0.375, "new": 0.75}
     assert slices["bad"]["num_sentences"] == 2
     assert slices["c"]["significance"] is None
