@@ -42,10 +42,13 @@ from lexitree.models.model_config import ModelConfig as ModelConfig
 from lexitree.parsers.adapters.opening import open_parser as open_parser
 from lexitree.parsers.saved_parser import load_parser as load_parser
 from lexitree.pipeline.document import Document as Document
+from lexitree.pipeline.labelling import LabellingJob as LabellingJob
+from lexitree.pipeline.labelling import label_file as label_file
 from lexitree.pipeline.loading import load as load
 from lexitree.pipeline.predictor import Prediction as Prediction
 from lexitree.pipeline.predictor import Predictor as Predictor
 from lexitree.pipeline.text_pipeline import TextPipeline as TextPipeline
+from lexitree.pipeline.workers import LabellerSettings as LabellerSettings
 from lexitree.saving.model_kinds import load_model as load_model
 from lexitree.saving.model_kinds import push_to_hub as push_to_hub
 from lexitree.saving.model_kinds import save_model as save_model

@@ -56,7 +56,7 @@ def test_every_command_explains_itself(call: Call, command: list[str]) -> None:
 def test_paragraphs_of_the_help_fill_the_line(call: Call) -> None:
     text = call("predict", "--help").out
     assert " ".join(text.split()).count("(write _ where there is none)") == 1
-    paragraph = text[text.index("Trees are brackets") :].split("\n \n")[0].splitlines()
+    paragraph = text[text.index("Trees are in brackets") :].split("\n \n")[0].splitlines()
     assert all(len(line.strip()) > 55 for line in paragraph[:3])
 
 

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import builtins
+import io
+import json
 import shutil
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +15,7 @@ import pytest
 import lexitree
 from lexitree.errors import ConfigError, ModelFileError, ParserError
 from lexitree.parsers.neural import NeuralParser
+from lexitree.pipeline import loading
 from lexitree.pipeline.predictor import Predictor
 from lexitree.pipeline.text_pipeline import TextPipeline
 from tests.cli.untrained_parser import save_untrained_parser
@@ -75,3 +80,73 @@ def test_what_is_not_there_is_said(shipped_folder: Path, saved_model: Path) -> N
         lexitree.load("sentiment")
     with pytest.raises((ParserError, lexitree.LexitreeError), match="no parser called"):
         lexitree.load(saved_model, parser="magic")
+
+
+def test_a_model_for_trees_needs_no_parser(shipped_folder: Path, saved_model: Path) -> None:
+    shutil.copytree(saved_model, shipped_folder / "sentiment")
+    assert isinstance(lexitree.load("sentiment", reads="trees"), Predictor)
+    with pytest.raises(ConfigError, match="no parser of its own"):
+        lexitree.load(saved_model, reads="text")
+
+
+class Program(RightBranching):
+    """A parser that holds something until it is closed."""
+
+    is_closed = False
+
+    def __enter__(self) -> Program:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.is_closed = True
+
+
+def test_a_pipeline_closes_the_parser_that_was_opened_for_it(
+    saved_model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own, opened = Program(), Program()
+    monkeypatch.setattr(loading, "open_parser", lambda spec: opened)
+    for parser in (own, "command:x"):
+        with lexitree.load(saved_model, parser=parser) as pipe:
+            assert len(pipe(TEXT)) == 1
+    assert not own.is_closed
+    assert opened.is_closed
+
+
+def test_the_parser_gets_the_device_of_the_model(saved_model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[str, dict[str, str]]] = []
+
+    def open_parser(spec: str, **options: str) -> RightBranching:
+        asked.append((spec, options))
+        return RightBranching()
+
+    monkeypatch.setattr(loading, "open_parser", open_parser)
+    for spec in ("builtin:folder", "command:x"):
+        lexitree.load(saved_model, parser=spec, device="cpu")
+    assert asked == [("builtin:folder", {"device": "cpu"}), ("command:x", {})]
+
+
+def test_each_config_is_read_once(package: Path, saved_model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    read: Counter[str] = Counter()
+    plain_open = io.open
+
+    def count_and_open(file: Any, *arguments: Any, **options: Any) -> Any:
+        read[str(file)] += str(file).endswith("config.json")
+        return plain_open(file, *arguments, **options)
+
+    shutil.copytree(package / "sentiment", package / "sentiment-binary")
+    config = json.loads((saved_model / "config.json").read_text())
+    (package / "sentiment-binary" / "config.json").write_text(
+        json.dumps(config | {"weights_of": "sentiment"})
+    )
+    monkeypatch.setattr(io, "open", count_and_open)
+    monkeypatch.setattr(builtins, "open", count_and_open)
+    for name, folders in (
+        ("sentiment", ["parser", "sentiment"]),
+        ("sentiment-binary", ["parser", "sentiment", "sentiment-binary"]),
+    ):
+        read.clear()
+        lexitree.load(name)
+        assert {file: number for file, number in read.items() if number} == {
+            str(package / folder / "config.json"): 1 for folder in folders
+        }

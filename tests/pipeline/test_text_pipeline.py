@@ -9,15 +9,19 @@ from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import count, islice
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+from lexitree.batch import examples
 from lexitree.errors import ConfigError, LexitreeError, TreeError
+from lexitree.pipeline import text_pipeline
 from lexitree.pipeline.predictor import Predictor
 from lexitree.pipeline.text_pipeline import TextPipeline
 from lexitree.results.document import Document
 from lexitree.text import Sentence, Token
+from lexitree.trees.binarize import to_binary
 from lexitree.trees.tree import Tree
 from tests.pipeline.stubs import Penn, ReadsAhead, RightBranching, right_branching, tiny_pipeline
 from tests.tiny import tiny_model
@@ -119,6 +123,13 @@ def test_many_threads_get_the_same_answers() -> None:
     assert not pipe.predictor.model.training
 
 
+def test_what_belongs_to_a_text_stays_with_it() -> None:
+    texts = some_texts(30)
+    pairs = list(tiny_pipeline().stream_pairs(zip(texts, count()), batch_size=4))
+    assert [number for _, number in pairs] == list(range(30))
+    assert [document.text for document, _ in pairs] == texts
+
+
 def test_one_sentence() -> None:
     text = "The film is good. The plot is bad."
     pipe = tiny_pipeline()
@@ -159,6 +170,27 @@ def test_the_binarizer_decides_about_the_phrases() -> None:
     assert document.sentences[0].source.arity.tolist() == [2, 2, 2, 0, 0, 0, 0]
     with pytest.raises(TreeError, match="not binary"):
         tiny_pipeline(parser=Penn(), binarize=lambda tree: tree)("the film is good")
+
+
+def test_a_parse_is_binarized_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    binarized: list[Tree] = []
+
+    def count(tree: Tree, *arguments: Any, **options: Any) -> Any:
+        binarized.append(tree)
+        return to_binary(tree, *arguments, **options)
+
+    for module in (text_pipeline, examples):
+        monkeypatch.setattr(module, "to_binary", count)
+    pipe = tiny_pipeline(parser=Penn())
+    document = pipe("The film is not good. The plot is.")
+    assert binarized == [sentence.tree for sentence in document.sentences]
+    trees = [sentence.prediction.source for sentence in document.sentences]
+    # What the pipeline spares must make no difference.
+    for ours, theirs in zip(document.sentences, pipe.predictor.predict_all(trees), strict=True):
+        assert ours.prediction.probabilities.tobytes() == theirs.probabilities.tobytes()
+        assert ours.prediction.head_index is not None
+        assert theirs.head_index is not None
+        assert ours.prediction.head_index.tolist() == theirs.head_index.tolist()
 
 
 class Question:

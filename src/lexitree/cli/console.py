@@ -1,4 +1,4 @@
-"""What all commands share: where output goes, how errors are shown, how devices and seeds are written."""
+"""What all commands share: the two consoles, and how errors, skipped input, seeds and trees are shown."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NUM_SKIPPED_LISTED = 20
 
 
 def show_error(error: LexitreeError) -> None:
-    """One clear message: what, where, and what to do."""
+    """Show what is wrong, where, and what to do."""
     messages.print("[bold red]error:[/bold red]", end=" ")
     # The caret must stand under its place, so the text is neither wrapped nor marked up.
     messages.out(error.message, highlight=False)
@@ -32,7 +32,7 @@ def show_error(error: LexitreeError) -> None:
 
 
 def show_skipped(num_skipped: int, errors: Sequence[InputError], *, what: str = "trees") -> None:
-    """Say how many were left out, of which `errors` are the first, and where those are."""
+    """Report how much malformed input was skipped, and where the first of it is."""
     if not num_skipped:
         return
     messages.print(f"[yellow]skipped {num_skipped:,} malformed {what}[/yellow]")
@@ -44,7 +44,7 @@ def show_skipped(num_skipped: int, errors: Sequence[InputError], *, what: str = 
 
 
 def parse_seeds(text: str) -> list[int]:
-    """`3`, `1,2,5` or `1-5` as a list of numbers."""
+    """Read seeds written as `3`, `1,2,5` or `1-5`."""
     seeds: list[int] = []
     for part in text.replace(" ", "").split(","):
         match = re.fullmatch(r"(\d+)(?:-(\d+))?", part)
@@ -58,7 +58,7 @@ def parse_seeds(text: str) -> list[int]:
 
 
 def percent(share: float | None) -> str:
-    """An accuracy as people read it."""
+    """Show a share as a percentage with one decimal."""
     return "–" if share is None else f"{100 * share:.1f}"
 
 

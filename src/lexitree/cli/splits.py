@@ -1,4 +1,4 @@
-"""A corpus by name or path and the name of a split in, the trees of that split out."""
+"""Reads the trees that a model is scored on: a split of a named corpus, of a folder, or a file."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class SplitTrees(NamedTuple):
-    """The trees of a split and which of their nodes count."""
+    """The trees of a split, and whether all phrases or whole sentences are scored."""
 
     trees: Sequence[Tree]
     supervision: Supervision
@@ -30,7 +30,20 @@ def read_split(
     options: dict[str, Any],
     report: ReadReport,
 ) -> SplitTrees:
-    """The trees to score a model on; `default` says which nodes count where neither user nor corpus does."""
+    """Read the trees to score a model on.
+
+    Args:
+        corpus: The name of a corpus, or the path of a folder or file of labelled trees.
+        split: The split of a corpus or folder.
+        supervision: Whether to score all phrases or whole sentences; None leaves it to the corpus.
+        default: What is scored if neither the user nor the corpus says.
+        data: The folder with real corpora.
+        options: How files are read: `encoding`, `on_error` and `strip`.
+        report: Where skipped trees are noted.
+
+    Raises:
+        CorpusNotFoundError: There are no such trees.
+    """
     from lexitree.corpora import load_corpus
     from lexitree.corpora.named import find_entry, find_path
     from lexitree.errors import CorpusNotFoundError
@@ -50,14 +63,14 @@ def read_split(
 def _read_path(
     path: Path, split: SplitName, supervision: Supervision, options: dict[str, Any], report: ReadReport
 ) -> Sequence[Tree]:
-    """The trees of a file, or of one split of a folder; what was skipped goes into the report."""
+    """Read a file, or one split of a folder; skipped trees are noted in the report."""
     from lexitree.corpora.corpus import SPLITS
     from lexitree.corpora.treebank import find_split_file, load_treebank, read_any, strip_trees
 
     if path.is_dir():
         files = {name: find_split_file(path, name) for name in SPLITS}
         if split != "test" and files["train"] and not files["dev"]:
-            # Training has held out a part of the one file: score on the same part.
+            # Training holds out a part of a single file: score on the same part.
             loaded = load_treebank(files["train"], supervision=supervision, **options)
             report.num_errors, report.errors = loaded.num_skipped, list(loaded.skipped)
             return loaded.splits.get(split, ())

@@ -83,8 +83,8 @@ def cut_to_whole_records(path: Path, records: WholeRecords) -> None:
 
 def check_resumable(path: str | Path | None, output_format: OutputFormat) -> Path:
     """Raise an error unless an output can be resumed; return its path."""
-    is_file = path is not None and str(path) != STANDARD_STREAM
-    if not is_file or not isinstance(output_format, RecordFormat) or not output_format.is_resumable:
+    is_resumable = isinstance(output_format, RecordFormat) and output_format.is_resumable
+    if path is None or str(path) == STANDARD_STREAM or not is_resumable:
         raise ConfigError(
             "only a file of JSON Lines or CSV can be resumed",
             remedy="Use --resume with -o FILE.jsonl or -o FILE.csv.",
