@@ -183,14 +183,14 @@ def test_a_parse_is_binarized_once(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(module, "to_binary", count)
     pipe = tiny_pipeline(parser=Penn())
     document = pipe("The film is not good. The plot is.")
-    assert binarized == [sentence.tree for sentence in document.sentences]
-    trees = [sentence.prediction.source for sentence in document.sentences]
+    assert binarized == [sentence.parse for sentence in document.sentences]
+    trees = [sentence.source for sentence in document.sentences]
     # What the pipeline spares must make no difference.
     for ours, theirs in zip(document.sentences, pipe.predictor.predict_all(trees), strict=True):
-        assert ours.prediction.probabilities.tobytes() == theirs.probabilities.tobytes()
-        assert ours.prediction.head_index is not None
+        assert ours.node_probabilities.tobytes() == theirs.node_probabilities.tobytes()
+        assert ours.head_index is not None
         assert theirs.head_index is not None
-        assert ours.prediction.head_index.tolist() == theirs.head_index.tolist()
+        assert ours.head_index.tolist() == theirs.head_index.tolist()
 
 
 class Question:
