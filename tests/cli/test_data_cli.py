@@ -120,7 +120,7 @@ def test_wrong_usage_exits_with_2(tmp_path: Path) -> None:
 def test_a_missing_corpus_is_a_users_error() -> None:
     with pytest.raises(CorpusNotFoundError):
         run("show", "sst")
-    with pytest.raises(CorpusNotFoundError, match="nothing to download"):
+    with pytest.raises(CorpusNotFoundError, match="unknown download"):
         run("fetch", "nothing")
 
 

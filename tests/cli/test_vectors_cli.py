@@ -42,7 +42,7 @@ def test_filter_keeps_written_and_lower_case_forms(files: Path) -> None:
     command = ["filter", "g.txt", "--trees", "train.txt", "--trees", "dev.txt", "--output", "small.npz"]
     result = runner.invoke(app, command)
     assert result.exit_code == 0, result.output
-    assert "small.npz: 4 of 5 vectors of 2 numbers" in result.output
+    assert "small.npz: 4 of 5 vectors, 2 dimensions" in result.output
     assert "71.43% of the running words, 83.33% of the distinct" in result.output
     vectors = read_vectors(files / "small.npz")
     assert vectors.words == ("the", "film", "(", "The")
@@ -146,10 +146,10 @@ def test_trees_of_a_folder_and_of_a_named_corpus(files: Path) -> None:
     ("command", "kind", "problem"),
     [
         (["filter", "none.txt", "-t", "train.txt", "-o", "a.npz"], FileError, "none.txt: cannot be read"),
-        (["filter", "g.txt", "-t", "none.txt", "-o", "a.npz"], FileError, "none.txt: there is no such file"),
+        (["filter", "g.txt", "-t", "none.txt", "-o", "a.npz"], FileError, "none.txt: no such file"),
         (["coverage", "g.txt", "-t", "mini-revews"], CorpusNotFoundError, "Did you mean mini-reviews"),
-        (["coverage", "g.txt", "-t", "nothing"], FileError, "nothing: holds no trees"),
-        (["filter", "g.txt", "-t", "empty.txt", "-o", "a.npz"], FileError, "empty.txt: holds no trees"),
+        (["coverage", "g.txt", "-t", "nothing"], FileError, "nothing: contains no trees"),
+        (["filter", "g.txt", "-t", "empty.txt", "-o", "a.npz"], FileError, "empty.txt: contains no trees"),
         (["filter", "g.txt", "-t", "train.txt", "-o", "a.txt"], FileError, "must end in .npz"),
         (["filter", "empty.txt", "-t", "train.txt", "-o", "a.npz"], VectorsError, "contains no word vectors"),
         (["filter", "g.txt", "-t", "train.txt", "-o", "g.txt/a.npz"], FileError, "cannot be written"),

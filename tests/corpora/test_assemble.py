@@ -81,7 +81,7 @@ def test_labels_that_training_lacks_are_listed() -> None:
 
 
 def test_no_labels_at_all_is_an_error() -> None:
-    with pytest.raises(LabelError, match="no sentence carries a label"):
+    with pytest.raises(LabelError, match="no sentence has a label"):
         assemble("x", {"train": parse("(_ (_ a) (_ b))")})
 
 

@@ -83,5 +83,5 @@ def test_a_parse_below_the_root_is_left_as_it_is() -> None:
 
 
 def test_a_label_that_counts_for_nothing_known_is_named() -> None:
-    with pytest.raises(LabelError, match="which answer the label '5' counts for; sentence: a film"):
+    with pytest.raises(LabelError, match="the finer label '5' has no answer; sentence: a film"):
         finer_corpus("(4 (3 a) (5 film))").scored_trees("train")

@@ -62,9 +62,7 @@ def test_a_missing_corpus_says_where_it_was_sought_and_what_to_do(
 def test_unknown_names_are_answered_with_close_ones(no_data: Path) -> None:
     with pytest.raises(CorpusNotFoundError, match="Did you mean sst-binary"):
         load_corpus("sst-binry")
-    with pytest.raises(
-        CorpusNotFoundError, match="there is no corpus, file or folder 'qqq'\nCorpora: sst-fine"
-    ):
+    with pytest.raises(CorpusNotFoundError, match="no corpus, file or folder 'qqq'\nCorpora: sst-fine"):
         load_corpus("qqq")
     with pytest.raises(CorpusNotFoundError, match="qqq"):
         find_corpus("qqq")

@@ -95,7 +95,7 @@ def test_malformed_files_are_refused(tmp_path: Path) -> None:
     with pytest.raises(BracketError, match=r"train\.parses:2"):
         load_trec(tmp_path)
     write(tmp_path, labels=LABELS.replace("NUM:dist How far ?", "NUM How far ?"))
-    with pytest.raises(SentenceError, match=r"train_5500.label:2:1: not a line"):
+    with pytest.raises(SentenceError, match=r"train_5500.label:2:1: expected a line"):
         load_trec(tmp_path)
     with pytest.raises(ConfigError, match="binary"):
         load_trec(tmp_path, "binary")  # type: ignore[arg-type]

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lexitree.corpora import load_sentences, load_treebank, read_any, read_sentences
-from lexitree.corpora.treebank import tree_from_labelled_line
+from lexitree.corpora.treebank import _tree_from_labelled_line
 from lexitree.errors import (
     BracketError,
     ConfigError,
@@ -62,7 +62,7 @@ def test_stripping(tmp_path: Path) -> None:
     assert len(load_treebank(path, hold_out_dev=False).train) == 3
     stripped = load_treebank(path, hold_out_dev=False, strip=["traces", "function-tags"])
     assert [tree.labels for tree in stripped.train] == [("S", "VP", "VB", "NP", "NN"), ("NP", "NN", "NN")]
-    with pytest.raises(ConfigError, match="traces and function-tags can be stripped, not heads"):
+    with pytest.raises(ConfigError, match="cannot strip heads; choose from traces and function-tags"):
         load_treebank(path, strip=["heads"])  # type: ignore[list-item]
 
 
@@ -77,7 +77,7 @@ def test_malformed_trees_stop_or_are_skipped(tmp_path: Path) -> None:
 
 def test_files_without_trees_are_refused(tmp_path: Path) -> None:
     train = write(tmp_path / "a.txt", TREES)
-    with pytest.raises(FileError, match="no sentence to learn from: it is empty"):
+    with pytest.raises(FileError, match="contains no sentences: it is empty"):
         load_treebank(train, test=write(tmp_path / "b.txt", []))
     with pytest.raises(FileError, match="all 1 are malformed"):
         load_treebank(write(tmp_path / "c.txt", ["(pos"]), on_error="skip")
@@ -114,7 +114,7 @@ WORDS = st.text(st.characters(exclude_characters=" \t\r\n\f\v", exclude_categori
 
 @given(WORDS, st.lists(WORDS, min_size=1))
 def test_a_line_is_a_label_and_words(label: str, words: list[str]) -> None:
-    assert tree_from_labelled_line(f"{label}\t{' '.join(words)}") == Tree.flat(words, label)
+    assert _tree_from_labelled_line(f"{label}\t{' '.join(words)}") == Tree.flat(words, label)
 
 
 def test_files_are_read_as_flat_trees(tmp_path: Path) -> None:
@@ -131,7 +131,7 @@ def test_files_are_read_as_flat_trees(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "problem"),
     [
-        ("no tab here", r":2:12: a line without a tab"),
+        ("no tab here", r":2:12: line has no tab"),
         ("\twords", r":2:1: no label before the tab"),
         ("pos\t  ", r":2:7: no words after the tab"),
     ],

@@ -163,7 +163,7 @@ def test_phrases_that_nobody_wants_are_not_read() -> None:
 def test_phrases_of_a_deep_tree_are_refused_but_not_its_sentence() -> None:
     tree, row_format = chain(4_000), make_format(510, "phrase")
     sentence = make_sentence([1] * 4_000, row_format)
-    with pytest.raises(ConfigError, match="too long to be read each for itself"):
+    with pytest.raises(ConfigError, match="too long to be read one by one"):
         PieceLayout.from_trees([tree], [sentence])
     root = np.arange(tree.num_nodes) == 0
     assert len(PieceLayout.from_trees([tree], [sentence], wanted=[root]).count) == 1

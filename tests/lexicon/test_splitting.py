@@ -125,13 +125,13 @@ def test_the_room_is_what_tokenizer_and_positions_leave(encoders: dict[str, Path
     assert PieceSplitter(tokenizer, 20).row_format.max_pieces == 18
     tokenizer.model_max_length = int(1e30)
     assert PieceSplitter(tokenizer, None).row_format.max_pieces == 510
-    with pytest.raises(ConfigError, match="room for 3 pieces only"):
+    with pytest.raises(ConfigError, match="reads only 3 pieces"):
         PieceSplitter(tokenizer, 3)
 
 
 def test_a_tokenizer_without_offsets_is_refused() -> None:
     slow: Any = SimpleNamespace(is_fast=False)
-    with pytest.raises(ConfigError, match="does not tell where its pieces stand"):
+    with pytest.raises(ConfigError, match="does not report the offsets"):
         PieceSplitter(slow, None)
 
 

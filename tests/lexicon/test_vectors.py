@@ -120,7 +120,7 @@ def test_zip_of_several_files_needs_the_dimension(tmp_path: Path) -> None:
     data = zip_bytes(glove__2d__txt=b"a 1 2\n", glove__3d__txt=b"a 1 2 3\n", __MACOSX=b"")
     path = write(tmp_path, "g.zip", data)
     assert read_vectors(path, dim=3).dim == 3
-    with pytest.raises(VectorsError, match=r"holds 3 files .*glove\.2d\.txt") as caught:
+    with pytest.raises(VectorsError, match=r"contains 3 files .*glove\.2d\.txt") as caught:
         read_vectors(path)
     assert "--dim" in str(caught.value)
 
@@ -157,7 +157,7 @@ def test_nothing_wanted_is_found(tmp_path: Path) -> None:
     ]:
         vectors = read_vectors(write(tmp_path, name, data), set())
         assert vectors.vectors.shape == (0, 3)
-        with pytest.raises(VectorsError, match="not one of the words"):
+        with pytest.raises(VectorsError, match="none of the requested words"):
             build_table(vectors)
 
 
@@ -272,7 +272,7 @@ def test_words_that_npz_would_change_are_refused(tmp_path: Path) -> None:
 
 def test_no_words_at_all_can_be_written(tmp_path: Path) -> None:
     write_vectors_npz(tmp_path / "v.npz", WordVectors((), np.ones((0, 2), np.float32), "here"))
-    with pytest.raises(VectorsError, match="holds no word vectors"):
+    with pytest.raises(VectorsError, match="contains no word vectors"):
         read_vectors(tmp_path / "v.npz")
 
 
@@ -308,7 +308,7 @@ def test_the_files_own_unknown_row_is_left_out_of_the_table(tmp_path: Path) -> N
 
 
 def test_word_vectors_must_fit() -> None:
-    with pytest.raises(VectorsError, match="2 words do not fit"):
+    with pytest.raises(VectorsError, match="2 words do not match"):
         WordVectors(("a", "b"), np.ones((1, 3), np.float32), "here")
 
 

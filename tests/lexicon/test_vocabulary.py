@@ -55,7 +55,7 @@ def test_indices_are_int64_also_of_nothing() -> None:
 
 
 def test_cache_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(vocabulary_module, "MAX_CACHED_WORDS", 4)
+    monkeypatch.setattr(vocabulary_module, "_MAX_CACHED_WORDS", 4)
     vocabulary = Vocabulary(["3"])
     words = [str(number) for number in range(10)] * 2
     assert vocabulary.indices(words).tolist() == [int(word == "3") for word in words]

@@ -67,7 +67,7 @@ def test_a_deep_tree(model: TreeClassifier) -> None:
     """Its sentence can be read, and its phrases together cannot."""
     predictor = Predictor(model.float())
     assert predictor.predict(chain(4_000), nodes="root").label in LABELS
-    with pytest.raises(ConfigError, match="too long to be read each for itself"):
+    with pytest.raises(ConfigError, match="too long to be read one by one"):
         predictor.predict(chain(4_000))
     model.double()
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lexitree.text.patterns import ASCII, Alphabet, next_token, unicode_alphabet
+from lexitree.text.patterns import ASCII, Alphabet, _unicode_alphabet, next_token
 from tests.text.test_properties import PIECES
 
 ASCII_PIECES = [piece for piece in PIECES if piece.isascii()]
@@ -20,7 +20,7 @@ ASCII_TEXT = st.one_of(
 
 @pytest.mark.parametrize("name", Alphabet._fields)
 def test_both_alphabets_agree_on_every_ascii_character(name: str) -> None:
-    plain, general = (re.compile(getattr(alphabet, name)) for alphabet in (ASCII, unicode_alphabet()))
+    plain, general = (re.compile(getattr(alphabet, name)) for alphabet in (ASCII, _unicode_alphabet()))
     for character in map(chr, range(128)):
         assert bool(plain.fullmatch(character)) == bool(general.fullmatch(character)), character
 

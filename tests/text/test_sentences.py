@@ -125,5 +125,5 @@ def test_tokens_are_those_of_the_sentences(layout: str) -> None:
 
 
 def test_an_unknown_layout_is_an_error() -> None:
-    with pytest.raises(ConfigError, match="no layout 'pages'"):
+    with pytest.raises(ConfigError, match="unknown layout 'pages'"):
         split_sentences("One.", "pages")  # type: ignore[arg-type]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import typer
@@ -41,6 +42,27 @@ def show_skipped(num_skipped: int, errors: Sequence[InputError], *, what: str = 
         messages.out(f"  {error.place}: {error.problem}", highlight=False)
     if num_skipped > len(listed):
         messages.print(f"  ... and {num_skipped - len(listed):,} more")
+
+
+@contextmanager
+def progress_bars() -> Generator[Callable[[str, int, int], None]]:
+    """Show progress bars on a terminal, and nothing elsewhere.
+
+    Yields:
+        A function that takes the name of a file, the bytes done and the total.
+    """
+    from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=messages, transient=True, disable=not messages.is_terminal) as bars:
+        tasks: dict[str, TaskID] = {}
+
+        def show_progress(name: str, num_done: int, num_total: int) -> None:
+            if name not in tasks:
+                tasks[name] = bars.add_task(name, total=num_total)
+            bars.update(tasks[name], completed=num_done, total=num_total)
+
+        yield show_progress
 
 
 def parse_seeds(text: str) -> list[int]:

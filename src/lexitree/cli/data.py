@@ -1,4 +1,4 @@
-"""`lexitree data`: the name of a corpus goes in; where it is, what it holds, or the corpus comes out."""
+"""`lexitree data`: list, download and inspect corpora."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lexitree.cli.console import messages, output, show_skipped
+from lexitree.cli.console import output, progress_bars, show_skipped
 from lexitree.cli.options import (
     DataOption,
     EncodingOption,
@@ -26,18 +26,18 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     no_args_is_help=True,
-    help="""Corpora: list them, download them, look into them.
+    help="""List, download and inspect corpora.
 
-    Two small corpora, mini-reviews and mini-questions, are part of lexitree. Real ones are looked for in the
-    folder given by --data, then in the one that the variable LEXITREE_DATA names, then among the downloads.
-    Your own treebank needs no name: give its path wherever a corpus is asked for.
+    Two small corpora, mini-reviews and mini-questions, are part of lexitree. Others are searched for in the folder
+    given by --data, in the one given by the variable LEXITREE_DATA, and among the downloads. To use your own
+    treebank, give its path instead of a name.
     """,
 )
 
 
 @app.command("list")
 def list_corpora(data: DataOption = None, as_json: JsonOption = False) -> None:
-    """List every corpus: what it is, its licence, and where it is or how to get it.
+    """List all corpora: what they are, their licence, and where they are or how to get them.
 
     Example: lexitree data list
     """
@@ -62,31 +62,20 @@ def fetch_corpus(
     name: Annotated[str, typer.Argument(help="sst, trec, glove-840b or glove-6b.", show_default=False)],
     into: Annotated[
         Path | None,
-        typer.Option(help="The folder to put it in; by default your cache folder.", show_default=False),
+        typer.Option(help="Destination folder; by default your cache folder.", show_default=False),
     ] = None,
 ) -> None:
-    """Download a corpus or word vectors from its public address and verify the checksum.
+    """Download a corpus or word vectors and verify the checksum.
 
-    A download that was cut goes on where it stopped when the command is run again. What is already there and
-    whole is not downloaded again.
+    An interrupted download is resumed when the command is run again. Complete files are not downloaded again.
 
     Example: lexitree data fetch sst
     """
-    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
-
     from lexitree.corpora.download import fetch
 
-    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=messages, transient=True) as bars:
-        tasks: dict[str, Any] = {}
-
-        def show_progress(file: str, num_bytes: int, num_total: int) -> None:
-            if file not in tasks:
-                tasks[file] = bars.add_task(file, total=num_total)
-            bars.update(tasks[file], completed=num_bytes)
-
+    with progress_bars() as show_progress:
         fetched = fetch(name, into, progress=show_progress)
-    done = "already there, checksums are right" if fetched.already_there else "downloaded and verified"
+    done = "already downloaded, checksums verified" if fetched.already_there else "downloaded and verified"
     typer.echo(f"{fetched.name}: {done}")
     for path in fetched.paths:
         typer.echo(f"  {path}")
@@ -95,7 +84,7 @@ def fetch_corpus(
 @app.command("show")
 def show_corpus(
     corpus: Annotated[
-        str, typer.Argument(help="A name of `lexitree data list`, or a file or folder.", show_default=False)
+        str, typer.Argument(help="A name from `lexitree data list`, or a file or folder.", show_default=False)
     ],
     data: DataOption = None,
     encoding: EncodingOption = "utf-8",
@@ -104,7 +93,7 @@ def show_corpus(
     strip_function_tags: StripTagsOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Show what a corpus holds: trees, nodes and labels in every split, and what was inferred.
+    """Show the contents of a corpus: trees, nodes and labels of every split, and what was inferred.
 
     Examples: lexitree data show mini-reviews; lexitree data show my/treebank --json
     """
@@ -114,7 +103,7 @@ def show_corpus(
     strip = chosen_strips(traces=strip_traces, function_tags=strip_function_tags)
     loaded = load_corpus(corpus, data=data, encoding=encoding, on_error=on_error, strip=strip)
     if as_json:
-        typer.echo(json.dumps(describe_corpus(loaded), indent=2, ensure_ascii=False))
+        typer.echo(json.dumps(_describe_corpus(loaded), indent=2, ensure_ascii=False))
         return
     typer.echo(f"{loaded.name}: {loaded.inference}")
     if loaded.about:
@@ -126,8 +115,8 @@ def show_corpus(
     show_skipped(loaded.num_skipped, loaded.skipped)
 
 
-def describe_corpus(corpus: Corpus) -> dict[str, Any]:
-    """All that `show` says, as plain data."""
+def _describe_corpus(corpus: Corpus) -> dict[str, Any]:
+    """Return what `show` prints as plain data."""
     from dataclasses import asdict
 
     return {
@@ -162,7 +151,7 @@ def _describe_entry(entry: CorpusEntry, data: Path | None) -> dict[str, str]:
 def _describe_package(package: Package, data: Path | None) -> dict[str, str]:
     from lexitree.corpora import data_folders
 
-    # By name and not by checksum: a list must not read two gigabytes.
+    # By name only: verifying the checksums would read gigabytes.
     paths = [folder.path / file.path for folder in data_folders(data) for file in package.local_files]
     found = next((str(path) for path in paths if path.is_file()), "")
     row = {"name": package.name, "what": package.what, "licence": package.licence}
@@ -183,9 +172,9 @@ def _splits_table(corpus: Corpus) -> Table:
 
 
 def _labels_table(corpus: Corpus) -> Table:
-    """How often each label stands at a root and, where phrases are labelled too, at any node.
+    """Make a table of the label frequencies of roots and, if phrases are labelled too, of all nodes.
 
-    Where the training split has finer labels than the others, each split has figures at its own labels only.
+    If the training split has finer labels than the others, cells of labels that a split cannot have are empty.
     """
 
     counts = {split: corpus.counts(split) for split in corpus.splits}

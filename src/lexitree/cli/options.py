@@ -24,17 +24,17 @@ Direction = Literal["left", "right", "head"]
 Precision = Literal["float32", "tf32", "bf16"]
 TableForm = Literal["float32", "float16", "int8"]
 
-EncodingOption = Annotated[str, typer.Option(help="The encoding of the input; never guessed.")]
+EncodingOption = Annotated[str, typer.Option(help="Encoding of the input; never guessed.")]
 OnErrorOption = Annotated[
-    OnError, typer.Option(help="What is malformed: stop there (raise), or leave it out and list it (skip).")
+    OnError, typer.Option(help="On malformed input: stop (raise), or skip and report (skip).")
 ]
 DataOption = Annotated[
     Path | None,
-    typer.Option("--data", help="The folder with real corpora, looked into first.", show_default=False),
+    typer.Option("--data", help="Folder with corpora, searched first.", show_default=False),
 ]
-StripTracesOption = Annotated[bool, flag("--strip-traces", text="Drop the -NONE- leaves of Penn trees.")]
-StripTagsOption = Annotated[bool, flag("--strip-function-tags", text="Cut NP-SBJ-1 down to NP.")]
-JsonOption = Annotated[bool, flag("--json", text="Print JSON, for programs.")]
+StripTracesOption = Annotated[bool, flag("--strip-traces", text="Remove the -NONE- leaves of Penn trees.")]
+StripTagsOption = Annotated[bool, flag("--strip-function-tags", text="Reduce labels such as NP-SBJ-1 to NP.")]
+JsonOption = Annotated[bool, flag("--json", text="Print JSON.")]
 DeviceOption = Annotated[str, typer.Option(help="auto, cpu or cuda.")]
 BACKEND_HELP = "The implementation: auto (the fastest here), fused (GPU), levelwise or reference."
 BackendOption = Annotated[str, typer.Option(help=BACKEND_HELP)]
@@ -49,7 +49,9 @@ ModelArgument = Annotated[
 ]
 OutputOption = Annotated[
     Path | None,
-    typer.Option("--output", "-o", help="Write to this file, whole or not at all; else to the screen."),
+    typer.Option(
+        "--output", "-o", help="Output file, replaced only when complete; standard output by default."
+    ),
 ]
 RerankerArgument = Annotated[
     str, typer.Argument(metavar="RERANKER", help="The directory of a saved reranker.")

@@ -228,11 +228,13 @@ def _pack_answers(
 
 
 def _read_all(path: Path) -> WordVectors:
-    from lexitree.cli.vectors import progress_bar
+    from functools import partial
+
+    from lexitree.cli.console import progress_bars
     from lexitree.lexicon import read_vectors
 
-    with progress_bar(path.name) as show_progress:
-        return read_vectors(path, progress=show_progress)
+    with progress_bars() as show_progress:
+        return read_vectors(path, progress=partial(show_progress, path.name))
 
 
 def _score(model: TreeClassifier, corpus: Corpus) -> Scores:

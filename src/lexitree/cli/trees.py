@@ -1,4 +1,4 @@
-"""`lexitree trees`: files of trees in; a check, another form, statistics or drawings out."""
+"""`lexitree trees`: check, convert, count and draw files of trees."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     no_args_is_help=True,
-    help="""Trees: check files, convert and binarize them, count what is in them, draw them.
+    help="""Check, convert, binarize, count and draw trees.
 
-    Files are brackets (one tree a line or spread over lines) or, by their ending, .jsonl; .gz is unpacked. Reading is
-    streaming, so the size of a file does not matter.
+    Files contain brackets, with trees on one or several lines, or JSON Lines (.jsonl); .gz is decompressed. Trees are
+    read as a stream, so files may be of any size.
     """,
 )
 
@@ -43,12 +43,12 @@ TreesArgument = Annotated[
     typer.Argument(help="Files of trees; - is standard input.", show_default=False),
 ]
 Format = Literal["brackets", "jsonl"]
-FormatOption = Annotated[Format, typer.Option("--to", help="The form of the output.")]
+FormatOption = Annotated[Format, typer.Option("--to", help="Output format.")]
 
 
 @app.command()
 def check(files: TreesArgument, encoding: EncodingOption = "utf-8", on_error: OnErrorOption = "skip") -> None:
-    """Read files and list every malformed tree with its place; exit with 1 if there is one.
+    """Check files and list every malformed tree; exit with status 1 if there are any.
 
     Example: lexitree trees check train.txt
     """
@@ -63,7 +63,7 @@ def check(files: TreesArgument, encoding: EncodingOption = "utf-8", on_error: On
         messages.print(f"... and {report.num_errors - len(report.errors):,} more")
     screen.print(f"{num_trees:,} good trees, {report.num_errors:,} malformed")
     if not num_trees and not report.num_errors:
-        messages.print("[yellow]there is nothing in there[/yellow]")
+        messages.print("[yellow]no trees found[/yellow]")
     if report.num_errors:
         raise typer.Exit(1)
 
@@ -80,7 +80,7 @@ def convert(
     encoding: EncodingOption = "utf-8",
     on_error: OnErrorOption = "raise",
 ) -> None:
-    """Write trees in another form: brackets or JSON Lines, without traces, with unary chains joined.
+    """Convert trees to brackets or JSON Lines; optionally remove traces and function tags or join unary chains.
 
     Example: lexitree trees convert wsj.mrg --strip-traces --strip-function-tags -o wsj.jsonl
     """
@@ -105,18 +105,18 @@ def binarize(
         typer.Option(
             "--direction",
             "-d",
-            help="Which child stays innermost: the first, the last, or the head, as in SST.",
+            help="Which child becomes the innermost: the first (left), the last (right) or the head, as in SST.",
         ),
     ] = "right",
-    undo: Annotated[bool, flag("--undo", text="Take the nodes labelled @X out again.")] = False,
+    undo: Annotated[bool, flag("--undo", text="Remove nodes labelled @X.")] = False,
     to: FormatOption = "brackets",
     output: OutputOption = None,
     encoding: EncodingOption = "utf-8",
     on_error: OnErrorOption = "raise",
 ) -> None:
-    """Split phrases of three and more parts into pairs, or put them together again.
+    """Split phrases of three or more children into pairs, or undo that.
 
-    The new nodes inside an NP are labelled @NP, so --undo gives back exactly what was there.
+    Nodes inserted into an NP are labelled @NP, so that --undo restores the original exactly.
 
     Example: lexitree trees binarize penn.txt --direction head -o binary.txt
     """
@@ -135,7 +135,7 @@ def _pass_through(
     encoding: str,
     on_error: OnError,
 ) -> None:
-    """Read trees, change them one after the other, and write them."""
+    """Read trees, apply the changes to each, and write them."""
     from lexitree.corpora.treebank import read_any
     from lexitree.errors import TreeError
     from lexitree.files import open_output
@@ -158,7 +158,7 @@ def _pass_through(
 
 
 def _changed_line(tree: Tree, changes: Sequence[Change], to: Format) -> str:
-    """The line of a tree after all changes; nothing where they leave no word of it."""
+    """Return the line of a tree after all changes; an empty string if no word remains."""
     from lexitree.trees.brackets import tree_to_brackets
     from lexitree.trees.jsonl import tree_to_json
 
@@ -173,7 +173,7 @@ def _changed_line(tree: Tree, changes: Sequence[Change], to: Format) -> str:
 
 
 def _place_error(error: TreeError, path: Path, number: int, tree: Tree) -> InputError:
-    """The error with its place: the number of the tree in its file, malformed ones counted, and its words."""
+    """Locate the error by file, by the number of the tree (malformed ones included) and by its words."""
     from lexitree.corpora.corpus import sentence_of
     from lexitree.errors import InputError, Place
     from lexitree.files import display_name
@@ -189,7 +189,7 @@ def statistics(
     on_error: OnErrorOption = "raise",
     as_json: JsonOption = False,
 ) -> None:
-    """Count trees, nodes, words and labels, and show how long, deep and wide the trees are.
+    """Show the number of trees, nodes, words and labels, and the length, depth and width of the trees.
 
     Example: lexitree trees statistics train.txt dev.txt
     """
@@ -224,13 +224,13 @@ def _shown(value: object) -> str:
 @app.command()
 def draw(
     files: TreesArgument,
-    number: Annotated[int, typer.Option("--number", "-n", help="How many trees.", min=1)] = 1,
-    first: Annotated[int, typer.Option(help="The first tree to draw, counted from 1.", min=1)] = 1,
-    heads: Annotated[bool, flag("--heads", text="Show head words by Collins' rules.")] = False,
+    number: Annotated[int, typer.Option("--number", "-n", help="Number of trees to draw.", min=1)] = 1,
+    first: Annotated[int, typer.Option(help="First tree to draw, counted from 1.", min=1)] = 1,
+    heads: Annotated[bool, flag("--heads", text="Show head words, found by Collins' rules.")] = False,
     encoding: EncodingOption = "utf-8",
     on_error: OnErrorOption = "raise",
 ) -> None:
-    """Draw trees in the terminal, with a colour for each label.
+    """Draw trees in the terminal, with one colour per label.
 
     Example: lexitree trees draw penn.txt --heads
     """

@@ -1,18 +1,18 @@
-"""`lexitree vectors`: word vectors and trees in; a small file of just their words, or a report, out."""
+"""`lexitree vectors`: reduce word-vector files to the words of some trees, and report their coverage."""
 
 from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from lexitree.cli.console import messages, output, show_skipped
+from lexitree.cli.console import output, progress_bars, show_skipped
 from lexitree.cli.options import DataOption, EncodingOption, JsonOption, OnErrorOption
 
 if TYPE_CHECKING:
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     no_args_is_help=True,
-    help="""Word vectors: cut a large file down to the words of your trees, and see how many words it knows.
+    help="""Reduce word-vector files to the words of your trees, and report their coverage.
 
-    Files: GloVe and fastText text (.txt, .vec), word2vec binary (.bin), either packed (.gz, .zip), and .npz.
-    A word of a tree is looked up as it is written, else in lower case; else it is unknown and gets the mean.
+    Supported: GloVe and fastText text (.txt, .vec) and word2vec binary (.bin), also compressed (.gz, .zip), and .npz.
+    A word is looked up as written, then in lower case; otherwise it is unknown and gets the mean of all vectors.
     """,
 )
 
@@ -41,18 +41,18 @@ TreesOption = Annotated[
     typer.Option(
         "--trees",
         "-t",
-        help="A file (brackets, .jsonl or .tsv), a folder or a corpus by name; give the option once for each.",
+        help="A file (brackets, .jsonl or .tsv), a folder or the name of a corpus; may be repeated.",
         show_default=False,
     ),
 ]
 VectorsOutputOption = Annotated[
-    Path, typer.Option("--output", "-o", help="The .npz to write.", show_default=False)
+    Path, typer.Option("--output", "-o", help="The .npz file to write.", show_default=False)
 ]
 DimOption = Annotated[
     int | None,
     typer.Option(
         min=1,
-        help="The length of a vector, where the first rows mislead; chooses among the files of a .zip.",
+        help="Dimension of the vectors, if it cannot be inferred; also selects a file of a .zip.",
         show_default=False,
     ),
 ]
@@ -65,32 +65,33 @@ def filter_vectors(
     path: VectorsOutputOption,
     float16: Annotated[
         bool,
-        typer.Option("--float16/--float32", metavar="", help="Half the size; the numbers keep three digits."),
+        typer.Option(
+            "--float16/--float32", metavar="", help="Halve the file size; numbers keep three digits."
+        ),
     ] = False,
     dim: DimOption = None,
     data: DataOption = None,
     encoding: EncodingOption = "utf-8",
     on_error: OnErrorOption = "raise",
 ) -> None:
-    """Keep only the vectors that your trees need, so that training starts in a second.
+    """Keep only the vectors that some trees need, so that training starts within a second.
 
-    The file is read as a stream: memory grows with the words kept, not with the file; nothing is unpacked.
+    The file is read as a stream and never unpacked: memory grows with the words that are kept, not with the file.
     Both the written and the lower-case form of every word are kept.
 
     Example: lexitree vectors filter glove.840B.300d.zip -t train.txt -t dev.txt -t test.txt -o glove.sst.npz
     """
     from lexitree.errors import FileError
-    from lexitree.lexicon import Vocabulary, write_vectors_npz
-    from lexitree.lexicon import vocabulary as coverage
+    from lexitree.lexicon import Vocabulary, coverage, write_vectors_npz
     from lexitree.lexicon.vocabulary import UNK
 
     if path.suffix != ".npz":
-        raise FileError(path, "the name of the output must end in .npz")
+        raise FileError(path, "the output file must end in .npz")
     counts = count_source_words(trees, data, encoding, on_error)
     kept = _read_wanted(vectors, counts, dim, on_error)
     write_vectors_npz(path, kept, float16=float16)
     report = coverage(counts, Vocabulary(word for word in kept.words if word != UNK))
-    typer.echo(f"{path}: {len(kept):,} of {kept.num_read:,} vectors of {kept.dim} numbers")
+    typer.echo(f"{path}: {len(kept):,} of {kept.num_read:,} vectors, {kept.dim} dimensions")
     shares = f"{report.tokens.covered:.2%} of the running words, {report.types.covered:.2%} of the distinct"
     typer.echo(f"covered: {shares}; `lexitree vectors coverage` shows which are missing")
 
@@ -100,7 +101,7 @@ def show_coverage(
     vectors: VectorsArgument,
     trees: TreesOption,
     num_unknown: Annotated[
-        int, typer.Option("--unknown", min=0, help="How many of the most frequent unknown words to show.")
+        int, typer.Option("--unknown", min=0, help="Number of unknown words to show, most frequent first.")
     ] = 20,
     as_json: JsonOption = False,
     dim: DimOption = None,
@@ -108,12 +109,11 @@ def show_coverage(
     encoding: EncodingOption = "utf-8",
     on_error: OnErrorOption = "raise",
 ) -> None:
-    """Show how many words of your trees have a vector: as written, in lower case only, or not at all.
+    """Show how many words of some trees have a vector: as written, in lower case only, or not at all.
 
     Example: lexitree vectors coverage glove.sst.npz --trees sst
     """
-    from lexitree.lexicon import Vocabulary
-    from lexitree.lexicon import vocabulary as coverage
+    from lexitree.lexicon import Vocabulary, coverage
     from lexitree.lexicon.vocabulary import UNK
 
     counts = count_source_words(trees, data, encoding, on_error)
@@ -130,7 +130,7 @@ def show_coverage(
 def count_source_words(
     sources: Sequence[str], data: Path | None, encoding: str, on_error: OnError
 ) -> Counter[str]:
-    """The words of all files and corpora with their counts."""
+    """Count the words of all files and corpora."""
     from lexitree.errors import FileError
     from lexitree.lexicon import count_words
     from lexitree.trees.brackets import ReadReport
@@ -140,7 +140,7 @@ def count_source_words(
         report = ReadReport()
         found = count_words(_trees_of(source, data, encoding, on_error, report))
         if not found:
-            raise FileError(source, "holds no trees")
+            raise FileError(source, "contains no trees")
         counts += found
         show_skipped(report.num_errors, report.errors)
     return counts
@@ -149,13 +149,13 @@ def count_source_words(
 def _trees_of(
     source: str, data: Path | None, encoding: str, on_error: OnError, report: ReadReport
 ) -> Iterator[Tree]:
-    """The trees of a file, or of all splits of a folder or of a corpus that goes by a name."""
+    """Yield the trees of a file, or of all splits of a folder or a named corpus."""
     from lexitree.corpora import SPLITS, load_corpus
     from lexitree.corpora.named import find_entry, find_path
     from lexitree.corpora.treebank import find_split_file, read_any
 
     if find_entry(source):
-        # The other settings are for files, of which there may be some beside it.
+        # The other settings are for files, which may be given as well.
         corpus = load_corpus(source, data=data)
         yield from chain.from_iterable(corpus.splits.values())
         return
@@ -166,28 +166,14 @@ def _trees_of(
 
 
 def _read_wanted(path: Path, counts: Counter[str], dim: int | None, on_error: OnError) -> WordVectors:
-    """The vectors of the counted words, read with a progress bar."""
+    """Read the vectors of the counted words with a progress bar."""
     from lexitree.lexicon import vectors_for
 
-    with progress_bar(path.name) as show_progress:
-        vectors = vectors_for(counts, path, dim=dim, on_error=on_error, progress=show_progress)
+    with progress_bars() as show_progress:
+        progress = partial(show_progress, path.name)
+        vectors = vectors_for(counts, path, dim=dim, on_error=on_error, progress=progress)
     show_skipped(vectors.num_skipped, vectors.errors, what="rows")
     return vectors
-
-
-@contextmanager
-def progress_bar(name: str) -> Generator[Callable[[int, int], None]]:
-    """A bar on the terminal (nothing is drawn elsewhere), told the bytes done and the bytes in all."""
-    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=messages, transient=True, disable=not messages.is_terminal) as progress:
-        task = progress.add_task(name, total=None)
-
-        def show_progress(num_done: int, num_total: int) -> None:
-            progress.update(task, completed=num_done, total=num_total)
-
-        yield show_progress
 
 
 def _print_report(report: CoverageReport) -> None:

@@ -1,4 +1,4 @@
-"""Corpora: files, folders and names go in; trees in splits with a label set come out."""
+"""Corpora: trees in splits with a label set, loaded by name or from files."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from lexitree.corpora.sst import load_sst, load_sst_dependencies
 from lexitree.corpora.trec import load_trec
 from lexitree.corpora.treebank import Strip, load_sentences, load_treebank, read_any, read_sentences
 
-# `lexitree.corpora.download` is not imported here: it pulls in the network modules, which few runs need.
+# `lexitree.corpora.download` is not imported here: it loads network modules, which few runs need.
 
 __all__ = [
     "CORPORA",

@@ -1,4 +1,4 @@
-"""Trees of any origin go in, split by split; a corpus comes out, its labels and supervision inferred."""
+"""Assemble a corpus from the trees of its splits, inferring its labels and supervision."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from lexitree.trees.tree import NO_LABEL, Tree
 
 Item = TypeVar("Item")
 
-HELD_OUT_SEED = 2017
-"""Fixed, so that everybody who holds out a development split of the same file gets the same one."""
+_HELD_OUT_SEED = 2017
+"""Fixed, so that everyone who holds out a development split of the same file gets the same one."""
 
-HELD_OUT_SHARE = 10
-"""One tree in this many is held out where a corpus brings no development split."""
+_HELD_OUT_SHARE = 10
+"""One in this many trees is held out if a corpus has no development split."""
 
 
 def assemble(
@@ -39,19 +39,27 @@ def assemble(
     hold_out_dev: bool = True,
     about: str = "",
 ) -> Corpus:
-    """A corpus from the trees of its splits; its label set is that of the training split.
+    """Make a corpus from the trees of its splits; its label set is that of the training split.
 
-    Without `supervision` it is inferred which nodes are labelled for the task (see `infer_supervision`).
-    Where labels belong to the roots only, those of the other nodes stay as they are: they are the parse, and
-    head-outward binarization asks for them. Without a development split a tenth of the training split is held
-    out. Both are reported in `Corpus.inference`.
+    If only roots are labelled for the task, the labels of other nodes are kept: they are the parse, which
+    head-outward binarization needs. `Corpus.inference` says what was inferred.
+
+    Args:
+        name: The name of the corpus.
+        splits: The trees of each split.
+        supervision: Which nodes are labelled for the task; inferred by default (see `infer_supervision`).
+        hold_out_dev: Whether to hold out a tenth of the training split if there is no development split.
+        about: The origin of the corpus.
+
+    Raises:
+        LabelError: There are no labels, or a split has labels that the training split lacks.
     """
     source = splits.get("train") or list(chain.from_iterable(splits.values()))
     chosen, reason = (supervision, "as asked") if supervision else infer_supervision(source)
     labels = order_labels(chain.from_iterable(task_labels(tree, chosen) for tree in source))
     if not labels:
         raise LabelError(
-            f"{name}: no sentence carries a label, so there is nothing to learn",
+            f"{name}: no sentence has a label, so there is nothing to learn",
             remedy="A label is the first token of a bracket, as in (positive (_ good) (_ film)).",
         )
     _refuse_unseen_labels(name, splits, labels, chosen)
@@ -74,36 +82,51 @@ def assemble(
 def assemble_files(
     name: str,
     paths: Mapping[str, str | Path],
-    read: Callable[[str | Path, ReadReport], Iterable[Tree]],
+    read: Callable[..., Iterable[Tree]],
     *,
     supervision: Supervision | None = None,
     hold_out_dev: bool = True,
 ) -> Corpus:
-    """A corpus from one file a split; `read` gives the trees of a file and notes what it skipped."""
+    """Make a corpus from one file per split.
+
+    Args:
+        name: The name of the corpus; by default that of its first file.
+        paths: The file of each split.
+        read: Called with a path and `report=`; yields the trees and reports what it skipped.
+        supervision: See `assemble`.
+        hold_out_dev: See `assemble`.
+
+    Raises:
+        ConfigError: There are no files.
+        FileError: A file contains no trees.
+        LabelError: See `assemble`.
+    """
     if not paths:
         raise ConfigError("a corpus needs at least one file")
     splits: dict[str, list[Tree]] = {}
     total = ReadReport()
     for split, path in paths.items():
         report = ReadReport()
-        splits[split] = list(read(path, report))
+        splits[split] = list(read(path, report=report))
         total.num_errors += report.num_errors
         total.errors.extend(report.errors)
         if not splits[split]:
-            # A mistake that must not surface as a division by zero an hour later.
+            # Better now than as a division by zero an hour later.
             problem = f"all {report.num_errors:,} are malformed" if report.errors else "it is empty"
-            raise FileError(path, f"there is no sentence to learn from: {problem}")
+            raise FileError(path, f"contains no sentences: {problem}")
     title = name or Path(next(iter(paths.values()))).name
     corpus = assemble(title, splits, supervision=supervision, hold_out_dev=hold_out_dev)
     return replace(corpus, num_skipped=total.num_errors, skipped=tuple(total.errors))
 
 
 def infer_supervision(trees: Iterable[Tree]) -> tuple[Supervision, str]:
-    """Whether the labels of a task stand on all nodes or at the roots only, and from what that was seen.
+    """Infer whether all nodes are labelled for the task or only the roots.
 
-    They stand at the roots only where the other nodes have no labels, or where the roots' labels never occur
-    below them: question types over a parse, say, whose phrase labels are of another kind. A single label that
-    all roots share (`ROOT`) is no task, and says nothing.
+    Only the roots are if the other nodes have no labels, or if root labels never occur below: question types over a
+    parse, for example. If all roots share one label (`ROOT`), it is not a task and says nothing.
+
+    Returns:
+        The supervision, and the reason for it.
     """
     at_roots: set[str] = set()
     below: set[str] = set()
@@ -120,13 +143,13 @@ def infer_supervision(trees: Iterable[Tree]) -> tuple[Supervision, str]:
 
 
 def with_root_label(tree: Tree, label: str) -> Tree:
-    """The tree with another label at its root."""
+    """Return the tree with another label at its root."""
     return tree.with_labels([label, *tree.labels[1:]])
 
 
 def hold_out(items: Sequence[Item], num_held: int, seed: int) -> tuple[list[Item], list[Item]]:
-    """Split items into those kept and those held out, both in their old order; the same for the same seed."""
-    # Python's generator rather than numpy's: its `sample` has given the same numbers since Python 3.2.
+    """Split items into those kept and those held out, both in their original order; reproducible by the seed."""
+    # Python's generator rather than NumPy's: its `sample` has been stable since Python 3.2.
     held = frozenset(random.Random(seed).sample(range(len(items)), num_held))
     kept = [item for number, item in enumerate(items) if number not in held]
     return kept, [items[number] for number in sorted(held)]
@@ -136,10 +159,10 @@ def _hold_out_dev(splits: Mapping[str, Sequence[Tree]]) -> tuple[dict[str, Seque
     trees = splits["train"]
     if len(trees) < 2:
         return dict(splits), "no development split, and too few sentences to hold one out"
-    num_held = max(1, round(len(trees) / HELD_OUT_SHARE))
-    train, dev = hold_out(trees, num_held, HELD_OUT_SEED)
+    num_held = max(1, round(len(trees) / _HELD_OUT_SHARE))
+    train, dev = hold_out(trees, num_held, _HELD_OUT_SEED)
     share = f"{num_held:,} of {len(trees):,} training sentences"
-    note = f"no development split: {share} held out (seed {HELD_OUT_SEED})"
+    note = f"no development split: {share} held out (seed {_HELD_OUT_SEED})"
     return {**splits, "train": train, "dev": dev}, note
 
 
@@ -153,7 +176,7 @@ def _refuse_unseen_labels(
             found = chain.from_iterable(task_labels(tree, supervision) for tree in strange)
             unseen = order_labels(set(found) - known)
             raise LabelError(
-                f"{name}: the {split} split has {len(unseen)} labels that the training split has not: "
+                f"{name}: the {split} split has {len(unseen)} labels that the training split lacks: "
                 f"{shorten(unseen)}; first in the sentence: {sentence_of(strange[0])}",
-                remedy="Nothing can be learnt about them: correct them, or add training sentences with them.",
+                remedy="Correct them, or add training sentences with these labels.",
             )

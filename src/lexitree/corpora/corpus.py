@@ -1,4 +1,4 @@
-"""Trees of the splits go in; a corpus with its label set, its supervision and its counts comes out."""
+"""The corpus: trees in splits, with a label set and counts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from lexitree.labels import LabelSet
 from lexitree.trees.tree import NO_LABEL, Tree
 
 Supervision = Literal["all", "root"]
-"""Which nodes carry labels to learn from: all of them, or the root of each sentence."""
+"""Which nodes have labels to learn from: all of them, or the root of each sentence."""
 
 SplitName = Literal["train", "dev", "test"]
 SPLITS: tuple[SplitName, ...] = ("train", "dev", "test")
@@ -25,21 +25,21 @@ SPLITS: tuple[SplitName, ...] = ("train", "dev", "test")
 
 @dataclass(frozen=True)
 class Corpus:
-    """Trees in splits, with everything a task needs to know of their labels."""
+    """Trees in splits, with everything a task needs to know about their labels."""
 
     name: str
     splits: Mapping[str, Sequence[Tree]]
     label_set: LabelSet
-    """The labels; where it has finer ones, the training split carries these and the other splits the answers."""
+    """The labels. If it has finer ones, the training split has those and the other splits the answers."""
     supervision: Supervision
     about: str = ""
-    """Where the corpus comes from, its licence as its source states it, and whom to cite."""
+    """The origin of the corpus, its licence as stated by its source, and what to cite."""
     inference: str = ""
-    """One line on what was not told but inferred from the data."""
+    """One line on what was inferred from the data."""
     num_skipped: int = 0
-    """How many malformed sentences were left out, where the corpus was read with `on_error="skip"` ..."""
+    """How many malformed sentences were skipped (see `on_error` of the readers)."""
     skipped: tuple[InputError, ...] = ()
-    """... and what was wrong with the first of them."""
+    """The errors of the first sentences that were skipped."""
 
     @property
     def train(self) -> Sequence[Tree]:
@@ -59,43 +59,43 @@ class Corpus:
         return self.label_set.ids
 
     def split_labels(self, split: str) -> tuple[str, ...]:
-        """The labels that a split is labelled with."""
+        """Return the labels that occur in a split."""
         return self.label_set.trained_ids if split == "train" else self.labels
 
     def scored_trees(self, split: str) -> Sequence[Tree]:
-        """The trees of a split as a model is scored on them: with the answers for labels, the training split too."""
+        """Return the trees of a split with the answers as labels, as models are scored on them."""
         trees = self.splits.get(split, ())
         if not self.label_set.finer or split != "train":
             return trees
         return with_answers(trees, self.label_set.finer, self.supervision)
 
     def counts(self, split: str) -> SplitCounts:
-        """How many trees, words, nodes and labels a split has."""
+        """Count the trees, words, nodes and labels of a split."""
         return count_labels(self.splits.get(split, ()), self.split_labels(split), self.supervision)
 
 
 @dataclass(frozen=True, slots=True)
 class SplitCounts:
-    """The size of a split and how its labels are distributed, each in the order of the label set."""
+    """The size of a split and its label frequencies, in the order of the label set."""
 
     num_trees: int
     num_words: int
     num_nodes: int
     num_labelled: int
-    """Nodes that carry a label: those that count for the loss and for phrase accuracy."""
+    """The number of labelled nodes, which count for the loss and for phrase accuracy."""
     root_labels: Mapping[str, int]
     node_labels: Mapping[str, int]
 
 
 def task_labels(tree: Tree, supervision: Supervision) -> tuple[str, ...]:
-    """The labels of a tree that belong to the task: all of them, or the root's; others (NP, VP) are its parse."""
+    """Return the labels that belong to the task: all, or the root's only; others (NP, VP) are the parse."""
     return tree.labels if supervision == "all" else tree.labels[:1]
 
 
 def count_labels(
     trees: Sequence[Tree], labels: Sequence[str], supervision: Supervision = "all"
 ) -> SplitCounts:
-    """Count the trees of a split and the labels of their roots and of all their nodes."""
+    """Count the trees of a split, and the labels of their roots and of all their nodes."""
     at_roots = Counter(tree.label for tree in trees)
     at_nodes: Counter[str] = Counter()
     for tree in trees:
@@ -113,10 +113,10 @@ def count_labels(
 def with_answers(
     trees: Iterable[Tree], finer_labels: Mapping[str, str], supervision: Supervision = "all"
 ) -> list[Tree]:
-    """Trees with the answers that their labels count for, without the sentences whose label counts for none."""
+    """Replace finer labels by the answers that they count for, skipping sentences that count for none."""
     answers = {**finer_labels, NO_LABEL: NO_LABEL}
-    left_out = {label for label, answer in finer_labels.items() if answer == NO_LABEL}
-    return [_relabelled(tree, answers, supervision) for tree in trees if tree.label not in left_out]
+    skipped = {label for label, answer in finer_labels.items() if answer == NO_LABEL}
+    return [_relabelled(tree, answers, supervision) for tree in trees if tree.label not in skipped]
 
 
 def _relabelled(tree: Tree, answers: Mapping[str, str], supervision: Supervision) -> Tree:
@@ -124,16 +124,22 @@ def _relabelled(tree: Tree, answers: Mapping[str, str], supervision: Supervision
     unknown = [label for label in own if label not in answers]
     if unknown:
         raise LabelError(
-            f"it is not said which answer the label {unknown[0]!r} counts for; sentence: {sentence_of(tree)}",
-            remedy="Name it among the finer labels, with its answer or with '' for none.",
+            f"the finer label {unknown[0]!r} has no answer; sentence: {sentence_of(tree)}",
+            remedy="Add it to the finer labels, with its answer or with '' for none.",
         )
     return tree.with_labels([*(answers[label] for label in own), *tree.labels[len(own) :]])
 
 
 def label_index(tree: Tree, labels: tuple[str, ...], supervision: Supervision = "all") -> IndexArray:
-    """The number of each node's label in the label set, -1 where a node has none that belongs to the task.
+    """Return the number of each node's label, or -1 if it has none that belongs to the task.
 
-    Raises LabelError for a label that the set does not have.
+    Args:
+        tree: The tree.
+        labels: The label set.
+        supervision: Which nodes are labelled for the task.
+
+    Raises:
+        LabelError: A label is not in the set.
     """
     numbers = _numbers_of(labels)
     index = np.full(tree.num_nodes, NO_INDEX, dtype=np.int64)
@@ -144,7 +150,7 @@ def label_index(tree: Tree, labels: tuple[str, ...], supervision: Supervision = 
     except KeyError as error:
         raise LabelError(
             f"the label {error.args[0]!r} is not one of {shorten(labels)}; sentence: {sentence_of(tree)}",
-            remedy="A model knows the labels it answers with and no others.",
+            remedy="A model can only be given labels that it answers with.",
         ) from None
 
 
@@ -158,17 +164,17 @@ def _numbers_of(labels: tuple[str, ...]) -> dict[str, int]:
 def name_splits(
     train: str | Path | None, dev: str | Path | None, test: str | Path | None
 ) -> dict[str, str | Path]:
-    """The files that were given, each under the name of its split."""
+    """Return the given files by the names of their splits."""
     return {split: path for split, path in zip(SPLITS, (train, dev, test), strict=True) if path is not None}
 
 
 def sentence_of(tree: Tree, num_words: int = 24) -> str:
-    """The words of a tree for a message, cut where they are many."""
+    """Return the words of a tree for a message, shortened if there are many."""
     return " ".join(tree.words[:num_words]) + (" …" if tree.num_words > num_words else "")
 
 
 def shorten(labels: Iterable[str], num_shown: int = 10) -> str:
-    """Labels for a message: the first few and how many more."""
+    """Return labels for a message: the first few, and how many more there are."""
     listed = list(labels)
     more = f" and {len(listed) - num_shown} more" if len(listed) > num_shown else ""
     return ", ".join(listed[:num_shown]) + more

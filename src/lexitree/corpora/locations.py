@@ -1,4 +1,4 @@
-"""A name goes in; its public files come out: address, size, checksum, and where each belongs."""
+"""Where corpora and word vectors are stored, and where they can be downloaded."""
 
 from __future__ import annotations
 
@@ -13,31 +13,31 @@ from typing import NamedTuple
 from lexitree.errors import CorpusNotFoundError
 
 DATA_VARIABLE = "LEXITREE_DATA"
-CACHE_VARIABLE = "LEXITREE_CACHE"
+_CACHE_VARIABLE = "LEXITREE_CACHE"
 
 
 class DataFolder(NamedTuple):
-    """A folder where data may lie, and who named it."""
+    """A folder that may contain data, and where its name comes from."""
 
     path: Path
     named_by: str
 
 
 def cache_folder() -> Path:
-    """Where downloads are kept: $LEXITREE_CACHE, else the user's cache folder as the platform has it."""
-    named = os.environ.get(CACHE_VARIABLE)
+    """Return the folder for downloads: $LEXITREE_CACHE, else the platform's cache folder of the user."""
+    named = os.environ.get(_CACHE_VARIABLE)
     if named:
         return Path(named).expanduser()
     if sys.platform == "win32":
         local = os.environ.get("LOCALAPPDATA")
         return (Path(local) if local else Path.home() / "AppData" / "Local") / "lexitree"
-    # An XDG variable that is not absolute is to be ignored, says the specification.
+    # The specification says to ignore an XDG variable that is not absolute.
     shared = os.environ.get("XDG_CACHE_HOME", "")
     return (Path(shared) if Path(shared).is_absolute() else Path.home() / ".cache") / "lexitree"
 
 
 def data_folders(data: str | Path | None = None) -> list[DataFolder]:
-    """Where real data is looked for, in this order: the folder given, $LEXITREE_DATA, the cache."""
+    """Return the folders to search for data, in this order: the one given, $LEXITREE_DATA, the downloads."""
     folders = [DataFolder(Path(data).expanduser(), "--data")] if data is not None else []
     named = os.environ.get(DATA_VARIABLE)
     if named:
@@ -47,36 +47,36 @@ def data_folders(data: str | Path | None = None) -> list[DataFolder]:
 
 @dataclass(frozen=True, slots=True)
 class LocalFile:
-    """A file as it lies in the data folder."""
+    """A file in the data folder."""
 
     path: str
-    """Below the data folder."""
+    """Relative to the data folder."""
     num_bytes: int
     sha256: str
     member: str = ""
-    """Its name inside the archive it comes from."""
+    """Its name in the archive that it comes from."""
 
 
 @dataclass(frozen=True, slots=True)
 class RemoteFile:
-    """A file as a public server offers it."""
+    """A file on a public server."""
 
     url: str
     path: str
-    """Where it is kept, below the data folder; an archive with `members` is only unpacked there."""
+    """Where it is stored, relative to the data folder; an archive with `members` is only unpacked there."""
     num_bytes: int
     sha256: str
     members: tuple[LocalFile, ...] = ()
 
     @property
     def local_files(self) -> tuple[LocalFile, ...]:
-        """What is in the data folder when all is done."""
+        """The files in the data folder that it provides."""
         return self.members or (LocalFile(self.path, self.num_bytes, self.sha256),)
 
 
 @dataclass(frozen=True, slots=True)
 class Package:
-    """What one `lexitree data fetch NAME` gets."""
+    """What one `lexitree data fetch NAME` downloads."""
 
     name: str
     what: str
@@ -93,9 +93,9 @@ class Package:
             yield from file.local_files
 
 
-# The checksums of what is downloaded are those that several public projects publish for it; those
-# of the members of an archive serve to recognize files that are there already.
-SST = Package(
+# The checksums of downloads are those that several public projects publish for them; those of archive members
+# serve to recognize files that are already present.
+_SST = Package(
     name="sst",
     what="Stanford Sentiment Treebank",
     licence="none stated; cite Socher et al. 2013",
@@ -128,7 +128,7 @@ SST = Package(
         ),
     ),
 )
-TREC = Package(
+_TREC = Package(
     name="trec",
     what="TREC questions, without parses",
     licence="none stated; cite Li and Roth 2002",
@@ -147,35 +147,30 @@ TREC = Package(
         ),
     ),
 )
-# The vector archives stay as they are: vectors are read straight out of a .zip.
-GLOVE_840B = Package(
-    name="glove-840b",
-    what="GloVe vectors, 840B tokens, 300 dimensions, cased: the paper's",
-    licence="PDDL 1.0; cite Pennington et al. 2014",
-    files=(
-        RemoteFile(
-            url="https://nlp.stanford.edu/data/glove.840B.300d.zip",
-            path="vectors/glove.840B.300d.zip",
-            num_bytes=2_176_768_927,
-            sha256="c06db255e65095393609f19a4cfca20bf3a71e20cc53e892aafa490347e3849f",
-        ),
-    ),
+# Vectors are read directly from a .zip, so their archives are not unpacked.
+_GLOVE_840B = RemoteFile(
+    url="https://nlp.stanford.edu/data/glove.840B.300d.zip",
+    path="vectors/glove.840B.300d.zip",
+    num_bytes=2_176_768_927,
+    sha256="c06db255e65095393609f19a4cfca20bf3a71e20cc53e892aafa490347e3849f",
 )
-GLOVE_6B = Package(
-    name="glove-6b",
-    what="GloVe vectors, 6B tokens, 50 to 300 dimensions, lower case",
-    licence="PDDL 1.0; cite Pennington et al. 2014",
-    files=(
-        RemoteFile(
-            url="https://nlp.stanford.edu/data/glove.6B.zip",
-            path="vectors/glove.6B.zip",
-            num_bytes=862_182_613,
-            sha256="617afb2fe6cbd085c235baf7a465b96f4112bd7f7ccb2b2cbd649fed9cbcf2fb",
-        ),
-    ),
+_GLOVE_6B = RemoteFile(
+    url="https://nlp.stanford.edu/data/glove.6B.zip",
+    path="vectors/glove.6B.zip",
+    num_bytes=862_182_613,
+    sha256="617afb2fe6cbd085c235baf7a465b96f4112bd7f7ccb2b2cbd649fed9cbcf2fb",
 )
+_PDDL = "PDDL 1.0; cite Pennington et al. 2014"
 
-PACKAGES = {package.name: package for package in (SST, TREC, GLOVE_840B, GLOVE_6B)}
+_PACKAGES = (
+    _SST,
+    _TREC,
+    Package(
+        "glove-840b", "GloVe vectors, 840B tokens, 300 dimensions, cased: the paper's", _PDDL, (_GLOVE_840B,)
+    ),
+    Package("glove-6b", "GloVe vectors, 6B tokens, 50 to 300 dimensions, lower case", _PDDL, (_GLOVE_6B,)),
+)
+PACKAGES = {package.name: package for package in _PACKAGES}
 _ALIASES = {
     "sst-fine": "sst",
     "sst-binary": "sst",
@@ -190,7 +185,11 @@ _ALIASES = {
 
 
 def find_package(name: str) -> Package:
-    """What can be downloaded under a name; `sst-binary` comes with `sst`."""
+    """Return what can be downloaded under a name; `sst-binary` is part of `sst`.
+
+    Raises:
+        CorpusNotFoundError: The name is unknown.
+    """
     wanted = name.lower()
     package = PACKAGES.get(_ALIASES.get(wanted, wanted))
     if package is not None:
@@ -200,6 +199,6 @@ def find_package(name: str) -> Package:
     if wanted.startswith("mini-"):
         meant = "The mini corpora are part of lexitree and need no download. "
     raise CorpusNotFoundError(
-        f"there is nothing to download under the name {name!r}",
-        remedy=f"{meant}These can be downloaded: {', '.join(PACKAGES)}.",
+        f"unknown download {name!r}",
+        remedy=f"{meant}Available: {', '.join(PACKAGES)}.",
     )

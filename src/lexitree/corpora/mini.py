@@ -1,4 +1,4 @@
-"""The name of an embedded corpus goes in; the corpus comes out, with no download and no network."""
+"""The embedded corpora, which need no download."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import BinaryIO, Literal, cast
 
 from lexitree.corpora.assemble import with_root_label
 from lexitree.corpora.corpus import SPLITS, Corpus
-from lexitree.corpora.sst import binary_sentiment, fine_sentiment, polarity_sentiment
+from lexitree.corpora.sst import SENTIMENT_TASKS, fine_sentiment
 from lexitree.corpora.trec import QuestionTask, question_types
 from lexitree.errors import ConfigError
 from lexitree.files import decode_lines
@@ -19,44 +19,50 @@ from lexitree.trees.tree import Tree
 MiniName = Literal["reviews", "questions"]
 MiniTask = Literal["fine", "binary", "polarity", "coarse", "subtypes"]
 
-REVIEWS_ABOUT = (
+_REVIEWS_ABOUT = (
     "Mini reviews: review-like sentences written for lexitree, a sentiment from 0 to 4 on every phrase that "
     "follows from how the phrase is composed. Part of lexitree, under its licence."
 )
-QUESTIONS_ABOUT = (
+_QUESTIONS_ABOUT = (
     "Mini questions: questions of six types written for lexitree, with Penn-style trees. Part of lexitree, "
     "under its licence."
 )
 
 
 def load_mini(name: MiniName, task: MiniTask | None = None) -> Corpus:
-    """The embedded `reviews` (`fine`, `binary` or `polarity`) or `questions` (`coarse`, `fine` or `subtypes`)."""
+    """Load an embedded corpus.
+
+    Args:
+        name: "reviews" or "questions".
+        task: "fine" (default), "binary" or "polarity" for reviews; "coarse" (default), "fine" or "subtypes" for
+            questions.
+
+    Raises:
+        ConfigError: There is no such corpus or task.
+    """
     if name == "reviews" and task in (None, "fine", "binary", "polarity"):
         splits = {split: tuple(_read_reviews(split)) for split in SPLITS}
-        if task == "binary":
-            return binary_sentiment("mini-reviews-binary", splits, REVIEWS_ABOUT)
-        if task == "polarity":
-            return polarity_sentiment("mini-reviews-polarity", splits, REVIEWS_ABOUT)
-        return fine_sentiment("mini-reviews", splits, REVIEWS_ABOUT)
+        title = "mini-reviews" if task in (None, "fine") else f"mini-reviews-{task}"
+        return SENTIMENT_TASKS[task or "fine"](title, splits, _REVIEWS_ABOUT)
     if name == "questions" and task in (None, "coarse", "fine", "subtypes"):
         return _load_questions(task or "coarse")
     raise ConfigError(
         f"no embedded corpus {name!r} with the task {task!r}",
-        remedy="There are reviews (fine, binary, polarity) and questions (coarse, fine, subtypes).",
+        remedy="Available: reviews (fine, binary, polarity) and questions (coarse, fine, subtypes).",
     )
 
 
 def load_mini_dependencies() -> Corpus:
-    """The embedded reviews as dependency trees, the last word of each phrase being its head."""
+    """Load the embedded reviews as dependency trees, in which the last word of each phrase is its head."""
     splits: dict[str, tuple[Tree, ...]] = {
         split: tuple(label_by_spans(head_final(tree), tree) for tree in _read_reviews(split))
         for split in SPLITS
     }
-    return fine_sentiment("mini-dependencies", splits, REVIEWS_ABOUT)
+    return fine_sentiment("mini-dependencies", splits, _REVIEWS_ABOUT)
 
 
 def load_mini_parses() -> dict[str, tuple[Tree, ...]]:
-    """The embedded questions by split as Penn trees, labelled as a parser would."""
+    """Load the embedded questions by split, as Penn trees labelled as by a parser."""
     return {split: tuple(tree for _, tree in _read_parses(f"questions.{split}.txt")) for split in SPLITS}
 
 
@@ -67,7 +73,7 @@ def _load_questions(task: QuestionTask) -> Corpus:
         ]
         for split in SPLITS
     }
-    return question_types("mini-questions", splits, QUESTIONS_ABOUT, task)
+    return question_types("mini-questions", splits, _QUESTIONS_ABOUT, task)
 
 
 def _read_reviews(split: str) -> Iterator[Tree]:
@@ -84,6 +90,6 @@ def _read_parses(name: str) -> Iterator[tuple[str, Tree]]:
 
 
 def _read_embedded(name: str) -> Iterator[tuple[int, str]]:
-    """Yield the numbered lines of a file that is shipped inside the package, even if that is a zip file."""
+    """Yield the numbered lines of a file inside the package, even if that is in a zip file."""
     with files("lexitree.corpora").joinpath("embedded", name).open("rb") as stream:
         yield from decode_lines(cast(BinaryIO, stream), "utf-8", name)

@@ -1,4 +1,4 @@
-"""The name of a corpus or a path goes in; the corpus comes out, wherever it was found."""
+"""Find and load corpora by name or by path."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from lexitree.corpora.corpus import Corpus, SplitName, Supervision
+from lexitree.corpora.corpus import SPLITS, Corpus, SplitName, Supervision
 from lexitree.corpora.locations import DATA_VARIABLE, data_folders
 from lexitree.corpora.mini import load_mini, load_mini_dependencies
 from lexitree.corpora.sst import HOW_TO_GET, find_sst, find_sst_dependencies, load_sst, load_sst_dependencies
@@ -22,23 +22,31 @@ EMBEDDED = "embedded"
 
 @dataclass(frozen=True, slots=True)
 class CorpusEntry:
-    """A corpus that goes by a name."""
+    """A corpus that has a name."""
 
     name: str
     what: str
     licence: str
     package: str
-    """What `lexitree data fetch` calls it, or `embedded`; the folder's name where it cannot be fetched."""
+    """Its name for `lexitree data fetch`, or `embedded`; the name of its folder if it cannot be downloaded."""
     load: Callable[[Path], Corpus]
-    """From the folder that `find_corpus` gives; an embedded corpus needs none and ignores it."""
+    """Loads it from the folder that `find_corpus` returns; embedded corpora ignore the folder."""
     how_to_get: str = ""
-    """What to do where it is not there and cannot be fetched."""
+    """What to do if it is missing and cannot be downloaded."""
 
 
 _SST = "none stated; cite Socher et al. 2013"
 _TREC = "none stated; cite Li and Roth 2002"
-_OURS = "as lexitree"
 _PARSES = "sst/dependencies"
+
+
+def _dependencies(name: str, what: str, load: Callable[[Path], Corpus]) -> CorpusEntry:
+    return CorpusEntry(name, f"the same reviews as dependency trees, {what}", _SST, _PARSES, load, HOW_TO_GET)
+
+
+def _embedded(name: str, what: str, load: Callable[[], Corpus]) -> CorpusEntry:
+    return CorpusEntry(name, what, "as lexitree", EMBEDDED, lambda _: load())
+
 
 _ENTRIES = (
     CorpusEntry("sst-fine", "film reviews, sentiment 0 to 4 on every phrase", _SST, "sst", load_sst),
@@ -52,21 +60,9 @@ _ENTRIES = (
         "sst",
         partial(load_sst, task="polarity"),
     ),
-    CorpusEntry(
-        "sst-dependencies",
-        "the same reviews as dependency trees, sentiment 0 to 4",
-        _SST,
-        _PARSES,
-        load_sst_dependencies,
-        HOW_TO_GET,
-    ),
-    CorpusEntry(
-        "sst-dependencies-binary",
-        "the same reviews as dependency trees, negative or positive",
-        _SST,
-        _PARSES,
-        partial(load_sst_dependencies, task="binary"),
-        HOW_TO_GET,
+    _dependencies("sst-dependencies", "sentiment 0 to 4", load_sst_dependencies),
+    _dependencies(
+        "sst-dependencies-binary", "negative or positive", partial(load_sst_dependencies, task="binary")
     ),
     CorpusEntry("trec", "questions, 6 types", _TREC, "trec", load_trec),
     CorpusEntry("trec-fine", "questions, 50 types", _TREC, "trec", partial(load_trec, task="fine")),
@@ -77,54 +73,30 @@ _ENTRIES = (
         "trec",
         partial(load_trec, task="subtypes"),
     ),
-    CorpusEntry(
-        "mini-reviews",
-        "short reviews, sentiment 0 to 4 on every phrase",
-        _OURS,
-        EMBEDDED,
-        lambda _: load_mini("reviews", "fine"),
+    _embedded(
+        "mini-reviews", "short reviews, sentiment 0 to 4 on every phrase", partial(load_mini, "reviews")
     ),
-    CorpusEntry(
+    _embedded(
         "mini-dependencies",
         "the short reviews as dependency trees, the last word of a phrase its head",
-        _OURS,
-        EMBEDDED,
-        lambda _: load_mini_dependencies(),
+        load_mini_dependencies,
     ),
-    CorpusEntry(
+    _embedded(
         "mini-reviews-binary",
         "short reviews, negative or positive",
-        _OURS,
-        EMBEDDED,
-        lambda _: load_mini("reviews", "binary"),
+        partial(load_mini, "reviews", "binary"),
     ),
-    CorpusEntry(
+    _embedded(
         "mini-reviews-polarity",
         "the same task, but trained on all short reviews with sentiment 0 to 4",
-        _OURS,
-        EMBEDDED,
-        lambda _: load_mini("reviews", "polarity"),
+        partial(load_mini, "reviews", "polarity"),
     ),
-    CorpusEntry(
-        "mini-questions",
-        "short questions, 6 types",
-        _OURS,
-        EMBEDDED,
-        lambda _: load_mini("questions", "coarse"),
-    ),
-    CorpusEntry(
-        "mini-questions-fine",
-        "short questions, finer types",
-        _OURS,
-        EMBEDDED,
-        lambda _: load_mini("questions", "fine"),
-    ),
-    CorpusEntry(
+    _embedded("mini-questions", "short questions, 6 types", partial(load_mini, "questions")),
+    _embedded("mini-questions-fine", "short questions, finer types", partial(load_mini, "questions", "fine")),
+    _embedded(
         "mini-questions-subtypes",
         "short questions, 6 types, but trained with finer ones",
-        _OURS,
-        EMBEDDED,
-        lambda _: load_mini("questions", "subtypes"),
+        partial(load_mini, "questions", "subtypes"),
     ),
 )
 CORPORA: dict[str, CorpusEntry] = {entry.name: entry for entry in _ENTRIES}
@@ -147,23 +119,36 @@ def load_corpus(
     hold_out_dev: bool = True,
     file_is: SplitName = "train",
 ) -> Corpus:
-    """Load a corpus by its name (`sst-binary`, `trec`, `mini-reviews`, ...) or by a file's or folder's path.
+    """Load a corpus by its name (`sst-binary`, `trec`, `mini-reviews`, ...) or by the path of a file or folder.
 
-    Real corpora are looked for in `data`, then in $LEXITREE_DATA, then among the downloads. The other
-    settings are for paths: see `load_treebank`. A named corpus has its own encoding and form, so `encoding`,
-    `on_error` and `strip` are refused beside a name. A single file is the training split unless `file_is`
-    says otherwise. A name wins over a file that is called the same; `./sst` is the file.
+    A name takes precedence over a file of the same name; `./sst` is the file.
+
+    Args:
+        name_or_path: The name or path.
+        data: Where to look for named corpora first; then in $LEXITREE_DATA and among the downloads.
+        encoding: For paths only; see `load_treebank`. A named corpus has its own encoding and format.
+        on_error: For paths only; see `load_treebank`.
+        strip: For paths only; see `load_treebank`.
+        supervision: See `load_treebank`; ignored for named corpora.
+        hold_out_dev: See `load_treebank`; ignored for named corpora.
+        file_is: The split that a single file is.
+
+    Raises:
+        CorpusNotFoundError: The corpus is unknown or not on this machine.
+        FileError: There is no such file or folder.
+        ConfigError: A setting for paths was given for a named corpus.
     """
     entry = find_entry(str(name_or_path))
     if entry is not None:
         _refuse_settings(entry, encoding=encoding != "utf-8", on_error=on_error != "raise", strip=bool(strip))
         return entry.load(find_corpus(entry.name, data))
     path = find_path(name_or_path)
-    as_train = path.is_dir() or file_is == "train"
+    given = "train" if path.is_dir() else file_is
+    train, dev, test = (path if split == given else None for split in SPLITS)
     return load_treebank(
-        path if as_train else None,
-        dev=path if not as_train and file_is == "dev" else None,
-        test=path if not as_train and file_is == "test" else None,
+        train,
+        dev,
+        test,
         encoding=encoding,
         on_error=on_error,
         strip=strip,
@@ -173,13 +158,13 @@ def load_corpus(
 
 
 def find_entry(name: str) -> CorpusEntry | None:
-    """The corpus that goes by a name, whatever its case; None where there is none."""
+    """Return the corpus of this name, ignoring case; None if there is none."""
     wanted = name.lower()
     return CORPORA.get(ALIASES.get(wanted, wanted))
 
 
 def find_path(path: str | Path) -> Path:
-    """The path of a file or folder that is there, or `-`; the error for another also offers close names."""
+    """Return the path of an existing file or folder, or `-`; otherwise the error suggests similar names."""
     found = Path(path).expanduser()
     if str(path) != STANDARD_STREAM and not found.exists():
         raise _not_there(str(path))
@@ -187,7 +172,11 @@ def find_path(path: str | Path) -> Path:
 
 
 def find_corpus(name: str, data: str | Path | None = None) -> Path:
-    """The folder in which a named corpus lies; where there is none, the error says where it was sought."""
+    """Return the folder of a named corpus.
+
+    Raises:
+        CorpusNotFoundError: It is not on this machine; the error lists the folders that were searched.
+    """
     entry = find_entry(name)
     if entry is None:
         raise _not_there(name)
@@ -199,20 +188,20 @@ def find_corpus(name: str, data: str | Path | None = None) -> Path:
         if found is not None:
             return found
     looked = "\n".join(f"  {folder.path} ({folder.named_by}{_presence(folder.path)})" for folder in folders)
-    remedy = entry.how_to_get or f"Get it with `lexitree data fetch {entry.package}`"
+    remedy = entry.how_to_get or f"Download it with `lexitree data fetch {entry.package}`"
     raise CorpusNotFoundError(
-        f"the corpus {name} is not on this machine. It was looked for in:\n{looked}",
-        remedy=f"{remedy}, or set {DATA_VARIABLE} to the folder that holds {entry.package}/.",
+        f"the corpus {name} is not on this machine. Folders searched:\n{looked}",
+        remedy=f"{remedy}, or set {DATA_VARIABLE} to the folder that contains {entry.package}/.",
     )
 
 
 def _refuse_settings(entry: CorpusEntry, **is_given: bool) -> None:
-    """A setting that would do nothing is a misunderstanding, and better said than passed over."""
+    """Reject settings that would have no effect."""
     given = [name.replace("_", "-") for name, wanted in is_given.items() if wanted]
     if given:
         raise ConfigError(
-            f"{' and '.join(given)} cannot be set for {entry.name}, which is read as its source wrote it",
-            remedy="Give the path of a file or folder to read it with settings of your own.",
+            f"{' and '.join(given)} cannot be set for {entry.name}, whose format is known",
+            remedy="Give the path of a file or folder to use your own settings.",
         )
 
 
@@ -222,10 +211,10 @@ def _presence(folder: Path) -> str:
 
 def _not_there(name: str) -> FileError | CorpusNotFoundError:
     if Path(name).suffix or Path(name).name != name:
-        return FileError(name, "there is no such file or folder")
+        return FileError(name, "no such file or folder")
     close = difflib.get_close_matches(name.lower(), [*CORPORA, *ALIASES], n=3)
     meant = f"Did you mean {' or '.join(close)}? " if close else ""
     return CorpusNotFoundError(
-        f"there is no corpus, file or folder {name!r}",
+        f"no corpus, file or folder {name!r}",
         remedy=f"{meant}Corpora: {', '.join(CORPORA)}; or give the path of a treebank.",
     )

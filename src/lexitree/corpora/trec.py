@@ -1,4 +1,4 @@
-"""The TREC question files and their parses go in; the task of telling their types, coarse or fine, comes out."""
+"""The TREC questions with their types, coarse or fine, and parses if there are any."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from lexitree.corpora.treebank import split_words
 from lexitree.errors import ConfigError, CorpusNotFoundError, Place, SentenceError
 from lexitree.files import read_lines
 from lexitree.labels import LabelSet, order_labels
-from lexitree.trees.brackets import read_bracket_lines, surface_form
+from lexitree.trees.brackets import read_bracket_lines, same_surface
 from lexitree.trees.tree import Tree
 
 QuestionTask = Literal["coarse", "fine", "subtypes"]
 
-DEV_SEED = 2002
-"""TREC brings no development split; everybody who holds one out with this seed gets the same questions."""
+_DEV_SEED = 2002
+"""TREC has no development split; everyone who holds one out with this seed gets the same questions."""
 
-NUM_DEV = 500
-LABEL_ENCODING = "latin-1"
-"""The files hold one byte that is not ASCII, and it is not UTF-8."""
+_NUM_DEV = 500
+_LABEL_ENCODING = "latin-1"
+"""The files contain one byte that is not ASCII, and it is not UTF-8."""
 
-TYPE_NAMES = {
+_TYPE_NAMES = {
     "ABBR": "abbreviation",
     "DESC": "description",
     "ENTY": "entity",
@@ -43,7 +43,7 @@ ABOUT = (
 
 
 def find_trec(folder: str | Path) -> Path | None:
-    """The folder with the two label files, at or below the one given."""
+    """Return the folder with the two label files, at or below the one given; None if there is none."""
     for candidate in (Path(folder, "trec"), Path(folder)):
         if all((candidate / labels).is_file() for labels, _ in _FILES.values()):
             return candidate
@@ -51,40 +51,46 @@ def find_trec(folder: str | Path) -> Path | None:
 
 
 def load_trec(folder: str | Path, task: QuestionTask = "coarse") -> Corpus:
-    """Read the questions with their type at the root: `coarse` is HUM, `fine` is HUM:ind.
+    """Load the questions with their types as root labels.
 
-    `subtypes` has the development and test splits of `coarse`, but the types of `fine` in the training split.
+    If train.parses and test.parses (one tree per line) are next to the label files, the questions have these trees;
+    otherwise the trees are flat. The same 500 training questions are always held out as the development split.
 
-    Where train.parses and test.parses (one tree a line) stand beside the label files, the questions have
-    these trees; their phrase labels are dropped. Else the trees are flat. 500 training questions are held out
-    as the development split, always the same ones.
+    Args:
+        folder: A folder at or below which the files are.
+        task: "coarse" (HUM), "fine" (HUM:ind), or "subtypes": the coarse task, with fine types in the training split.
+
+    Raises:
+        CorpusNotFoundError: The files are not there.
+        ConfigError: The task is unknown.
+        SentenceError: A line is malformed, or a parse does not match its question.
     """
     if task not in get_args(QuestionTask):
-        raise ConfigError(f"TREC has the tasks {', '.join(get_args(QuestionTask))}, not {task!r}")
+        raise ConfigError(f"unknown task {task!r}: TREC has the tasks {', '.join(get_args(QuestionTask))}")
     found = find_trec(folder)
     if found is None:
         raise CorpusNotFoundError(
-            f"no train_5500.label and TREC_10.label at or below {folder}",
-            remedy="Get them with `lexitree data fetch trec`.",
+            f"the TREC questions (train_5500.label, TREC_10.label) are not at or below {folder}",
+            remedy="Download them with `lexitree data fetch trec`.",
         )
     has_parses = all((found / parses).is_file() for _, parses in _FILES.values())
     full, test = (_read_split(found, split, has_parses) for split in ("train", "test"))
-    train, dev = hold_out(full, min(NUM_DEV, len(full) // 2), DEV_SEED)
-    notes = [f"{len(dev)} of {len(full):,} training questions held out for development (seed {DEV_SEED})"]
+    train, dev = hold_out(full, min(_NUM_DEV, len(full) // 2), _DEV_SEED)
+    notes = [f"{len(dev)} of {len(full):,} training questions held out for development (seed {_DEV_SEED})"]
     if not has_parses:
-        notes.append(f"flat trees, since there are no train.parses and test.parses in {found}")
+        notes.append(f"flat trees, as there are no train.parses and test.parses in {found}")
     corpus = question_types("trec", {"train": train, "dev": dev, "test": test}, ABOUT, task)
     return replace(corpus, inference="; ".join([corpus.inference, *notes]))
 
 
 def question_types(name: str, splits: Mapping[str, Sequence[Tree]], about: str, task: QuestionTask) -> Corpus:
-    """A task on questions whose roots are labelled with full types, as `HUM:ind`; see `load_trec`."""
+    """Make a task from questions whose roots have full types such as `HUM:ind`; see `load_trec`."""
     full_types = order_labels(tree.label for trees in splits.values() for tree in trees)
     answers = {full_type: full_type.partition(":")[0] for full_type in full_types}
     coarse = {split: with_answers(trees, answers, "root") for split, trees in splits.items()}
     labels = full_types if task == "fine" else order_labels(answers.values())
     taken = {"coarse": coarse, "fine": splits, "subtypes": {**coarse, "train": splits["train"]}}[task]
-    names = question_type_names(labels if task != "subtypes" else (*full_types, *labels))
+    names = _question_type_names(labels if task != "subtypes" else (*full_types, *labels))
     inference = f"labels on the roots only, {len(labels)} labels"
     if task == "subtypes":
         inference += f"; training: {len(full_types)} labels"
@@ -98,12 +104,12 @@ def question_types(name: str, splits: Mapping[str, Sequence[Tree]], about: str, 
     )
 
 
-def question_type_names(labels: Iterable[str]) -> dict[str, str]:
-    """`HUM` is "human", `HUM:ind` is "human: ind"."""
+def _question_type_names(labels: Iterable[str]) -> dict[str, str]:
+    """Return readable names: `HUM` is "human", `HUM:ind` is "human: ind"."""
     names: dict[str, str] = {}
     for label in labels:
         coarse, colon, fine = label.partition(":")
-        names[label] = TYPE_NAMES.get(coarse, coarse) + (f": {fine}" if colon else "")
+        names[label] = _TYPE_NAMES.get(coarse, coarse) + (f": {fine}" if colon else "")
     return names
 
 
@@ -118,28 +124,28 @@ def _read_split(folder: Path, split: str, has_parses: bool) -> list[Tree]:
 
 
 def _read_questions(path: Path) -> list[tuple[str, list[str]]]:
-    """(type, words) of every line `HUM:ind Who was Galileo ?`."""
+    """Read the type and the words of every line `HUM:ind Who was Galileo ?`."""
     questions: list[tuple[str, list[str]]] = []
-    for number, line in read_lines(path, LABEL_ENCODING):
+    for number, line in read_lines(path, _LABEL_ENCODING):
         full_type, *words = split_words(line) or [""]
         coarse, _, fine = full_type.partition(":")
         if not (coarse and fine and words):
-            raise SentenceError(Place(str(path), number, 1, line), "not a line `TYPE:subtype question`")
+            raise SentenceError(Place(str(path), number, 1, line), "expected a line `TYPE:subtype question`")
         questions.append((full_type, words))
     return questions
 
 
 def _read_parses(path: Path, questions: list[tuple[str, list[str]]]) -> list[Tree]:
-    """The parses of the questions, line by line; one of another sentence would poison what is learnt."""
+    """Read the parses line by line; a mismatch with the questions would corrupt the training data."""
     trees: list[Tree] = []
     number = 0
     for number, line in read_lines(path):
         if number > len(questions):
             break
         words = questions[number - 1][1]
-        # Line by line, so that a tree stays with its line whatever is wrong with another.
+        # Line by line, so that an error in one tree does not shift the others.
         parsed = list(read_bracket_lines([(number, line)], str(path)))
-        if len(parsed) != 1 or not _same_words(parsed[0], words):
+        if len(parsed) != 1 or not same_surface(parsed[0].words, words):
             problem = f"this is not one parse of question {number}, which is: {' '.join(words)}"
             raise SentenceError(Place(str(path), number, 1, line), problem)
         trees.extend(parsed)
@@ -149,7 +155,3 @@ def _read_parses(path: Path, questions: list[tuple[str, list[str]]]) -> list[Tre
         )
         raise SentenceError(Place(str(path), number), problem)
     return trees
-
-
-def _same_words(tree: Tree, words: list[str]) -> bool:
-    return [surface_form(word) for word in tree.words] == [surface_form(word) for word in words]

@@ -1,9 +1,10 @@
-"""Bracket, JSON Lines or sentence files with any labels go in; a corpus comes out, and what was inferred."""
+"""Load corpora from treebank files with any labels: brackets, JSON Lines, dependencies or labelled sentences."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -17,12 +18,19 @@ from lexitree.trees.jsonl import read_json_lines
 from lexitree.trees.penn import strip_function_tags, strip_traces
 from lexitree.trees.tree import Tree
 
-# The same white space as in brackets: a no-break space belongs to its word.
+Strip = Literal["traces", "function-tags"]
+"""What to remove from Penn trees: empty elements, and function tags such as the -SBJ of NP-SBJ."""
+
+_STRIPS: tuple[Strip, ...] = ("traces", "function-tags")
+_SUFFIXES = (".txt", ".mrg", ".ptb", ".jsonl", ".tsv")
+"""The endings of the files in a folder, which determine the format: .tsv is `label<TAB>words`."""
+
+# As in brackets, a no-break space belongs to its word.
 _WORD = re.compile(r"[^ \t\r\n\f\v]+")
 
 
 def split_words(text: str) -> list[str]:
-    """The words of a tokenized sentence, separated by ASCII white space."""
+    """Return the words of a tokenized sentence, separated by ASCII white space."""
     return _WORD.findall(text)
 
 
@@ -33,33 +41,37 @@ def read_sentences(
     on_error: OnError = "raise",
     report: ReadReport | None = None,
 ) -> Iterator[Tree]:
-    """Yield one flat tree for each line `label<TAB>words separated by spaces`; blank lines are passed over.
+    """Yield a flat tree for each line `label<TAB>words separated by spaces`; blank lines are skipped.
 
-    With `on_error="skip"` a malformed line is left out and its error added to `report.errors`.
+    Args:
+        path: The file; `-` is standard input, and `.gz` is decompressed on the fly.
+        encoding: Its encoding.
+        on_error: Whether to "raise" at a malformed line or to "skip" it.
+        report: Counts the trees and collects the errors that are skipped.
+
+    Raises:
+        SentenceError: A line is malformed.
+        FileError: The file cannot be read.
     """
     report = report if report is not None else ReadReport()
     name = display_name(path)
     for number, line in read_lines(path, encoding):
         if not line.strip(" \t"):
             continue
-        try:
-            tree = tree_from_labelled_line(line, name, number)
-        except SentenceError as error:
-            report.note(error, on_error)
-            continue
-        report.num_trees += 1
-        yield tree
+        tree = report.attempt(on_error, _tree_from_labelled_line, line, name, number)
+        if tree is not None:
+            yield tree
 
 
-def tree_from_labelled_line(line: str, name: str = "<sentence>", number: int = 0) -> Tree:
-    """The flat tree of one line `label<TAB>words`."""
+def _tree_from_labelled_line(line: str, name: str = "<sentence>", number: int = 0) -> Tree:
+    """Make the flat tree of one line `label<TAB>words`."""
     label, tab, text = line.partition("\t")
     label = label.strip(" ")
     if not tab:
         raise SentenceError(
             Place(name, number, len(line) + 1, line),
-            "a line without a tab",
-            remedy="Each line is a label, a tab, and the words separated by spaces.",
+            "line has no tab",
+            remedy="Each line is a label, a tab, and words separated by spaces.",
         )
     if not label:
         raise SentenceError(Place(name, number, 1, line), "no label before the tab")
@@ -79,20 +91,23 @@ def load_sentences(
     hold_out_dev: bool = True,
     name: str = "",
 ) -> Corpus:
-    """Read files of labelled sentences as a corpus with labels at the roots; see also `load_treebank`."""
+    """Load files of labelled sentences as a corpus with labels on the roots.
 
-    def read(path: str | Path, report: ReadReport) -> Iterator[Tree]:
-        return read_sentences(path, encoding=encoding, on_error=on_error, report=report)
+    Args:
+        train: The training file.
+        dev: The development file.
+        test: The test file.
+        encoding: The encoding of the files.
+        on_error: Whether to "raise" at malformed lines or to "skip" and count them.
+        hold_out_dev: Whether to hold out a tenth of the training split if there is no development file.
+        name: The name of the corpus; by default that of its first file.
 
+    Raises:
+        SentenceError: A line is malformed.
+        LabelError: A split has labels that the training split lacks.
+    """
+    read = partial(read_sentences, encoding=encoding, on_error=on_error)
     return assemble_files(name, name_splits(train, dev, test), read, hold_out_dev=hold_out_dev)
-
-
-Strip = Literal["traces", "function-tags"]
-"""What to take off Penn trees: empty elements, and the -SBJ of NP-SBJ."""
-
-STRIPS: tuple[Strip, ...] = ("traces", "function-tags")
-SUFFIXES = (".txt", ".mrg", ".ptb", ".jsonl", ".tsv")
-"""How the files of a folder may end, which tells the format: .tsv is `label<TAB>words`."""
 
 
 def load_treebank(
@@ -107,23 +122,36 @@ def load_treebank(
     hold_out_dev: bool = True,
     name: str = "",
 ) -> Corpus:
-    """Read any labelled treebank.
+    """Load any labelled treebank.
 
-    `train` is a file or a folder with train.txt and, if there, dev.txt and test.txt (.mrg, .ptb, .jsonl and
-    .tsv as well, and each with .gz). Which nodes carry labels is inferred unless `supervision` says so; a
-    missing development split is held out of the training split unless `hold_out_dev` is false;
-    `Corpus.inference` tells both. Labels of dev or test that the training split lacks are an error. Without
-    `train` the label set is what the other files have.
+    `Corpus.inference` says what was inferred.
+
+    Args:
+        train: The training file; or a folder with train.txt and, optionally, dev.txt and test.txt (or .mrg, .ptb,
+            .jsonl and .tsv, each also with .gz). Without it, the label set is that of the other files.
+        dev: The development file.
+        test: The test file.
+        encoding: The encoding of the files.
+        on_error: Whether to "raise" at malformed trees or to "skip" and count them.
+        strip: What to remove from Penn trees.
+        supervision: Which nodes are labelled for the task; inferred by default.
+        hold_out_dev: Whether to hold out a tenth of the training split if there is no development split.
+        name: The name of the corpus; by default that of its folder or first file.
+
+    Raises:
+        InputError: A tree is malformed.
+        LabelError: There are no labels, or a split has labels that the training split lacks.
+        CorpusNotFoundError: The folder has no training file.
     """
-    unknown = set(strip) - set(STRIPS)
+    unknown = set(strip) - set(_STRIPS)
     if unknown:
-        raise ConfigError(f"only {' and '.join(STRIPS)} can be stripped, not {', '.join(sorted(unknown))}")
+        raise ConfigError(f"cannot strip {', '.join(sorted(unknown))}; choose from {' and '.join(_STRIPS)}")
     paths = name_splits(train, dev, test)
     if train is not None and Path(train).is_dir():
-        paths = {**split_files(train), **name_splits(None, dev, test)}
+        paths = {**_split_files(train), **name_splits(None, dev, test)}
         name = name or Path(train).resolve().name
 
-    def read(path: str | Path, report: ReadReport) -> Iterator[Tree]:
+    def read(path: str | Path, *, report: ReadReport) -> Iterator[Tree]:
         return strip_trees(read_any(path, encoding=encoding, on_error=on_error, report=report), strip)
 
     return assemble_files(name, paths, read, supervision=supervision, hold_out_dev=hold_out_dev)
@@ -136,19 +164,24 @@ def read_any(
     on_error: OnError = "raise",
     report: ReadReport | None = None,
 ) -> Iterator[Tree]:
-    """Yield the trees of a file in the format its name ends in; .jsonl, .tsv, .toks, and brackets for all others."""
+    """Yield the trees of a file in the format given by its name: .jsonl, .tsv, .toks, or brackets.
+
+    The arguments are those of `read_trees`.
+    """
     plain = str(path).removesuffix(".gz")
-    if plain.endswith(".jsonl"):
-        return read_json_lines(path, encoding=encoding, on_error=on_error, report=report)
-    if plain.endswith(WORDS_SUFFIX):
-        return read_dependencies(path, encoding=encoding, on_error=on_error, report=report)
-    if plain.endswith(".tsv"):
-        return read_sentences(path, encoding=encoding, on_error=on_error, report=report)
-    return read_trees(path, encoding=encoding, on_error=on_error, report=report)
+    reader = next((reader for suffix, reader in _READERS.items() if plain.endswith(suffix)), read_trees)
+    return reader(path, encoding=encoding, on_error=on_error, report=report)
+
+
+_READERS: dict[str, Callable[..., Iterator[Tree]]] = {
+    ".jsonl": read_json_lines,
+    WORDS_SUFFIX: read_dependencies,
+    ".tsv": read_sentences,
+}
 
 
 def strip_trees(trees: Iterable[Tree], strip: Collection[Strip]) -> Iterator[Tree]:
-    """Yield the trees without what is to be stripped; a sentence of nothing but traces vanishes."""
+    """Yield the trees without what is to be stripped; sentences that consist of traces are dropped."""
     for tree in trees:
         stripped: Tree | None = tree
         if "traces" in strip:
@@ -158,29 +191,33 @@ def strip_trees(trees: Iterable[Tree], strip: Collection[Strip]) -> Iterator[Tre
 
 
 def chosen_strips(*, traces: bool, function_tags: bool) -> list[Strip]:
-    """What `strip` takes, from two answers."""
+    """Return the `strip` argument for two flags."""
     wanted: dict[Strip, bool] = {"traces": traces, "function-tags": function_tags}
     return [strip for strip, is_wanted in wanted.items() if is_wanted]
 
 
-def split_files(folder: str | Path) -> dict[str, str | Path]:
-    """The files of the splits in a folder; there must be one for training."""
+def _split_files(folder: str | Path) -> dict[str, str | Path]:
+    """Return the files of the splits in a folder; there must be one for training."""
     files = {split: find_split_file(folder, split) for split in SPLITS}
     found: dict[str, str | Path] = {split: path for split, path in files.items() if path is not None}
     if "train" not in found:
         raise CorpusNotFoundError(
-            f"{folder} has no file train.txt (nor {', '.join('train' + suffix for suffix in SUFFIXES[1:])})",
-            remedy="A treebank folder holds train.txt and, if there are any, dev.txt and test.txt.",
+            f"{folder} has no file train.txt (nor {', '.join('train' + suffix for suffix in _SUFFIXES[1:])})",
+            remedy="A treebank folder contains train.txt and, optionally, dev.txt and test.txt.",
         )
     return found
 
 
 def find_split_file(folder: str | Path, split: SplitName) -> Path | None:
-    """The one file of a split in a folder, whatever its format; None where there is none."""
-    paths = [Path(folder, split + suffix + packed) for suffix in SUFFIXES for packed in ("", ".gz")]
+    """Return the file of a split in a folder, whatever its format; None if there is none.
+
+    Raises:
+        ConfigError: There are several.
+    """
+    paths = [Path(folder, split + suffix + packed) for suffix in _SUFFIXES for packed in ("", ".gz")]
     present = [path for path in paths if path.is_file()]
     if len(present) > 1:
         raise ConfigError(
-            f"{folder} has both {present[0].name} and {present[1].name}: give the files by name"
+            f"{folder} has both {present[0].name} and {present[1].name}: specify the files instead"
         )
     return present[0] if present else None

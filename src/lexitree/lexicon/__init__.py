@@ -1,4 +1,4 @@
-"""Words and word vectors: vocabularies with the paper's look-up rule, streamed vector files, coverage."""
+"""Words and word vectors: vocabularies with the paper's look-up rule, and vector files read as a stream."""
 
 from lexitree.lexicon.vector_npz import write_vectors_npz
 from lexitree.lexicon.vector_rows import WordVectors

@@ -14,16 +14,16 @@ from lexitree.errors import ConfigError
 from lexitree.trees.tree import Tree
 
 Unit = Literal["word", "phrase"]
-"""What gets a vector: each word, in its sentence, or each phrase, read for itself."""
+"""What gets a vector: each word in its sentence, or each phrase on its own."""
 
 WIDTHS = (16,)
-"""Phrases are read in blocks: of rows up to each of these widths, and of all longer ones."""
+"""Phrases are read in blocks: rows up to each of these widths, and all longer ones."""
 
 MAX_PLACES = 1 << 16
-"""A block has no more places for pieces than this."""
+"""The maximum number of positions in a block."""
 
-MAX_PHRASE_PLACES = 1 << 21
-"""Trees whose phrases have more pieces together are refused: those of a deep tree are quadratically many."""
+_MAX_PHRASE_PLACES = 1 << 21
+"""The maximum number of pieces of all phrases: those of a deep tree are quadratically many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,9 +31,9 @@ class RowFormat:
     """What a row of pieces looks like for one transformer."""
 
     before: tuple[int, ...]
-    """Special pieces at the beginning of a row ..."""
+    """Special pieces at the start of a row."""
     after: tuple[int, ...]
-    """... and at its end."""
+    """Special pieces at the end of a row."""
     padding: int
     """The piece that pads short rows; it is masked."""
     max_pieces: int
@@ -42,7 +42,7 @@ class RowFormat:
 
     @property
     def max_word_pieces(self) -> int:
-        """How many pieces of one word are read; windows overlap by as many, so that one of them has all of these."""
+        """How many pieces of a word are read; windows overlap by as many, so that one contains them all."""
         return max(1, self.max_pieces // 2)
 
 
@@ -52,10 +52,10 @@ class SplitSentence:
 
     ids: IndexArray  # [pieces]
     starts: IndexArray  # [words]
-    """The first piece of each word ..."""
+    """The first piece of each word."""
     ends: IndexArray  # [words]
-    """... and the piece after its last. Every word has at least one piece. Words that are written as one, such as
-    `do` and `n't`, may share a piece."""
+    """The piece after the last one of each word. Every word has at least one piece; words that are written as one,
+    such as `do` and `n't`, may share a piece."""
     row_format: RowFormat
 
     @property
@@ -68,9 +68,9 @@ class Row(NamedTuple):
 
     ids: list[int]
     columns: IndexArray
-    """The positions in the row that count ..."""
+    """The positions in the row that count."""
     owners: IndexArray
-    """... and the word or phrase that each of them counts for, by its number in the batch."""
+    """The word or phrase that each of them counts for, by its number in the batch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,19 +158,19 @@ def _sentence_rows(sentences: Sequence[SplitSentence], row_format: RowFormat) ->
 
 
 def _windows(sentence: SplitSentence, row_format: RowFormat, first_word: int) -> list[Row]:
-    """One row or, for a long sentence, several that overlap by half: each word counts where it has most context."""
+    """Make one row or, for a long sentence, several overlapping ones; each word counts where it has most context."""
     ids, starts = sentence.ids, sentence.starts
     num_read = np.minimum(sentence.ends - starts, row_format.max_word_pieces)
     ends = starts + num_read
     size = row_format.max_pieces
     last = max(0, len(ids) - size)
     firsts = np.unique(np.minimum(np.arange(0, last + size // 2 + 1, max(1, size // 2)), last))
-    # A word has most context where it is nearest to the middle.
+    # A word has most context where it is closest to the middle.
     window_of = _nearest(firsts, (starts + ends - size) / 2)
     rows: list[Row] = []
     for window, first in enumerate(firsts.tolist()):
         words = np.flatnonzero(window_of == window)
-        if not len(words):  # inside of a word of absurd length
+        if not len(words):  # inside of an extremely long word
             continue
         pieces = np.repeat(starts[words], num_read[words]) + _within(num_read[words])
         row = [*row_format.before, *ids[first : first + size].tolist(), *row_format.after]
@@ -181,14 +181,14 @@ def _windows(sentence: SplitSentence, row_format: RowFormat, first_word: int) ->
 
 
 def _nearest(numbers: IndexArray, wanted: DoubleArray) -> IndexArray:
-    """For each wanted number, the place of the nearest of some in rising order; of two, the first."""
+    """Return the index of the number nearest to each wanted one, among ascending numbers; of two, the first."""
     above = np.searchsorted(numbers, wanted).clip(0, len(numbers) - 1)
     below = (above - 1).clip(0)
     return np.where(wanted - numbers[below] <= numbers[above] - wanted, below, above)
 
 
 def _within(counts: IndexArray) -> IndexArray:
-    """0, 1, ... for each of some groups of the given sizes."""
+    """Return 0, 1, ... within each of some groups of the given sizes."""
     return np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
 
 
@@ -198,9 +198,9 @@ def _phrase_rows(
     row_format: RowFormat,
     wanted: Sequence[BoolArray] | None,
 ) -> tuple[list[Row], IndexArray]:
-    """The rows of each distinct phrase, and for each node of the trees, in pre-order, the phrase that it is.
+    """Make the rows of each distinct phrase, and assign the nodes of the trees, in pre-order, to phrases.
 
-    All pieces of a row count, the special ones too; a phrase that is too long for one row is read in several.
+    All pieces of a row count, including special ones; a phrase that is too long for one row takes several.
     """
     phrase_of: dict[bytes, int] = {}
     owners: list[int] = []
@@ -210,7 +210,7 @@ def _phrase_rows(
         if wanted is not None:
             nodes = np.where(wanted[number], nodes, 0)
         first, end = sentence.starts[tree.starts[nodes]], sentence.ends[tree.ends[nodes] - 1]
-        # The same place again costs nothing: a long sentence may be all that is wanted of a tree.
+        # A repeated position costs nothing: a long sentence may be all that is wanted of a tree.
         phrase_at: dict[tuple[int, int], int] = {}
         for place in zip(first.tolist(), end.tolist(), strict=True):
             if place not in phrase_at:
@@ -232,16 +232,16 @@ def _rows_of_phrase(pieces: bytes, phrase: int, row_format: RowFormat) -> Iterat
 
 
 def _check_size(num_pieces: int) -> int:
-    if num_pieces > MAX_PHRASE_PLACES:
+    if num_pieces > _MAX_PHRASE_PLACES:
         raise ConfigError(
-            "the phrases of these trees are too long to be read each for itself",
-            remedy="Ask for whole sentences only (--nodes root), or use a tree model.",
+            "the phrases of these trees are too long to be read one by one",
+            remedy="Predict whole sentences only (--nodes root), or use a tree model.",
         )
     return num_pieces
 
 
 def _group_by_width(rows: Sequence[Row]) -> list[Sequence[Row]]:
-    """Rows of about one length together: a block is as wide as its longest row."""
+    """Group rows of similar length, since a block is as wide as its longest row."""
     groups: dict[int, list[Row]] = {}
     for row in rows:
         groups.setdefault(bisect.bisect_left(WIDTHS, len(row.ids)), []).append(row)
@@ -249,7 +249,7 @@ def _group_by_width(rows: Sequence[Row]) -> list[Sequence[Row]]:
 
 
 def _cut(rows: Sequence[Row]) -> list[Sequence[Row]]:
-    """Rows in blocks of bounded size: what a transformer has in its hands at once is many times as large."""
+    """Split rows into blocks of bounded size, as a transformer's activations are many times as large."""
     per_block = max(1, MAX_PLACES // max(len(row.ids) for row in rows))
     return [rows[first : first + per_block] for first in range(0, len(rows), per_block)]
 

@@ -1,4 +1,4 @@
-"""The words of a sentence in, a transformer's pieces of each of them out: none is lost, and none is empty."""
+"""Split the words of a sentence into a transformer's word pieces, at least one per word."""
 
 from __future__ import annotations
 
@@ -13,39 +13,48 @@ from lexitree.errors import ConfigError
 from lexitree.lexicon.pieces import RowFormat, SplitSentence, Unit
 from lexitree.text.detokenizer import detokenize_with_spans
 
-MOST_PIECES = 512
-"""Rows are no longer than this, even for a transformer that sets itself no limit."""
+_MOST_PIECES = 512
+"""The maximum length of a row, even for a transformer without a limit."""
 
 _HALF_CHARACTER = re.compile("[\ud800-\udfff]")
 
 
 class PieceSplitter:
-    """Cuts sentences into pieces: the words become a text as people write it, and offsets tell whose a piece is.
+    """Splits sentences into word pieces.
 
-    A transformer has seen `don't` and not `do n't`. A word that the tokenizer has nothing for, since it may drop
-    characters, is one unknown piece.
+    The words are joined into text as people write it, since transformers have seen `don't` and not `do n't`; offsets
+    then assign the pieces to words. A word for which the tokenizer has no piece, since it may drop characters,
+    becomes one unknown piece.
+
+    Args:
+        tokenizer: A fast tokenizer of `transformers`.
+        max_positions: The longest row that the transformer can read; None if there is no limit.
+        unit: Whether words or phrases get a vector.
+
+    Raises:
+        ConfigError: The tokenizer is not a fast one, or rows are too short.
     """
 
     def __init__(self, tokenizer: Any, max_positions: int | None, unit: Unit = "word") -> None:
         if not getattr(tokenizer, "is_fast", False):
             raise ConfigError(
-                f"the tokenizer {type(tokenizer).__name__} does not tell where its pieces stand in the text",
-                remedy="Choose an encoder with a fast tokenizer, that is with a tokenizer.json.",
+                f"the tokenizer {type(tokenizer).__name__} does not report the offsets of its pieces",
+                remedy="Choose an encoder with a fast tokenizer (a tokenizer.json).",
             )
         self.tokenizer = tokenizer
-        # A copy: files of tokenizers may ask to cut texts off and fill them up, which is not to happen here.
+        # A copy, since truncation and padding, which a tokenizer file may request, are switched off.
         own = tokenizer.backend_tokenizer
         self.backend: Any = type(own).from_str(own.to_str())
         self.backend.no_truncation()
         self.backend.no_padding()
-        # A word that looks like a special piece, such as [SEP] or </s>, is a word.
+        # A word that looks like a special piece, such as [SEP] or </s>, is an ordinary word.
         self.backend.encode_special_tokens = True
         self.row_format = self._find_row_format(max_positions, unit)
         self.unknown = self._find_unknown()
         self.special = np.array(sorted({*tokenizer.all_special_ids} - {self.unknown}), dtype=np.int64)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """A copy of a tokenizer does not remember how it takes special pieces."""
+        """Restore how special pieces are encoded, which a copy of a tokenizer forgets."""
         self.__dict__.update(state)
         self.backend.encode_special_tokens = True
 
@@ -53,32 +62,30 @@ class PieceSplitter:
         sample: Any = self.backend.encode("a", add_special_tokens=True)
         is_own = [place for place, is_special in enumerate(sample.special_tokens_mask) if not is_special]
         if not is_own:
-            raise ConfigError("the tokenizer of the encoder makes no pieces of a text as plain as 'a'")
+            raise ConfigError("the tokenizer of the encoder makes no pieces of the text 'a'")
         before, after = sample.ids[: is_own[0]], sample.ids[is_own[-1] + 1 :]
-        limits = [MOST_PIECES, self.tokenizer.model_max_length, max_positions or MOST_PIECES]
+        limits = [_MOST_PIECES, self.tokenizer.model_max_length, max_positions or _MOST_PIECES]
         max_pieces = min(limits) - len(before) - len(after)
         if max_pieces < 2:
-            raise ConfigError(
-                f"the encoder has room for {min(limits)} pieces only, the special ones among them"
-            )
+            raise ConfigError(f"the encoder reads only {min(limits)} pieces, including special ones")
         return RowFormat(tuple(before), tuple(after), self.tokenizer.pad_token_id or 0, max_pieces, unit)
 
     def _find_unknown(self) -> int:
-        """The unknown piece; a tokenizer that knows every byte has none, and the end of a text says as little."""
+        """Return the unknown piece or, for a tokenizer that knows every byte, one that says as little."""
         names = ("unk_token_id", "eos_token_id", "sep_token_id", "pad_token_id")
         return next((number for name in names if (number := getattr(self.tokenizer, name)) is not None), 0)
 
     @property
     def num_pieces(self) -> int:
-        """How many pieces there are, by the largest of their numbers; those that somebody added are not counted."""
+        """The size of the tokenizer's vocabulary, not counting added pieces."""
         return 1 + max(self.backend.get_vocab(with_added_tokens=False).values(), default=0)
 
     def split(self, words: Sequence[str]) -> SplitSentence:
-        """The pieces of each word."""
+        """Split a sentence into the pieces of its words."""
         text, word_spans = self._write(words)
         encoding: Any = self.backend.encode(text, add_special_tokens=False)
         ids = np.array(encoding.ids, dtype=np.int64)
-        # Some tokenizers have their special pieces among the others.
+        # Some tokenizers have special pieces among the others.
         ids[np.isin(ids, self.special)] = self.unknown
         piece_spans = np.array(encoding.offsets, dtype=np.int64).reshape(-1, 2)
         starts = np.searchsorted(piece_spans[:, 1], word_spans[:, 0], side="right")
@@ -86,19 +93,19 @@ class PieceSplitter:
         missing = np.flatnonzero(starts >= ends)
         if len(missing):
             ids = np.insert(ids, starts[missing], self.unknown)
-            # Each word comes after the pieces that were put in before it.
+            # Each word is shifted by the pieces inserted before it.
             shift = np.cumsum(starts >= ends) - (starts >= ends)
             ends = np.where(starts >= ends, starts + 1, ends) + shift
             starts = starts + shift
         return SplitSentence(ids, starts, ends, self.row_format)
 
     def _write(self, words: Sequence[str]) -> tuple[str, IndexArray]:
-        """The words as one text, and where in it each of them stands."""
+        """Return the words as one text, and where each is in it."""
         text, spans = detokenize_with_spans(words)
-        # Half a character, which JSON can hold, is none: a tokenizer would not take it.
+        # Tokenizers reject lone surrogates, which JSON allows.
         text = _HALF_CHARACTER.sub("\ufffd", text)
         word_spans = np.array(spans, dtype=np.int64).reshape(-1, 2)
         if self.row_format.unit == "phrase":
-            # So a phrase has the same pieces wherever it stands: for some tokenizers the space is part of a word.
+            # For some tokenizers a space is part of a word: so a phrase has the same pieces wherever it occurs.
             return f" {text}", word_spans + 1
         return text, word_spans

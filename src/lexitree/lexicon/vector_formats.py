@@ -1,4 +1,4 @@
-"""Bytes in, wanted rows out, for the two streamed formats: text (GloVe, fastText) and word2vec's binary."""
+"""Read word vectors in text format (GloVe, fastText) and in word2vec's binary format, as a stream."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from lexitree.lexicon.vector_rows import (
 from lexitree.lexicon.vector_sources import ByteSource
 
 LINES_LOOKED_AT = 32
-"""How many lines decide the dimension of a text file."""
+"""The number of lines from which the dimension of a text file is inferred."""
 
 MAX_WORD_BYTES = 1 << 14
-"""No word of a binary file is longer; where none ends before, the file is something else."""
+"""No word of a binary file is longer; if none ends within this, the file is in another format."""
 
-MAX_HEADER_BYTES = 64
-FASTTEXT_MODEL = b"\xba\x16\x4f\x2f"
+_MAX_HEADER_BYTES = 64
+_FASTTEXT_MODEL = b"\xba\x16\x4f\x2f"
 
 _NUMBER = re.compile(rb"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
 _HEADER = re.compile(rb"(\d{1,18}) (\d{1,18})")
@@ -41,11 +41,11 @@ class TextLayout(NamedTuple):
 
     dim: int
     num_promised: int | None
-    """The rows that a header line `count dim` promises; None without a header."""
+    """The number of rows according to a header line `count dim`; None without a header."""
 
 
 def read_text_rows(source: ByteSource, rows: RowCollector, dim: int | None) -> int:
-    """Read `word number number …` lines into `rows`; the dimension."""
+    """Read lines `word number number ...` into `rows`; returns the dimension."""
     lines = enumerate(source.lines(), 1)
     first = [(number, line) for number, line in itertools.islice(lines, LINES_LOOKED_AT) if line]
     layout = text_layout([line for _, line in first], source.name, dim)
@@ -65,7 +65,7 @@ def read_text_rows(source: ByteSource, rows: RowCollector, dim: int | None) -> i
             rows.fault(_text_error(source.name, number, line, fault))
     num_found = rows.num_read + rows.num_skipped
     if layout.num_promised not in (None, num_found):
-        problem = f"the header promises {layout.num_promised:,} rows, the file has {num_found:,}"
+        problem = f"the header says {layout.num_promised:,} rows, but the file has {num_found:,}"
         rows.fault(VectorsError(Place(source.name, 1), problem, remedy=f"{DAMAGED_REMEDY} {SKIP_REMEDY}"))
     return dim
 
@@ -73,25 +73,25 @@ def read_text_rows(source: ByteSource, rows: RowCollector, dim: int | None) -> i
 def text_layout(lines: Sequence[bytes], name: str, dim: int | None = None) -> TextLayout:
     """Find the header, if there is one, and the dimension that most of the first rows agree on.
 
-    A word may hold spaces (GloVe 840B has `. . .` and `at name@domain.com`), so a single row says little.
+    Words may contain spaces (GloVe 840B has `. . .` and `at name@domain.com`), so a single row is not enough.
     """
     header = _HEADER.fullmatch(lines[0]) if lines else None
     if header:
         num_promised, promised_dim = int(header[1]), int(header[2])
-        # Without a header this would be a word that is a number, with a vector of length 1.
+        # Otherwise the first row is a word that is a number, with a one-dimensional vector.
         if len(lines) == 1 or promised_dim == 1 or _agreed_dim(lines[1:]) != 1:
             check_same_dim(promised_dim, dim, Place(name, 1))
             return TextLayout(checked_dim(promised_dim, Place(name, 1)), num_promised)
     if dim is None:
         dim = _agreed_dim(lines) if lines else 1
     if dim == 0:
-        problem = "a row is a word and its numbers, separated by spaces, but here is no space"
+        problem = "a row must be a word and its numbers, separated by spaces, but there is no space"
         raise VectorsError(Place(name, 1), problem, remedy="Is this a text file of word vectors?")
     return TextLayout(checked_dim(dim, Place(name, 1)), None)
 
 
 def _agreed_dim(lines: Sequence[bytes]) -> int:
-    """The dimension of most rows; of two equally frequent ones that under which more rows make sense."""
+    """Return the dimension of most rows; in a tie, the one under which more rows are valid."""
     votes = Counter(line.count(b" ") for line in lines)
     most = max(votes.values())
     tied = [dim for dim, count in votes.items() if count == most]
@@ -109,7 +109,7 @@ def _makes_sense(line: bytes, dim: int) -> bool:
 
 
 def _word_end(line: bytes, dim: int) -> int:
-    """Where the word ends and `dim` numbers follow; counting spaces is all that an unwanted row costs."""
+    """Return where the word ends and `dim` numbers follow; an unwanted row costs no more than counting spaces."""
     num_spaces = line.count(b" ")
     if num_spaces == dim:
         end = line.index(b" ")
@@ -120,18 +120,18 @@ def _word_end(line: bytes, dim: int) -> int:
         if _NUMBER.fullmatch(last_piece):
             raise RowError(f"more than {dim} numbers after the word", end - len(last_piece))
     else:
-        raise RowError(f"{num_spaces} numbers after the word where the file has {dim}")
+        raise RowError(f"{num_spaces} numbers after the word instead of {dim}")
     if end == 0:
         raise RowError("no word before the numbers", 0)
     return end
 
 
 def _parse_numbers(line: bytes, end: int) -> FloatArray:
-    """The numbers after the word; a fault names the first that is none."""
+    """Parse the numbers after the word; an error points at the first invalid one."""
     fields = line[end + 1 :].split(b" ")
     try:
         if b"_" in line[end:]:
-            raise ValueError("Python would take 1_0 for 10")
+            raise ValueError("Python reads 1_0 as 10")
         with np.errstate(over="ignore"):
             row = np.array([float(field) for field in fields], dtype=np.float32)
     except ValueError:
@@ -160,20 +160,20 @@ def _text_error(name: str, number: int, line: bytes, fault: RowError | UnicodeDe
 
 
 def read_word2vec_rows(source: ByteSource, rows: RowCollector, dim: int | None) -> int:
-    """Read word2vec's binary format (`count dim`, then word, space, floats) into `rows`; the dimension."""
+    """Read word2vec's binary format (`count dim`, then word, space, floats) into `rows`; returns the dimension."""
     place = Place(source.name)
     data, num_rows, row_dim = _read_word2vec_header(source)
     check_same_dim(row_dim, dim, place)
     row_bytes = 4 * checked_dim(row_dim, place)
     start = 0
     for number in range(1, num_rows + 1):
-        # The writers differ: some end a row with a line break, some do not.
+        # Some writers end a row with a line break, others do not.
         while (end := data.find(b" ", start, start + MAX_WORD_BYTES)) < 0 or end + 1 + row_bytes > len(data):
             if end < 0 and len(data) - start >= MAX_WORD_BYTES:
                 problem = f"row {number:,} has no word; is this word2vec's binary format?"
                 raise VectorsError(place, problem, remedy=DAMAGED_REMEDY)
             if not (more := source.read()):
-                problem = f"the file ends in row {number:,} of {num_rows:,} that its header promises"
+                problem = f"the file ends in row {number:,} of {num_rows:,}"
                 raise VectorsError(place, problem, remedy=DAMAGED_REMEDY)
             data, start = data[start:] + more, 0
         try:
@@ -184,26 +184,26 @@ def read_word2vec_rows(source: ByteSource, rows: RowCollector, dim: int | None) 
         except RowError as fault:
             rows.fault(VectorsError(place, f"row {number:,}: {fault.problem}", remedy=SKIP_REMEDY))
         start = end + 1 + row_bytes
-    # Reading on to the end also makes gzip compare its checksum.
+    # Reading to the end also makes gzip verify its checksum.
     if data[start:].strip(b"\n") or source.read():
-        rows.fault(VectorsError(place, f"there is more after the {num_rows:,} rows that the header promises"))
+        rows.fault(VectorsError(place, f"the file has more than the {num_rows:,} rows of its header"))
     return row_dim
 
 
 def _read_word2vec_header(source: ByteSource) -> tuple[bytes, int, int]:
-    """The bytes after the header, the number of rows and the dimension."""
+    """Return the bytes after the header, the number of rows and the dimension."""
     data = source.read()
-    if data.startswith(FASTTEXT_MODEL):
-        remedy = "Take the .vec file that comes with it."
+    if data.startswith(_FASTTEXT_MODEL):
+        remedy = "Use the .vec file that comes with it."
         raise VectorsError(Place(source.name), "this is a fastText model, not word vectors", remedy=remedy)
     line, line_end, rest = data.partition(b"\n")
-    header = _HEADER.fullmatch(line.strip(b" \r")) if line_end and len(line) <= MAX_HEADER_BYTES else None
+    header = _HEADER.fullmatch(line.strip(b" \r")) if line_end and len(line) <= _MAX_HEADER_BYTES else None
     if header:
         return rest, int(header[1]), int(header[2])
     if not data:
         raise VectorsError(Place(source.name), "the file is empty", remedy=DAMAGED_REMEDY)
     problem = "does not start with the line 'count dim' of word2vec's binary format"
-    raise VectorsError(Place(source.name), problem, remedy="A text file of vectors is called .txt or .vec.")
+    raise VectorsError(Place(source.name), problem, remedy="Text files of vectors end in .txt or .vec.")
 
 
 def _decode_word(word: bytes) -> str:

@@ -1,4 +1,4 @@
-"""A path in, a stream of bytes out: plain files, gzip, and the member of a zip archive that holds vectors."""
+"""Open word-vector files as streams of bytes: plain, gzip, or a member of a zip archive."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ from lexitree.lexicon.vector_rows import DAMAGED_REMEDY
 
 CHUNK_BYTES = 1 << 20
 
-MAX_LINE_BYTES = 1 << 21
-"""Longer lines are refused, so that a file without line ends cannot fill the memory."""
+_MAX_LINE_BYTES = 1 << 21
+"""Longer lines are an error, so that a file without line breaks cannot exhaust the memory."""
 
-BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 Progress = Callable[[int, int], None]
-"""Called with the bytes done and the bytes in all."""
+"""Called with the bytes so far and the total."""
 
-# RuntimeError is what zipfile says of an encrypted member or an unknown compression.
+# zipfile raises RuntimeError for an encrypted member or an unknown compression.
 _DAMAGE = (EOFError, OSError, RuntimeError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, struct.error)
 
 
 class Readable(Protocol):
-    """What is asked of a stream; files, gzip streams and members of archives all have it."""
+    """A binary stream: a file, a gzip stream or a member of an archive."""
 
     def read(self, size: int, /) -> bytes: ...
 
 
 class ByteSource:
-    """A stream of bytes that knows its name, reports progress, and says in plain words when it breaks off."""
+    """A stream of bytes that knows its name and reports progress and damage."""
 
     def __init__(
         self,
@@ -57,7 +57,7 @@ class ByteSource:
         self._num_bytes = 0
 
     def read(self, size: int = CHUNK_BYTES) -> bytes:
-        """Up to `size` bytes; none at the end."""
+        """Return up to `size` bytes; none at the end."""
         try:
             data = self._stream.read(size)
         except _DAMAGE as error:
@@ -69,31 +69,33 @@ class ByteSource:
         return data
 
     def read_exactly(self, size: int) -> bytes:
-        """`size` bytes, which a stream may give in pieces; fewer only at its end."""
+        """Return `size` bytes, which a stream may deliver in pieces; fewer only at its end."""
         pieces = [self.read(size)]
         while pieces[-1] and (size := size - len(pieces[-1])):
             pieces.append(self.read(size))
         return b"".join(pieces)
 
     def lines(self) -> Iterator[bytes]:
-        """The lines without their ends and without spaces at the end; a byte order mark is dropped."""
-        pending, num_lines = self.read_exactly(len(BYTE_ORDER_MARK)), 0
-        pending = pending.removeprefix(BYTE_ORDER_MARK)
+        """Yield the lines without line breaks and trailing spaces; a byte order mark is dropped."""
+        pending, num_lines = self.read_exactly(len(_BYTE_ORDER_MARK)), 0
+        pending = pending.removeprefix(_BYTE_ORDER_MARK)
         while chunk := self.read():
             *lines, pending = (pending + chunk).split(b"\n")
             for line in lines:
                 yield line.rstrip(b" \r")
             num_lines += len(lines)
-            if len(pending) > MAX_LINE_BYTES:
-                problem = f"a line of over {MAX_LINE_BYTES:,} bytes; this is no text file of word vectors"
+            if len(pending) > _MAX_LINE_BYTES:
+                problem = (
+                    f"line is longer than {_MAX_LINE_BYTES:,} bytes; this is not a text file of word vectors"
+                )
                 raise VectorsError(Place(self.name, num_lines + 1), problem)
-        # Only a file of less than four bytes leaves several lines here.
+        # Only a file of less than four bytes leaves several lines.
         for line in pending.split(b"\n"):
             yield line.rstrip(b" \r")
 
 
 def damaged(name: str, error: Exception) -> VectorsError:
-    """The error of a file that breaks off or does not unpack."""
+    """Return the error for a file that is truncated or cannot be decompressed."""
     return VectorsError(Place(name), f"cannot be read to its end ({error})", remedy=DAMAGED_REMEDY)
 
 
@@ -101,7 +103,7 @@ def damaged(name: str, error: Exception) -> VectorsError:
 def open_source(
     path: str | Path, *, dim: int | None = None, progress: Progress | None = None
 ) -> Generator[ByteSource]:
-    """Open a file of vectors; `.gz` and `.zip` are unpacked on the fly, never onto the disk."""
+    """Open a file of vectors; `.gz` and `.zip` are decompressed on the fly, never onto the disk."""
     if str(path).endswith(".zip"):
         with open_archive(path) as archive:
             member = _vectors_member(archive, path, dim)
@@ -124,7 +126,7 @@ def open_archive(path: str | Path) -> Generator[zipfile.ZipFile]:
         try:
             archive = zipfile.ZipFile(raw)
         except (*_DAMAGE, ValueError) as error:
-            problem = f"is not a whole {Path(path).suffix[1:]} archive ({error})"
+            problem = f"is not a complete {Path(path).suffix[1:]} archive ({error})"
             raise VectorsError(Place(str(path)), problem, remedy=DAMAGED_REMEDY) from error
         with archive:
             yield archive
@@ -134,7 +136,7 @@ def open_archive(path: str | Path) -> Generator[zipfile.ZipFile]:
 def open_member(
     archive: zipfile.ZipFile, member: zipfile.ZipInfo, path: str | Path, *, progress: Progress | None = None
 ) -> Generator[ByteSource]:
-    """Open one member of an archive; it is named `archive.zip/member`."""
+    """Open one member of an archive; its name is `archive.zip/member`."""
     name = f"{path}/{member.filename}"
     try:
         stream = archive.open(member)
@@ -147,7 +149,7 @@ def open_member(
 @contextmanager
 def _open_file(path: str | Path) -> Generator[io.FileIO]:
     try:
-        # Large reads go straight through; a buffer would only copy them.
+        # Unbuffered: reads are large, and a buffer would only copy them.
         raw = io.FileIO(path)
     except OSError as error:
         raise FileError(path, f"cannot be read ({error.strerror or error})") from error
@@ -156,21 +158,19 @@ def _open_file(path: str | Path) -> Generator[io.FileIO]:
 
 
 def _vectors_member(archive: zipfile.ZipFile, path: str | Path, dim: int | None) -> zipfile.ZipInfo:
-    """The one file in the archive; among several, the one named after the dimension (`glove.6B.100d.txt`)."""
+    """Return the only file in the archive, or the one named after the dimension (`glove.6B.100d.txt`)."""
     members = [
         member
         for member in archive.infolist()
         if not member.is_dir() and not member.filename.startswith("__MACOSX/")
     ]
     if not members:
-        raise VectorsError(Place(str(path)), "the archive holds no file")
+        raise VectorsError(Place(str(path)), "the archive is empty")
     if len(members) > 1 and dim is not None:
         members = [member for member in members if f".{dim}d." in member.filename] or members
     if len(members) > 1:
         names = ", ".join(member.filename for member in members[:8])
-        problem = f"the archive holds {len(members)} files ({names}{', …' if len(members) > 8 else ''})"
-        remedy = (
-            "Choose one by its dimension (--dim 300 takes the one with '.300d.' in its name), or unpack one."
-        )
+        problem = f"the archive contains {len(members)} files ({names}{', …' if len(members) > 8 else ''})"
+        remedy = "Choose one by its dimension (--dim 300 selects '.300d.' in its name), or unpack one."
         raise VectorsError(Place(str(path)), problem, remedy=remedy)
     return members[0]

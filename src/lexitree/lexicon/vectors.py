@@ -1,4 +1,4 @@
-"""A file of word vectors in (GloVe, fastText, word2vec, .npz), the vectors of the wanted words out."""
+"""Read the vectors of the wanted words from any supported file, and build a table from them."""
 
 from __future__ import annotations
 
@@ -26,19 +26,30 @@ def read_vectors(
     dim: int | None = None,
     progress: Progress | None = None,
 ) -> WordVectors:
-    """Read the vectors of the wanted words (of all words by default); memory holds only what is kept.
+    """Read word vectors from a file.
 
-    The name tells the format: `.npz` (arrays `words` and `vectors`), `.bin` (word2vec), else it is text,
-    one word and its numbers a line, with or without a first line `count dim`. Text and `.bin` may be packed
-    (`.gz`, or `.zip` with one file in it). Rows of other words are only checked for their number of fields.
-    Of a word that occurs twice the first row counts.
+    The format is given by the name: `.npz` (arrays `words` and `vectors`), `.bin` (word2vec), else text, with one
+    word and its numbers per line and an optional first line `count dim`. Text and `.bin` may be compressed (`.gz`, or
+    `.zip` with one file in it). Memory holds only what is kept. Rows of other words are only checked for their number
+    of fields. Of a word that occurs twice, the first row counts.
 
-    With `on_error="skip"` bad rows are left out and noted in `errors`; a damaged file is an error even then.
-    `dim` is needed only where the first lines mislead, or to choose among the files of a `.zip`. `progress`
-    is called with the bytes read so far and in all.
+    Args:
+        path: The file.
+        wanted: The words to keep; all by default.
+        on_error: Whether to "raise" at a bad row or to "skip" it; a damaged file is always an error.
+        dim: The dimension, if the first lines are misleading, or to choose among the files of a `.zip`.
+        progress: Called with the bytes read so far and the total.
+
+    Returns:
+        The vectors, with the errors of the rows that were skipped.
+
+    Raises:
+        VectorsError: A row is malformed or the file is damaged.
+        FileError: The file cannot be read.
+        ConfigError: The dimension is not positive.
     """
     if dim is not None and dim < 1:
-        raise ConfigError(f"a vector has at least one number, not {dim}")
+        raise ConfigError(f"the dimension must be at least 1, not {dim}")
     rows = RowCollector(str(path), wanted, on_error)
     if str(path).endswith(".npz"):
         return rows.finish(read_npz_rows(path, rows, dim, progress))
@@ -49,7 +60,7 @@ def read_vectors(
 
 
 def wanted_forms(words: Iterable[str]) -> set[str]:
-    """Every form under which the look-up rule may ask for these words: the surface form and in lower case."""
+    """Return every form under which the look-up rule may search for these words: as displayed and in lower case."""
     surfaces = {surface_form(word) for word in words}
     return (surfaces | {surface.lower() for surface in surfaces}) - {UNK}
 
@@ -62,30 +73,36 @@ def vectors_for(
     dim: int | None = None,
     progress: Progress | None = None,
 ) -> WordVectors:
-    """The vectors that the look-up rule needs for these words (or a `Vocabulary`); see `read_vectors`."""
+    """Read the vectors that the look-up rule needs for these words (or a `Vocabulary`); see `read_vectors`."""
     return read_vectors(path, wanted_forms(words), on_error=on_error, dim=dim, progress=progress)
 
 
 def unknown_vector(vectors: WordVectors) -> FloatArray:  # [dim]
-    """The vector of an unknown word: the mean of the vectors at hand."""
+    """Return the vector of an unknown word: the mean of all vectors.
+
+    Raises:
+        VectorsError: There are no vectors.
+    """
     if not len(vectors):
-        problem = "not one of the words asked for has a vector here"
-        raise VectorsError(Place(vectors.source), problem, remedy="Are these vectors of the text's language?")
+        problem = "none of the requested words has a vector"
+        raise VectorsError(
+            Place(vectors.source), problem, remedy="Are these vectors for the language of the text?"
+        )
     return vectors.vectors.mean(axis=0, dtype=np.float64).astype(np.float32)
 
 
 def with_length(vectors: WordVectors, length: float) -> WordVectors:
-    """The same directions, all of one length: how long a vector is says more of its source than of its word."""
+    """Scale all vectors to one length, which depends on their source more than on the word."""
     norms = np.linalg.norm(vectors.vectors, axis=1, keepdims=True)
-    # A vector of zeros has no direction and stays.
+    # Zero vectors have no direction and stay.
     scaled = vectors.vectors * (length / np.where(norms > 0, norms, 1)).astype(np.float32)
     return dataclasses.replace(vectors, vectors=scaled)
 
 
 def build_table(vectors: WordVectors) -> tuple[Vocabulary, FloatArray]:  # [1 + words, dim]
-    """A vocabulary and its table: row 0 is the unknown word's vector, row i + 1 that of word i.
+    """Build a vocabulary and its table: row 0 is the vector of an unknown word, row i + 1 that of word i.
 
-    A row that the file itself calls `<unk>` is left out: an unknown word has the mean, as in the paper.
+    A row that the file itself calls `<unk>` is dropped: unknown words have the mean, as in the paper.
     """
     if UNK in vectors.words:
         keep = [position for position, word in enumerate(vectors.words) if word != UNK]

@@ -1,4 +1,4 @@
-"""Words with counts and a vocabulary in, a report out: how much of a text the vocabulary knows."""
+"""The vocabulary: the paper's look-up rule (the word, else its lower-case form, else unknown), and its coverage."""
 
 from __future__ import annotations
 
@@ -10,43 +10,49 @@ from pathlib import Path
 from typing import Literal, cast
 
 import numpy as np
-import numpy.typing as npt
 
+from lexitree.arrays import IndexArray
 from lexitree.errors import LexitreeError, ModelFileError
 from lexitree.trees.brackets import surface_form
 from lexitree.trees.tree import Tree
 
 UNK = "<unk>"
-"""How row 0 is shown. It is no word: a text that says `<unk>` says something unknown."""
+"""How row 0 is displayed. It is not a word: `<unk>` in a text is an unknown word."""
 
 UNK_INDEX = 0
 
 LookupKind = Literal["exact", "lower", "unknown"]
 
-MAX_CACHED_WORDS = 1 << 18
-"""Beyond it the cache of looked-up words starts anew: an endless text must not fill the memory."""
+_MAX_CACHED_WORDS = 1 << 18
+"""Beyond this, the cache of looked-up words is cleared: an endless text must not exhaust the memory."""
 
 
 class _IndexCache(dict[str, int]):
-    """Every word looked up once; a hit costs one dictionary access."""
+    """Looks every word up once; a hit costs one dictionary access."""
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         super().__init__()
         self._vocabulary = vocabulary
 
     def __missing__(self, word: str) -> int:
-        if len(self) >= MAX_CACHED_WORDS:
+        if len(self) >= _MAX_CACHED_WORDS:
             self.clear()
         index = self[word] = self._vocabulary.index(word)
         return index
 
 
 class Vocabulary:
-    """A list of words that never changes; word number i has index i + 1, and 0 stands for every other word.
+    """An immutable list of words; word i has index i + 1, and 0 is every other word.
 
     >>> vocabulary = Vocabulary(["the", "film", "("])
     >>> vocabulary.indices(["The", "film", "-LRB-", "zzz"]).tolist()
     [1, 2, 3, 0]
+
+    Args:
+        words: The words, each once.
+
+    Raises:
+        LexitreeError: A word occurs twice or is `<unk>`.
     """
 
     __slots__ = ("_cache", "_index", "_words")
@@ -63,68 +69,79 @@ class Vocabulary:
             first = self._words.index(word)
             second = self._words.index(word, first + 1)
             problem = f"{word!r} occurs {count} times (first at {first} and {second})"
-            raise LexitreeError(f"a vocabulary has every word once, but {problem}")
+            raise LexitreeError(f"the words of a vocabulary must be distinct, but {problem}")
         if UNK in self._index:
-            raise LexitreeError(
-                f"{UNK!r} is no word of a vocabulary: row 0 is there for unknown words already"
-            )
+            raise LexitreeError(f"{UNK!r} cannot be a word of a vocabulary: row 0 is for unknown words")
 
     @classmethod
     def from_trees(cls, trees: Iterable[Tree], min_count: int = 1) -> Vocabulary:
-        """The words (surface forms) that occur `min_count` times or more, the most frequent first."""
+        """Make a vocabulary of the words of some trees, the most frequent first.
+
+        Args:
+            trees: The trees.
+            min_count: Rarer words are left to the unknown word.
+        """
         counts = count_words(trees)
         frequent = [word for word, count in counts.items() if count >= min_count and word != UNK]
         return cls(sorted(frequent, key=lambda word: (-counts[word], word)))
 
     @property
     def words(self) -> tuple[str, ...]:
-        """The words in their order, without the unknown word: `words[i]` has index i + 1."""
+        """The words in order, without the unknown word: `words[i]` has index i + 1."""
         return self._words
 
     def __len__(self) -> int:
-        """The number of words; the unknown word is none of them."""
+        """Return the number of words, not counting the unknown word."""
         return len(self._words)
 
     @property
     def num_rows(self) -> int:
-        """The number of indices, that is of table rows: the words and the unknown word."""
+        """The number of table rows: one per word, and one for the unknown word."""
         return len(self._words) + 1
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._words)
 
     def __contains__(self, word: object) -> bool:
-        """Whether the word stands in the vocabulary as it is, without the look-up rule."""
+        """Return whether the vocabulary contains exactly this word, without the look-up rule."""
         return word in self._index
 
     def index(self, word: str) -> int:
-        """The row of a word of a tree or text: its surface form, else that in lower case, else 0."""
+        """Return the row of a word: of its surface form, else of that in lower case, else 0."""
         surface = surface_form(word)
         index = self._index.get(surface)
         return self._index.get(surface.lower(), UNK_INDEX) if index is None else index
 
-    def indices(self, words: Collection[str]) -> npt.NDArray[np.int64]:  # [words]
-        """The row of every word."""
+    def indices(self, words: Collection[str]) -> IndexArray:  # [words]
+        """Return the row of every word."""
         return np.fromiter(map(self._cache.__getitem__, words), dtype=np.int64, count=len(words))
 
     def lookup_kind(self, word: str) -> LookupKind:
-        """How a word is found: "exact" as written, "lower" in lower case only, or not at all."""
+        """Return how a word is found: "exact", "lower" (in lower case only) or "unknown"."""
         surface = surface_form(word)
         if surface in self._index:
             return "exact"
         return "lower" if surface.lower() in self._index else "unknown"
 
     def word(self, index: int) -> str:
-        """The word at an index; `<unk>` at 0."""
+        """Return the word at an index; `<unk>` at 0."""
         return UNK if index == UNK_INDEX else self._words[index - 1]
 
     def to_json(self) -> str:
-        """A JSON list of the words, one a line; the inverse of `from_json`, exact for any character."""
+        """Return a JSON list of the words, one per line, exact for any character; the inverse of `from_json`."""
         return json.dumps(self._words, indent=0) + "\n"
 
     @classmethod
     def from_json(cls, text: str | bytes, path: str | Path = "vocabulary.json") -> Vocabulary:
-        """The vocabulary that `to_json` wrote; `path` is named in the errors."""
+        """Read the vocabulary that `to_json` wrote.
+
+        Args:
+            text: The JSON list.
+            path: The name of the file for error messages.
+
+        Raises:
+            ModelFileError: It is not a list of distinct words.
+        """
         try:
             words: object = json.loads(text)
         except (ValueError, RecursionError) as error:
@@ -160,23 +177,27 @@ _RELOAD = "The file is damaged or was edited; copy or save the model again."
 
 
 def count_words(trees: Iterable[Tree]) -> Counter[str]:
-    """How often every word (surface form) occurs in the trees."""
+    """Count every word (by surface form) of the trees."""
     written: Counter[str] = Counter()
     for tree in trees:
         written.update(tree.words)
+    return _by_surface(written)
+
+
+def _by_surface(written: Mapping[str, int]) -> Counter[str]:
     counts: Counter[str] = Counter()
     for word, count in written.items():
         counts[surface_form(word)] += count
     return counts
 
 
-SHOWN_UNKNOWN = 20
-"""How many of the most frequent unknown words a report names."""
+_SHOWN_UNKNOWN = 20
+"""How many of the most frequent unknown words a report lists by default."""
 
 
 @dataclass(frozen=True, slots=True)
 class LookupCounts:
-    """How many words were found as written, in lower case only, and not at all."""
+    """How many words were found as written, in lower case only, or not at all."""
 
     exact: int = 0
     lower: int = 0
@@ -188,11 +209,11 @@ class LookupCounts:
 
     @property
     def covered(self) -> float:
-        """The share that has a row of its own; 1 where there are no words."""
+        """The share of words with a row of their own; 1 if there are no words."""
         return 1.0 - self.share("unknown")
 
     def share(self, kind: LookupKind) -> float:
-        """The share of one kind, from 0 to 1."""
+        """Return the share of one kind, from 0 to 1."""
         return getattr(self, kind) / self.total if self.total else 0.0
 
     def as_dict(self) -> dict[str, int | float]:
@@ -210,7 +231,7 @@ class LookupCounts:
 
 @dataclass(frozen=True, slots=True)
 class CoverageReport:
-    """What a vocabulary knows of a text: of its distinct words (types) and of its running words (tokens)."""
+    """What a vocabulary covers of a text: of its distinct words (types) and its running words (tokens)."""
 
     types: LookupCounts
     tokens: LookupCounts
@@ -218,7 +239,7 @@ class CoverageReport:
     """Unknown words with their counts, the most frequent first."""
 
     def as_dict(self) -> dict[str, object]:
-        """The report as plain values, ready for JSON."""
+        """Return the report as plain values for JSON."""
         return {
             "types": self.types.as_dict(),
             "tokens": self.tokens.as_dict(),
@@ -229,11 +250,14 @@ class CoverageReport:
 
 
 def coverage(
-    text: Mapping[str, int] | Iterable[Tree], vocabulary: Vocabulary, *, num_shown: int = SHOWN_UNKNOWN
+    text: Mapping[str, int] | Iterable[Tree], vocabulary: Vocabulary, *, num_shown: int = _SHOWN_UNKNOWN
 ) -> CoverageReport:
-    """How a vocabulary covers a text, given as word counts or as trees.
+    """Compute how much of a text a vocabulary covers.
 
-    Words are counted by surface form: `-LRB-` and `(` are one word.
+    Args:
+        text: Word counts or trees; words are counted by surface form, so `-LRB-` and `(` are one word.
+        vocabulary: The vocabulary.
+        num_shown: How many of the most frequent unknown words to list.
     """
     counts = _surface_counts(text)
     types: Counter[LookupKind] = Counter()
@@ -250,9 +274,4 @@ def coverage(
 
 
 def _surface_counts(text: Mapping[str, int] | Iterable[Tree]) -> Counter[str]:
-    if not isinstance(text, Mapping):
-        return count_words(text)
-    counts: Counter[str] = Counter()
-    for word, count in cast(Mapping[str, int], text).items():
-        counts[surface_form(word)] += count
-    return counts
+    return _by_surface(cast(Mapping[str, int], text)) if isinstance(text, Mapping) else count_words(text)

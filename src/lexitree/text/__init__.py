@@ -1,4 +1,4 @@
-"""Text as people write it in, sentences and tokens with their places in it out."""
+"""Split plain text into sentences and tokens, keeping their positions."""
 
 from lexitree.text.detokenizer import detokenize
 from lexitree.text.sentences import Layout, split_sentences, tokenize

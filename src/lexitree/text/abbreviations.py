@@ -1,4 +1,4 @@
-"""A word before a period in; whether the period belongs to it, and whether a sentence may end there, out."""
+"""Abbreviations: whether a period belongs to a word, and whether a sentence may end there."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ _BEFORE_NAMES = frozenset(_TITLES_AND_THE_LIKE.split())
 _OTHERS = frozenset(_COMPANIES_PLACES_AND_DATES.split())
 """A sentence may end with these."""
 _BEFORE_NUMBERS = frozenset(_WORDS_BEFORE_NUMBERS.split())
-"""Abbreviations only where a number follows."""
+"""These are abbreviations only before a number."""
 SENTENCE_STARTERS = frozenset(_STARTERS.split())
-"""Words that are rarely names: with a capital after an abbreviation, they begin a sentence."""
+"""Words that are rarely names: capitalized after an abbreviation, they start a sentence."""
 
 _NUMBER_AHEAD = re.compile(r"\.[ \u00a0]?\d")
 _DOTTED = re.compile(r"[^\W\d_](?:\.[^\W\d_])+\.")
 
 
 def takes_period(word: str, text: str, period: int) -> bool:
-    """Whether the period at that place of the text is part of the word before it."""
+    """Return whether the period at this position of the text is part of the word before it."""
     if len(word) == 1 and word.isupper():
         return True
     if word in _BEFORE_NAMES or word in _OTHERS or _is_title_in_capitals(word):
@@ -51,19 +51,19 @@ def _is_title_in_capitals(word: str) -> bool:
 
 
 def is_initial(form: str) -> bool:
-    """Whether this is one capital with a period, as of a name."""
+    """Return whether this is a capital letter with a period, as in a name."""
     return len(form) == 2 and form[1] == "." and form[0].isupper()
 
 
 def is_abbreviation(form: str) -> bool:
-    """Whether the last character is a period that is part of the word."""
+    """Return whether the last character is a period that is part of the word."""
     if form[-1:] != "." or form == ".":
         return False
     return is_initial(form) or form[:-1] in _OTHERS or is_before_more(form) or bool(_DOTTED.fullmatch(form))
 
 
 def is_before_more(form: str) -> bool:
-    """Whether this abbreviation stands before what it belongs to, so that no sentence ends there."""
+    """Return whether no sentence can end with this abbreviation, as with a title before a name."""
     word = form[:-1]
     if is_initial(form):
         return False

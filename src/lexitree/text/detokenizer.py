@@ -1,4 +1,4 @@
-"""Words as treebanks write them in, the text that a person would have written out."""
+"""Join treebank words into text as people write it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,14 @@ _JOINED = frozenset(
 
 
 def detokenize(forms: Iterable[str]) -> str:
-    """The text of treebank words: contractions joined, quotes and brackets restored, punctuation attached."""
+    """Join treebank words: contractions are joined, quotes and brackets restored, punctuation attached.
+
+    Args:
+        forms: The words as treebanks write them.
+
+    Returns:
+        The text; a final period that treebanks write twice, as in `etc. .`, occurs once.
+    """
     words = _sided(forms)
     if _is_final_period_written_twice(words):
         words = _without_final_period(words)
@@ -31,7 +38,7 @@ def detokenize(forms: Iterable[str]) -> str:
 
 
 def detokenize_with_spans(forms: Iterable[str]) -> tuple[str, list[tuple[int, int]]]:
-    """The text of treebank words, and where in it each of them stands; none is left out."""
+    """Join treebank words, and return where each is in the text; none is dropped."""
     return _join(_sided(forms))
 
 
@@ -50,7 +57,7 @@ def _join(words: Sequence[str]) -> tuple[str, list[tuple[int, int]]]:
 
 
 def _sided(forms: Iterable[str]) -> list[str]:
-    """The words, with straight double quotes opening and closing by turns."""
+    """Return the words, with straight double quotes alternately opening and closing."""
     words: list[str] = []
     is_open = False
     for form in forms:
@@ -62,7 +69,7 @@ def _sided(forms: Iterable[str]) -> list[str]:
 
 
 def _is_apart(words: Sequence[str], place: int) -> bool:
-    """Whether a space goes before this word."""
+    """Return whether a space precedes this word."""
     left, word = words[place - 1], words[place]
     if left in _OPENING:
         return False
@@ -71,7 +78,7 @@ def _is_apart(words: Sequence[str], place: int) -> bool:
     if (left.lower(), word.lower()) in _JOINED:
         return False
     if word in _CLOSING:
-        # Two apostrophes in a row would read as one double quote.
+        # Two adjacent apostrophes would look like a double quote.
         return word == left == "'"
     if not _ATTACHED.fullmatch(word):
         return True
@@ -88,7 +95,7 @@ def _surface(word: str) -> str:
 
 
 def _last_place(words: Sequence[str]) -> int:
-    """The place of the last word that is no closing quote or bracket."""
+    """Return the position of the last word that is not a closing quote or bracket."""
     place = len(words) - 1
     while place > 0 and words[place] in _CLOSING:
         place -= 1

@@ -1,8 +1,9 @@
-"""Whether a text is plain ASCII in; out comes the expression that finds its next token, an alternative for each kind.
+"""The regular expression that finds the next token of a text, with one alternative per kind of token.
 
-Every alternative takes linear time: what may repeat is possessive, bounded, or sure to match once it has begun. The
-expression for any script holds large classes of characters many times and is slow to compile, so it waits until it is
-needed; on plain ASCII the other one finds the same.
+Every alternative takes linear time: whatever repeats is possessive, bounded, or certain to match once it has begun.
+Python's expressions have classes for letters and spaces, but not for combining marks or pictographs, which are built
+from the Unicode tables. The expression for any script contains large classes several times and is slow to compile, so
+it is built only for text that is not ASCII; on plain ASCII, the other one gives the same result.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from itertools import chain, pairwise
 from typing import NamedTuple
 
 _JOINERS = "\u00ad\u200c\u200d\u200e\u200f\u2060"
-"""Characters without width that stand inside words: the soft hyphen, joiners and marks of direction."""
+"""Zero-width characters inside words: the soft hyphen, joiners and direction marks."""
 
 _MARKS = frozenset(("Mn", "Mc", "Me"))
 """The categories of combining marks."""
@@ -27,16 +28,16 @@ _TABLES = (
     range(0x16A00, 0x17000),
     range(0x1B000, 0x1F000),
 )
-"""Where marks, punctuation and symbols stand; between and above are ideographs and the blocks named here."""
+"""Where marks, punctuation and symbols are; the rest are ideographs and the blocks below."""
 _SUPPLEMENT = "\U000e0000-\U000e01ef"
 _SKIN_TONES = "\U0001f3fb-\U0001f3ff"
 _PICTOGRAPHS = "\U0001f000-\U0001f3fa\U0001f400-\U0001faff"
-"""Whole blocks, so that pictographs younger than Python's tables are known."""
+"""Whole blocks, so that pictographs newer than Python's tables are included."""
 _NO_WORDS_ABOVE = "\U0001f000-\U0001faff\U00040000-\U000e00ff\U000e01f0-\U0010ffff"
 
 
 def _ranges(codes: Iterable[int]) -> str:
-    """The inside of a character class for ascending codes."""
+    """Return the inside of a character class for ascending code points."""
     pieces: list[str] = []
     run = list(codes)
     starts = [
@@ -52,7 +53,7 @@ def _ranges(codes: Iterable[int]) -> str:
 
 @cache
 def _codes_by_category() -> dict[str, list[int]]:
-    """The characters of the tables that are neither letters nor digits nor white space."""
+    """Return the characters of the tables that are neither letters, digits nor white space."""
     table = "".join(map(chr, chain(*_TABLES)))
     found: dict[str, list[int]] = {}
     for character in re.findall(r"[^\w\s]", table):
@@ -66,30 +67,30 @@ def _invisible_codes() -> list[int]:
 
 
 class Alphabet(NamedTuple):
-    """Classes of characters, each as it stands in an expression."""
+    """Classes of characters, as regular expressions."""
 
     word: str
     """A letter or digit of any script, or what continues one: a combining mark, a joiner."""
     extension: str
-    """What never stands alone where a token precedes it: marks, invisible characters, skin tones."""
+    """What always belongs to the token before it: marks, invisible characters, skin tones."""
     pictograph: str
-    """An emoji or another symbol that is a picture."""
+    """An emoji or another pictorial symbol."""
 
 
 ASCII = Alphabet(word="[A-Za-z0-9]", extension=r"[\x00-\x08\x0e-\x1b\x7f]", pictograph="(?!)")
-"""What plain ASCII has of each class. Expressions made of it are the same there, and are compiled at once."""
+"""The part of each class within ASCII. Expressions built from it give the same result there and compile fast."""
 
 
 @cache
-def unicode_alphabet() -> Alphabet:
-    """The classes for text of any script."""
+def _unicode_alphabet() -> Alphabet:
+    """Return the classes for text of any script."""
     codes = _codes_by_category()
     marks = [code for category in _MARKS for code in codes[category]]
     no_word = [
         code
         for category in codes.keys() - _MARKS
         for code in codes[category]
-        # Above the basic plane only whole blocks are left out: a class with many ranges there is slow.
+        # Above the basic plane only whole blocks are excluded: a class with many ranges there is slow.
         if chr(code) not in _JOINERS and code < 0x10000
     ]
     pictographs = _ranges(code for code in codes["So"] if code < 0x1F000)
@@ -102,7 +103,7 @@ def unicode_alphabet() -> Alphabet:
 
 @cache
 def not_in_forms() -> re.Pattern[str]:
-    """What no dictionary holds. Joiners stay: they tell words of Persian apart and hold emoji together."""
+    """Match what token forms leave out. Joiners stay: they separate Persian words and hold emoji together."""
     dropped = [code for code in sorted(_invisible_codes()) if chr(code) not in "\u200c\u200d"]
     return re.compile(f"[{_ranges(dropped)}]+")
 
@@ -114,12 +115,15 @@ _ENDINGS = (
     r"(?:co\.uk|ac\.uk|com|org|net|edu|gov|mil|info|biz|io|tv|uk|de|fr|ca|au|jp|ru|ch|nl|eu|COM|ORG|NET"
     r"|js|py|html?|pdf|jpe?g|png|gif|txt|csv|zip|exe|mp[34]|avi|docx?)"
 )
-"""Of domains and of file names; those that are English words (`it`, `is`) would join sentences."""
+"""Of domains and file names, except those that are English words (`it`, `is`), which would join sentences."""
 
 
 @cache
 def next_token(is_ascii: bool) -> re.Pattern[str]:
-    """White space and the token after it. `lastgroup` is its kind; none where it is all marks or invisible."""
+    """Match white space and the token after it.
+
+    The match's `lastgroup` is the kind of token; None if it consists of marks or invisible characters only.
+    """
     extension = _alphabet(is_ascii).extension
     kinds = _kinds(_alphabet(is_ascii)).items()
     return re.compile(
@@ -132,12 +136,12 @@ def next_token(is_ascii: bool) -> re.Pattern[str]:
 
 @cache
 def trailing_extension(is_ascii: bool) -> re.Pattern[str]:
-    """Marks and invisible characters, which belong to what they follow; there may be none."""
+    """Match marks and invisible characters, which belong to what they follow; possibly none."""
     return re.compile(f"{_alphabet(is_ascii).extension}*+")
 
 
 def is_emoticon(token: str) -> bool:
-    """Whether a whole token is a face or a picture."""
+    """Return whether a whole token is an emoticon or a pictograph."""
     return _emoticon_pattern(token.isascii()).fullmatch(token) is not None
 
 
@@ -148,11 +152,11 @@ def _emoticon_pattern(is_ascii: bool) -> re.Pattern[str]:
 
 
 def _alphabet(is_ascii: bool) -> Alphabet:
-    return ASCII if is_ascii else unicode_alphabet()
+    return ASCII if is_ascii else _unicode_alphabet()
 
 
 def _kinds(alphabet: Alphabet) -> dict[str, str]:
-    """The kinds of tokens, those first that are to win over others."""
+    """Return the kinds of tokens and their patterns, in order of precedence."""
     word, extension, pictograph = alphabet
     end_of_word = f"(?!{word})"
     clitic = rf"{_APOSTROPHE}(?i:s|re|ve|ll|d|m){end_of_word}"
@@ -188,7 +192,7 @@ def _kinds(alphabet: Alphabet) -> dict[str, str]:
 
 
 def _inner_sign(clitic: str) -> str:
-    """What may stand between two parts of one word."""
+    """Match what may connect two parts of one word."""
     return rf"""(?:
         [-‐‑–&/_]
       | (?!{clitic}){_APOSTROPHE}

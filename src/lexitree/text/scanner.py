@@ -1,4 +1,4 @@
-"""Text in, its tokens out, before it is known where sentences end: a period stays with its abbreviation."""
+"""Split text into tokens, before sentence boundaries are known; abbreviations keep their period."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _ONE_SIDED = {"`": "`", "’": "'"}
 _SIGNS = _DOUBLE | {"'", *_ONE_SIDED}
 
 
-class QuoteSides:
-    """The sides of the straight quotation marks of a text, asked for from its beginning to its end."""
+class _QuoteSides:
+    """Decides whether straight quotation marks open or close, going through a text from start to end."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -27,12 +27,12 @@ class QuoteSides:
         self._opened_at = -1
 
     def note(self, form: str) -> None:
-        """Take notice of a mark whose side is plain to see."""
+        """Register a mark whose side is unambiguous."""
         if form in ("``", "''"):
             self._is_open['"'] = form == "``"
 
     def form(self, mark: str, start: int, end: int) -> str:
-        """The Penn form of the mark at that place."""
+        """Return the Penn form of the mark at this position."""
         sign = next(character for character in mark if character in _SIGNS)
         if sign in _ONE_SIDED:
             return _ONE_SIDED[sign]
@@ -45,7 +45,7 @@ class QuoteSides:
         return "`" if opens else "'"
 
     def _opens(self, mark: str, start: int, end: int) -> bool:
-        # A quotation that was never closed ends with its paragraph.
+        # An unclosed quotation ends with its paragraph.
         if _PARAGRAPH.search(self._text, self._last, start):
             self._is_open = dict.fromkeys(self._is_open, False)
         self._last = end
@@ -56,10 +56,10 @@ class QuoteSides:
         if free_before != free_after:
             opens = free_before
         elif mark == "'" and before.isspace():
-            # Text that is already cut into tokens: the ` dogs ' of it opens with another sign.
+            # The text is already tokenized: in ` dogs ' the opening mark is another character.
             opens = False
         else:
-            # Space on both sides, or on neither: it closes what is open. After a number it means inches.
+            # Space on both sides or on neither: close an open quotation. After a number it means inches.
             opens = not self._is_open[mark] and not (before.isdigit() and not free_before)
         self._is_open[mark] = opens
         return opens
@@ -69,28 +69,28 @@ _FIRST_PARTS = {
     **dict.fromkeys(("cannot", "gonna", "wanna", "gotta", "lemme", "gimme"), 3),
     **dict.fromkeys(("'tis", "'twas", "'twere", "'twill", "y'all", "d'ye", "d'you"), 2),
 }
-"""Words that the Penn Treebank cuts in two, and the length of their first part."""
+"""Words that the Penn Treebank splits in two, and the length of the first part."""
 _LAST_IN_FIRST_PARTS = frozenset(word[-1] for word in _FIRST_PARTS)
 _KEPT_APOSTROPHES = frozenset(("ol", "o"))
-"""Words whose last letter an apostrophe stands for: ol' time, will o' the wisp."""
+"""Words that end in an apostrophe: ol' time, will o' the wisp."""
 
 _CURLY = re.compile("[’‘]")
 _NOT = re.compile("n['’]t", re.IGNORECASE)
 _AFTER_ADDRESS = ".,;:!?'’*_~…"
-"""What ends a sentence rather than an address."""
+"""What follows an address rather than ends it."""
 
 
 def scan_tokens(text: str) -> Iterator[Token]:
-    """Yield the tokens of a text in their order; together they hold every character but white space."""
+    """Yield the tokens of a text in order; together they contain every character except white space."""
     find = next_token(text.isascii()).match
-    quotes = QuoteSides(text)
+    quotes = _QuoteSides(text)
     place = 0
     while found := find(text, place):
         kind = found.lastgroup
         start, place = found.end(1), found.end()
         piece = text[start:place]
         if kind == "plain":
-            # Most tokens are words of ASCII letters before a space: they need no more than this.
+            # Fast path: most tokens are words of ASCII letters before a space.
             if piece[-1] in _LAST_IN_FIRST_PARTS and piece.lower() in _FIRST_PARTS:
                 yield from _cut(piece, start, _FIRST_PARTS[piece.lower()])
             else:
@@ -111,7 +111,7 @@ def scan_tokens(text: str) -> Iterator[Token]:
 
 
 def _end_of_word(text: str, word: str, start: int, end: int) -> int:
-    """The end of a word together with a period or an apostrophe that belongs to it."""
+    """Return the end of a word, including a period or apostrophe that belongs to it."""
     after = text[end : end + 2]
     if after[:1] == ".":
         belongs = after != ".." and (takes_period(word, text, end) or _is_item_number(text, word, start, end))
@@ -125,13 +125,13 @@ def _end_of_word(text: str, word: str, start: int, end: int) -> int:
 
 
 def _is_item_number(text: str, word: str, start: int, end: int) -> bool:
-    """Whether the number begins a line and the line goes on: `1. Open the box`."""
+    """Return whether the number starts a line that continues: `1. Open the box`."""
     is_first = start == 0 or text[start - 1] == "\n"
     return is_first and text[end + 1 : end + 2] == " " and word.replace(".", "").isdecimal()
 
 
 def _word_parts(word: str, start: int) -> Iterator[Token]:
-    """The word, or its two parts: `do` and `n't`, `gon` and `na`."""
+    """Return the word, or its two parts: `do` and `n't`, `gon` and `na`."""
     length = len(word)
     if length > 3 and word[-1] in "tT" and _NOT.fullmatch(word, length - 3):
         return _cut(word, start, length - 3)

@@ -1,4 +1,4 @@
-"""Text in, its tokens out, cut as in the Penn Treebank, with their places in the text."""
+"""Split text into sentences of Penn Treebank tokens."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from lexitree.text.scanner import scan_tokens
 from lexitree.text.tokens import Sentence, Token
 
 Layout = Literal["text", "lines", "one"]
-"""Running text in paragraphs; one sentence on each line; one sentence, whatever it holds."""
+"""Running text in paragraphs; one sentence per line; or a single sentence, whatever it contains."""
 
 _ELLIPSES = frozenset(("...", ".."))
 _TERMINATORS = frozenset((".", "!", "?", "।", "॥", "؟", "۔", "։", "።", "؞", "‼", "⁇", "⁈", "⁉")) | _ELLIPSES
 _CLOSING = frozenset(("''", "'", "-RRB-", "-RSB-", "-RCB-", "」", "』", "】"))
 _OPENING = frozenset(("``", "`", "-LRB-", "-LSB-", "-LCB-", "「", "『", "【", "¿", "¡"))
 _GO_ON = frozenset((",", ";", ":", "、"))
-"""After these, whatever stood before did not end the sentence."""
+"""A sentence continues before these."""
 _DASHES = frozenset(("--", "-"))
 _MAY_FOLLOW_A_TITLE = frozenset(
-    (
+    [
         "is",
         "was",
         "are",
@@ -40,21 +40,32 @@ _MAY_FOLLOW_A_TITLE = frozenset(
         "as",
         "for",
         "that",
-    )
+    ]
 )
-"""After `!` or `?`: `Moulin Rouge! is`, whereas other lower-case words begin a sentence that lacks its capital."""
+"""After `!` or `?`, as in `Moulin Rouge! is`; other lower-case words start a sentence without a capital."""
 _ENDING_SENTENCES = frozenset(("etc.", "a.m.", "p.m.", "A.M.", "P.M."))
-"""Abbreviations after which any capital begins a sentence."""
+"""Abbreviations after which any capitalized word starts a sentence."""
 
 _PARAGRAPH_END = re.compile(r"(?:\r\n?+|\n)[^\S\r\n]*+[\r\n]|\u2029")
 _LINE_END = re.compile(r"[\r\n\u2028\u2029]")
 
 
 def split_sentences(text: str, layout: Layout = "text") -> list[Sentence]:
-    """The sentences of a text, which hold its tokens one after the other; blank text has none."""
+    """Split a text into sentences.
+
+    Args:
+        text: Any text.
+        layout: "text" for running text, "lines" for one sentence per line, "one" for a single sentence.
+
+    Returns:
+        The sentences with their tokens; an empty list for blank text.
+
+    Raises:
+        ConfigError: The layout is unknown.
+    """
     if layout not in get_args(Layout):
         known = ", ".join(get_args(Layout))
-        raise ConfigError(f"there is no layout {layout!r}", remedy=f"The layouts are: {known}.")
+        raise ConfigError(f"unknown layout {layout!r}", remedy=f"Layouts: {known}.")
     tokens = list(scan_tokens(text))
     if layout == "text":
         groups = _by_punctuation(text, tokens)
@@ -66,7 +77,7 @@ def split_sentences(text: str, layout: Layout = "text") -> list[Sentence]:
 
 
 def _by_breaks(text: str, tokens: list[Token], break_: re.Pattern[str]) -> Iterator[list[Token]]:
-    """The tokens between breaks in the white space."""
+    """Yield the tokens between breaks in the white space."""
     first = 0
     for place in range(1, len(tokens)):
         if _is_between(text, tokens[place - 1], tokens[place], break_):
@@ -77,7 +88,7 @@ def _by_breaks(text: str, tokens: list[Token], break_: re.Pattern[str]) -> Itera
 
 
 def _is_between(text: str, left: Token, right: Token, break_: re.Pattern[str]) -> bool:
-    # Most tokens touch or have one space between them: look at those no further.
+    # Fast path: most tokens are adjacent or have one space between them.
     if right.start == left.end or text[left.end : right.start] == " ":
         return False
     return break_.search(text, left.end, right.start) is not None
@@ -104,7 +115,7 @@ def _may_end(token: Token) -> bool:
 
 
 def _end_of_marks(tokens: list[Token], place: int) -> tuple[str, bool, int]:
-    """The last mark that ends a sentence, whether quotes or brackets close after it, and the place after all that."""
+    """Return the last mark that ends a sentence, whether quotes or brackets close after it, and the next position."""
     mark = tokens[place].form
     is_enclosed = False
     place += 1
@@ -113,7 +124,7 @@ def _end_of_marks(tokens: list[Token], place: int) -> tuple[str, bool, int]:
         if form in _CLOSING:
             is_enclosed = True
         elif form in _TERMINATORS and (form not in _ELLIPSES or tokens[place].start == tokens[place - 1].end):
-            # An ellipsis after a space begins the next sentence: quotations that leave something out do.
+            # An ellipsis after a space starts the next sentence, as in a quotation that omits something.
             mark = form
             is_enclosed = False
         elif _is_note_number(tokens, place):
@@ -125,14 +136,14 @@ def _end_of_marks(tokens: list[Token], place: int) -> tuple[str, bool, int]:
 
 
 def _is_note_number(tokens: list[Token], place: int) -> bool:
-    """Whether a note is referred to here, as in `He died in 2014.[4]`."""
+    """Return whether this is a reference to a note, as in `He died in 2014.[4]`."""
     if tokens[place].form != "-LSB-" or place + 2 >= len(tokens):
         return False
     return tokens[place + 1].form.isdecimal() and tokens[place + 2].form == "-RSB-"
 
 
 def _has_words(tokens: list[Token], first: int, place: int) -> bool:
-    """Whether a sentence has begun: neither dots before it nor the number of an item in a list are one."""
+    """Return whether a sentence has begun: leading dots and the number of a list item do not count."""
     if place - first > 2:
         return True
     words = [token.form for token in tokens[first : place + 1] if token.form not in _TERMINATORS]
@@ -142,7 +153,7 @@ def _has_words(tokens: list[Token], first: int, place: int) -> bool:
 
 
 def _ends(tokens: list[Token], mark: str, is_enclosed: bool, after: int) -> bool:
-    """Whether a sentence ends with this mark, given what comes after it."""
+    """Return whether a sentence ends with this mark, given what follows."""
     if after == len(tokens):
         return True
     following = tokens[after].form
@@ -176,9 +187,9 @@ def _begins_after_abbreviation(word: str, abbreviation: str) -> bool:
 
 
 def _with_final_period(tokens: list[Token]) -> list[Token]:
-    """The tokens of a sentence; a period that ends both an abbreviation and the sentence is cut off.
+    """Split off a period that ends both an abbreviation and the sentence.
 
-    The Penn Treebank writes such a period twice, `etc. .`, and so do the forms.
+    The Penn Treebank writes such a period twice, `etc. .`, and so do the token forms.
     """
     place = len(tokens) - 1
     while place > 0 and _closes_sentence(tokens[place]):
@@ -201,8 +212,13 @@ def _closes_sentence(token: Token) -> bool:
 
 
 def tokenize(text: str, layout: Layout = "text") -> list[Token]:
-    """The tokens of a text: those of its sentences, one after the other.
+    """Split a text into tokens, which contain every character except white space exactly once.
 
-    In their order, they hold every character that is not white space exactly once.
+    Args:
+        text: Any text.
+        layout: How sentences are laid out, which decides about final periods; see `split_sentences`.
+
+    Returns:
+        The tokens of all sentences, in order.
     """
     return [token for sentence in split_sentences(text, layout) for token in sentence.tokens]

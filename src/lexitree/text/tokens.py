@@ -1,4 +1,4 @@
-"""A piece of text in, a token with its place and its Penn form out; sentences are runs of tokens."""
+"""Tokens and sentences, and the form in which treebanks write a token."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from lexitree.text.patterns import not_in_forms
 
 BRACKET_FORMS = {"(": "-LRB-", ")": "-RRB-", "[": "-LSB-", "]": "-RSB-", "{": "-LCB-", "}": "-RCB-"}
-"""Brackets as treebanks write them, whose own brackets are these."""
+"""Brackets as treebanks write them, since their own syntax uses brackets."""
 
 _FORMS_OF_WHOLE_TOKENS = {
     **dict.fromkeys("“„‟«", "``"),
@@ -42,14 +42,14 @@ _DASHES = re.compile(r"[-‐‑–—―]{2,}")
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A word, a number, a sign: a piece of the user's text without white space at its ends."""
+    """A word, number or sign: a piece of the user's text without white space at its ends."""
 
     text: str
     """The exact slice of the text."""
     start: int
-    """The place of its first character."""
+    """The position of its first character."""
     end: int
-    """The place after its last character."""
+    """The position after its last character."""
     form: str
     """What the parser and the model look up, as the Penn treebanks write it: `-LRB-` for `(`."""
 
@@ -59,18 +59,18 @@ class Token:
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """The tokens of one sentence, in their order; there is at least one."""
+    """The tokens of one sentence, in order; there is at least one."""
 
     tokens: tuple[Token, ...]
 
     @property
     def start(self) -> int:
-        """The place of the first character."""
+        """The position of the first character."""
         return self.tokens[0].start
 
     @property
     def end(self) -> int:
-        """The place after the last character."""
+        """The position after the last character."""
         return self.tokens[-1].end
 
     @property
@@ -80,12 +80,12 @@ class Sentence:
 
 
 def penn_form(text: str) -> str:
-    """A token as the Penn treebanks write it. A straight quotation mark stays: its side is a matter of context."""
+    """Return a token as the Penn treebanks write it, except straight quotes, whose side depends on context."""
     if text.isascii() and text.isprintable():
         if text.startswith(("..", "--")) and len(set(text)) == 1:
             return text[:2] if text[0] == "-" else text[:3]
         return text.translate(_FORMS_OF_CHARACTERS) if _ESCAPED.search(text) else text
-    # What is invisible altogether has no other form than itself.
+    # An entirely invisible token is its own form.
     visible = not_in_forms().sub("", text) or text
     if visible in _FORMS_OF_WHOLE_TOKENS:
         return _FORMS_OF_WHOLE_TOKENS[visible]

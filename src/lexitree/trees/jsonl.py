@@ -121,7 +121,9 @@ def read_json_lines(
     report = report if report is not None else ReadReport()
     name = display_name(path)
     for number, line in read_lines(path, encoding):
-        tree = report.attempt(on_error, _parse_line, line, number, name) if line.strip() else None
+        if not line.strip():
+            continue
+        tree = report.attempt(on_error, _parse_line, line, number, name)
         if tree is not None:
             yield tree
 
