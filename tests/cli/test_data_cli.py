@@ -133,7 +133,7 @@ def test_fetch_reports_what_it_did(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
 
     monkeypatch.setattr(download, "fetch", fetch)
     assert f"sst: downloaded and verified\n  {tmp_path / 'file.bin'}\n" in run("fetch", "sst")
-    assert "already there" in run("fetch", "sst", "--into", str(tmp_path))
+    assert "already downloaded" in run("fetch", "sst", "--into", str(tmp_path))
 
 
 def test_help_needs_neither_torch_nor_numpy() -> None:

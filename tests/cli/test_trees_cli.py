@@ -38,7 +38,7 @@ def test_check_counts_what_it_does_not_list(call: Call, trees_file: Path) -> Non
 def test_check_of_nothing(call: Call) -> None:
     finished = call("trees", "check", "-")
     assert (finished.code, finished.out) == (0, "0 good trees, 0 malformed\n")
-    assert "nothing in there" in finished.err
+    assert "no trees found" in finished.err
 
 
 def test_convert_there_and_back(call: Call, trees_file: Path, tmp_path: Path) -> None:
