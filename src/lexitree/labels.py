@@ -11,7 +11,7 @@ from typing import Any
 from lexitree.errors import ConfigError, LabelError
 from lexitree.trees.tree import NO_LABEL
 
-SENTIMENTS = ("very negative", "negative", "neutral", "positive", "very positive")
+SENTIMENTS: tuple[str, ...] = ("very negative", "negative", "neutral", "positive", "very positive")
 """The names of sentiments, in order."""
 
 _INTEGER = re.compile(r"[+-]?[0-9]{1,18}")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Protocol, Self, cast
 
 import numpy as np
+import numpy.typing as npt
 
 from lexitree.arrays import FloatArray, IndexArray
 from lexitree.errors import ConfigError
@@ -50,7 +51,7 @@ class LabelledTree:
     def from_tree(
         cls,
         tree: Tree,
-        head_index: Sequence[int] | IndexArray | None = None,
+        head_index: npt.ArrayLike | None = None,
         label_set: LabelSet | None = None,
     ) -> Self:
         """A tree that has its labels already, such as a parse, to be shown with its head words.
@@ -88,9 +89,13 @@ class LabelledTree:
         """The probability of every label for the sentence."""
         return dict(zip(self.label_set.names, self.node_probabilities[0].tolist(), strict=True))
 
-    @cached_property
+    @property
     def labels(self) -> tuple[str, ...]:
         """The likeliest label of every node; "" for nodes that were not asked for."""
+        return self._labels
+
+    @cached_property
+    def _labels(self) -> tuple[str, ...]:
         names = dict(zip(self.label_set.ids, self.label_set.names, strict=True))
         return tuple(names.get(label, label) for label in self.label_ids)
 
@@ -108,9 +113,13 @@ class LabelledTree:
         """The tree with the ids of its labels, as treebanks have them."""
         return self.source.with_labels(self.label_ids)
 
-    @cached_property
+    @property
     def words(self) -> tuple[str, ...]:
         """The words as people read them."""
+        return self._words
+
+    @cached_property
+    def _words(self) -> tuple[str, ...]:
         return tuple(map(surface_form, self.source.words))
 
     @property

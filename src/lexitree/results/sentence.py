@@ -161,8 +161,8 @@ class Sentence(LabelledTree):
         return self.document_text[self.start : self.end]
 
     @cached_property
-    def words(self) -> tuple[str, ...]:
-        """The words as they stand in the document."""
+    def _words(self) -> tuple[str, ...]:
+        """As they stand in the document, not as the parser reads them."""
         return tuple(token.text for token in self.tokens)
 
     @property
@@ -177,10 +177,13 @@ class Sentence(LabelledTree):
 
     def plain_phrases(self) -> Iterator[PlainPhrase]:
         """The phrases in pre-order, taken from the arrays at once: one by one, writing took as long as labelling."""
-        tree, names = self.source, self.label_set.names
+        tree, names, tokens = self.source, self.label_set.names, self.tokens
+        starts = [tokens[first].start for first, _ in tree.spans]
+        ends = [tokens[last - 1].end for _, last in tree.spans]
         nothing: list[Any] = [None] * tree.num_nodes
-        for (first, last), label, row, likeliest, head, weight in zip(
-            tree.spans,
+        for start, end, label, row, likeliest, head, weight in zip(
+            starts,
+            ends,
             self.labels,
             rounded(self.node_probabilities),
             self.node_probabilities.argmax(1).tolist(),
@@ -188,7 +191,6 @@ class Sentence(LabelledTree):
             nothing if self.head_weight is None else rounded(self.head_weight),
             strict=True,
         ):
-            start, end = self.tokens[first].start, self.tokens[last - 1].end
             yield PlainPhrase(
                 start=start,
                 end=end,
@@ -197,7 +199,7 @@ class Sentence(LabelledTree):
                 probability=row[likeliest],
                 probabilities=dict(zip(names, row, strict=True)),
                 head=head,
-                head_word=None if head is None else self.tokens[head].text,
+                head_word=None if head is None else tokens[head].text,
                 head_weight=weight,
             )
 

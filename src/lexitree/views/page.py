@@ -163,8 +163,8 @@ class _Shown:
             text = " ".join(word for tree in trees for word in tree.words)
         labels = trees[0].label_set if trees else LabelSet(())
         if probabilities is None:
-            row = trees[0].node_probabilities[:1].tolist() if len(trees) == 1 else []
-            probabilities = dict(zip(labels.names, row[0], strict=True)) if row else {}
+            rows: list[list[float]] = trees[0].node_probabilities[:1].tolist() if len(trees) == 1 else []
+            probabilities = dict(zip(labels.names, rows[0], strict=True)) if rows else {}
         return cls(trees, text, probabilities, labels, label_looks(labels))
 
 
@@ -234,7 +234,8 @@ def _sentence_section(shown: _Shown, tree: ShownTree, number: int) -> str:
 def _words_and_verdict(tree: ShownTree, looks: LabelLooks) -> str:
     """The words, each in the colour of its own label, the head among them marked, and what they make together."""
     head = None if tree.head_index is None or is_word(tree, 0) else int(tree.head_index[0])
-    labels = [tree.labels[node] for node in tree.source.leaves.tolist()]
+    leaves: list[int] = tree.source.leaves.tolist()
+    labels = [tree.labels[leaf] for leaf in leaves]
     words = " ".join(
         f'<span class="lt-token {looks.css_class(label)}{" lt-head" if place == head else ""}" '
         f'title="{escape(shown_label(label))}{", the head of the sentence" if place == head else ""}">'

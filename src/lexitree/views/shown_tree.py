@@ -123,8 +123,9 @@ def head_path(tree: ShownTree) -> list[bool]:
     if tree.head_index is None:
         return [False] * tree.source.num_nodes
     heads: list[int] = tree.head_index.tolist()
+    parents: list[int] = tree.source.parents.tolist()
     on_path: list[bool] = []
     # Parents come first, so one pass is enough.
-    for head, parent in zip(heads, tree.source.parents.tolist(), strict=True):
+    for head, parent in zip(heads, parents, strict=True):
         on_path.append(head == heads[0] and (parent == NO_INDEX or on_path[parent]))
     return on_path
