@@ -120,6 +120,12 @@ def test_an_unknown_name_is_refused_with_the_nearest(settings: Settings) -> None
         type(settings).from_dict({**settings.as_dict(), f"{name}x": 1})
 
 
+@pytest.mark.parametrize("values", [[1], "text", 3, None, {1: 2}])
+def test_what_is_no_table_is_refused(values: Any) -> None:
+    with pytest.raises(ConfigError):
+        Inner.from_dict(values)
+
+
 def test_a_required_setting_must_be_given() -> None:
     with pytest.raises(ConfigError, match="missing settings: name, path"):
         TreebankPlan.from_dict({})
@@ -170,6 +176,7 @@ def test_values_by_dotted_names() -> None:
         ("name=1e5", {"name": "1e5"}),
         ("name=2024-05-01", {"name": "2024-05-01"}),
         ("name=1\n2", {"name": "1\n2"}),
+        ("name=" + "[" * 5000, {"name": "[" * 5000}),
         ("name=", {"name": ""}),
         ('files=["a", "b"]', {"files": ("a", "b")}),
         ("part={count = 3}", {"part": {"count": 3}}),

@@ -37,6 +37,7 @@ class Setting:
     """What a field of a settings class accepts and means; it goes into the field's `Annotated` type."""
 
     help: str
+    """What it means, in a sentence or two."""
     at_least: float | None = None
     above: float | None = None
     at_most: float | None = None
@@ -161,6 +162,9 @@ class Settings:
         Raises:
             ConfigError: If a name is unknown, a required one is missing, or a value is not accepted.
         """
+        # What a file holds may be anything.
+        if not isinstance(cast(object, values), Mapping):
+            raise ConfigError(f"a table of settings is needed, not {values!r:.80}")
         declared = cls.declared()
         _refuse_unknown(values, declared)
         missing = [name for name, each in declared.items() if each.default is REQUIRED and name not in values]
@@ -274,27 +278,18 @@ def _settings_class(kind: Any) -> type[Settings] | None:
     return inner if isinstance(inner, type) and issubclass(inner, Settings) else None
 
 
-def _is_nested(kind: Any) -> bool:
-    return _settings_class(kind) is not None
-
-
 def _convert(value: object, kind: Any) -> object:
     """Make tuples of lists and settings of tables; anything else is left to the check."""
     if get_origin(kind) is tuple and isinstance(value, list | tuple):
-        items = cast(list[object], value)
-        inner = get_args(kind)[0]
-        if not _is_nested(inner):
-            return tuple(items)
-        return tuple(_convert_item(number, item, inner) for number, item in enumerate(items, 1))
+        items: list[object] = []
+        for number, item in enumerate(cast(list[object], value), 1):
+            with _errors_in_table(f"number {number}"):
+                items.append(_convert(item, get_args(kind)[0]))
+        return tuple(items)
     cls = _settings_class(kind)
     if cls is not None and isinstance(value, Mapping):
         return cls.from_dict(cast(Mapping[str, Any], value))
     return value
-
-
-def _convert_item(number: int, item: object, kind: Any) -> object:
-    with _errors_in_table(f"number {number}"):
-        return _convert(item, kind)
 
 
 @contextmanager
@@ -317,7 +312,7 @@ def _plain(value: object) -> Any:
 
 
 def _refuse_unknown(names: Iterable[str], known: Collection[str]) -> None:
-    unknown = [name for name in names if name not in known]
+    unknown = [str(name) for name in names if name not in known]
     if not unknown:
         return
     near = {close for name in unknown for close in _near(name, known)}
@@ -338,7 +333,7 @@ def _plural(noun: str, items: Collection[object]) -> str:
 def _read_value(text: str, kind: Any) -> Any:
     try:
         (value,) = tomllib.loads(f"value = {text}").values()
-    except ValueError:
+    except (ValueError, RecursionError):
         return text
     # What looks like a number can be a name, such as the commit 1e5.
     return text if _fits(text, kind) and not _fits(value, kind) else value

@@ -78,7 +78,7 @@ def test_the_same_without_a_tree(
     trees = tmp_path / "trees.txt"
     trees.write_bytes(TREE)
     assert "←" not in call("predict", tmp_path / "run" / "model", trees, "--format", "draw").out
-    assert "as it came, not trained" in call("info", tmp_path / "run" / "model").out
+    assert "not trained further" in call("info", tmp_path / "run" / "model").out
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Options that several commands have, each described once."""
+"""Options that several commands share."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from lexitree.errors import OnError
 
 
 def flag(*names: str, text: str, panel: str | None = None) -> Any:
-    """An option that is there or not; without the metavar Typer would write <bool> after it."""
+    """An option without a value; the empty metavar keeps Typer from printing <bool> after it."""
     return typer.Option(*names, metavar="", help=text, rich_help_panel=panel)
 
 
-# The choices that the library names by the same words. Importing them from there would import numpy and torch, and
-# a command must start at once; tests/cli/test_options.py holds the two equal.
+# Copies of the library's choices: importing them from there would import numpy and torch, and a command must start
+# at once. tests/cli/test_options.py compares the two.
 Supervision = Literal["all", "root"]
 SplitName = Literal["train", "dev", "test"]
 Direction = Literal["left", "right", "head"]
@@ -36,10 +36,10 @@ StripTracesOption = Annotated[bool, flag("--strip-traces", text="Remove the -NON
 StripTagsOption = Annotated[bool, flag("--strip-function-tags", text="Reduce labels such as NP-SBJ-1 to NP.")]
 JsonOption = Annotated[bool, flag("--json", text="Print JSON.")]
 DeviceOption = Annotated[str, typer.Option(help="auto, cpu or cuda.")]
-BACKEND_HELP = "The implementation: auto (the fastest here), fused (GPU), levelwise or reference."
+BACKEND_HELP = "Implementation: auto (the fastest available), fused (GPU), levelwise or reference."
 BackendOption = Annotated[str, typer.Option(help=BACKEND_HELP)]
 PrecisionOption = Annotated[
-    Precision, typer.Option(help="Exact (float32), or faster on a GPU with fewer digits (tf32, bf16).")
+    Precision, typer.Option(help="Full precision (float32), or faster and less exact on a GPU (tf32, bf16).")
 ]
 ModelArgument = Annotated[
     str,
