@@ -11,8 +11,9 @@ from types import SimpleNamespace
 import pytest
 
 from lexitree.errors import ConfigError
-from lexitree.pipeline import LabellingJob, label_file, loading
+from lexitree.pipeline import loading
 from lexitree.pipeline.inputs import Inputs
+from lexitree.pipeline.labelling import LabellingJob, label_file
 from lexitree.pipeline.workers import LabellerSettings
 from tests.cli.untrained_parser import save_untrained_parser
 from tests.pipeline.stubs import RightBranching

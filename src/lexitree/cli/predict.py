@@ -37,56 +37,64 @@ else:
 TEXT = "Text"
 """The heading of the options that are for text only."""
 
+InputsArgument = Annotated[
+    list[str] | None,
+    typer.Argument(help="Texts, trees, or files of either; nothing or - reads standard input."),
+]
+FormatOption = Annotated[
+    FormatName | None,
+    typer.Option(
+        "--format",
+        "-f",
+        help="tree, also called draw (default on a screen), json (default elsewhere), brackets, svg, html; for text"
+        " also table, for a column csv. By default, the ending of the output file decides.",
+    ),
+]
+NodesOption = Annotated[
+    Literal["all", "root"], typer.Option(help="Label all phrases, or whole sentences only.")
+]
+HeadWeightsOption = Annotated[
+    bool, flag("--head-weights", text="Add the weights of all words of each phrase to JSON.")
+]
+ColumnOption = Annotated[
+    str | None,
+    typer.Option(
+        help="The column of CSV or JSON Lines to label; the others are copied.", rich_help_panel=TEXT
+    ),
+]
+PhrasesOption = Annotated[
+    bool, flag("--phrases", text="Add the phrases as JSON to a column, or list them in a table.", panel=TEXT)
+]
+PrefixOption = Annotated[
+    str, typer.Option(help="A prefix for the names of added columns.", rich_help_panel=TEXT)
+]
+ResumeOption = Annotated[
+    bool, flag("--resume", text="Continue an interrupted run; drops a partial last line.", panel=TEXT)
+]
+BatchSizeOption = Annotated[int, typer.Option(min=1, help="Sentences per batch.", rich_help_panel=TEXT)]
+JobsOption = Annotated[
+    int, typer.Option(min=1, help="Processes that label texts, one core each.", rich_help_panel=TEXT)
+]
+
 
 def predict_command(
     context: typer.Context,
     model: ModelOrInputArgument = None,
-    inputs: Annotated[
-        list[str] | None,
-        typer.Argument(help="Texts, trees, or files of either; nothing or - reads standard input."),
-    ] = None,
+    inputs: InputsArgument = None,
     output: OutputOption = None,
-    format_name: Annotated[
-        FormatName | None,
-        typer.Option(
-            "--format",
-            "-f",
-            help="tree, also called draw (default on a screen), json (default elsewhere), brackets, svg, html; for"
-            " text also table, for a column csv. The ending of the output file decides otherwise.",
-        ),
-    ] = None,
-    nodes: Annotated[
-        Literal["all", "root"], typer.Option(help="Label all phrases, or whole sentences only.")
-    ] = "all",
-    head_weights: Annotated[
-        bool, flag("--head-weights", text="Add the weights of all words of each phrase to JSON.")
-    ] = False,
+    format_name: FormatOption = None,
+    nodes: NodesOption = "all",
+    head_weights: HeadWeightsOption = False,
     input_kind: InputKindOption = "auto",
     model_name: ModelOption = None,
     parser: ParserOption = None,
-    column: Annotated[
-        str | None,
-        typer.Option(
-            help="The column of CSV or JSON Lines to label; the others are copied.", rich_help_panel=TEXT
-        ),
-    ] = None,
-    phrases: Annotated[
-        bool,
-        flag("--phrases", text="Add the phrases as JSON to a column, or list them in a table.", panel=TEXT),
-    ] = False,
-    prefix: Annotated[
-        str, typer.Option(help="A prefix for the names of added columns.", rich_help_panel=TEXT)
-    ] = "",
-    resume: Annotated[
-        bool, flag("--resume", text="Continue an interrupted run; drops a partial last line.", panel=TEXT)
-    ] = False,
+    column: ColumnOption = None,
+    phrases: PhrasesOption = False,
+    prefix: PrefixOption = "",
+    resume: ResumeOption = False,
     one_sentence: OneSentenceOption = False,
-    batch_size: Annotated[
-        int, typer.Option(min=1, help="Sentences per batch.", rich_help_panel=TEXT)
-    ] = BATCH_SENTENCES,
-    jobs: Annotated[
-        int, typer.Option(min=1, help="Processes that label texts, one core each.", rich_help_panel=TEXT)
-    ] = 1,
+    batch_size: BatchSizeOption = BATCH_SENTENCES,
+    jobs: JobsOption = 1,
     encoding: EncodingOption = "utf-8",
     on_error: OnErrorOption = "raise",
     device: DeviceOption = "auto",
@@ -101,25 +109,21 @@ def predict_command(
 
     [bold]Your own model:[/bold]  lexitree predict runs/mini/model "Not very good." --parser builtin
 
-    [bold]A tree:[/bold]  echo "(_ (_ Not) (_ (_ very) (_ good)))" | lexitree predict runs/mini/model
+    [bold]Trees:[/bold]  lexitree predict runs/mini/model trees.txt -o labelled.jsonl
 
-    [bold]A file of trees:[/bold]  lexitree predict runs/mini/model trees.txt -o labelled.jsonl
-
-    [bold]A picture:[/bold]  lexitree predict runs/mini/model trees.txt -o trees.svg
+    [bold]A picture:[/bold]  lexitree predict "Not very good." -o tree.svg
 
     Input that does not begin with a bracket is text, one per line. It needs a parser, which the models of the package
     have. JSON has one line per text, with its sentences and phrases; start and end count characters. With --column,
     rows are copied, and label and probability are added. --resume continues an interrupted run and drops a partial
     last line.
 
-    Trees are in brackets, one per line or spread over lines, or in .jsonl. The model deptree reads dependency trees:
+    Trees are in brackets, one per line or spread over lines, or in .jsonl; the model deptree reads dependency trees:
     .toks with .dparents beside it, or .jsonl with parents. Existing labels are ignored (write _ where there is none).
     JSON has one line per sentence; each phrase has start and end (words), label, probabilities, head (the index of
     its head word), head_word, head_weight (its share of the phrase's head vector) and, with --head-weights,
-    head_weights, the shares of all its words.
-
-    A picture has all sentences below each other: colours are labels, boxes hold head words, thick lines lead to them,
-    and hovering shows probabilities.
+    head_weights, the shares of all its words. In pictures, colours are labels, boxes hold head words, thick lines
+    lead to them, and hovering shows probabilities.
     """
     from lexitree.cli.console import output as screen
     from lexitree.pipeline.inputs import Inputs

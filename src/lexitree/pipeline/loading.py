@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Literal, overload
+from typing import Any, Literal, TypedDict, Unpack, overload
 
 from lexitree.errors import ConfigError
 from lexitree.ops.devices import choose_device
@@ -17,7 +17,13 @@ from lexitree.pipeline.text_pipeline import TextPipeline
 from lexitree.saving import shipped
 from lexitree.saving.pretrained import from_pretrained
 
-Reads = Literal["text", "trees"]
+
+class LoadOptions(TypedDict, total=False):
+    """Where and how a model runs; see `load`."""
+
+    device: str
+    backend: str
+    precision: Precision
 
 
 @overload
@@ -32,21 +38,12 @@ def load(
     *,
     reads: Literal["text"],
     parser: Parser | str | None = None,
-    device: str = "cpu",
-    backend: str = "auto",
-    precision: Precision = "float32",
+    **options: Unpack[LoadOptions],
 ) -> TextPipeline: ...
 
 
 @overload
-def load(
-    name: str | Path,
-    *,
-    reads: Literal["trees"],
-    device: str = "cpu",
-    backend: str = "auto",
-    precision: Precision = "float32",
-) -> Predictor: ...
+def load(name: str | Path, *, reads: Literal["trees"], **options: Unpack[LoadOptions]) -> Predictor: ...
 
 
 @overload
@@ -54,33 +51,22 @@ def load(
     name: shipped.ClassifierName,
     *,
     parser: Parser | str = shipped.BUILTIN_PARSER,
-    device: str = "cpu",
-    backend: str = "auto",
-    precision: Precision = "float32",
+    **options: Unpack[LoadOptions],
 ) -> TextPipeline: ...
 
 
 @overload
-def load(
-    name: str | Path,
-    *,
-    parser: Parser | str,
-    device: str = "cpu",
-    backend: str = "auto",
-    precision: Precision = "float32",
-) -> TextPipeline: ...
+def load(name: str | Path, *, parser: Parser | str, **options: Unpack[LoadOptions]) -> TextPipeline: ...
 
 
 @overload
-def load(
-    name: str | Path, *, device: str = "cpu", backend: str = "auto", precision: Precision = "float32"
-) -> Predictor: ...
+def load(name: str | Path, **options: Unpack[LoadOptions]) -> Predictor: ...
 
 
 def load(
     name: str | Path,
     *,
-    reads: Reads | None = None,
+    reads: Literal["text", "trees"] | None = None,
     parser: Parser | str | None = None,
     device: str = "cpu",
     backend: str = "auto",

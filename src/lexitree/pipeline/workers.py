@@ -26,6 +26,7 @@ from lexitree.saving.shipped import BUILTIN_PARSER, DEFAULT_MODEL
 
 if TYPE_CHECKING:
     from lexitree.ops.precision import Precision
+    from lexitree.pipeline.loading import LoadOptions
     from lexitree.pipeline.predictor import Predictor
     from lexitree.pipeline.text_pipeline import TextPipeline
     from lexitree.results.document import Document
@@ -57,9 +58,7 @@ class LabellerSettings:
         """Load the model to label trees."""
         from lexitree.pipeline.loading import load
 
-        predictor = load(
-            self.model, reads="trees", device=self.device, backend=self.backend, precision=self.precision
-        )
+        predictor = load(self.model, reads="trees", **self._options)
         self._check_heads(predictor)
         return predictor
 
@@ -67,16 +66,13 @@ class LabellerSettings:
         """Load the model with its parser to label text; close it after use."""
         from lexitree.pipeline.loading import load
 
-        pipe = load(
-            self.model,
-            reads="text",
-            parser=self.parser,
-            device=self.device,
-            backend=self.backend,
-            precision=self.precision,
-        )
+        pipe = load(self.model, reads="text", parser=self.parser, **self._options)
         self._check_heads(pipe.predictor)
         return pipe
+
+    @property
+    def _options(self) -> LoadOptions:
+        return {"device": self.device, "backend": self.backend, "precision": self.precision}
 
     def _check_heads(self, predictor: Predictor) -> None:
         if self.needs_heads and not predictor.model.encoder.has_heads:
