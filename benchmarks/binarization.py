@@ -33,9 +33,9 @@ from lexitree.parsers.saved_parser import load_parser
 from lexitree.pipeline.loading import load
 from lexitree.pipeline.predictor import Predictor
 from lexitree.text import detokenize, tokenize
-from lexitree.trees import binarize as split_wide
-from lexitree.trees import read_trees, surface_form, to_binary, unbinarize
-from lexitree.trees.binarize import Direction, collapse_unary
+from lexitree.trees.binarize import Direction, collapse_unary, to_binary, unbinarize
+from lexitree.trees.binarize import binarize as split_wide
+from lexitree.trees.brackets import read_trees, surface_form
 from lexitree.trees.tree import Tree, intermediate_nodes
 
 WAYS: tuple[Direction, ...] = ("left", "right", "head")

@@ -20,7 +20,7 @@ from typing import Any
 import lexitree
 from environment import describe_run
 from lexitree import TextPipeline, Tree, detokenize
-from lexitree.corpora import load_corpus
+from lexitree.corpora.named import load_corpus
 from peers.environments import AbsentPeerError, Peer, default_cache, prepare, worker_environment
 from peers.workers import script
 

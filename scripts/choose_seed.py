@@ -13,7 +13,8 @@ import dataclasses
 import json
 from pathlib import Path
 
-from lexitree.corpora import Corpus, load_corpus
+from lexitree.corpora.corpus import Corpus
+from lexitree.corpora.named import load_corpus
 from lexitree.parsers.adapters import open_parser
 from lexitree.pipeline.predictor import Predictor
 from lexitree.saving.pretrained import from_pretrained

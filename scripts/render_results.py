@@ -310,7 +310,7 @@ def render_gpu_training_time() -> str:
 
 def render_embedded_corpora() -> str:
     """The sizes of the embedded corpora, counted."""
-    from lexitree.corpora import load_corpus
+    from lexitree.corpora.named import load_corpus
 
     rows: list[list[str]] = []
     for name in ("mini-reviews", "mini-questions"):

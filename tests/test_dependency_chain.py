@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import lexitree
-from lexitree.corpora import load_corpus
+from lexitree.corpora.named import load_corpus
 from lexitree.errors import ConfigError
 from lexitree.pipeline.predictor import Predictor
 from lexitree.tasks.classify.run import train

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from lexitree.corpora import load_corpus
+from lexitree.corpora.named import load_corpus
 from lexitree.saving.pretrained import save_pretrained
 from lexitree.tasks.classify.run import build_model, train
 from tests.cli.conftest import Call, assert_users_error

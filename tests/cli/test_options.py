@@ -10,7 +10,7 @@ from lexitree.cli import options
 from lexitree.corpora import corpus
 from lexitree.ops import precision
 from lexitree.saving import quantized
-from lexitree.trees import Direction
+from lexitree.trees.binarize import Direction
 
 
 @pytest.mark.parametrize(

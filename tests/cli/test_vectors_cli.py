@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from lexitree.cli.vectors import app
-from lexitree.corpora import load_corpus
+from lexitree.corpora.named import load_corpus
 from lexitree.errors import (
     BracketError,
     CorpusNotFoundError,
@@ -19,7 +19,7 @@ from lexitree.errors import (
     LexitreeError,
     VectorsError,
 )
-from lexitree.lexicon import read_vectors
+from lexitree.lexicon.vectors import read_vectors
 from lexitree.trees.brackets import read_trees
 from lexitree.trees.jsonl import write_json_lines
 

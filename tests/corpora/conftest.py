@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from lexitree.corpora import Corpus, load_sst
+from lexitree.corpora.corpus import Corpus
+from lexitree.corpora.sst import load_sst
 
 
 @pytest.fixture(scope="session")

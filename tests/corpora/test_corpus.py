@@ -5,7 +5,7 @@ import time
 import numpy as np
 import pytest
 
-from lexitree.corpora import Corpus, Supervision, label_index
+from lexitree.corpora.corpus import Corpus, Supervision, label_index
 from lexitree.errors import LabelError
 from lexitree.labels import LabelSet
 from lexitree.trees.brackets import tree_from_brackets

@@ -4,8 +4,8 @@ from importlib.resources import files
 
 import pytest
 
-from lexitree.corpora import Corpus, load_mini
-from lexitree.corpora.mini import load_mini_parses
+from lexitree.corpora.corpus import Corpus
+from lexitree.corpora.mini import load_mini, load_mini_parses
 from lexitree.errors import ConfigError
 
 EMBEDDED = files("lexitree.corpora").joinpath("embedded")

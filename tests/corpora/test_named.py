@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from lexitree.corpora import CORPORA, find_corpus, load_corpus
-from lexitree.corpora.named import ALIASES
+from lexitree.corpora.named import ALIASES, CORPORA, find_corpus, load_corpus
 from lexitree.errors import ConfigError, CorpusNotFoundError, FileError
 
 TREES = "(1 (0 a) (1 b))\n(0 (0 c) (1 d))\n"

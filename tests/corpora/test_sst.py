@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from lexitree.corpora import Corpus, load_sst
+from lexitree.corpora.corpus import Corpus
+from lexitree.corpora.sst import load_sst
 from lexitree.errors import ConfigError, CorpusNotFoundError, LabelError
 
 TEXT = "(3 (2 a) (4 film))\n(2 (1 so) (3 so))\n(0 (2 no) (0 good))\n"

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from lexitree.corpora import Corpus, find_corpus, load_corpus, load_sst_dependencies
-from lexitree.corpora.sst import binary_sentiment
+from lexitree.corpora.corpus import Corpus
+from lexitree.corpora.named import find_corpus, load_corpus
+from lexitree.corpora.sst import binary_sentiment, load_sst_dependencies
 from lexitree.errors import ConfigError, CorpusNotFoundError, DependencyError
-from lexitree.trees import DependencyTree
+from lexitree.trees.dependencies import DependencyTree
 
 TREES = "(3 (2 a) (4 film))\n(2 (1 so) (3 (2 1\\/2) (3 so)))\n(0 (2 -LRB-) (0 good))\n"
 WORDS = "a film\nso 1/2 so\n-LRB- good\n"

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from lexitree.corpora import Corpus, load_trec
+from lexitree.corpora.corpus import Corpus
+from lexitree.corpora.trec import load_trec
 from lexitree.errors import BracketError, ConfigError, CorpusNotFoundError, SentenceError
 
 LABELS = "HUM:ind Who is sister\xf0city ?\nNUM:dist How far ?\nLOC:city Which city ?\nHUM:gr Who ( they ) ?\n"

@@ -8,8 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lexitree.corpora import load_sentences, load_treebank, read_any, read_sentences
-from lexitree.corpora.treebank import _tree_from_labelled_line
+from lexitree.corpora.treebank import (
+    _tree_from_labelled_line,
+    load_sentences,
+    load_treebank,
+    read_any,
+    read_sentences,
+)
 from lexitree.errors import (
     BracketError,
     ConfigError,

@@ -13,18 +13,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lexitree.errors import ConfigError, FileError, VectorsError
-from lexitree.lexicon import (
-    Vocabulary,
-    WordVectors,
+from lexitree.lexicon.vector_npz import write_vectors_npz
+from lexitree.lexicon.vector_rows import WordVectors
+from lexitree.lexicon.vectors import (
     build_table,
-    coverage,
     read_vectors,
     unknown_vector,
     vectors_for,
     wanted_forms,
-    write_vectors_npz,
+    with_length,
 )
-from lexitree.lexicon.vectors import with_length
+from lexitree.lexicon.vocabulary import Vocabulary, coverage
 from lexitree.tasks.classify.recipe import Recipe
 from lexitree.tasks.classify.run import build_model, load_recipe_corpus
 from tests.lexicon.vector_files import (

@@ -12,9 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lexitree.errors import LexitreeError, ModelFileError
-from lexitree.lexicon import coverage
 from lexitree.lexicon import vocabulary as vocabulary_module
-from lexitree.lexicon.vocabulary import UNK, Vocabulary, count_words
+from lexitree.lexicon.vocabulary import UNK, Vocabulary, count_words, coverage
 from lexitree.trees.brackets import surface_form, tree_from_brackets
 from tests.strategies import WORDS, any_text, trees
 

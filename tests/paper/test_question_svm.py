@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from lexitree.corpora import load_corpus
 from lexitree.corpora.corpus import Corpus
+from lexitree.corpora.named import load_corpus
 from lexitree.errors import ConfigError, MissingExtraError
 from lexitree.labels import LabelSet
 from lexitree.trees.brackets import tree_from_brackets

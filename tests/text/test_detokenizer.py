@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from lexitree.text import detokenize, tokenize
-from lexitree.trees import read_trees
+from lexitree.trees.brackets import read_trees
 
 NATURAL = [
     ("It 's a good film , is n't it ?", "It's a good film, isn't it?"),

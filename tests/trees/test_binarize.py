@@ -8,21 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lexitree.errors import TreeError
-from lexitree.trees import (
-    NO_LABEL,
-    Direction,
-    Tree,
-    binarize,
-    collapse_unary,
-    expand_unary,
-    head_children,
-    head_words,
-    to_binary,
-    tree_from_brackets,
-    tree_to_brackets,
-    unbinarize,
-)
-from lexitree.trees.head_rules import STANFORD
+from lexitree.trees.binarize import Direction, binarize, collapse_unary, expand_unary, to_binary, unbinarize
+from lexitree.trees.brackets import tree_from_brackets, tree_to_brackets
+from lexitree.trees.head_rules import STANFORD, head_children, head_words
+from lexitree.trees.tree import NO_LABEL, Tree
 from tests.strategies import trees
 
 DIRECTIONS: tuple[Direction, ...] = ("left", "right", "head")

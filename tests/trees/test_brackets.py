@@ -14,21 +14,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lexitree.errors import BracketError, EncodingError, FileError, TreeError
-from lexitree.trees import (
+from lexitree.trees import brackets as brackets_module
+from lexitree.trees.binarize import binarize, to_binary
+from lexitree.trees.bracket_parser import MAX_NODES, find_bracket_layout
+from lexitree.trees.brackets import (
     ReadReport,
-    Tree,
-    binarize,
-    draw_tree,
     read_bracket_lines,
     read_trees,
     surface_form,
-    to_binary,
     tree_from_brackets,
     tree_to_brackets,
     write_trees,
 )
-from lexitree.trees import brackets as brackets_module
-from lexitree.trees.bracket_parser import MAX_NODES, find_bracket_layout
+from lexitree.trees.tree import Tree
+from lexitree.views.outline import draw_tree
 from tests.strategies import any_text, trees
 
 WORKS = Tree([2, 2, 0, 0, 0], ["S", "NP", "DT", "NN", "VBZ"], ["the", "film", "works"])

@@ -11,24 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lexitree.errors import DependencyError, FileError, JsonLinesError, TreeError
-from lexitree.trees import (
-    DependencyTree,
-    ReadReport,
-    Tree,
-    binarize,
-    collapse_unary,
-    draw_tree,
-    head_words,
-    label_by_spans,
-    read_dependencies,
-    read_json_lines,
-    to_binary,
-    tree_from_brackets,
-    tree_from_json,
-    tree_to_brackets,
-    tree_to_json,
-)
-from lexitree.trees.dependencies import head_final
+from lexitree.trees.binarize import binarize, collapse_unary, to_binary
+from lexitree.trees.brackets import ReadReport, tree_from_brackets, tree_to_brackets
+from lexitree.trees.dependencies import DependencyTree, head_final, label_by_spans, read_dependencies
+from lexitree.trees.head_rules import head_words
+from lexitree.trees.jsonl import read_json_lines, tree_from_json, tree_to_json
+from lexitree.trees.tree import Tree
+from lexitree.views.outline import draw_tree
 from tests.strategies import dependency_trees, trees
 
 FILM = DependencyTree.from_parents(["the", "film", "works"], [1, 2, -1], ["a", "b", "c"])

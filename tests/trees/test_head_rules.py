@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lexitree.trees import Tree, head_children, head_words, tree_from_brackets
-from lexitree.trees.head_rules import COLLINS, STANFORD, HeadRules, base_category
+from lexitree.trees.brackets import tree_from_brackets
+from lexitree.trees.head_rules import COLLINS, STANFORD, HeadRules, base_category, head_children, head_words
+from lexitree.trees.tree import Tree
 from tests.strategies import PENN_LABELS, trees
 
 

@@ -7,15 +7,9 @@ import pytest
 from hypothesis import given
 
 from lexitree.errors import EncodingError, JsonLinesError, TreeError
-from lexitree.trees import (
-    ReadReport,
-    Tree,
-    read_json_lines,
-    tree_from_brackets,
-    tree_from_json,
-    tree_to_json,
-    write_json_lines,
-)
+from lexitree.trees.brackets import ReadReport, tree_from_brackets
+from lexitree.trees.jsonl import read_json_lines, tree_from_json, tree_to_json, write_json_lines
+from lexitree.trees.tree import Tree
 from tests.strategies import any_text, trees
 
 TREE = tree_from_brackets("(S (NN a) (VB b))")

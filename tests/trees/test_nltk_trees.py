@@ -6,7 +6,9 @@ import pytest
 from hypothesis import given
 
 from lexitree.errors import MissingExtraError, TreeError
-from lexitree.trees import Tree, tree_from_brackets, tree_from_nltk, tree_to_brackets, tree_to_nltk
+from lexitree.trees.brackets import tree_from_brackets, tree_to_brackets
+from lexitree.trees.nltk_trees import tree_from_nltk, tree_to_nltk
+from lexitree.trees.tree import Tree
 from tests.strategies import any_text, trees
 
 nltk = pytest.importorskip("nltk")

@@ -6,7 +6,9 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lexitree.trees import Tree, tree_from_brackets, tree_statistics
+from lexitree.trees.brackets import tree_from_brackets
+from lexitree.trees.statistics import tree_statistics
+from lexitree.trees.tree import Tree
 from tests.strategies import trees
 
 

@@ -8,8 +8,7 @@ from hypothesis import given
 
 from lexitree.arrays import NO_INDEX
 from lexitree.errors import TreeError
-from lexitree.trees import Tree
-from lexitree.trees.tree import child_slots
+from lexitree.trees.tree import Tree, child_slots
 from tests.strategies import trees
 
 #         S(NP(DT NN) VBZ)

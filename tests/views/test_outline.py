@@ -9,7 +9,9 @@ from hypothesis import given
 from rich.console import Console
 
 from lexitree.results.labelled_tree import LabelledTree
-from lexitree.trees import Tree, head_words, tree_from_brackets
+from lexitree.trees.brackets import tree_from_brackets
+from lexitree.trees.head_rules import head_words
+from lexitree.trees.tree import Tree
 from lexitree.views.outline import MAX_INDENTED_DEPTH, draw_tree
 from tests.strategies import trees
 from tests.views.labelled import labelled

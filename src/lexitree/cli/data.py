@@ -21,8 +21,9 @@ from lexitree.cli.options import (
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from lexitree.corpora import Corpus, CorpusEntry
+    from lexitree.corpora.corpus import Corpus
     from lexitree.corpora.locations import Package
+    from lexitree.corpora.named import CorpusEntry
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -41,8 +42,8 @@ def list_corpora(data: DataOption = None, as_json: JsonOption = False) -> None:
 
     Example: lexitree data list
     """
-    from lexitree.corpora import CORPORA
     from lexitree.corpora.locations import PACKAGES
+    from lexitree.corpora.named import CORPORA
 
     rows = [_describe_entry(entry, data) for entry in CORPORA.values()]
     named = {row["fetch"] for row in rows}
@@ -97,7 +98,7 @@ def show_corpus(
 
     Examples: lexitree data show mini-reviews; lexitree data show my/treebank --json
     """
-    from lexitree.corpora import load_corpus
+    from lexitree.corpora.named import load_corpus
     from lexitree.corpora.treebank import chosen_strips
 
     strip = chosen_strips(traces=strip_traces, function_tags=strip_function_tags)
@@ -132,8 +133,7 @@ def _describe_corpus(corpus: Corpus) -> dict[str, Any]:
 
 
 def _describe_entry(entry: CorpusEntry, data: Path | None) -> dict[str, str]:
-    from lexitree.corpora import find_corpus
-    from lexitree.corpora.named import EMBEDDED
+    from lexitree.corpora.named import EMBEDDED, find_corpus
     from lexitree.errors import CorpusNotFoundError
 
     row = {"name": entry.name, "what": entry.what, "licence": entry.licence}
@@ -149,7 +149,7 @@ def _describe_entry(entry: CorpusEntry, data: Path | None) -> dict[str, str]:
 
 
 def _describe_package(package: Package, data: Path | None) -> dict[str, str]:
-    from lexitree.corpora import data_folders
+    from lexitree.corpora.locations import data_folders
 
     # By name only: verifying the checksums would read gigabytes.
     paths = [folder.path / file.path for folder in data_folders(data) for file in package.local_files]

@@ -36,7 +36,7 @@ def demo_command(
     It needs no download and takes about a minute.
     """
     from lexitree.cli.console import output as screen
-    from lexitree.corpora import load_corpus
+    from lexitree.corpora.named import load_corpus
 
     _read_sentence()
     start = time.perf_counter()

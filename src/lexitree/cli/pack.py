@@ -14,7 +14,7 @@ from lexitree.cli.options import DataOption, JsonOption, ModelArgument, TableFor
 if TYPE_CHECKING:
     from lexitree.corpora.corpus import Corpus
     from lexitree.evaluation.accuracy import Evaluation
-    from lexitree.lexicon import WordVectors
+    from lexitree.lexicon.vector_rows import WordVectors
     from lexitree.models.classifier import TreeClassifier
     from lexitree.saving.model_folder import ModelFolder
 
@@ -167,9 +167,9 @@ def _pack_classifier(
     import dataclasses
 
     from lexitree.cli.vectors import count_source_words
-    from lexitree.corpora import load_corpus
+    from lexitree.corpora.named import load_corpus
     from lexitree.errors import ConfigError
-    from lexitree.lexicon import count_words
+    from lexitree.lexicon.vocabulary import count_words
     from lexitree.saving.packing import pack_model
     from lexitree.saving.pretrained import from_pretrained, save_pretrained
 
@@ -205,7 +205,7 @@ def _pack_answers(
     model: str, folder: Path, answers: str, said: Mapping[str, str], data: Path | None, given: list[str]
 ) -> dict[str, Any]:
     """Write a shipped model that uses the weights of another and answers differently."""
-    from lexitree.corpora import load_corpus
+    from lexitree.corpora.named import load_corpus
     from lexitree.errors import ConfigError
     from lexitree.saving import shipped
     from lexitree.saving.pretrained import from_pretrained
@@ -231,7 +231,7 @@ def _read_all(path: Path) -> WordVectors:
     from functools import partial
 
     from lexitree.cli.console import progress_bars
-    from lexitree.lexicon import read_vectors
+    from lexitree.lexicon.vectors import read_vectors
 
     with progress_bars() as show_progress:
         return read_vectors(path, progress=partial(show_progress, path.name))

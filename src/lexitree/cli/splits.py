@@ -44,8 +44,7 @@ def read_split(
     Raises:
         CorpusNotFoundError: There are no such trees.
     """
-    from lexitree.corpora import load_corpus
-    from lexitree.corpora.named import find_entry, find_path
+    from lexitree.corpora.named import find_entry, find_path, load_corpus
     from lexitree.errors import CorpusNotFoundError
 
     if find_entry(corpus):

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from lexitree.errors import OnError
-    from lexitree.lexicon import CoverageReport, WordVectors
+    from lexitree.lexicon.vector_rows import WordVectors
+    from lexitree.lexicon.vocabulary import CoverageReport
     from lexitree.trees.brackets import ReadReport
     from lexitree.trees.tree import Tree
 
@@ -82,8 +83,8 @@ def filter_vectors(
     Example: lexitree vectors filter glove.840B.300d.zip -t train.txt -t dev.txt -t test.txt -o glove.sst.npz
     """
     from lexitree.errors import FileError
-    from lexitree.lexicon import Vocabulary, coverage, write_vectors_npz
-    from lexitree.lexicon.vocabulary import UNK
+    from lexitree.lexicon.vector_npz import write_vectors_npz
+    from lexitree.lexicon.vocabulary import UNK, Vocabulary, coverage
 
     if path.suffix != ".npz":
         raise FileError(path, "the output file must end in .npz")
@@ -113,8 +114,7 @@ def show_coverage(
 
     Example: lexitree vectors coverage glove.sst.npz --trees sst
     """
-    from lexitree.lexicon import Vocabulary, coverage
-    from lexitree.lexicon.vocabulary import UNK
+    from lexitree.lexicon.vocabulary import UNK, Vocabulary, coverage
 
     counts = count_source_words(trees, data, encoding, on_error)
     kept = _read_wanted(vectors, counts, dim, on_error)
@@ -132,7 +132,7 @@ def count_source_words(
 ) -> Counter[str]:
     """Count the words of all files and corpora."""
     from lexitree.errors import FileError
-    from lexitree.lexicon import count_words
+    from lexitree.lexicon.vocabulary import count_words
     from lexitree.trees.brackets import ReadReport
 
     counts: Counter[str] = Counter()
@@ -150,8 +150,8 @@ def _trees_of(
     source: str, data: Path | None, encoding: str, on_error: OnError, report: ReadReport
 ) -> Iterator[Tree]:
     """Yield the trees of a file, or of all splits of a folder or a named corpus."""
-    from lexitree.corpora import SPLITS, load_corpus
-    from lexitree.corpora.named import find_entry, find_path
+    from lexitree.corpora.corpus import SPLITS
+    from lexitree.corpora.named import find_entry, find_path, load_corpus
     from lexitree.corpora.treebank import find_split_file, read_any
 
     if find_entry(source):
@@ -167,7 +167,7 @@ def _trees_of(
 
 def _read_wanted(path: Path, counts: Counter[str], dim: int | None, on_error: OnError) -> WordVectors:
     """Read the vectors of the counted words with a progress bar."""
-    from lexitree.lexicon import vectors_for
+    from lexitree.lexicon.vectors import vectors_for
 
     with progress_bars() as show_progress:
         progress = partial(show_progress, path.name)

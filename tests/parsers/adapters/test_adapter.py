@@ -8,7 +8,8 @@ import pytest
 from lexitree.errors import ParseMismatchError, ParseRefusedError, ParserError
 from lexitree.parsers.adapters import adapter as adapter_module
 from lexitree.parsers.adapters.adapter import Adapter, Sentence, number_sentences, strip_root
-from lexitree.trees import Tree, tree_from_brackets, tree_to_brackets
+from lexitree.trees.brackets import tree_from_brackets, tree_to_brackets
+from lexitree.trees.tree import Tree
 
 
 class Silent(Adapter):

@@ -18,7 +18,7 @@ from lexitree.errors import (
     ParserError,
 )
 from lexitree.parsers.adapters import BeneparParser
-from lexitree.trees import tree_to_brackets
+from lexitree.trees.brackets import tree_to_brackets
 
 
 class FakeNltkTree(list[Any]):

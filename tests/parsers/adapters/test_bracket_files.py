@@ -17,7 +17,7 @@ from lexitree.errors import (
     ParserError,
 )
 from lexitree.parsers.adapters import BracketsParser
-from lexitree.trees import tree_to_brackets
+from lexitree.trees.brackets import tree_to_brackets
 
 SENTENCES = [["the", "film", "works"], ["(", "it", ")"]]
 LINES = ["(ROOT (S (NP (DT the) (NN film)) (VBZ works)))", "(ROOT (X (-LRB- -LRB-) (PRP it) (-RRB- -RRB-)))"]

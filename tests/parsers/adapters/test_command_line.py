@@ -19,7 +19,7 @@ import pytest
 from lexitree.errors import ConfigError, ParseMismatchError, ParseRefusedError, ParserError
 from lexitree.parsers.adapters import CommandParser, penn_spelling
 from lexitree.parsers.adapters import conversation as conversation_module
-from lexitree.trees import tree_to_brackets
+from lexitree.trees.brackets import tree_to_brackets
 
 SENTENCES = [["the", "film", "works"], ["it", "does"], ["yes"]]
 FLAT = ["(S (W the) (W film) (W works))", "(S (W it) (W does))", "(W yes)"]

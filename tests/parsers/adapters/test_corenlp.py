@@ -16,7 +16,7 @@ import pytest
 from lexitree.errors import ConfigError, ParseMismatchError, ParseRefusedError, ParserError
 from lexitree.parsers.adapters import CoreNLPParser
 from lexitree.parsers.adapters import corenlp as corenlp_module
-from lexitree.trees import tree_to_brackets
+from lexitree.trees.brackets import tree_to_brackets
 
 Reply = Callable[[str], tuple[int, bytes]]
 

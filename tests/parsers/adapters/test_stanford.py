@@ -12,7 +12,7 @@ import pytest
 from lexitree.errors import ConfigError, FileError, ParseMismatchError, ParseRefusedError, ParserError
 from lexitree.parsers.adapters import StanfordParser
 from lexitree.parsers.adapters.stanford import KBestAnswers, find_jars, find_java
-from lexitree.trees import tree_to_brackets
+from lexitree.trees.brackets import tree_to_brackets
 
 REAL = os.environ.get("LEXITREE_STANFORD_PARSER", "")
 needs_parser = pytest.mark.skipif(

@@ -12,7 +12,7 @@ import pytest
 from lexitree.errors import ConfigError, MissingExtraError, ParseMismatchError, ParseRefusedError, ParserError
 from lexitree.parsers.adapters import StanzaParser
 from lexitree.parsers.adapters.stanza import tree_from_stanza
-from lexitree.trees import tree_to_brackets
+from lexitree.trees.brackets import tree_to_brackets
 
 
 @dataclass
