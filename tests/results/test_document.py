@@ -5,6 +5,9 @@ from __future__ import annotations
 import copy
 import json
 import pickle
+import subprocess
+import sys
+from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
@@ -179,3 +182,16 @@ def test_documents_cross_process_borders(document: Document) -> None:
     with pytest.raises(ConfigError, match="sent from another process"):
         again.as_dict(head_weights=True)
     assert copy.deepcopy(document).as_dict(head_weights=True) == document.as_dict(head_weights=True)
+
+
+def test_results_are_read_without_torch(document: Document, tmp_path: Path) -> None:
+    (tmp_path / "document").write_bytes(pickle.dumps(document))
+    code = (
+        "import pickle, sys; document = pickle.load(open('document', 'rb'));"
+        "document.html(), document.svg(), document.to_json(), list(document.draw());"
+        "print(document.label, 'torch' in sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == [document.label, "False"]

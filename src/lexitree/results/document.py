@@ -74,23 +74,16 @@ class Document:
 
     def rows(self) -> list[dict[str, Any]]:
         """One flat row per phrase, for tables and data frames; all rows have the same keys."""
+        names = ("start", "end", "text", "label", "probability", "head_word", "head_weight")
         return [
             {
                 "sentence": number,
                 "phrase": node,
-                "depth": depth,
-                "start": phrase.start,
-                "end": phrase.end,
-                "text": phrase.text,
-                "label": phrase.label,
-                "probability": phrase.probability,
-                "head_word": phrase.head_word,
-                "head_weight": phrase.head_weight,
+                "depth": int(sentence.source.depths[node]),
+                **{name: phrase[name] for name in names},
             }
             for number, sentence in enumerate(self.sentences)
-            for node, (depth, phrase) in enumerate(
-                zip(sentence.source.depths.tolist(), sentence.plain_phrases(), strict=True)
-            )
+            for node, phrase in enumerate(sentence.phrase_records())
         ]
 
     def brackets(self) -> list[str]:

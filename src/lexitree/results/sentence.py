@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 from lexitree.arrays import FloatArray
 from lexitree.results.labelled_tree import LabelledTree
@@ -114,20 +114,6 @@ class Phrase:
         return f"Phrase({self.text!r}, {self.label!r} {self.probability:.2f})"
 
 
-class PlainPhrase(NamedTuple):
-    """What is written of a phrase, in plain numbers and text."""
-
-    start: int
-    end: int
-    text: str
-    label: str
-    probability: float
-    probabilities: dict[str, float]
-    head: int | None
-    head_word: str | None
-    head_weight: float | None
-
-
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Sentence(LabelledTree):
     """A sentence of a document: the labelled binary tree that the model has read, with positions in the text."""
@@ -175,33 +161,39 @@ class Sentence(LabelledTree):
         """The phrase that is the sentence."""
         return Phrase(self, 0)
 
-    def plain_phrases(self) -> Iterator[PlainPhrase]:
-        """The phrases in pre-order, taken from the arrays at once: one by one, writing took as long as labelling."""
+    def phrase_records(self) -> Iterator[dict[str, Any]]:
+        """The phrases in pre-order as plain values, all with the same keys.
+
+        `children` are numbers of phrases, and `head` is the number of a token, both of the sentence.
+        """
+        # Taken from the arrays at once: phrase by phrase, writing took as long as labelling.
         tree, names, tokens = self.source, self.label_set.names, self.tokens
         starts = [tokens[first].start for first, _ in tree.spans]
         ends = [tokens[last - 1].end for _, last in tree.spans]
         nothing: list[Any] = [None] * tree.num_nodes
-        for start, end, label, row, likeliest, head, weight in zip(
+        for start, end, label, row, likeliest, children, head, weight in zip(
             starts,
             ends,
             self.labels,
             rounded(self.node_probabilities),
             self.node_probabilities.argmax(1).tolist(),
+            tree.children,
             nothing if self.head_index is None else self.head_index.tolist(),
             nothing if self.head_weight is None else rounded(self.head_weight),
             strict=True,
         ):
-            yield PlainPhrase(
-                start=start,
-                end=end,
-                text=self.document_text[start:end],
-                label=label,
-                probability=row[likeliest],
-                probabilities=dict(zip(names, row, strict=True)),
-                head=head,
-                head_word=None if head is None else tokens[head].text,
-                head_weight=weight,
-            )
+            yield {
+                "start": start,
+                "end": end,
+                "text": self.document_text[start:end],
+                "label": label,
+                "probability": row[likeliest],
+                "probabilities": dict(zip(names, row, strict=True)),
+                "children": list(children),
+                "head": head,
+                "head_word": None if head is None else tokens[head].text,
+                "head_weight": weight,
+            }
 
     def as_dict(self, *, head_weights: bool = False) -> dict[str, Any]:
         """The sentence as plain values for JSON, with its tokens, its parse and its phrases in pre-order.
@@ -209,6 +201,12 @@ class Sentence(LabelledTree):
         Args:
             head_weights: Whether to give the weights of all words of each phrase, and not the head's only.
         """
+        phrases = list(self.phrase_records())
+        for node, phrase in enumerate(phrases):
+            if self.head_index is None:
+                del phrase["head"], phrase["head_word"], phrase["head_weight"]
+            elif head_weights:
+                phrase["head_weights"] = rounded(self.head_weights(node))
         return {
             "start": self.start,
             "end": self.end,
@@ -217,22 +215,8 @@ class Sentence(LabelledTree):
             "probability": rounded(self.probability),
             "tokens": [{"start": token.start, "end": token.end, "text": token.text} for token in self.tokens],
             "parse": written_tree(self.parse),
-            "phrases": [
-                self._phrase_record(node, phrase, head_weights)
-                for node, phrase in enumerate(self.plain_phrases())
-            ],
+            "phrases": phrases,
         }
-
-    def _phrase_record(self, node: int, phrase: PlainPhrase, head_weights: bool) -> dict[str, Any]:
-        """A phrase; its parts are numbers of phrases, its head is the number of a token, both of the sentence."""
-        record = phrase._asdict()
-        heads = {name: record.pop(name) for name in ("head", "head_word", "head_weight")}
-        record["children"] = list(self.source.children[node])
-        if phrase.head is not None:
-            record.update(heads)
-            if head_weights:
-                record["head_weights"] = rounded(self.head_weights(node))
-        return record
 
     def brackets(self) -> str:
         """The tree in brackets, with the ids of its labels, as treebanks have them."""
