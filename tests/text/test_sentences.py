@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from lexitree.errors import ConfigError
-from lexitree.text import Sentence, Token, split_sentences, tokenize
+from lexitree.text import Token, TokenizedSentence, split_sentences, tokenize
 
 
 def sentence_texts(text: str, **options: str) -> list[str]:
@@ -24,8 +24,8 @@ def parts(*expected: str) -> pytest.MarkDecorator:
 
 def test_a_sentence_knows_its_tokens_and_place() -> None:
     assert split_sentences(" Good. Bad") == [
-        Sentence((Token("Good", 1, 5, "Good"), Token(".", 5, 6, "."))),
-        Sentence((Token("Bad", 7, 10, "Bad"),)),
+        TokenizedSentence((Token("Good", 1, 5, "Good"), Token(".", 5, 6, "."))),
+        TokenizedSentence((Token("Bad", 7, 10, "Bad"),)),
     ]
     sentence = split_sentences(" (Good)")[0]
     assert (sentence.start, sentence.end, sentence.forms) == (1, 7, ["-LRB-", "Good", "-RRB-"])

@@ -17,8 +17,7 @@ from lexitree.pipeline.predictor import Predictor
 from lexitree.results.document import Document
 from lexitree.results.labelled_tree import LabelledTree
 from lexitree.results.sentence import Sentence
-from lexitree.text import Layout, Token, split_sentences
-from lexitree.text import Sentence as TokenizedSentence
+from lexitree.text import Layout, Token, TokenizedSentence, split_sentences
 from lexitree.trees.binarize import Direction, to_binary
 from lexitree.trees.tree import Tree
 

@@ -2,6 +2,6 @@
 
 from lexitree.text.detokenizer import detokenize
 from lexitree.text.sentences import Layout, split_sentences, tokenize
-from lexitree.text.tokens import Sentence, Token, penn_form
+from lexitree.text.tokens import Token, TokenizedSentence, penn_form
 
-__all__ = ["Layout", "Sentence", "Token", "detokenize", "penn_form", "split_sentences", "tokenize"]
+__all__ = ["Layout", "Token", "TokenizedSentence", "detokenize", "penn_form", "split_sentences", "tokenize"]

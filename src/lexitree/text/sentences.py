@@ -10,7 +10,7 @@ from lexitree.errors import ConfigError
 from lexitree.text.abbreviations import SENTENCE_STARTERS, is_abbreviation, is_before_more, is_initial
 from lexitree.text.patterns import is_emoticon
 from lexitree.text.scanner import scan_tokens
-from lexitree.text.tokens import Sentence, Token
+from lexitree.text.tokens import Token, TokenizedSentence
 
 Layout = Literal["text", "lines", "one"]
 """Running text in paragraphs; one sentence per line; or a single sentence, whatever it contains."""
@@ -50,7 +50,7 @@ _PARAGRAPH_END = re.compile(r"(?:\r\n?+|\n)[^\S\r\n]*+[\r\n]|\u2029")
 _LINE_END = re.compile(r"[\r\n\u2028\u2029]")
 
 
-def split_sentences(text: str, layout: Layout = "text") -> list[Sentence]:
+def split_sentences(text: str, layout: Layout = "text") -> list[TokenizedSentence]:
     """Split a text into sentences.
 
     Args:
@@ -73,7 +73,7 @@ def split_sentences(text: str, layout: Layout = "text") -> list[Sentence]:
         groups = _by_breaks(text, tokens, _LINE_END)
     else:
         groups = iter([tokens] if tokens else [])
-    return [Sentence(tuple(_with_final_period(group))) for group in groups]
+    return [TokenizedSentence(tuple(_with_final_period(group))) for group in groups]
 
 
 def _by_breaks(text: str, tokens: list[Token], break_: re.Pattern[str]) -> Iterator[list[Token]]:

@@ -58,7 +58,7 @@ class Token:
 
 
 @dataclass(frozen=True, slots=True)
-class Sentence:
+class TokenizedSentence:
     """The tokens of one sentence, in order; there is at least one."""
 
     tokens: tuple[Token, ...]
