@@ -86,7 +86,7 @@ def train_trees(corpus: Corpus, seeds: list[int]) -> dict[str, Any]:
     for seed in seeds:
         recipe = dataclasses.replace(demo_recipe(seed=seed), corpus=corpus.name)
         with tempfile.TemporaryDirectory() as folder:
-            roots.append(train(recipe, folder, corpus=corpus).as_dict()["test_root"])
+            roots.append(train(recipe, folder, corpus=corpus).scores()["test_root"])
     return {
         "model": "BiConTree",
         "test_root": statistics.fmean(roots),

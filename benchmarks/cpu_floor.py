@@ -35,7 +35,7 @@ from lexitree.models.model_config import ModelConfig
 from lexitree.models.word_table import WordTable
 from lexitree.ops.threads import use_cores
 from lexitree.ops.tree_batch import TreeBatch, batch_examples
-from lexitree.tasks.classify.config import TrainingConfig
+from lexitree.tasks.classify.recipe import TrainingConfig
 
 MODELS = ("bicontree", "contree-lex", "contree", "contree-nary")
 TREES_TIMED = {1: 40, 25: 200, 128: 384}

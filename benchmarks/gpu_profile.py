@@ -18,7 +18,7 @@ from environment import corpus_files, describe_run
 from gpu_models import PRODUCTS, build, shuffled
 from lexitree.corpora.named import load_corpus
 from lexitree.learning.optimizer import LazyAdam
-from lexitree.tasks.classify.config import TrainingConfig
+from lexitree.tasks.classify.recipe import TrainingConfig
 from lexitree.tasks.classify.steps import make_step
 
 

@@ -26,7 +26,7 @@ from lexitree.corpora.corpus import Corpus
 from lexitree.corpora.named import load_corpus
 from lexitree.learning.optimizer import LazyAdam
 from lexitree.ops.tree_batch import batch_examples
-from lexitree.tasks.classify.config import TrainingConfig
+from lexitree.tasks.classify.recipe import TrainingConfig
 from lexitree.tasks.classify.steps import PlainStep, make_step
 from lexitree.trees.tree import Tree
 

@@ -27,7 +27,7 @@ from lexitree.models.classifier import TreeClassifier
 from lexitree.models.model_config import ModelConfig
 from lexitree.models.word_table import WordTable
 from lexitree.ops.tree_batch import batch_examples
-from lexitree.tasks.classify.config import TrainingConfig
+from lexitree.tasks.classify.recipe import TrainingConfig
 
 GATE_TOLERANCE = 1e-10
 MODELS = ("contree", "contree-nary", "contree-le", "topdown", "contree-lex", "bicontree")

@@ -20,11 +20,11 @@ import numpy as np
 import torch
 
 from environment import describe_run
+from lexitree.learning.loop import Trainer
 from lexitree.lexicon.vocabulary import Vocabulary
 from lexitree.models.word_table import WordTable
 from lexitree.tasks.parse.data import find_data_file
 from lexitree.tasks.rerank.batches import batch_lists
-from lexitree.tasks.rerank.config import RERANKERS, RerankerConfig, RerankTraining
 from lexitree.tasks.rerank.examples import (
     BinaryList,
     ListExample,
@@ -34,8 +34,9 @@ from lexitree.tasks.rerank.examples import (
 )
 from lexitree.tasks.rerank.lists import parse_list
 from lexitree.tasks.rerank.model import RerankerModel
+from lexitree.tasks.rerank.recipe import RERANKERS, RerankerConfig, RerankTraining
 from lexitree.tasks.rerank.reranker import Reranker
-from lexitree.tasks.rerank.task import RerankTrainer
+from lexitree.tasks.rerank.task import RerankingTask
 
 BATCH = 32
 """Lists a batch where only the model is timed."""
@@ -79,14 +80,15 @@ def measure(name: str, lines: list[tuple[int, str]], lists: list[BinaryList], ro
     reranker = Reranker(model)
     whole = fastest(lambda: sum(1 for _ in reranker.rerank_lines(iter(lines), "lists")), rounds)
     shared, single = (fastest(partial(score, model, examples, shares), rounds) for shares in (True, False))
-    trainer = RerankTrainer(model, examples, examples[:1], RerankTraining())
+    task = RerankingTask(model, examples, examples[:1], RerankTraining())
+    trainer = Trainer(task)
     training = fastest(lambda: trainer._train_epoch(1), rounds)
     row = {
         "model": name,
         "lists_per_second": len(lists) / whole,
         "ms_model": 1e3 * shared / len(lists),
         "ms_model_without_sharing": 1e3 * single / len(lists),
-        "trained_lists_per_second": len(trainer.train) / training,
+        "trained_lists_per_second": len(task.train) / training,
     }
     print(
         "  ".join(f"{key} {value:.2f}" if key != "model" else value for key, value in row.items()), flush=True

@@ -27,9 +27,8 @@ from lexitree.learning.optimizer import LazyAdam
 from lexitree.models.classifier import TreeClassifier
 from lexitree.models.inference import run_examples
 from lexitree.ops.precision import products_in
-from lexitree.tasks.classify.config import TrainingConfig
-from lexitree.tasks.classify.recipe import Recipe
-from lexitree.tasks.classify.run import build_model
+from lexitree.tasks.classify.building import build_model
+from lexitree.tasks.classify.recipe import Recipe, TrainingConfig
 from lexitree.tasks.classify.steps import make_step
 
 CORPUS = "sst-fine"

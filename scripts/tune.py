@@ -30,8 +30,10 @@ from lexitree.cli.console import parse_seeds
 from lexitree.corpora.corpus import Corpus
 from lexitree.learning.loop import Trainer
 from lexitree.ops.precision import products_in
+from lexitree.tasks.classify.building import build_model, load_recipe_corpus
 from lexitree.tasks.classify.recipe import Recipe
-from lexitree.tasks.classify.run import build_model, load_recipe_corpus, make_lessons
+from lexitree.tasks.classify.run import make_lessons
+from lexitree.tasks.classify.task import ClassifyTask
 from lexitree.tasks.classify.teaching import learn_from, read_lessons, trees_checksum
 from lexitree_paper.experiments import recipes_folder
 from lexitree_paper.run_records import public_recipe, read_record
@@ -231,13 +233,14 @@ def train_one(recipe: Recipe, device: str, precision: str, lessons: Path | None 
         if lessons is not None:
             taught = read_lessons(lessons, recipe.teacher)
             train = learn_from(taught, train, recipe.training.teacher_weight)
-        trainer = Trainer(model, train, dev, recipe.training)
-        history = trainer.run().history
+        history = Trainer(ClassifyTask(model, train, dev, recipe.training)).run().history
     return {
         "seed": recipe.training.seed,
         "device": device,
-        "dev_root": [round(record.dev_root, 5) for record in history],
-        "dev_phrase": [record.dev_phrase and round(record.dev_phrase, 5) for record in history],
+        "dev_root": [round(record.scores["dev_root"], 5) for record in history],
+        "dev_phrase": [
+            record.scores["dev_phrase"] and round(record.scores["dev_phrase"], 5) for record in history
+        ],
         "loss": [round(record.loss, 4) for record in history],
         "seconds": round(sum(record.seconds for record in history), 1),
     }

@@ -16,7 +16,8 @@ from lexitree.batch.examples import make_examples
 from lexitree.learning.loop import Trainer
 from lexitree.ops.tree_batch import TreeBatch
 from lexitree.pipeline.predictor import Predictor
-from lexitree.tasks.classify.config import TrainingConfig
+from lexitree.tasks.classify.recipe import TrainingConfig
+from lexitree.tasks.classify.task import ClassifyTask
 from lexitree.trees.brackets import read_trees, tree_from_brackets, tree_to_brackets
 from lexitree.trees.jsonl import read_json_lines
 from lexitree.trees.tree import Tree
@@ -161,7 +162,7 @@ def check_model_on_chain(name: str, side: str, num_words: int) -> None:
     examples = make_examples([chain(num_words, side)], model.lexicon, labels=LABELS, direction="right")
     few = make_examples(tiny_trees(1), model.lexicon, labels=LABELS, direction="right")
     before = model.scorer.hidden_bias.detach().clone()
-    result = Trainer(model, examples, few, TrainingConfig(epochs=1)).run()
+    result = Trainer(ClassifyTask(model, examples, few, TrainingConfig(epochs=1))).run()
     assert np.isfinite(result.history[0].loss)
     assert (model.scorer.hidden_bias != before).any()
     prediction = Predictor(model).predict(chain(num_words, side))

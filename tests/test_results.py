@@ -15,8 +15,7 @@ import pytest
 from typer.testing import CliRunner
 
 from lexitree.cli.main import make_app
-from lexitree.tasks.classify.config import TrainingConfig
-from lexitree.tasks.classify.recipe import Recipe
+from lexitree.tasks.classify.recipe import Recipe, TrainingConfig
 from lexitree_paper.run_records import public_recipe
 from lexitree_paper.runner import data_files
 from tests.command import find_command

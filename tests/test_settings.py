@@ -19,11 +19,9 @@ from lexitree.models.model_config import ModelConfig
 from lexitree.models.transformer import TransformerConfig
 from lexitree.parsers.parser_config import ParserConfig
 from lexitree.settings import REQUIRED, DeclaredSetting, Setting, Settings
-from lexitree.tasks.classify.config import TrainingConfig
-from lexitree.tasks.classify.recipe import Recipe
+from lexitree.tasks.classify.recipe import Recipe, TrainingConfig
 from lexitree.tasks.parse.recipe import ParserRecipe, ParserTraining, TreebankPlan
-from lexitree.tasks.rerank.config import RerankerConfig, RerankTraining
-from lexitree.tasks.rerank.recipe import RerankRecipe
+from lexitree.tasks.rerank.recipe import RerankerConfig, RerankRecipe, RerankTraining
 
 EXAMPLES: tuple[Settings, ...] = (
     ModelConfig(labels=("0", "1"), label_names={"0": "bad"}),

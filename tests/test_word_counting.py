@@ -34,6 +34,6 @@ def test_word_counting_falls_short(tmp_path: Path) -> None:
     corpus = load_corpus("mini-reviews")
     short = demo_recipe(epochs=6)
     half_size = dataclasses.replace(short, model={"hidden": 75, "word_size": 150})
-    trees = train(half_size, tmp_path / "run", corpus=corpus).as_dict()["test_root"]
+    trees = train(half_size, tmp_path / "run", corpus=corpus).scores()["test_root"]
     words = word_counting_accuracy(corpus)
     assert trees - words >= POINTS_SHORT, f"BiConTree {trees:.3f}, word counting {words:.3f}"

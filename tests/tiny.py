@@ -16,8 +16,7 @@ from lexitree.models.catalog import ENCODERS
 from lexitree.models.classifier import TreeClassifier
 from lexitree.models.model_config import ModelConfig
 from lexitree.models.word_table import WordTable
-from lexitree.tasks.classify.config import TrainingConfig
-from lexitree.tasks.classify.recipe import Recipe
+from lexitree.tasks.classify.recipe import Recipe, TrainingConfig
 from lexitree.trees.brackets import tree_from_brackets, tree_to_brackets
 from lexitree.trees.dependencies import DependencyTree, label_by_spans
 from lexitree.trees.jsonl import write_json_lines

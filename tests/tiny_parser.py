@@ -25,7 +25,7 @@ TINY_SIZES: dict[str, Any] = {
 QUICK_TRAINING: dict[str, Any] = {
     "batch_words": 100,
     "learning_rate": 0.01,
-    "warm_up": 5,
+    "warm_up": 0.05,
     "averaging": 0.8,
     "word_dropout": 0.0,
     "vector_dropout": 0.0,

@@ -26,7 +26,6 @@ from lexitree.evaluation.bracket_score import bracket_bootstrap as bracket_boots
 from lexitree.evaluation.bracket_score import score_brackets as score_brackets
 from lexitree.evaluation.significance import paired_bootstrap as paired_bootstrap
 from lexitree.learning.curves import read_curve as read_curve
-from lexitree.learning.seeds import train_seeds as train_seeds
 from lexitree.lexicon.table import WordTable as WordTable
 from lexitree.lexicon.transformer import TransformerConfig as TransformerConfig
 from lexitree.lexicon.transformer import TransformerLexicon as TransformerLexicon
@@ -56,9 +55,10 @@ from lexitree.saving.packing import pack_model as pack_model
 from lexitree.saving.pretrained import from_pretrained as from_pretrained
 from lexitree.saving.pretrained import save_pretrained as save_pretrained
 from lexitree.saving.shipped_models import list_shipped as list_shipped
-from lexitree.tasks.classify.config import TrainingConfig as TrainingConfig
 from lexitree.tasks.classify.recipe import Recipe as Recipe
+from lexitree.tasks.classify.recipe import TrainingConfig as TrainingConfig
 from lexitree.tasks.classify.run import train as train
+from lexitree.tasks.classify.run import train_seeds as train_seeds
 from lexitree.tasks.rerank.lists import CandidateList as CandidateList
 from lexitree.tasks.rerank.lists import read_lists as read_lists
 from lexitree.tasks.rerank.reranker import RankedList as RankedList

@@ -12,12 +12,12 @@ from typing import Any
 
 from lexitree.corpora.named import EMBEDDED, find_corpus, find_entry
 from lexitree.errors import ConfigError
-from lexitree.learning.seeds import OnEvent, SeedSummary, train_seeds
+from lexitree.learning.seeds import OnEvent, SeedSummary
 from lexitree.models.catalog import encoder_class
 from lexitree.models.encoder_files import encoder_weights
 from lexitree.models.model_config import DEFAULT_MODEL
-from lexitree.tasks.classify.config import TrainingConfig
-from lexitree.tasks.classify.recipe import Recipe
+from lexitree.tasks.classify.recipe import Recipe, TrainingConfig
+from lexitree.tasks.classify.run import train_seeds
 from lexitree.tasks.parse.data import find_data_file
 from lexitree_paper.experiments import Experiment, PlannedRun
 

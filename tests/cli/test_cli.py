@@ -14,8 +14,7 @@ from typer.models import ParameterInfo
 
 from lexitree.cli.train import train_command
 from lexitree.models.model_config import ModelConfig
-from lexitree.tasks.classify.config import TrainingConfig
-from lexitree.tasks.classify.recipe import Recipe
+from lexitree.tasks.classify.recipe import Recipe, TrainingConfig
 from lexitree.trees.brackets import tree_to_brackets
 from tests.cli.conftest import SENTENCE, Call, assert_users_error
 from tests.command import COMMAND, assert_one_clear_error, environment, run_command

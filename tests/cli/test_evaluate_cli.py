@@ -9,7 +9,8 @@ import pytest
 
 from lexitree.corpora.named import load_corpus
 from lexitree.saving.pretrained import save_pretrained
-from lexitree.tasks.classify.run import build_model, train
+from lexitree.tasks.classify.building import build_model
+from lexitree.tasks.classify.run import train
 from tests.cli.conftest import Call, assert_users_error
 from tests.tiny import tiny_polarity, tiny_recipe
 

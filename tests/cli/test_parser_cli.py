@@ -29,7 +29,7 @@ span_size = 24
 epochs = 3
 batch_words = 100
 learning_rate = 0.01
-warm_up = 5
+warm_up = 0.05
 
 [[treebanks]]
 name = "questions"
@@ -59,10 +59,10 @@ def parser(recipe: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("run") / "run"
     finished = run_command("parser", "train", "--recipe", recipe, "-o", folder, "--device", "cpu")
     assert finished.returncode == 0, finished.stderr
-    lines = [line for line in finished.stderr.splitlines() if line.startswith("epoch")]
+    lines = [line for line in finished.stderr.splitlines() if line.startswith("seed 1 epoch")]
     assert len(lines) == 3
     assert re.match(
-        r"epoch  1  loss +\d+\.\d{3}  dev F1 \d+\.\d  \(questions \(held out\) \d+\.\d\)", lines[0]
+        r"seed 1 epoch  1  loss +\d+\.\d{3}  dev F1 \d+\.\d  \(questions \(held out\) \d+\.\d\)", lines[0]
     )
     assert re.match(r"best epoch [123] of 3:  dev F1 \d+\.\d\n", finished.stdout)
     assert "best of 8" in finished.stdout

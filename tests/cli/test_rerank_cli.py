@@ -56,7 +56,9 @@ def test_train_and_resume(call: Call, lists: Path, recipe: Path, tmp_path: Path)
     options = ("--recipe", recipe, "-o", tmp_path / "run", "--test", test, "--device", "cpu")
     started = call("rerank", "train", lists, *options, "--epochs", "2", "--minutes", "0")
     assert started.code == 0, started.err
-    assert re.match(r"epoch  1  loss +\d+\.\d{3}  dev F1 \d+\.\d  weight ", started.err)
+    assert re.match(
+        r"seed 1 epoch  1  loss +\d+\.\d{3}  dev F1 \d+\.\d  mean F1 \d+\.\d  weight ", started.err
+    )
     assert "best epoch 1 of 1" in started.out
     assert "12 sentences" in started.out
     assert "the best (oracle)" in started.out

@@ -11,8 +11,8 @@ import pytest
 from lexitree.errors import ConfigError, LexitreeError
 from lexitree.saving.pretrained import save_pretrained
 from lexitree.settings import Settings
+from lexitree.tasks.classify.building import load_recipe_corpus
 from lexitree.tasks.classify.recipe import Recipe
-from lexitree.tasks.classify.run import load_recipe_corpus
 from lexitree.tasks.parse.recipe import ParserRecipe
 from lexitree.tasks.rerank.recipe import RerankRecipe
 from tests.cli.conftest import Call, assert_users_error
@@ -34,7 +34,8 @@ def test_train_shows_what_it_does(call: Call, treebank: Path, tmp_path: Path) ->
     lines = [line for line in finished.err.splitlines() if line.startswith("seed 1 epoch")]
     assert len(lines) == 2
     assert re.match(
-        r"seed 1 epoch  1  loss +\d+\.\d{3}  dev root \d+\.\d phrase \d+\.\d  \d+ trees/s  best$", lines[0]
+        r"seed 1 epoch  1  loss +\d+\.\d{3}  dev root \d+\.\d  dev phrase \d+\.\d  \d+ trees/s  best$",
+        lines[0],
     )
     assert re.match(r"best epoch [12]:  dev root .* \|  test root .* \|  \d+ s\n", finished.out)
     assert f"model: {tmp_path / 'run' / 'model'}\n" in finished.out

@@ -18,8 +18,7 @@ from lexitree.learning.checkpoint import CHECKPOINT_FILE, load_checkpoint
 from lexitree.learning.optimizer import LazyAdam
 from lexitree.ops.tree_batch import batch_examples
 from lexitree.saving.pretrained import from_pretrained
-from lexitree.tasks.classify.config import TrainingConfig
-from lexitree.tasks.classify.recipe import Recipe
+from lexitree.tasks.classify.recipe import Recipe, TrainingConfig
 from lexitree.tasks.classify.run import train
 from lexitree.tasks.classify.steps import PlainStep
 from tests.tiny import tiny_model, tiny_trees
@@ -121,16 +120,16 @@ def test_what_is_scored_and_saved_is_the_average(tmp_path: Path) -> None:
         assert not torch.equal(weight, last[name]), name
     model = from_pretrained(tmp_path / "averaged" / "model")
     scores = evaluate(model, model.prepare(load_corpus("mini-reviews").dev))
-    assert scores.root.accuracy == averaged.as_dict()["dev_root"]
+    assert scores.root.accuracy == averaged.scores()["dev_root"]
     assert scores.phrase is not None
-    assert scores.phrase.accuracy == averaged.training.best.dev_phrase
+    assert scores.phrase.accuracy == averaged.best.scores["dev_phrase"]
 
 
 def test_a_resumed_run_ends_with_the_same_average(tmp_path: Path) -> None:
     whole = train(RECIPE, tmp_path / "whole")
     train(with_training(epochs=1), tmp_path / "cut")
     resumed = train(RECIPE, tmp_path / "cut", resume=True)
-    assert resumed.as_dict()["dev_root"] == whole.as_dict()["dev_root"]
+    assert resumed.scores() == whole.scores()
     second = saved_weights(tmp_path / "cut")
     assert all(
         torch.equal(tensor, second[name]) for name, tensor in saved_weights(tmp_path / "whole").items()

@@ -68,7 +68,7 @@ def test_a_cut_file_is_refused_wherever_it_is_cut(path: Path) -> None:
         with pytest.raises(CheckpointError, match="is damaged or cut off") as caught:
             load_checkpoint(path)
         assert str(path) in str(caught.value)
-        assert "start the run anew" in caught.value.remedy
+        assert "start the run again" in caught.value.remedy
 
 
 def test_garbage_is_refused(path: Path) -> None:

@@ -15,7 +15,8 @@ from lexitree.learning.observers import METRICS_FILE, EpochRecord
 def write_run(folder: Path, losses: list[float], phrase: float | None = 0.9) -> Path:
     folder.mkdir(parents=True)
     records = [
-        EpochRecord(epoch, loss, loss / 10, phrase, 1.0, 5.0, False) for epoch, loss in enumerate(losses, 1)
+        EpochRecord(epoch, loss, {"dev_root": loss / 10, "dev_phrase": phrase}, 0.1, 1.0, 5.0, False)
+        for epoch, loss in enumerate(losses, 1)
     ]
     lines = "".join(json.dumps(record.as_dict()) + "\n" for record in records)
     (folder / METRICS_FILE).write_text(lines, encoding="utf-8")
@@ -61,7 +62,13 @@ def test_folders_that_hold_no_run(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "problem"), [("", "no epoch is done"), ("{}\n", "line 1"), ("[1\n", "line 1")]
+    ("text", "problem"),
+    [
+        ("", "no epoch is done"),
+        ("{}\n", "line 1"),
+        ("[1\n", "line 1"),
+        ("[1]\n", "line 1"),
+    ],
 )
 def test_damaged_metrics(tmp_path: Path, text: str, problem: str) -> None:
     (tmp_path / METRICS_FILE).write_text(text)

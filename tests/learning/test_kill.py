@@ -1,4 +1,4 @@
-"""Training killed at ten random moments, and resumed each time, ends bit by bit as if nothing had happened."""
+"""Runs of every task that are killed at random moments and resumed end bit by bit as if nothing had happened."""
 
 from __future__ import annotations
 
@@ -15,19 +15,70 @@ import pytest
 import torch
 
 from lexitree.learning.checkpoint import CHECKPOINT_FILE, load_checkpoint
-from tests.command import COMMAND, environment, leftovers, run_command, set_options
+from tests.command import COMMAND, environment, leftovers, run_command
+from tests.tasks.rerank.tiny_lists import make_lists, write_lists
 from tests.tiny import write_treebank
 
-NUM_KILLS = 10
-NUM_EPOCHS = 60
+NUM_EPOCHS = 40
 MAX_SECONDS_OF_A_START = 60
+TIMES = ("seconds", "examples_per_second")
+TASKS = ("sentences", "parser", "reranker")
+
+PARSER_RECIPE = f"""
+min_count = 1
+[model]
+word_size = 12
+affix_size = 12
+affix_rows = 64
+style_size = 4
+hidden = 12
+layers = 1
+span_size = 12
+[training]
+epochs = {NUM_EPOCHS}
+batch_words = 40
+averaging = 0.8
+patience = {NUM_EPOCHS}
+[[treebanks]]
+name = "train"
+path = "mini-questions/train"
+last = 8
+[[treebanks]]
+name = "dev"
+path = "mini-questions/train"
+part = "dev"
+last = 4
+"""
 
 
-def train_arguments(treebank: Path, folder: Path) -> list[str]:
-    sizes = {"model.hidden": 24, "model.word_size": 24, "model.output": 16}
-    options = ["--epochs", str(NUM_EPOCHS), "--batch-size", "8"]
-    settings = set_options({**sizes, "training.learning_rate": 0.003})
-    return ["train", str(treebank), "-o", str(folder), *settings, *options, "--device", "cpu"]
+def train_arguments(task: str, data: Path, folder: Path) -> list[str]:
+    """A command that trains a tiny model of the task for many epochs."""
+    common = ["-o", str(folder), "--device", "cpu"]
+    epochs = ["--epochs", str(NUM_EPOCHS)]
+    if task == "sentences":
+        treebank = data / "treebank"
+        if not treebank.exists():
+            write_treebank(treebank, {"train": 80, "dev": 20, "test": 10})
+        recipe = _write_recipe(
+            data,
+            "[model]\nhidden = 24\nword_size = 24\noutput = 16\n"
+            "[training]\nbatch_size = 8\nlearning_rate = 0.003\n",
+        )
+        return ["train", str(treebank), "--recipe", str(recipe), *common, *epochs]
+    if task == "parser":
+        return ["parser", "train", "--recipe", str(_write_recipe(data, PARSER_RECIPE)), *common]
+    recipe = _write_recipe(
+        data,
+        "min_count = 1\n[model]\nhidden = 8\n[training]\nbatch_size = 4\naveraging = 0.8\ntrain_words = true\n",
+    )
+    lists = write_lists(data / "lists.jsonl", make_lists(12))
+    return ["rerank", "train", str(lists), "--recipe", str(recipe), *common, *epochs]
+
+
+def _write_recipe(folder: Path, text: str) -> Path:
+    path = folder / "recipe.toml"
+    path.write_text(text, encoding="utf-8")
+    return path
 
 
 def wait_until(condition: Callable[[], bool], process: subprocess.Popen[bytes]) -> None:
@@ -43,15 +94,17 @@ def checkpoint_time(folder: Path) -> int:
     return path.stat().st_mtime_ns if path.exists() else 0
 
 
-def kill_within_an_epoch(folder: Path, process: subprocess.Popen[bytes], rng: random.Random) -> None:
-    """Let it finish a random number of epochs and then run on for a moment."""
-    for _ in range(rng.randint(1, 3)):
-        before = checkpoint_time(folder)
-        wait_until(lambda before=before: checkpoint_time(folder) != before, process)
+Moment = Callable[[Path, subprocess.Popen[bytes], random.Random], None]
+
+
+def within_an_epoch(folder: Path, process: subprocess.Popen[bytes], rng: random.Random) -> None:
+    """Let it finish an epoch and then run on for a moment."""
+    before = checkpoint_time(folder)
+    wait_until(lambda: checkpoint_time(folder) != before, process)
     time.sleep(rng.uniform(0, 0.04))
 
 
-def kill_while_writing(pattern: str) -> Callable[[Path, subprocess.Popen[bytes], random.Random], None]:
+def while_writing(pattern: str) -> Moment:
     """Wait for an unfinished file or folder to appear; seldom is it finished before the signal arrives."""
 
     def wait(folder: Path, process: subprocess.Popen[bytes], rng: random.Random) -> None:
@@ -63,33 +116,33 @@ def kill_while_writing(pattern: str) -> Callable[[Path, subprocess.Popen[bytes],
     return wait
 
 
-def kill_while_starting(folder: Path, process: subprocess.Popen[bytes], rng: random.Random) -> None:
+def while_starting(folder: Path, process: subprocess.Popen[bytes], rng: random.Random) -> None:
     del folder, process
     time.sleep(rng.uniform(0.1, 2.0))
 
 
-MOMENTS = (
-    [kill_while_starting]
-    + [kill_within_an_epoch] * 5
-    + [kill_while_writing(".checkpoint.safetensors.*.part")] * 3
-    + [kill_while_writing(".model.*.part")]
-)
+CHECKPOINT_PART = ".checkpoint.safetensors.*.part"
+FEW_MOMENTS = [within_an_epoch, while_writing(CHECKPOINT_PART)]
+TEN_MOMENTS = [
+    while_starting,
+    *[within_an_epoch] * 5,
+    *[while_writing(CHECKPOINT_PART)] * 3,
+    while_writing(".model.*.part"),
+]
 
 
 def final_state(folder: Path) -> dict[str, Any]:
-    """All that a run ends with, but for the times it took."""
+    """All that a run ends with, except for the times it took."""
     checkpoint = load_checkpoint(folder / CHECKPOINT_FILE)
-    timeless = [
-        {key: value for key, value in record.items() if key not in ("seconds", "trees_per_second")}
-        for record in checkpoint.record["history"]
-    ]
-    model = folder / "model"
     return {
-        "model": {path.name: path.read_bytes() for path in model.iterdir()},
+        "model": {path.name: path.read_bytes() for path in (folder / "model").iterdir()},
         "weights": tensor_bytes(checkpoint.weights),
         "best weights": tensor_bytes(checkpoint.best_weights),
         "optimizer": tensor_bytes(checkpoint.optimizer),
-        "history": timeless,
+        "history": [
+            {key: value for key, value in record.items() if key not in TIMES}
+            for record in checkpoint.record["history"]
+        ],
     }
 
 
@@ -97,17 +150,17 @@ def tensor_bytes(tensors: Any) -> dict[str, bytes]:
     return {name: tensor.numpy().tobytes() for name, tensor in tensors.items()}
 
 
-def test_ten_kills_change_nothing(tmp_path: Path) -> None:
-    treebank = write_treebank(tmp_path / "treebank", {"train": 80, "dev": 20, "test": 10})
-    undisturbed = run_command(*train_arguments(treebank, tmp_path / "a"))
+def check_kills(task: str, moments: list[Moment], tmp_path: Path) -> list[str]:
+    """Kill a run at each of the moments, resume it, and compare it with one that ran through; what kills left."""
+    undisturbed = run_command(*train_arguments(task, tmp_path, tmp_path / "a"))
     assert undisturbed.returncode == 0, undisturbed.stderr
-
     rng = random.Random(2017)
     folder = tmp_path / "b"
+    arguments = train_arguments(task, tmp_path, folder)
     unfinished: list[str] = []
-    for wait_for_moment in rng.sample(MOMENTS, NUM_KILLS):
+    for wait_for_moment in moments:
         process = subprocess.Popen(
-            [*COMMAND, *train_arguments(treebank, folder), "--resume"],
+            [*COMMAND, *arguments, "--resume"],
             env=environment(),
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -118,25 +171,35 @@ def test_ten_kills_change_nothing(tmp_path: Path) -> None:
             process.kill()
         assert process.wait() == -signal.SIGKILL
         unfinished += [path.name for path in leftovers(folder)]
-    assert any(name.startswith(".checkpoint") for name in unfinished), (
-        "no kill hit the writing of a checkpoint"
-    )
     num_epochs_done = len(load_checkpoint(folder / CHECKPOINT_FILE).record["history"])
     assert 0 < num_epochs_done < NUM_EPOCHS
-
-    finished = run_command(*train_arguments(treebank, folder), "--resume")
+    finished = run_command(*arguments, "--resume")
     assert finished.returncode == 0, finished.stderr
     first, second = final_state(tmp_path / "a"), final_state(folder)
     for part in first:
         assert first[part] == second[part], part
-    assert [record["epoch"] for record in first["history"]] == list(range(1, NUM_EPOCHS + 1))
-    assert finished.stdout.partition("|  ")[0] == undisturbed.stdout.partition("|  ")[0]
+    assert finished.stdout.partition("|  ")[0] == undisturbed.stdout.partition("|  ")[0].replace("/a/", "/b/")
     assert not leftovers(folder)
     metrics = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
     assert [record["epoch"] for record in metrics] == list(range(1, NUM_EPOCHS + 1))
+    return unfinished
 
 
-def test_the_comparison_would_see_one_bit(tmp_path: Path) -> None:
+@pytest.mark.parametrize("task", TASKS)
+def test_a_few_kills_change_nothing(task: str, tmp_path: Path) -> None:
+    check_kills(task, FEW_MOMENTS, tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("task", TASKS)
+def test_ten_kills_change_nothing(task: str, tmp_path: Path) -> None:
+    unfinished = check_kills(task, random.Random(1).sample(TEN_MOMENTS, 10), tmp_path)
+    assert any(name.startswith(".checkpoint") for name in unfinished), (
+        "no kill hit a checkpoint being written"
+    )
+
+
+def test_the_comparison_would_see_one_bit() -> None:
     weights = torch.zeros(3)
     changed = weights.clone()
     changed[1] = -0.0
@@ -144,12 +207,12 @@ def test_the_comparison_would_see_one_bit(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_stopped_run_goes_on(tmp_path: Path) -> None:
+def test_an_interrupted_run_resumes(tmp_path: Path) -> None:
     """Ctrl-C is kinder than a kill, and ends the same way."""
-    treebank = write_treebank(tmp_path / "treebank")
     folder = tmp_path / "run"
+    arguments = train_arguments("sentences", tmp_path, folder)
     process = subprocess.Popen(
-        [*COMMAND, *train_arguments(treebank, folder)],
+        [*COMMAND, *arguments],
         env=environment(),
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
@@ -160,4 +223,4 @@ def test_a_stopped_run_goes_on(tmp_path: Path) -> None:
     process.send_signal(signal.SIGINT)
     assert b"Traceback" not in process.communicate()[1]
     assert process.returncode == 130
-    assert run_command(*train_arguments(treebank, folder), "--resume").returncode == 0
+    assert run_command(*arguments, "--resume").returncode == 0

@@ -1,4 +1,4 @@
-"""The training loop: it learns, chooses its best epoch, stops at nonsense, and goes on only where it left off."""
+"""The training loop: it learns, chooses its best epoch, stops when it diverges, and resumes only its own run."""
 
 from __future__ import annotations
 
@@ -15,12 +15,14 @@ import torch
 from lexitree.batch.examples import Example, make_examples
 from lexitree.errors import CheckpointError, TrainingDivergedError
 from lexitree.evaluation.accuracy import Confusion, Evaluation
-from lexitree.learning import loop
 from lexitree.learning.checkpoint import CHECKPOINT_FILE, load_checkpoint, save_checkpoint
 from lexitree.learning.loop import Trainer
 from lexitree.learning.observers import METRICS_FILE, BatchProgress, EpochRecord, SilentObserver
+from lexitree.learning.optimizer import LazyAdam
 from lexitree.models.classifier import TreeClassifier
-from lexitree.tasks.classify.config import TrainingConfig
+from lexitree.tasks.classify import task
+from lexitree.tasks.classify.recipe import TrainingConfig
+from lexitree.tasks.classify.task import ClassifyTask
 from lexitree.trees.brackets import tree_from_brackets
 from tests.tiny import LABELS, tiny_model, tiny_trees
 
@@ -29,17 +31,23 @@ def examples_of(model: TreeClassifier, count: int, seed: int = 0) -> list[Exampl
     return make_examples(tiny_trees(count, seed), model.lexicon, labels=LABELS, direction="right")
 
 
-def make_trainer(folder: Path | None = None, **settings: Any) -> Trainer:
-    fingerprint = settings.pop("fingerprint", {"hidden": 8, "data": 1})
+def make_trainer(folder: Path | None = None, **settings: Any) -> Trainer[list[Example]]:
+    about = settings.pop("about", {"hidden": 8, "data": 1})
     observer = settings.pop("observer", None)
     model = tiny_model(dropout=settings.pop("dropout", 0.2))
     config = TrainingConfig(**{"epochs": 3, "learning_rate": 0.01, **settings})
     train, dev = examples_of(model, 30), examples_of(model, 10, seed=1)
-    return Trainer(model, train, dev, config, folder=folder, fingerprint=fingerprint, observer=observer)
+    task = ClassifyTask(model, train, dev, config, about)
+    return Trainer(task, folder=folder, observer=observer)
 
 
-def weights_of(trainer: Trainer) -> dict[str, torch.Tensor]:
-    return {name: tensor.clone() for name, tensor in trainer.model.state_dict().items()}
+def task_of(trainer: Trainer[list[Example]]) -> ClassifyTask:
+    assert isinstance(trainer.task, ClassifyTask)
+    return trainer.task
+
+
+def weights_of(trainer: Trainer[list[Example]]) -> dict[str, torch.Tensor]:
+    return {name: tensor.clone() for name, tensor in trainer.task.model.state_dict().items()}
 
 
 def assert_same_weights(first: dict[str, torch.Tensor], second: dict[str, torch.Tensor]) -> None:
@@ -56,7 +64,7 @@ def test_the_loss_falls_and_the_treebank_is_learned() -> None:
     result = make_trainer(epochs=30, batch_size=3, dropout=0.0).run()
     losses = [record.loss for record in result.history]
     assert losses[-1] < losses[0] / 4
-    assert result.best.dev_root == 1.0
+    assert result.best.scores["dev_root"] == 1.0
     assert [record.epoch for record in result.history] == list(range(1, 31))
 
 
@@ -70,15 +78,15 @@ def test_any_batch_size_sees_every_tree_once(batch_size: int) -> None:
 
     result = make_trainer(epochs=1, batch_size=batch_size, observer=Listener()).run()
     assert len(seen) == -(-30 // batch_size)
-    assert [progress.num_trees_done for progress in seen][-1] == 30
+    assert [progress.num_done for progress in seen][-1] == 30
     assert seen[-1].loss == pytest.approx(result.history[0].loss)
 
 
 def test_the_order_of_trees_changes_with_the_epoch_and_the_seed() -> None:
-    def order(trainer: Trainer, epoch: int) -> list[int]:
+    def order(trainer: Trainer[list[Example]], epoch: int) -> list[int]:
         rng = np.random.Generator(np.random.PCG64([trainer.config.seed, epoch]))
-        places = {id(example): place for place, example in enumerate(trainer.train)}
-        return [places[id(example)] for batch in trainer._shuffled_batches(rng) for example in batch]
+        places = {id(example): place for place, example in enumerate(task_of(trainer).train)}
+        return [places[id(example)] for batch in task_of(trainer).batches(rng).batches for example in batch]
 
     trainer = make_trainer()
     assert sorted(order(trainer, 1)) == list(range(30))
@@ -92,7 +100,7 @@ def test_the_same_seed_gives_the_same_weights_and_another_seed_others() -> None:
     for trainer in (first, second, other):
         trainer.run()
     assert_same_weights(weights_of(first), weights_of(second))
-    assert not torch.equal(first.model.lexicon.vectors, other.model.lexicon.vectors)
+    assert not torch.equal(task_of(first).model.lexicon.vectors, task_of(other).model.lexicon.vectors)
 
 
 def fake_scores(monkeypatch: pytest.MonkeyPatch, accuracies: Sequence[float]) -> None:
@@ -104,7 +112,7 @@ def fake_scores(monkeypatch: pytest.MonkeyPatch, accuracies: Sequence[float]) ->
         right = round(100 * next(left))
         return Evaluation(Confusion(LABELS, np.array([[right, 100 - right], [0, 0]])), None)
 
-    monkeypatch.setattr(loop, "evaluate", evaluate)
+    monkeypatch.setattr(task, "evaluate", evaluate)
 
 
 def test_ties_go_to_the_later_epoch(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -132,14 +140,14 @@ def test_a_loss_that_is_no_number_stops_the_run_and_keeps_the_checkpoint(tmp_pat
     make_trainer(tmp_path, epochs=1).run()
     before = (tmp_path / CHECKPOINT_FILE).read_bytes()
     trainer = make_trainer(tmp_path, epochs=3)
-    poisoned = loop.LazyAdam.step
+    poisoned = LazyAdam.step
 
-    def step(optimizer: loop.LazyAdam, num_sentences: int) -> None:
+    def step(optimizer: LazyAdam, num_sentences: int) -> None:
         poisoned(optimizer, num_sentences)
         optimizer.table.data.fill_(float("nan"))
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(loop.LazyAdam, "step", step)
+        patch.setattr(LazyAdam, "step", step)
         with pytest.raises(TrainingDivergedError, match=r"epoch 2, batch 2, learning rate 0\.01") as caught:
             trainer.run()
     assert "checkpoint of epoch 1 is kept" in caught.value.remedy
@@ -155,15 +163,16 @@ def test_a_batch_without_labels_is_no_error() -> None:
     dev = examples_of(model, 4)
     for trees in (bare, [*bare, *dev]):
         config = TrainingConfig(epochs=2, batch_size=1)
-        result = Trainer(model, trees, dev, config).run()
+        result = Trainer(ClassifyTask(model, trees, dev, config)).run()
         assert np.isfinite([record.loss for record in result.history]).all()
 
 
 def test_single_words_can_be_trained_on() -> None:
     model = tiny_model()
     words = make_examples([tree_from_brackets("(1 good)")], model.lexicon, labels=LABELS, direction="right")
-    result = Trainer(model, words, words, TrainingConfig(epochs=30, learning_rate=0.05)).run()
-    assert result.best.dev_root == 1.0
+    config = TrainingConfig(epochs=30, learning_rate=0.05)
+    result = Trainer(ClassifyTask(model, words, words, config)).run()
+    assert result.best.scores["dev_root"] == 1.0
 
 
 def test_a_resumed_run_ends_as_an_undisturbed_one(tmp_path: Path) -> None:
@@ -179,7 +188,7 @@ def test_a_resumed_run_ends_as_an_undisturbed_one(tmp_path: Path) -> None:
         )
         assert_same_weights(first, second)
     timeless = [
-        [{**record, "seconds": 0, "trees_per_second": 0} for record in metrics_of(tmp_path / name)]
+        [{**record, "seconds": 0, "examples_per_second": 0} for record in metrics_of(tmp_path / name)]
         for name in "ab"
     ]
     assert timeless[0] == timeless[1]
@@ -203,14 +212,14 @@ def test_fewer_epochs_than_there_are_keep_what_there_is(tmp_path: Path) -> None:
 
 
 def test_other_settings_are_refused_by_name(tmp_path: Path) -> None:
-    make_trainer(tmp_path, fingerprint={"hidden": 8, "decay": 0.1, "old": 1}).run()
+    make_trainer(tmp_path, about={"hidden": 8, "word_rate": 0.1, "old": 1}).run()
     before = (tmp_path / CHECKPOINT_FILE).read_bytes()
     with pytest.raises(CheckpointError) as caught:
-        make_trainer(tmp_path, fingerprint={"hidden": 9, "decay": 0.1, "new": 2}).run()
+        make_trainer(tmp_path, about={"hidden": 9, "word_rate": 0.1, "new": 2}).run()
     assert "hidden was 8, is 9" in str(caught.value)
     assert "old was 1, is None" in str(caught.value)
     assert "new was None, is 2" in str(caught.value)
-    assert "decay" not in str(caught.value)
+    assert "word_rate" not in str(caught.value)
     assert (tmp_path / CHECKPOINT_FILE).read_bytes() == before
 
 
@@ -239,7 +248,9 @@ def test_a_checkpoint_that_does_not_fit_is_refused(tmp_path: Path) -> None:
 def test_weights_that_blow_up_in_the_last_update_are_not_kept(tmp_path: Path) -> None:
     """No loss has shown it yet when the epoch ends: the development scores must."""
     trainer = make_trainer(tmp_path, batch_size=1000)
-    trainer.optimizer.step = lambda _: trainer.model.scorer.label_bias.data.fill_(float("nan"))  # type: ignore[method-assign]
+    task_of(trainer).optimizer.step = lambda _: task_of(trainer).model.scorer.label_bias.data.fill_(
+        float("nan")
+    )  # type: ignore[method-assign]
     with pytest.raises(TrainingDivergedError, match="epoch 1, after its last update"):
         trainer.run()
     assert not (tmp_path / CHECKPOINT_FILE).exists()

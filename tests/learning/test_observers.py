@@ -1,7 +1,8 @@
-"""Who listens to a run: everyone in a group hears everything, and TensorBoard's files hold the scores."""
+"""Observers of a run: a group passes everything on, and TensorBoard's files hold the scores."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ from lexitree.learning.observers import (
 )
 
 PROGRESS = BatchProgress(1, 2, 25, 50, 3.5, 100.0)
-RECORD = EpochRecord(1, 3.25, 0.5, 0.75, 2.0, 25.0, True)
+RECORD = EpochRecord(1, 3.25, {"dev_root": 0.5, "dev_phrase": None, "dev": {"a": 0.5}}, 1e-3, 2.0, 25.0, True)
 
 
 class Recorder(SilentObserver):
@@ -54,10 +55,18 @@ def test_tensorboard_finds_the_scores(tmp_path: Path) -> None:
     found = {name: events.Scalars(name)[0].value for name in events.Tags()["scalars"]}
     assert found == {
         "loss/train": 3.25,
-        "accuracy/dev root": 0.5,
-        "accuracy/dev phrase": 0.75,
-        "speed/trees per second": 25.0,
+        "scores/dev root": 0.5,
+        "speed/examples per second": 25.0,
     }
+
+
+def test_a_record_comes_back_from_its_flat_form() -> None:
+    values = RECORD.as_dict()
+    assert list(values)[:3] == ["epoch", "loss", "dev_root"]
+    assert EpochRecord.from_dict(json.loads(json.dumps(values))) == RECORD
+    del values["seconds"]
+    with pytest.raises(KeyError, match="seconds"):
+        EpochRecord.from_dict(values)
 
 
 def test_a_run_without_an_epoch_leaves_nothing_for_tensorboard(tmp_path: Path) -> None:

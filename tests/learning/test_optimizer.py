@@ -12,10 +12,11 @@ import torch
 
 from lexitree.batch.examples import make_examples
 from lexitree.errors import ConfigError
-from lexitree.learning.optimizer import LazyAdam, rate_scale
+from lexitree.learning.optimizer import Adam, LazyAdam
+from lexitree.learning.schedule import DecayKind, TrainingSettings, rate_scale
 from lexitree.models.classifier import TreeClassifier
 from lexitree.ops.tree_batch import batch_examples
-from lexitree.tasks.classify.config import DecayKind, TrainingConfig
+from lexitree.tasks.classify.recipe import TrainingConfig
 from tests.saving.test_saved_transformer import make_model
 from tests.tiny import LABELS, tiny_model, tiny_trees
 
@@ -190,7 +191,7 @@ def test_step_sizes_rise_and_fall(num_updates: int, warm_up: float) -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"schedule": "cosine"}, "schedule must be constant or linear"),
+        ({"schedule": "square"}, "schedule must be one of constant, linear, cosine"),
         ({"warm_up": 1.0}, "warm_up must be at least 0 and below 1"),
         ({"clip": -1.0}, "clip must be at least 0"),
         ({"clip": float("nan")}, "clip must be"),
@@ -224,7 +225,7 @@ def test_groups_equal_those_of_torch(encoders: dict[str, Path], kind: DecayKind,
     rates = {"encoder_rate": 1e-3, "layer_decay": 0.5, "schedule": "linear", "warm_up": 0.5, "epsilon": 1e-3}
     settings = config(kind, clip=clip, **rates)
     ours, theirs = make_model(encoders["bert"]), make_model(encoders["bert"])
-    optimizer = LazyAdam(ours, settings, len(BATCHES))
+    optimizer = LazyAdam(ours, settings)
     scales = [rate_scale(settings, number, len(BATCHES)) for number in range(1, len(BATCHES) + 1)]
     assert scales == pytest.approx([0.5, 1.0, 2 / 3, 1 / 3])
     weights = dict(theirs.named_parameters())
@@ -248,6 +249,7 @@ def test_groups_equal_those_of_torch(encoders: dict[str, Path], kind: DecayKind,
             group["lr"] = group["base"] * scale
             group["weight_decay"] = decay if group["decays"] else 0.0
         reference.step()
+        optimizer.rate_scale = scale
         optimizer.step(batch_examples(ours.prepare(trees[part])))
     for name, weight in ours.named_parameters():
         torch.testing.assert_close(weight, weights[name], rtol=1e-4, atol=1e-6, msg=name)
@@ -263,11 +265,40 @@ def test_a_rate_that_vanishes_is_no_error(encoders: dict[str, Path]) -> None:
     assert torch.equal(model.state_dict()["lexicon.encoder.embeddings.word_embeddings.weight"], before)
 
 
-def test_a_schedule_goes_on_where_it_was(encoders: dict[str, Path]) -> None:
-    settings = config(schedule="linear", warm_up=0.25)
-    first = LazyAdam(make_model(encoders["bert"]), settings, 8)
-    for _ in range(3):
-        first.update(1)
-    second = LazyAdam(make_model(encoders["bert"]), settings, 8)
-    second.load_state_tensors(first.state_tensors())
-    assert second.num_done == 3
+@pytest.mark.parametrize("warm_up", [0.0, 0.25])
+def test_a_cosine_falls_from_the_first_update_on(warm_up: float) -> None:
+    settings = TrainingSettings(schedule="cosine", warm_up=warm_up, final_rate=0.1)
+    scales = [rate_scale(settings, number, 8) for number in range(1, 9)]
+    cosine = [0.1 + 0.9 * 0.5 * (1 + math.cos(math.pi * done / 8)) for done in range(8)]
+    rise = [0.5, 1.0] if warm_up else [1.0, 1.0]
+    assert scales == pytest.approx([rise[0] * cosine[0], rise[1] * cosine[1], *cosine[2:]])
+
+
+def test_dense_weights_equal_those_of_adamw() -> None:
+    """Decay as a share of the step size, without the lazy rows."""
+    torch.manual_seed(0)
+    ours, theirs = (_Linear() for _ in range(2))
+    theirs.load_state_dict(ours.state_dict())
+    settings = TrainingSettings(learning_rate=0.02, decay=0.1, decay_kind="adamw", beta2=0.95, clip=0.5)
+    optimizer = Adam(ours, settings, fused=False)
+    reference = torch.optim.AdamW(theirs.parameters(), lr=0.02, betas=(0.9, 0.95), weight_decay=0.1)
+    for scale in (0.5, 1.0, 0.25):
+        for model in (ours, theirs):
+            model.zero_grad()
+            model(torch.ones(3, 4)).pow(2).sum().backward()
+        torch.nn.utils.clip_grad_norm_(theirs.parameters(), 0.5)
+        reference.param_groups[0]["lr"] = 0.02 * scale
+        reference.step()
+        optimizer.rate_scale = scale
+        optimizer.update(3)
+    for name, weight in ours.state_dict().items():
+        torch.testing.assert_close(weight, theirs.state_dict()[name], rtol=1e-6, atol=1e-7)
+
+
+class _Linear(torch.nn.Linear):
+    def __init__(self) -> None:
+        super().__init__(4, 2)
+
+    @property
+    def device(self) -> torch.device:
+        return self.weight.device

@@ -26,8 +26,10 @@ from lexitree.errors import (
     Place,
 )
 from lexitree.learning.observers import BatchProgress, EpochRecord
-from lexitree.learning.seeds import SeedSummary, seed_folder, train_seeds
-from lexitree.tasks.classify.run import train
+from lexitree.learning.run_folder import seed_folder
+from lexitree.learning.seeds import SeedSummary
+from lexitree.tasks.classify.run import train, train_seeds
+from lexitree.tasks.classify.task import SCORES
 from tests.command import environment
 from tests.tiny import tiny_recipe
 
@@ -68,14 +70,14 @@ def test_the_summary_chooses_by_development_accuracy() -> None:
     def scores(dev: float, test: float | None) -> dict[str, float | None]:
         return {"dev_root": dev, "dev_phrase": None, "test_root": test, "test_phrase": None}
 
-    summary = SeedSummary({1: scores(0.5, 0.9), 2: scores(0.7, 0.1), 3: scores(0.6, 0.5)})
+    summary = SeedSummary({1: scores(0.5, 0.9), 2: scores(0.7, 0.1), 3: scores(0.6, 0.5)}, SCORES)
     assert summary.best_seed == 2
     assert summary.spread("dev_phrase") is None
     spread = summary.spread("test_root")
     assert spread is not None
     assert spread.mean == pytest.approx(0.5)
     assert spread.deviation == pytest.approx(0.4)
-    only = SeedSummary({1: scores(0.5, 0.9)}).spread("test_root")
+    only = SeedSummary({1: scores(0.5, 0.9)}, SCORES).spread("test_root")
     assert only is not None
     assert (only.mean, only.deviation) == (0.9, 0.0)
 
@@ -125,7 +127,7 @@ def _child_process() -> int:
 def test_workers_stop_when_their_parent_is_killed(treebank: Path, tmp_path: Path) -> None:
     code = f"""
 from pathlib import Path
-from lexitree.learning.seeds import train_seeds
+from lexitree.tasks.classify.run import train_seeds
 from tests.tiny import tiny_recipe
 if __name__ == "__main__":
     train_seeds(tiny_recipe(Path({str(treebank)!r}), epochs=100_000), [1], {str(tmp_path / "run")!r})

@@ -24,8 +24,8 @@ from lexitree.lexicon.vectors import (
     with_length,
 )
 from lexitree.lexicon.vocabulary import Vocabulary, coverage
+from lexitree.tasks.classify.building import build_model, load_recipe_corpus
 from lexitree.tasks.classify.recipe import Recipe
-from lexitree.tasks.classify.run import build_model, load_recipe_corpus
 from tests.lexicon.vector_files import (
     GLOVE,
     FloatArray,

@@ -14,8 +14,7 @@ from lexitree.lexicon.pieces import PieceLayout
 from lexitree.models.transformer import TransformerConfig, TransformerLexicon, open_transformer
 from lexitree.ops.tree_batch import PieceBatch
 from lexitree.saving.pretrained import from_pretrained
-from lexitree.tasks.classify.config import TrainingConfig
-from lexitree.tasks.classify.recipe import Recipe
+from lexitree.tasks.classify.recipe import Recipe, TrainingConfig
 from lexitree.tasks.classify.run import train
 
 pytestmark = pytest.mark.skipif(

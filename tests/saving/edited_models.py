@@ -16,8 +16,8 @@ from lexitree.parsers.network import ParserModel
 from lexitree.parsers.neural import NeuralParser
 from lexitree.parsers.parser_config import ParserConfig
 from lexitree.saving.model_folder import checksum
-from lexitree.tasks.rerank.config import RerankerConfig
 from lexitree.tasks.rerank.model import RerankerModel
+from lexitree.tasks.rerank.recipe import RerankerConfig
 from lexitree.tasks.rerank.reranker import Reranker
 from tests.tiny import tiny_model
 

@@ -25,7 +25,7 @@ from lexitree.ops.tree_batch import batch_examples
 from lexitree.pipeline.predictor import Predictor
 from lexitree.saving.packing import pack_model
 from lexitree.saving.pretrained import from_pretrained, save_pretrained
-from lexitree.tasks.classify.config import TrainingConfig
+from lexitree.tasks.classify.recipe import TrainingConfig
 from lexitree.tasks.classify.steps import PlainStep
 from tests.command import files_of
 from tests.tiny import LABELS, tiny_trees

@@ -60,8 +60,7 @@ def _read_sentence() -> None:
 
 def demo_recipe(*, epochs: int = DEMO_EPOCHS, seed: int = 1) -> Recipe:
     """The recipe of the demo: the paper's model at full size, with small batches for a small treebank."""
-    from lexitree.tasks.classify.config import TrainingConfig
-    from lexitree.tasks.classify.recipe import Recipe
+    from lexitree.tasks.classify.recipe import Recipe, TrainingConfig
 
     training = TrainingConfig(epochs=epochs, batch_size=10, seed=seed)
     return Recipe(corpus="mini-reviews", training=training)
@@ -70,9 +69,10 @@ def demo_recipe(*, epochs: int = DEMO_EPOCHS, seed: int = 1) -> Recipe:
 def _train_model(corpus: Corpus, recipe: Recipe, output: Path | None) -> tuple[Predictor, RunResult]:
     from lexitree.cli.console import messages
     from lexitree.cli.progress import TrainingProgress
+    from lexitree.learning.run_folder import MODEL_FOLDER
     from lexitree.pipeline.loading import load
     from lexitree.saving.pretrained import save_pretrained
-    from lexitree.tasks.classify.run import MODEL_FOLDER, train
+    from lexitree.tasks.classify.run import train
 
     messages.print(
         f"Training BiConTree on {len(corpus.train):,} sentences with a label on every phrase"
@@ -80,7 +80,7 @@ def _train_model(corpus: Corpus, recipe: Recipe, output: Path | None) -> tuple[P
     )
     with tempfile.TemporaryDirectory() as scratch:
         with TrainingProgress(recipe.training.epochs) as progress:
-            observer = progress.observer(recipe.training.seed)
+            observer = progress.observer(f"seed {recipe.training.seed}")
             result = train(recipe, scratch, corpus=corpus, observer=observer)
         predictor = load(Path(scratch) / MODEL_FOLDER)
         if output:

@@ -83,25 +83,23 @@ def train_command(
     """
     import torch
 
-    from lexitree.cli.parser_runs import parser_listeners, show_run
+    from lexitree.cli.train_runs import run_parser
     from lexitree.ops.devices import choose_device
     from lexitree.tasks.parse.recipe import ParserRecipe, small_sizes
-    from lexitree.tasks.parse.run import train_parser
 
     torch.set_num_threads(threads)
     planned = ParserRecipe.from_toml(recipe)
     sizes = {f"model.{name}": size for name, size in small_sizes(planned).items()} if small else {}
     planned = plan_recipe(planned, {**sizes, "training.epochs": epochs, "training.seed": seed}, assignments)
-    run = train_parser(
+    run_parser(
         planned,
         folder,
+        quiet=quiet,
         data=data,
         device=choose_device(device),
         minutes=minutes,
         resume=resume,
-        listeners=None if quiet else parser_listeners(),
     )
-    show_run(run)
 
 
 @app.command("evaluate")

@@ -107,7 +107,7 @@ def train_command(
     seed-1, seed-2 and so on. --resume continues an interrupted run.
     """
     from lexitree.cli.console import parse_seeds
-    from lexitree.cli.rerank_runs import train_seeds
+    from lexitree.cli.train_runs import run_reranker
     from lexitree.errors import ConfigError
     from lexitree.ops.devices import choose_device
     from lexitree.tasks.rerank.recipe import RerankRecipe
@@ -134,7 +134,7 @@ def train_command(
         "resume": resume,
         "on_error": on_error,
     }
-    train_seeds(planned, folder, parse_seeds(seeds), jobs, options, quiet=quiet)
+    run_reranker(planned, parse_seeds(seeds), folder, jobs=jobs, quiet=quiet, **options)
 
 
 @app.command("evaluate")

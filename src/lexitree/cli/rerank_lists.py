@@ -11,7 +11,7 @@ from lexitree.cli.options import DataOption, DeviceOption, flag
 from lexitree.cli.recipe_options import plan_recipe
 
 if TYPE_CHECKING:
-    from lexitree.tasks.parse.task import ParserListeners
+    from lexitree.cli.progress import EpochPrinter
 
 
 def lists_command(
@@ -67,13 +67,13 @@ def lists_command(
         data=data,
         device=choose_device(device),
         minutes=minutes,
-        listeners_of=None if quiet else _listeners_of,
+        observer_of=None if quiet else _observer_of,
     )
     console.print(f"{num_lists:,} lists: {output}", soft_wrap=True)
 
 
-def _listeners_of(fold: int) -> ParserListeners:
+def _observer_of(fold: int) -> EpochPrinter:
     """Called where the fold is trained, which may be another process."""
-    from lexitree.cli.parser_runs import parser_listeners
+    from lexitree.cli.progress import EpochPrinter
 
-    return parser_listeners(f"fold {fold}  ")
+    return EpochPrinter(f"fold {fold} ")

@@ -18,7 +18,7 @@ from lexitree.cli.recipe_options import (
     help_settings,
     plan_recipe,
 )
-from lexitree.cli.train_runs import train_one, train_several
+from lexitree.cli.train_runs import run_classifier
 
 _DATA, _TRAINING, _MACHINE = "Data", "Model and training", "Machine"
 """The panels of the help page."""
@@ -137,14 +137,15 @@ def train_command(
         assignments,
     )
     numbers = parse_seeds(seeds) if seeds else [planned.training.seed]
-    options = {
-        "device": choose_device(device),
-        "backend": backend,
-        "threads": threads,
-        "precision": precision,
-        "resume": resume,
-    }
-    if len(numbers) == 1:
-        train_one(planned.with_seed(numbers[0]), folder, options, quiet)
-    else:
-        train_several(planned, numbers, folder, jobs, options, quiet)
+    run_classifier(
+        planned,
+        numbers,
+        folder,
+        jobs=jobs,
+        quiet=quiet,
+        device=choose_device(device),
+        backend=backend,
+        threads=threads,
+        precision=precision,
+        resume=resume,
+    )

@@ -1,1 +1,1 @@
-"""The training loop and what every training run needs."""
+"""Training any model: the loop, its settings and optimizer, run folders, checkpoints and seeds."""

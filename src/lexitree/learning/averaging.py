@@ -1,4 +1,4 @@
-"""The weights of many updates in, their moving average out: steadier than the last ones, and often better."""
+"""A moving average of the weights over all updates: steadier than the last weights, and often better."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ import torch
 from torch import Tensor, nn
 
 _torch: Any = torch
-"""Its operations on many tensors at once, which its own optimizers are made of, have no public names."""
+"""PyTorch's operations on many tensors at once have no public names."""
 
 MAX_TOGETHER = 1 << 22
-"""Weights of more numbers are averaged each for itself."""
+"""Larger weights are averaged one at a time."""
 
 
 class WeightAverage:
-    """A moving average of weights: the plain mean of the first updates, later ones count for a fixed share.
+    """A moving average of weights: at first the plain mean of all updates, later each counts for a fixed share.
 
-    The average has tensors of its own and the weights stay where they are, so that a recorded step can do both.
+    The average has tensors of its own and the weights stay where they are, so that a recorded step can update both.
     """
 
     def __init__(self, weights: Mapping[str, nn.Parameter], share: float) -> None:
@@ -29,9 +29,9 @@ class WeightAverage:
         self.groups = self._group()
 
     def _group(self) -> list[list[str]]:
-        """The names of what is updated together: weights of one kind, and large ones each for itself.
+        """The names of weights that are updated together: those of one dtype, but large ones one at a time.
 
-        Together, weights need as much memory again for a moment.
+        An update of several weights needs as much memory again for a moment.
         """
         groups: dict[object, list[str]] = {}
         for name, average in self.averages.items():
@@ -41,11 +41,11 @@ class WeightAverage:
 
     @torch.no_grad()
     def update(self, num_updates: Tensor) -> None:
-        """Take in the weights as they are after that many updates; the number stays on its device."""
+        """Add the weights as they are after `num_updates` updates; the number stays on its device."""
         share = num_updates.float().reciprocal_().clamp_min_(self.share)
         for names in self.groups:
             averages = [self.averages[name] for name in names]
-            # As `lerp` does it, but for a hundred weights at a time: on a GPU, each call costs more than its numbers.
+            # Like `lerp`, but for many weights at once: on a GPU, each call costs more than its arithmetic.
             distances = _torch._foreach_sub([self.weights[name] for name in names], averages)
             _torch._foreach_mul_(distances, share.to(averages[0].dtype))
             _torch._foreach_add_(averages, distances)
@@ -53,7 +53,7 @@ class WeightAverage:
     @contextmanager
     @torch.no_grad()
     def in_place(self) -> Generator[None]:
-        """Inside, the model's weights are the average; afterwards they are as they were."""
+        """Lend the model the average; afterwards its weights are what they were."""
         kept = {name: weight.detach().clone() for name, weight in self.weights.items()}
         self._write(self.averages)
         try:

@@ -1,15 +1,18 @@
-"""The state of a training run in, one safetensors file out, and back: written whole or not at all."""
+"""Saving the state of a training run to one file, so that the run can be resumed exactly."""
 
 from __future__ import annotations
 
 import json
 import os
 import textwrap
-from collections.abc import Mapping
+import zlib
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
+import numpy as np
+import numpy.typing as npt
 import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file  # pyright: ignore[reportUnknownVariableType]
@@ -21,12 +24,12 @@ from lexitree.files import atomic_path
 CHECKPOINT_FILE = "checkpoint.safetensors"
 
 MAX_SHOWN = 80
-"""A setting is shown up to so many characters where it differs."""
+"""Values of settings are cut to this length in error messages."""
 
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """Everything needed to go on after an epoch: three groups of tensors and what is known in words."""
+    """Everything needed to resume after an epoch: three groups of tensors and a record."""
 
     weights: Mapping[str, Tensor]
     best_weights: Mapping[str, Tensor]
@@ -39,7 +42,7 @@ _GROUPS = ("weights", "best_weights", "optimizer")
 
 
 def save_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
-    """Write a checkpoint; until the new one is whole on disk the old one stays."""
+    """Write a checkpoint; the old one stays until the new one is complete on disk."""
     tensors = {
         f"{group}/{name}": tensor.detach().cpu().contiguous()
         for group in _GROUPS
@@ -53,12 +56,12 @@ def save_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
         except SafetensorError as error:
             raise OSError(str(error)) from error
         with open(temporary, "rb") as stream:
-            # The name must not be on disk before the bytes are.
+            # The name must not reach the disk before the bytes do.
             os.fsync(stream.fileno())
 
 
 def _without_shared_memory(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
-    """Safetensors refuse tensors that share memory: copy those, and only those, since tables are large."""
+    """Copy tensors that share memory, which safetensors refuses; only those, since tables are large."""
     seen: set[int] = set()
     separate: dict[str, Tensor] = {}
     for name, tensor in tensors.items():
@@ -68,7 +71,11 @@ def _without_shared_memory(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
 
 
 def load_checkpoint(path: Path, device: torch.device | str = "cpu") -> Checkpoint:
-    """Read a checkpoint; a damaged one is an error, never a guess."""
+    """Read a checkpoint.
+
+    Raises:
+        CheckpointError: If the file is damaged.
+    """
     groups: dict[str, dict[str, Tensor]] = {group: {} for group in _GROUPS}
     try:
         opened: Any = safe_open(path, framework="pt", device=str(device))
@@ -82,14 +89,18 @@ def load_checkpoint(path: Path, device: torch.device | str = "cpu") -> Checkpoin
         raise CheckpointError(
             path,
             f"is damaged or cut off ({error})",
-            remedy="Delete it and start the run anew, or put back a whole copy.",
+            remedy="Delete it and start the run again, or restore a copy.",
         ) from error
     return Checkpoint(groups["weights"], groups["best_weights"], groups["optimizer"], record)
 
 
 def compare_fingerprints(path: Path, saved: Mapping[str, Any], current: Mapping[str, Any]) -> None:
-    """A run goes on only with the settings and the data it began with."""
-    # As JSON has them: a tuple comes back as a list.
+    """Refuse to resume a run with other settings or data than it was started with.
+
+    Raises:
+        CheckpointError: If the fingerprints differ; it names what differs.
+    """
+    # JSON makes lists of tuples.
     before, now = _flatten(saved), _flatten(json.loads(json.dumps(dict(current))))
     differing = [key for key in {**before, **now} if before.get(key) != now.get(key)]
     if differing:
@@ -99,12 +110,20 @@ def compare_fingerprints(path: Path, saved: Mapping[str, Any], current: Mapping[
         raise CheckpointError(
             path,
             f"belongs to another run: {changes}",
-            remedy="Give the settings it was started with, or another output directory.",
+            remedy="Use the settings it was started with, or another output directory.",
         )
 
 
+def checksum(arrays: Iterable[npt.NDArray[Any]]) -> int:
+    """A checksum of the numbers of arrays, for fingerprints."""
+    total = 0
+    for array in arrays:
+        total = zlib.crc32(np.ascontiguousarray(array).data, total)
+    return total
+
+
 def _flatten(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Settings within settings under one name, so that what is said to differ is what differs."""
+    """Nested settings by dotted names, so that errors name the very setting."""
     flat: dict[str, Any] = {}
     for key, value in values.items():
         inner = cast(Mapping[str, Any], value) if isinstance(value, Mapping) else None
@@ -113,5 +132,5 @@ def _flatten(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 
 
 def _shown(value: object) -> str:
-    """A setting as it is written, a long one cut off."""
+    """A value as it is written, shortened if it is long."""
     return textwrap.shorten(repr(value), MAX_SHOWN, placeholder=" ...")

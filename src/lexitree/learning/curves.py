@@ -1,10 +1,9 @@
-"""The folders of runs in, loss and development accuracy by epoch out, with the spread over seeds."""
+"""Learning curves of finished or running trainings: loss and development scores by epoch, over several seeds."""
 
 from __future__ import annotations
 
 import json
-import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,7 @@ from lexitree.learning.seeds import Spread
 
 @dataclass(frozen=True, slots=True)
 class EpochSpread:
-    """What one epoch brought over all seeds that have come so far."""
+    """One epoch over all seeds that have reached it."""
 
     epoch: int
     num_seeds: int
@@ -33,7 +32,7 @@ class EpochSpread:
 
 @dataclass(frozen=True, slots=True)
 class LearningCurve:
-    """The history of one recipe, trained with one seed or several."""
+    """The history of one recipe, with one seed or several."""
 
     name: str
     runs: dict[str, tuple[EpochRecord, ...]]
@@ -56,7 +55,11 @@ class LearningCurve:
 
 
 def read_curve(folder: str | Path, name: str = "") -> LearningCurve:
-    """The curve of a run's folder, or of a folder with runs of several seeds in seed-1, seed-2 and so on."""
+    """Read the curve of a run, or of several seeds, from its folder.
+
+    Raises:
+        FileError: If the folder holds no metrics, or damaged ones.
+    """
     folder = Path(folder)
     files = [folder / METRICS_FILE] if (folder / METRICS_FILE).is_file() else _seed_files(folder)
     if not files:
@@ -77,8 +80,11 @@ def _read_metrics(path: Path) -> tuple[EpochRecord, ...]:
     records: list[EpochRecord] = []
     for number, line in read_lines(path):
         try:
-            records.append(EpochRecord(**json.loads(line)))
-        except (ValueError, TypeError) as error:
+            record = EpochRecord.from_dict(json.loads(line))
+            # Curves are of sentence models.
+            float(record.scores["dev_root"])
+            records.append(record)
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
             raise FileError(path, f"line {number} is not the record of an epoch ({error})") from error
     if not records:
         raise FileError(path, "is empty: no epoch is done yet")
@@ -86,16 +92,11 @@ def _read_metrics(path: Path) -> tuple[EpochRecord, ...]:
 
 
 def _spread_epoch(epoch: int, records: Sequence[EpochRecord]) -> EpochSpread:
-    has_phrases = all(record.dev_phrase is not None for record in records)
+    has_phrases = all(record.scores.get("dev_phrase") is not None for record in records)
     return EpochSpread(
         epoch=epoch,
         num_seeds=len(records),
-        loss=_spread(records, lambda record: record.loss),
-        dev_root=_spread(records, lambda record: record.dev_root),
-        dev_phrase=_spread(records, lambda record: record.dev_phrase or 0.0) if has_phrases else None,
+        loss=Spread.of([record.loss for record in records]),
+        dev_root=Spread.of([record.scores["dev_root"] for record in records]),
+        dev_phrase=Spread.of([record.scores["dev_phrase"] for record in records]) if has_phrases else None,
     )
-
-
-def _spread(records: Sequence[EpochRecord], value_of: Callable[[EpochRecord], float]) -> Spread:
-    values = [value_of(record) for record in records]
-    return Spread(statistics.fmean(values), statistics.stdev(values) if len(values) > 1 else 0.0)

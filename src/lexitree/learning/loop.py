@@ -1,22 +1,43 @@
-"""A model and prepared trees in, the best model by development accuracy out, epoch by epoch and resumable."""
+"""The training loop of all tasks: epochs, evaluation, the best epoch, checkpoints and resuming.
+
+A task brings its data, model, update and score (see `Task`). The rest is the same for sentence models, parsers and
+rerankers, by these rules:
+
+- **Randomness.** Everything random in an epoch follows from the seed and the number of the epoch. A run that is
+  killed and resumed from the checkpoint of its last whole epoch ends with the same weights, bit by bit on a CPU.
+- **Learning rate.** The warm-up is a share of all updates of the run, and so is the place on the schedule. Where the
+  number of batches differs between epochs, updates are counted as if every epoch had as many as the current one.
+- **Best epoch.** The epoch with the highest score is kept; ties go to the later epoch, as in the paper.
+- **Patience.** The run stops after `patience` epochs in which the highest score has not been exceeded.
+- **Time limit.** With `minutes`, no epoch begins that would end later; one epoch is always run, so that a run that
+  is resumed again and again comes to its end.
+- **Averaging.** Where weights are averaged, the average is what is evaluated, saved and left in the model.
+- **Checkpoint.** It holds the weights that are trained, after every epoch; fixed word vectors are not in it. It also
+  holds the task's fingerprint: the settings that change results (the number of epochs only if the learning rate
+  depends on it) and checksums of the data and of the initial word vectors. A run is resumed only if all agree.
+
+Data-parallel training needs two changes, and none in the tasks' data or scores. Every process runs this loop with the
+same seed, so `Task.batches` gives all of them the same batches: `Trainer._train_epoch` would hand each process its
+share of a batch. `Adam.update` is the only place that reads gradients: they would be averaged over the processes at
+its beginning. Only the first process would have a folder and an observer.
+"""
 
 from __future__ import annotations
 
 import json
+import math
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
-from lexitree.batch.examples import Example
 from lexitree.errors import CheckpointError, NotFiniteError, TrainingDivergedError
-from lexitree.evaluation.accuracy import Evaluation, evaluate
 from lexitree.files import atomic_write
 from lexitree.learning.checkpoint import (
     CHECKPOINT_FILE,
@@ -26,14 +47,69 @@ from lexitree.learning.checkpoint import (
     save_checkpoint,
 )
 from lexitree.learning.observers import METRICS_FILE, BatchProgress, EpochRecord, Observer, SilentObserver
-from lexitree.learning.optimizer import LazyAdam
-from lexitree.models.classifier import TreeClassifier
-from lexitree.tasks.classify.config import TrainingConfig
-from lexitree.tasks.classify.steps import make_step
-from lexitree.tasks.classify.task import PhraseEpochs
+from lexitree.learning.optimizer import Adam
+from lexitree.learning.schedule import TrainingSettings, rate_scale
 
 SECONDS_BETWEEN_READS = 0.25
-"""Reading a loss makes a GPU wait, so there it is done only now and then."""
+"""Reading a loss makes a GPU wait, so it is done only now and then."""
+
+Batch = TypeVar("Batch")
+
+
+class BatchSize(NamedTuple):
+    """How much an update was about."""
+
+    num_examples: int
+    num_terms: int
+    """What the loss is a sum over: examples, or their words."""
+
+
+@dataclass(frozen=True, slots=True)
+class EpochBatches(Generic[Batch]):
+    """The batches of one epoch, in their order; they may be made one at a time."""
+
+    num_examples: int
+    num_batches: int
+    batches: Iterable[Batch]
+
+
+class Task(Protocol[Batch]):
+    """What a training run is about."""
+
+    @property
+    def config(self) -> TrainingSettings: ...
+
+    @property
+    def model(self) -> nn.Module: ...
+
+    @property
+    def optimizer(self) -> Adam: ...
+
+    @property
+    def losses(self) -> Tensor:
+        """The sum of the losses of all updates since it was last set to zero, on the model's device."""
+        ...
+
+    @property
+    def score_name(self) -> str:
+        """The score by which epochs are compared."""
+        ...
+
+    def fingerprint(self) -> Mapping[str, Any]:
+        """What must be the same for a run to be resumed."""
+        ...
+
+    def batches(self, rng: np.random.Generator) -> EpochBatches[Batch]:
+        """The shuffled batches of an epoch; all that is random about them comes from `rng`."""
+        ...
+
+    def update(self, batch: Batch) -> BatchSize:
+        """Update the model by a batch and add its loss to `losses`."""
+        ...
+
+    def evaluate(self) -> dict[str, Any]:
+        """Development scores by name."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +120,7 @@ class TrainingResult:
 
     @property
     def best(self) -> EpochRecord:
+        """The epoch whose weights are kept."""
         return next(record for record in reversed(self.history) if record.is_best)
 
     @property
@@ -51,122 +128,137 @@ class TrainingResult:
         return sum(record.seconds for record in self.history)
 
 
-class Trainer:
-    """One training run.
+class Trainer(Generic[Batch]):
+    """One training run of a task.
 
-    Everything random in an epoch follows from the seed and the epoch's number, so a run that is killed and
-    resumed from the checkpoint of its last whole epoch ends with the very same weights, bit by bit.
+    Args:
+        task: What is trained.
+        folder: Where checkpoint and metrics go; a checkpoint that is there is resumed. None: nowhere.
+        observer: Is told of every batch and epoch.
+        save_best: Called after an epoch that is the best so far, while the model has the weights to be kept.
     """
 
     def __init__(
         self,
-        model: TreeClassifier,
-        train: Sequence[Example],
-        dev: Sequence[Example],
-        config: TrainingConfig,
+        task: Task[Batch],
         *,
         folder: Path | None = None,
-        fingerprint: Mapping[str, Any] | None = None,
         observer: Observer | None = None,
+        save_best: Callable[[TrainingResult], object] | None = None,
     ) -> None:
-        self.model = model
-        self.train = train
-        self.dev = dev
-        self.config = config
+        self.task = task
+        self.config = task.config
         self.folder = folder
-        self.fingerprint = dict(fingerprint or {})
         self.observer: Observer = observer or SilentObserver()
-        self.optimizer = LazyAdam(model, config, config.epochs * -(-len(train) // config.batch_size))
-        self.step = make_step(model, self.optimizer)
-        self.phrases = None
-        if model.encoder.trains_on_phrases and model.config.supervision == "all":
-            self.phrases = PhraseEpochs(train, distinct=config.distinct_phrases)
+        self.save_best = save_best
+        self.fingerprint = dict(task.fingerprint())
         self.history: list[EpochRecord] = []
-        self.best_weights = _copy_weights(model)
+        self.best_weights = _copy_weights(task.model)
 
-    def run(self) -> TrainingResult:
-        """Train to the last epoch, from the checkpoint if there is one, and load the best weights."""
+    def run(self, *, minutes: float | None = None) -> TrainingResult:
+        """Train to the last epoch, from the checkpoint if there is one, and load the best weights.
+
+        Raises:
+            TrainingDivergedError: If the loss or the scores are no longer finite.
+            CheckpointError: If the checkpoint is damaged or belongs to another run.
+        """
+        start = time.perf_counter()
         if self.folder and (self.folder / CHECKPOINT_FILE).exists():
             self._resume(self.folder / CHECKPOINT_FILE)
-            _write_metrics(self.folder / METRICS_FILE, self.history)
-        for epoch in range(len(self.history) + 1, self.config.epochs + 1):
-            record = self._run_epoch(epoch)
-            self.history.append(record)
-            if record.is_best:
-                with self._weights_to_keep():
-                    self.best_weights = _copy_weights(self.model)
-            if self.folder:
-                save_checkpoint(self.folder / CHECKPOINT_FILE, self._checkpoint())
-                _write_metrics(self.folder / METRICS_FILE, self.history)
-            with self._weights_to_keep():
-                self.observer.on_epoch(record)
-        self.model.load_state_dict(self.best_weights)
+        num_before = len(self.history)
+        while not self.is_done and (len(self.history) == num_before or self._has_time(start, minutes)):
+            self._run_epoch(len(self.history) + 1)
+        _load_weights(self.task.model, self.best_weights)
         return TrainingResult(tuple(self.history))
 
+    @property
+    def is_done(self) -> bool:
+        """Whether all epochs are over, or too many have brought no improvement."""
+        scores = [self._score(record) for record in self.history]
+        age = len(scores) - 1 - scores.index(max(scores)) if scores else 0
+        return len(scores) >= self.config.epochs or 0 < self.config.patience <= age
+
+    def _score(self, record: EpochRecord) -> float:
+        return record.scores[self.task.score_name]
+
+    def _has_time(self, start: float, minutes: float | None) -> bool:
+        """Whether an epoch as long as the last one would still end in time."""
+        spent = time.perf_counter() - start
+        return minutes is None or spent + self.history[-1].seconds <= 60 * minutes
+
     def _weights_to_keep(self) -> AbstractContextManager[None]:
-        """Inside, the model is the one that is scored and saved: the average, where one is made."""
-        average = self.optimizer.average
+        """Inside, the model has the weights that are evaluated and saved."""
+        average = self.task.optimizer.average
         return nullcontext() if average is None else average.in_place()
 
-    def _run_epoch(self, epoch: int) -> EpochRecord:
+    def _run_epoch(self, epoch: int) -> None:
+        record = self._train_and_score(epoch)
+        self.history.append(record)
+        if record.is_best:
+            with self._weights_to_keep():
+                self.best_weights = _copy_weights(self.task.model)
+        if self.folder:
+            save_checkpoint(self.folder / CHECKPOINT_FILE, self._checkpoint())
+            _write_metrics(self.folder / METRICS_FILE, self.history)
+        with self._weights_to_keep():
+            if record.is_best and self.save_best is not None:
+                self.save_best(TrainingResult(tuple(self.history)))
+            self.observer.on_epoch(record)
+
+    def _train_and_score(self, epoch: int) -> EpochRecord:
         start = time.perf_counter()
-        loss = self._train_epoch(epoch)
+        loss, num_examples = self._train_epoch(epoch)
         seconds = time.perf_counter() - start
-        scores = self._score_dev(epoch)
-        best_before = max((record.dev_root for record in self.history), default=-1.0)
+        scores = self._evaluate(epoch)
+        best_before = max(map(self._score, self.history), default=-math.inf)
         return EpochRecord(
             epoch=epoch,
             loss=loss,
-            dev_root=scores.root.accuracy,
-            dev_phrase=scores.phrase.accuracy if scores.phrase else None,
+            scores=scores,
+            learning_rate=self.config.learning_rate * self.task.optimizer.rate_scale,
             seconds=time.perf_counter() - start,
-            trees_per_second=len(self.train) / max(seconds, 1e-9),
-            # Ties go to the later epoch, as in the paper.
-            is_best=scores.root.accuracy >= best_before,
+            examples_per_second=num_examples / max(seconds, 1e-9),
+            is_best=scores[self.task.score_name] >= best_before,
         )
 
-    def _score_dev(self, epoch: int) -> Evaluation:
+    def _evaluate(self, epoch: int) -> dict[str, Any]:
         try:
             with self._weights_to_keep():
-                return evaluate(self.model, self.dev)
+                return self.task.evaluate()
         except NotFiniteError as error:
-            # The last update of the epoch was the one too many: no loss has shown it yet.
+            # The last update of the epoch was one too many; no loss has shown it yet.
             raise self._diverged(f"epoch {epoch}, after its last update", epoch) from error
 
-    def _train_epoch(self, epoch: int) -> float:
-        """One pass over the shuffled trees; the mean loss per sentence."""
-        self.model.train()
+    def _train_epoch(self, epoch: int) -> tuple[float, int]:
+        """Train one epoch; its mean loss and the number of its examples."""
+        self.task.model.train()
         rng = np.random.Generator(np.random.PCG64([self.config.seed, epoch]))
         torch.manual_seed(int(rng.integers(2**62)))
+        plan = self.task.batches(rng)
         start = last_read = time.perf_counter()
-        losses = self.step.losses.zero_()
-        num_done = 0
-        for number, examples in enumerate(self._shuffled_batches(rng), 1):
-            self.step(examples)
-            num_done += len(examples)
+        losses = self.task.losses.zero_()
+        num_done = num_terms = 0
+        for number, batch in enumerate(plan.batches, (epoch - 1) * plan.num_batches + 1):
+            self.task.optimizer.rate_scale = rate_scale(
+                self.config, number, self.config.epochs * plan.num_batches
+            )
+            size = self.task.update(batch)
+            num_done += size.num_examples
+            num_terms += size.num_terms
             now = time.perf_counter()
             reads = losses.device.type == "cpu" or now - last_read > SECONDS_BETWEEN_READS
-            if reads or num_done == len(self.train):
-                mean = losses.item() / num_done
-                self._check_finite(mean, epoch, number)
+            if reads or num_done == plan.num_examples:
+                mean = losses.item() / num_terms
+                if not math.isfinite(mean):
+                    raise self._diverged(
+                        f"epoch {epoch}, batch {number - (epoch - 1) * plan.num_batches}", epoch
+                    )
                 last_read = time.perf_counter()
                 speed = num_done / max(last_read - start, 1e-9)
                 self.observer.on_batch(
-                    BatchProgress(epoch, self.config.epochs, num_done, len(self.train), mean, speed)
+                    BatchProgress(epoch, self.config.epochs, num_done, plan.num_examples, mean, speed)
                 )
-        return losses.item() / max(num_done, 1)
-
-    def _shuffled_batches(self, rng: np.random.Generator) -> Iterator[list[Example]]:
-        if self.phrases is not None:
-            yield from self.phrases.shuffled_batches(rng, self.config.batch_size)
-            return
-        order = rng.permutation(len(self.train)).tolist()
-        for first in range(0, len(order), self.config.batch_size):
-            yield [self.train[index] for index in order[first : first + self.config.batch_size]]
-
-    def _check_finite(self, loss: float, epoch: int, batch: int) -> None:
-        if not np.isfinite(loss):
-            raise self._diverged(f"epoch {epoch}, batch {batch}", epoch)
+        return losses.item() / max(num_terms, 1), num_done
 
     def _diverged(self, where: str, epoch: int) -> TrainingDivergedError:
         kept = f"The checkpoint of epoch {epoch - 1} is kept. " if self.folder and epoch > 1 else ""
@@ -178,9 +270,9 @@ class Trainer:
 
     def _checkpoint(self) -> Checkpoint:
         return Checkpoint(
-            weights=self.model.state_dict(),
+            weights=_trained_weights(self.task.model),
             best_weights=self.best_weights,
-            optimizer=self.optimizer.state_tensors(),
+            optimizer=self.task.optimizer.state_tensors(),
             record={
                 "fingerprint": self.fingerprint,
                 "history": [record.as_dict() for record in self.history],
@@ -188,25 +280,36 @@ class Trainer:
         )
 
     def _resume(self, path: Path) -> None:
-        checkpoint = load_checkpoint(path, self.model.device)
+        checkpoint = load_checkpoint(path, self.task.losses.device)
         try:
             compare_fingerprints(path, checkpoint.record["fingerprint"], self.fingerprint)
-            self.history = [EpochRecord(**record) for record in checkpoint.record["history"]]
+            self.history = [EpochRecord.from_dict(record) for record in checkpoint.record["history"]]
             # Both sets of weights are tried now: a damaged best one must not wait for the last epoch.
-            self.model.load_state_dict(dict(checkpoint.best_weights))
-            self.best_weights = _copy_weights(self.model)
-            self.model.load_state_dict(dict(checkpoint.weights))
-            self.optimizer.load_state_tensors(dict(checkpoint.optimizer))
-        except (RuntimeError, KeyError, TypeError, AttributeError) as error:
+            _load_weights(self.task.model, checkpoint.best_weights)
+            self.best_weights = _copy_weights(self.task.model)
+            _load_weights(self.task.model, checkpoint.weights)
+            self.task.optimizer.load_state_tensors(dict(checkpoint.optimizer))
+        except (RuntimeError, KeyError, TypeError, AttributeError, ValueError) as error:
             raise CheckpointError(path, f"does not fit this model ({error})") from error
+        _write_metrics(path.parent / METRICS_FILE, self.history)
 
 
 def _write_metrics(path: Path, history: Sequence[EpochRecord]) -> None:
-    """One line an epoch; written from the checkpoint's history, so a resumed run neither loses nor repeats any."""
+    """Write one line per epoch, from the checkpoint's history: a resumed run neither loses nor repeats any."""
     with atomic_write(path) as stream:
-        for record in history:
-            stream.write(json.dumps(record.as_dict()) + "\n")
+        stream.writelines(json.dumps(record.as_dict()) + "\n" for record in history)
 
 
-def _copy_weights(model: TreeClassifier) -> dict[str, Tensor]:
-    return {name: tensor.detach().clone() for name, tensor in model.state_dict().items()}
+def _trained_weights(model: nn.Module) -> dict[str, Tensor]:
+    """The weights that training changes: fixed vectors would be most of every checkpoint."""
+    return {name: weight.detach() for name, weight in model.named_parameters() if weight.requires_grad}
+
+
+def _copy_weights(model: nn.Module) -> dict[str, Tensor]:
+    return {name: weight.clone() for name, weight in _trained_weights(model).items()}
+
+
+def _load_weights(model: nn.Module, weights: Mapping[str, Tensor]) -> None:
+    if weights.keys() != _trained_weights(model).keys():
+        raise KeyError("other weights than those that are trained")
+    model.load_state_dict({**model.state_dict(), **weights})

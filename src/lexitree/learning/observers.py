@@ -1,47 +1,67 @@
-"""What a training run tells while it goes on, and who can listen: progress bars, TensorBoard, other processes."""
+"""What a training run reports while it runs, and who can listen: progress bars, TensorBoard, other processes."""
 
 from __future__ import annotations
 
-import dataclasses
 import importlib.util
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
 
 METRICS_FILE = "metrics.jsonl"
-"""A line an epoch, in the directory of the run."""
+"""In the run folder: one line per epoch."""
 
 
 @dataclass(frozen=True, slots=True)
 class BatchProgress:
-    """Where the run is within an epoch."""
+    """Where a run is within an epoch; examples are whatever the task trains on."""
 
     epoch: int
     num_epochs: int
-    num_trees_done: int
-    num_trees: int
+    num_done: int
+    num_examples: int
     loss: float
-    """The mean loss per sentence so far in this epoch."""
-    trees_per_second: float
+    """The mean loss so far in this epoch."""
+    examples_per_second: float
 
 
 @dataclass(frozen=True, slots=True)
 class EpochRecord:
-    """What one epoch brought; accuracies are shares of 1."""
+    """The outcome of one epoch."""
 
     epoch: int
     loss: float
-    """The mean training loss per sentence."""
-    dev_root: float
-    dev_phrase: float | None
+    """The mean training loss."""
+    scores: Mapping[str, Any]
+    """The task's development scores by name; shares of 1."""
+    learning_rate: float
+    """That of the last update."""
     seconds: float
-    trees_per_second: float
+    """Including the evaluation."""
+    examples_per_second: float
+    """In training alone."""
     is_best: bool
+    """Whether no epoch before scored higher."""
 
     def as_dict(self) -> dict[str, Any]:
-        return dataclasses.asdict(self)
+        """A flat record for metrics.jsonl and result.json, scores beside the rest."""
+        return {
+            "epoch": self.epoch,
+            "loss": self.loss,
+            **self.scores,
+            **{name: getattr(self, name) for name in _AFTER_SCORES},
+        }
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> EpochRecord:
+        """The inverse of `as_dict`."""
+        own = ("epoch", "loss", *_AFTER_SCORES)
+        scores = {name: value for name, value in values.items() if name not in own}
+        return cls(scores=scores, **{name: values[name] for name in own})
+
+
+_AFTER_SCORES = ("learning_rate", "seconds", "examples_per_second", "is_best")
 
 
 class Observer(Protocol):
@@ -55,7 +75,7 @@ class Observer(Protocol):
 
 
 class SilentObserver:
-    """Listens to nothing."""
+    """Ignores everything; a base for observers that listen to some events."""
 
     def on_batch(self, progress: BatchProgress) -> None:
         del progress
@@ -68,7 +88,7 @@ class SilentObserver:
 
 
 class ObserverGroup:
-    """Passes everything on to several observers."""
+    """Passes every event on to several observers."""
 
     def __init__(self, observers: Sequence[Observer]) -> None:
         self.observers = observers
@@ -87,7 +107,7 @@ class ObserverGroup:
 
 
 class TensorBoardObserver(SilentObserver):
-    """Writes the scores of each epoch where TensorBoard finds them; a run that has no epoch leaves nothing."""
+    """Writes loss, scores and speed of each epoch for TensorBoard; a run without an epoch leaves no files."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -103,10 +123,10 @@ class TensorBoardObserver(SilentObserver):
         return SummaryWriter(str(self.folder))
 
     def on_epoch(self, record: EpochRecord) -> None:
-        scalars = {"loss/train": record.loss, "accuracy/dev root": record.dev_root}
-        if record.dev_phrase is not None:
-            scalars["accuracy/dev phrase"] = record.dev_phrase
-        scalars["speed/trees per second"] = record.trees_per_second
+        scalars = {"loss/train": record.loss, "speed/examples per second": record.examples_per_second}
+        for name, value in record.scores.items():
+            if isinstance(value, int | float):
+                scalars[f"scores/{name.replace('_', ' ')}"] = value
         for name, value in scalars.items():
             self.writer.add_scalar(name, value, record.epoch)
 

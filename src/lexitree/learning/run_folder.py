@@ -1,57 +1,164 @@
-"""What a user calls a system in, the folders of its saved models out: one model, a run, or runs of several seeds."""
+"""The folder of a training run: claiming it, what a run leaves there, and finding saved models in it.
+
+A run leaves `checkpoint.safetensors`, `metrics.jsonl` (one line per epoch), `model/` (the best model so far) and,
+when it is finished, `result.json`. Runs of several seeds lie in `seed-1`, `seed-2` and so on.
+"""
 
 from __future__ import annotations
 
 import json
 import platform
-from importlib.metadata import version
+import shutil
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
 
-from lexitree.models.classifier import TreeClassifier
-from lexitree.models.transformer import TransformerLexicon
+from lexitree.errors import FileError
+from lexitree.files import atomic_write
+from lexitree.learning.checkpoint import CHECKPOINT_FILE
+from lexitree.learning.loop import TrainingResult
+from lexitree.learning.observers import (
+    METRICS_FILE,
+    EpochRecord,
+    Observer,
+    ObserverGroup,
+    TensorBoardObserver,
+)
 from lexitree.ops.threads import num_cores
 from lexitree.saving.model_folder import CONFIG_FILE
 from lexitree.version import __version__
 
+MODEL_FOLDER, RESULT_FILE = "model", "result.json"
+LESSONS_FILE = "lessons.safetensors"
+"""What a teacher says about the training trees, where there is one."""
+SEED_FOLDERS = "seed-*"
+TENSORBOARD_FOLDER = "tensorboard"
 
-def describe_environment(model: TreeClassifier) -> dict[str, Any]:
-    """The machine and the versions a figure depends on."""
-    has_transformer = isinstance(model.lexicon, TransformerLexicon)
+ALREADY_THERE = "Continue it with --resume, or choose another directory."
+
+
+@dataclass(frozen=True, slots=True)
+class FinishedRun:
+    """A finished run; tasks add their test scores."""
+
+    folder: Path
+    training: TrainingResult
+
+    @property
+    def best(self) -> EpochRecord:
+        """The epoch whose weights are kept."""
+        return self.training.best
+
+
+def claim_folder(folder: str | Path, *, resume: bool) -> Path:
+    """Make the folder of a run, or take over the one to be resumed.
+
+    Raises:
+        FileError: If the folder holds a run that is not to be resumed, or one that cannot be, or cannot be made.
+    """
+    folder = Path(folder)
+    if resume and not (folder / CHECKPOINT_FILE).exists() and (folder / RESULT_FILE).exists():
+        raise FileError(folder, "has results but no checkpoint to resume from")
+    if not resume and any((folder / name).exists() for name in (CHECKPOINT_FILE, RESULT_FILE, MODEL_FOLDER)):
+        raise FileError(folder, "already holds a run", remedy=ALREADY_THERE)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise FileError(folder, f"cannot be made ({error.strerror or error})") from error
+    if resume:
+        _remove_leftovers(folder)
+    return folder
+
+
+def _remove_leftovers(folder: Path) -> None:
+    """Remove what a killed run was just writing: it is never needed again, and can be as large as a checkpoint."""
+    for name in (CHECKPOINT_FILE, METRICS_FILE, RESULT_FILE, MODEL_FOLDER, LESSONS_FILE):
+        # Only our own names: the folder may hold other things as well.
+        for path in (*folder.glob(f".{name}.*.part"), *folder.glob(f".{name}.*.old")):
+            if path.is_dir():
+                shutil.rmtree(path, ignore_errors=True)
+            else:
+                path.unlink(missing_ok=True)
+
+
+@contextmanager
+def run_observers(folder: Path, observer: Observer | None) -> Generator[Observer, None, None]:
+    """The given observer and, where it is installed, TensorBoard; both are closed at the end."""
+    observers = [observer] if observer else []
+    if TensorBoardObserver.is_available():
+        observers.append(TensorBoardObserver(folder / TENSORBOARD_FOLDER))
+    group = ObserverGroup(observers)
+    try:
+        yield group
+    finally:
+        group.close()
+
+
+def describe_environment(device: torch.device, **more: Any) -> dict[str, Any]:
+    """The versions and the machine that figures depend on; `more` is what a task adds."""
     return {
         "lexitree": __version__,
         "python": platform.python_version(),
         "torch": torch.__version__,
-        **({"transformers": version("transformers")} if has_transformer else {}),
-        "device": torch.cuda.get_device_name() if model.device.type == "cuda" else platform.machine(),
+        "device": torch.cuda.get_device_name() if device.type == "cuda" else platform.machine(),
         "threads": num_cores(),
-        "backend": model.what_runs,
         "precision": "float32" if torch.get_float32_matmul_precision() == "highest" else "tf32",
+        **more,
     }
 
 
-MODEL_FOLDER, RESULT_FILE = "model", "result.json"
-"""What a run leaves in its directory, beside its checkpoint."""
-SEED_FOLDERS = "seed-*"
-"""The directories of several seeds, within that of them all."""
+def write_result(
+    run: FinishedRun,
+    *,
+    recipe: Mapping[str, Any],
+    model: Mapping[str, Any],
+    num_parameters: int,
+    environment: Mapping[str, Any],
+    **own: Any,
+) -> None:
+    """Write the record of a finished run; `own` is what only its task records."""
+    record = {
+        "recipe": recipe,
+        "model": model,
+        "num_parameters": num_parameters,
+        "environment": environment,
+        "best_epoch": run.best.epoch,
+        **own,
+        "seconds": run.training.seconds,
+        "epochs": [record.as_dict() for record in run.training.history],
+    }
+    write_json(run.folder / RESULT_FILE, record)
+
+
+def write_json(path: Path, record: Mapping[str, Any]) -> None:
+    with atomic_write(path) as stream:
+        json.dump(record, stream, indent=2)
+        stream.write("\n")
+
+
+def read_result(folder: Path) -> dict[str, Any]:
+    """The record of a finished run."""
+    return json.loads((folder / RESULT_FILE).read_text(encoding="utf-8"))
+
+
+def seed_folder(folder: Path, seed: int) -> Path:
+    """The folder of one seed within that of several."""
+    return folder / f"seed-{seed}"
 
 
 class NamedFolder(NamedTuple):
-    """A folder and what to call it."""
+    """A folder and its name in tables and plots."""
 
     name: str
     folder: str
 
 
-def read_result(folder: Path) -> dict[str, Any]:
-    """What a finished run has written down."""
-    return json.loads((folder / RESULT_FILE).read_text(encoding="utf-8"))
-
-
 def parse_named_folder(text: str) -> NamedFolder:
-    """`BiConTree=runs/bi` has its name in front; a path alone is its own name, without the `model` at its end."""
+    """Read `NAME=FOLDER`; a folder alone is its own name, without `model` at its end."""
     name, sign, folder = text.partition("=")
     if sign and name and folder and "/" not in name and not Path(text).exists():
         return NamedFolder(name, folder)
@@ -60,9 +167,9 @@ def parse_named_folder(text: str) -> NamedFolder:
 
 
 def model_folders(name: str | Path) -> list[str]:
-    """The saved models of a system: of each seed in its order, of a run, or the one that was named.
+    """The saved models of a system: of each seed in order, of a run, or the one that was named.
 
-    What is neither a run nor a folder of runs is given back as it is: the folder of a model, or a name on the hub.
+    What is neither a run nor a folder of runs is returned as it is: the folder of a model, or a name on the hub.
     """
     folder = Path(name)
     if (folder / CONFIG_FILE).is_file():

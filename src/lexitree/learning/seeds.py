@@ -1,38 +1,36 @@
-"""One recipe and several seeds in, parallel runs with mean and standard deviation out."""
+"""Training several seeds of any task in parallel processes, with the mean and deviation of their scores."""
 
 from __future__ import annotations
 
-import json
 import multiprocessing
 import os
 import queue
 import statistics
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from multiprocessing.process import BaseProcess
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, Self
 
-from lexitree.corpora.corpus import Corpus
-from lexitree.errors import ConfigError, FileError, LexitreeError
-from lexitree.files import atomic_write
+from lexitree.errors import ConfigError, LexitreeError
 from lexitree.learning.observers import BatchProgress, EpochRecord
-from lexitree.learning.run_folder import read_result
-from lexitree.ops.precision import products_in
-from lexitree.ops.threads import use_cores
+from lexitree.learning.run_folder import read_result, seed_folder, write_json
 from lexitree.processes import how_it_ended
-from lexitree.tasks.classify.recipe import Recipe
-from lexitree.tasks.classify.run import load_recipe_corpus, make_lessons, train
-from lexitree.tasks.classify.teaching import LESSONS_FILE
 
 SUMMARY_FILE = "summary.json"
-SCORES = ("dev_root", "dev_phrase", "test_root", "test_phrase")
 SECONDS_BETWEEN_MESSAGES = 0.25
 
 Event = BatchProgress | EpochRecord
 OnEvent = Callable[[int, Event], None]
+"""Called with a seed and what its run reports."""
+
+
+class SeededRecipe(Protocol):
+    """What is trained, with one seed or another."""
+
+    def with_seed(self, seed: int) -> Self: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,28 +41,33 @@ class Spread:
     deviation: float
     """The sample standard deviation; 0 for one seed."""
 
+    @classmethod
+    def of(cls, values: Sequence[float]) -> Spread:
+        return cls(statistics.fmean(values), statistics.stdev(values) if len(values) > 1 else 0.0)
+
 
 @dataclass(frozen=True, slots=True)
 class SeedSummary:
-    """The scores of all seeds, and the seed whose model development accuracy chooses."""
+    """The results of all seeds, and the seed that its development score chooses."""
 
     results: dict[int, dict[str, Any]]
+    """The result.json of each seed."""
+    scores: Sequence[str]
+    """The names of the task's scores; the first one chooses the best seed."""
     wall_seconds: float | None = None
     """How long all of them took together, start-up and evaluation included."""
 
     @property
     def best_seed(self) -> int:
-        return max(self.results, key=lambda seed: self.results[seed]["dev_root"])
+        return max(self.results, key=lambda seed: self.results[seed][self.scores[0]])
 
     def spread(self, score: str) -> Spread | None:
-        """Mean and deviation of one score, None where the corpus does not have it."""
+        """Mean and deviation of one score; None where the data does not have it."""
         values = [result[score] for result in self.results.values()]
-        if any(value is None for value in values):
-            return None
-        return Spread(statistics.fmean(values), statistics.stdev(values) if len(values) > 1 else 0.0)
+        return None if any(value is None for value in values) else Spread.of(values)
 
     def as_dict(self) -> dict[str, Any]:
-        spreads = {score: self.spread(score) for score in SCORES}
+        spreads = {score: self.spread(score) for score in self.scores}
         return {
             "best_seed": self.best_seed,
             "wall_seconds": self.wall_seconds,
@@ -76,73 +79,58 @@ class SeedSummary:
         }
 
 
-def seed_folder(folder: Path, seed: int) -> Path:
-    return folder / f"seed-{seed}"
-
-
-def train_seeds(
-    recipe: Recipe,
+def run_seeds(
+    train: Callable[..., object],
+    recipe: SeededRecipe,
     seeds: Sequence[int],
     folder: str | Path,
     *,
-    corpus: Corpus | None = None,
+    scores: Sequence[str],
     jobs: int | None = None,
-    threads: int = 1,
-    device: str = "cpu",
-    backend: str = "auto",
-    precision: str = "float32",
-    resume: bool = False,
+    options: Mapping[str, Any],
     on_event: OnEvent | None = None,
 ) -> SeedSummary:
-    """Train a recipe once for each seed, `jobs` at a time, each in its own process and directory.
+    """Train a recipe once for each seed, each in a process and a folder of its own.
 
-    Each of them reads the corpus; a teacher labels it once for all, as it was given or is read here.
+    Args:
+        train: The task's function, called as `train(recipe, folder, observer=..., **options)` in each process.
+        recipe: What is trained.
+        seeds: The seeds.
+        folder: Where the runs go, into `seed-1` and so on, with a summary beside them.
+        scores: The names of the scores that are summarized; the first one chooses the best seed.
+        jobs: How many are trained at the same time; None: as many as there are cores.
+        options: Passed on to `train`.
+        on_event: Is told of the progress of all seeds.
+
+    Raises:
+        ConfigError: If a seed is given twice, or none.
+        LexitreeError: If a process was killed; what a run raises is raised here.
     """
     if len(set(seeds)) != len(seeds) or not seeds:
         raise ConfigError("give each seed once, and at least one")
     start = time.perf_counter()
     folder = Path(folder)
     jobs = min(jobs or os.cpu_count() or 1, len(seeds))
-    options: dict[str, Any] = {
-        "threads": threads,
-        "device": device,
-        "backend": backend,
-        "precision": precision,
-        "resume": resume,
-    }
-    if recipe.teacher:
-        with use_cores(threads), products_in(precision):
-            options["lessons"] = _common_lessons(recipe, corpus, folder, resume, device, backend)
-    # A seed that is done starts as well: only its checkpoint can tell whether it was done with these settings.
-    _Pool(recipe, folder, options, on_event).run(seeds, jobs)
+    # A finished seed is started as well: only its checkpoint can tell whether it was trained with these settings.
+    _Pool(train, recipe, folder, dict(options), on_event).run(seeds, jobs)
     results = {seed: read_result(seed_folder(folder, seed)) for seed in seeds}
-    summary = SeedSummary(results, time.perf_counter() - start)
-    with atomic_write(folder / SUMMARY_FILE) as stream:
-        json.dump(summary.as_dict(), stream, indent=2)
-        stream.write("\n")
+    summary = SeedSummary(results, scores, time.perf_counter() - start)
+    write_json(folder / SUMMARY_FILE, summary.as_dict())
     return summary
 
 
-def _common_lessons(
-    recipe: Recipe, corpus: Corpus | None, folder: Path, resume: bool, device: str, backend: str
-) -> Path:
-    path = folder / LESSONS_FILE
-    if path.exists() and not resume:
-        raise FileError(
-            folder, "already holds runs", remedy="Go on with them by --resume, or choose another directory."
-        )
-    if not path.exists():
-        folder.mkdir(parents=True, exist_ok=True)
-        make_lessons(recipe, corpus or load_recipe_corpus(recipe), path, device=device, backend=backend)
-    return path
-
-
 class _Pool:
-    """Keeps `jobs` processes busy and passes on what they tell; the first failure ends all of them."""
+    """Keeps `jobs` processes busy and passes on what they report; the first failure ends all of them."""
 
     def __init__(
-        self, recipe: Recipe, folder: Path, options: dict[str, Any], on_event: OnEvent | None
+        self,
+        train: Callable[..., object],
+        recipe: SeededRecipe,
+        folder: Path,
+        options: dict[str, Any],
+        on_event: OnEvent | None,
     ) -> None:
+        self.train = train
         self.recipe = recipe
         self.folder = folder
         self.options = options
@@ -168,7 +156,7 @@ class _Pool:
 
     def _start(self, seed: int) -> None:
         folder = seed_folder(self.folder, seed)
-        arguments = (self.recipe.with_seed(seed), folder, self.options, self.messages)
+        arguments = (self.train, self.recipe.with_seed(seed), folder, self.options, seed, self.messages)
         process = self.context.Process(target=_train_one, args=arguments, daemon=True)
         process.start()
         self.running[seed] = process
@@ -193,14 +181,20 @@ class _Pool:
             if process.exitcode != 0:
                 raise LexitreeError(
                     f"the process of seed {seed} {how_it_ended(process.exitcode)}",
-                    remedy="Run the same command with --resume; every seed goes on from its last epoch.",
+                    remedy="Run the same command with --resume; every seed continues from its last epoch.",
                 )
             del self.running[seed]
 
 
-def _train_one(recipe: Recipe, folder: Path, options: dict[str, Any], messages: Any) -> None:
+def _train_one(
+    train: Callable[..., object],
+    recipe: SeededRecipe,
+    folder: Path,
+    options: dict[str, Any],
+    seed: int,
+    messages: Any,
+) -> None:
     """The body of a worker process."""
-    seed = recipe.training.seed
     try:
         train(recipe, folder, observer=_Sender(seed, messages), **options)
     except LexitreeError as error:
@@ -210,7 +204,7 @@ def _train_one(recipe: Recipe, folder: Path, options: dict[str, Any], messages: 
 
 
 class _Sender:
-    """Sends what a run tells to the parent, batches not more often than people can read."""
+    """Sends what a run reports to the parent process, batches not more often than people can read."""
 
     def __init__(self, seed: int, messages: Any) -> None:
         self.seed = seed
@@ -232,7 +226,7 @@ class _Sender:
 
 
 def _stop_without_parent() -> None:
-    """A worker whose parent was killed would train on unseen, into the directory of the run that resumes it."""
+    """End with the parent: a worker left alone would write into the folder of the run that resumes it."""
     parent = multiprocessing.parent_process()
     if parent is not None and not parent.is_alive():
         sys.exit(1)

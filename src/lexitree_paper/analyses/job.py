@@ -11,9 +11,9 @@ from typing import Any
 from lexitree.corpora.corpus import Corpus
 from lexitree.errors import ConfigError
 from lexitree.evaluation.answers import SystemAnswers, collect_answers
-from lexitree.learning.seeds import seed_folder
+from lexitree.learning.run_folder import seed_folder
+from lexitree.tasks.classify.building import load_recipe_corpus
 from lexitree.tasks.classify.recipe import Recipe
-from lexitree.tasks.classify.run import load_recipe_corpus
 from lexitree_paper.experiments import Experiment
 from lexitree_paper.run_records import describe, read_record, save_record
 from lexitree_paper.runner import (

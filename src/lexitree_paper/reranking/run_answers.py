@@ -16,9 +16,10 @@ from lexitree.analysis.head_overlap import find_reranker_heads, reranker_overlap
 from lexitree.errors import FileError
 from lexitree.files import atomic_write
 from lexitree.learning.checkpoint import CHECKPOINT_FILE
+from lexitree.learning.run_folder import MODEL_FOLDER
 from lexitree.tasks.rerank.data import RerankData
 from lexitree.tasks.rerank.model import RerankerModel
-from lexitree.tasks.rerank.run import MODEL_FOLDER, RerankRun, train_reranker
+from lexitree.tasks.rerank.run import RerankRun, train_reranker
 from lexitree.tasks.rerank.saved_reranker import load_reranker
 from lexitree.trees.brackets import tree_from_brackets
 from lexitree.trees.penn import strip_traces
@@ -69,7 +70,7 @@ def run_task(task: RerankTask, limit: TimeLimit | None) -> bool:
         # The checkpoint refuses what was begun with other settings.
         resume=task.folder.exists(),
     )
-    if len(run.history) < task.recipe.training.epochs:
+    if len(run.training.history) < task.recipe.training.epochs:
         return False
     _write_answer(task, _make_answer(task, lists, run))
     # It is large, and a run that is done never goes on.
@@ -119,9 +120,9 @@ def _make_answer(task: RerankTask, lists: RerankData, run: RerankRun) -> dict[st
         "machine": machine(),
         "num_parameters": model.num_parameters(),
         "best_epoch": run.best.epoch,
-        "base_weight": run.best.base_weight,
-        "dev_f1": run.best.dev_f1,
-        "seconds": sum(epoch.seconds for epoch in run.history),
+        "base_weight": run.best.scores["base_weight"],
+        "dev_f1": run.best.scores["dev_f1"],
+        "seconds": run.training.seconds,
         "choices": list(run.choices),
         **(_describe_heads(model, lists, task.drawn) if model.encoder.has_heads else {}),
     }

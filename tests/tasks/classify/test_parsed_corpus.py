@@ -10,9 +10,9 @@ import pytest
 from lexitree.corpora.corpus import Corpus
 from lexitree.errors import ConfigError
 from lexitree.labels import LabelSet
+from lexitree.tasks.classify.building import load_recipe_corpus
 from lexitree.tasks.classify.parsed_corpus import with_parses
 from lexitree.tasks.classify.recipe import Recipe
-from lexitree.tasks.classify.run import load_recipe_corpus
 from lexitree.trees.binarize import to_binary
 from lexitree.trees.brackets import tree_from_brackets, tree_to_brackets, write_trees
 from lexitree.trees.tree import Tree

@@ -10,8 +10,8 @@ import pytest
 from lexitree.arrays import NO_INDEX
 from lexitree.batch.examples import Example
 from lexitree.learning.loop import Trainer
-from lexitree.tasks.classify.config import TrainingConfig
-from lexitree.tasks.classify.task import PhraseEpochs
+from lexitree.tasks.classify.recipe import TrainingConfig
+from lexitree.tasks.classify.task import ClassifyTask, PhraseEpochs
 from lexitree.trees.brackets import tree_from_brackets
 from tests.tiny import tiny_model, tiny_trees
 
@@ -96,7 +96,7 @@ def test_without_distinct_phrases_all_labels_stay() -> None:
 def test_only_sequence_models_are_trained_on_phrases(name: str, expected: bool, distinct: bool) -> None:
     model = tiny_model(name)
     config = TrainingConfig(distinct_phrases=distinct)
-    phrases = Trainer(model, model.prepare(tiny_trees(4)), [], config).phrases
+    phrases = ClassifyTask(model, model.prepare(tiny_trees(4)), [], config).phrases
     assert (phrases is not None) is expected
     assert phrases is None or phrases.distinct is distinct
 
@@ -106,22 +106,22 @@ def test_phrases_are_learned_from(distinct: bool) -> None:
     model = tiny_model("bilstm", dropout=0.0)
     examples = model.prepare(tiny_trees(40))
     config = TrainingConfig(epochs=30, learning_rate=0.02, batch_size=5, distinct_phrases=distinct)
-    history = Trainer(model, examples, examples, config).run().history
+    history = Trainer(ClassifyTask(model, examples, examples, config)).run().history
     assert history[-1].loss < history[0].loss
-    assert history[-1].dev_root > 0.8
+    assert history[-1].scores["dev_root"] > 0.8
 
 
 def test_a_batch_of_nothing_new_is_no_obstacle() -> None:
     model = tiny_model("bilstm", dropout=0.0)
     examples = model.prepare([tree_from_brackets("(1 (1 good) (0 bad))")] * 3)
     config = TrainingConfig(epochs=1, batch_size=1, distinct_phrases=True)
-    trainer = Trainer(model, examples, examples, config)
-    trainer.run()
+    task = ClassifyTask(model, examples, examples, config)
+    Trainer(task).run()
     # All three phrases came with the first tree; the other two trees were batches without a label.
-    assert trainer.optimizer.num_steps.item() == 3
+    assert task.optimizer.num_steps.item() == 3
     assert all(weight.isfinite().all() for weight in model.state_dict().values())
 
 
 def test_with_root_supervision_every_sentence_counts() -> None:
     model = tiny_model("bilstm", supervision="root")
-    assert Trainer(model, model.prepare(tiny_trees(4)), [], TrainingConfig()).phrases is None
+    assert ClassifyTask(model, model.prepare(tiny_trees(4)), [], TrainingConfig()).phrases is None

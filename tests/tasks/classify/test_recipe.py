@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from lexitree.errors import ConfigError, FileError
-from lexitree.tasks.classify.config import TrainingConfig
-from lexitree.tasks.classify.recipe import Recipe
+from lexitree.tasks.classify.recipe import Recipe, TrainingConfig
 
 TOML = """
 corpus = "sst"

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import torch
 
+from lexitree.corpora.corpus import Corpus
 from lexitree.corpora.named import load_corpus
 from lexitree.errors import CheckpointError, ConfigError, FileError, LexitreeError, VectorsError
 from lexitree.evaluation.accuracy import evaluate
@@ -19,9 +20,11 @@ from lexitree.labels import LabelSet
 from lexitree.learning import checkpoint
 from lexitree.learning.checkpoint import CHECKPOINT_FILE
 from lexitree.learning.observers import EpochRecord, SilentObserver
+from lexitree.learning.run_folder import RESULT_FILE
 from lexitree.saving.pretrained import from_pretrained
-from lexitree.tasks.classify.run import RESULT_FILE, build_model, train
-from lexitree.tasks.classify.task import make_fingerprint
+from lexitree.tasks.classify.building import build_model
+from lexitree.tasks.classify.run import train
+from lexitree.tasks.classify.task import ClassifyTask
 from tests.command import files_of, leftovers
 from tests.tiny import (
     CONSTITUENCY_MODELS,
@@ -89,9 +92,10 @@ def test_a_run_is_not_overwritten(treebank: Path, tmp_path: Path) -> None:
 
 def test_resuming_a_finished_run_changes_no_weight(treebank: Path, tmp_path: Path) -> None:
     recipe = tiny_recipe(treebank)
-    first = train(recipe, tmp_path).as_dict()
+    first = train(recipe, tmp_path)
     before = files_of(tmp_path)
-    assert train(recipe, tmp_path, resume=True).as_dict() == first
+    again = train(recipe, tmp_path, resume=True)
+    assert (again.training, again.scores()) == (first.training, first.scores())
     assert files_of(tmp_path) == before
 
 
@@ -182,7 +186,7 @@ def test_a_folder_that_cannot_be_made(treebank: Path, tmp_path: Path) -> None:
 def test_results_without_a_checkpoint_are_not_started_over(treebank: Path, tmp_path: Path) -> None:
     train(tiny_recipe(treebank), tmp_path)
     (tmp_path / CHECKPOINT_FILE).unlink()
-    with pytest.raises(FileError, match="no checkpoint to go on from"):
+    with pytest.raises(FileError, match="no checkpoint to resume from"):
         train(tiny_recipe(treebank), tmp_path, resume=True)
 
 
@@ -192,16 +196,16 @@ def test_a_corpus_without_development_trees(treebank: Path, tmp_path: Path) -> N
     with pytest.raises(ConfigError, match="has no dev trees"):
         train(tiny_recipe(treebank), tmp_path, corpus=bare)
     without_test = dataclasses.replace(corpus, splits={"train": corpus.train, "dev": corpus.dev})
-    result = train(tiny_recipe(treebank), tmp_path, corpus=without_test).as_dict()
+    result = train(tiny_recipe(treebank), tmp_path, corpus=without_test).scores()
     assert result["test_root"] is None
     assert result["dev_root"] >= 0
 
 
 def test_root_supervision_is_inferred_and_can_be_asked_for(treebank: Path, tmp_path: Path) -> None:
     (tmp_path / "train.tsv").write_text("0\tbad film\n1\tgood film\n" * 5)
-    inferred = train(tiny_recipe(tmp_path), tmp_path / "a").as_dict()
+    inferred = train(tiny_recipe(tmp_path), tmp_path / "a").scores()
     assert inferred["dev_phrase"] is None
-    asked = train(tiny_recipe(treebank, model={"supervision": "root"}), tmp_path / "b").as_dict()
+    asked = train(tiny_recipe(treebank, model={"supervision": "root"}), tmp_path / "b").scores()
     assert asked["dev_phrase"] is None
     assert from_pretrained(tmp_path / "b" / "model").config.supervision == "root"
 
@@ -273,13 +277,29 @@ def test_the_fingerprint_sees_words_shapes_and_labels(treebank: Path) -> None:
     corpus = load_corpus(treebank)
     model = build_model(recipe, corpus)
     examples = model.prepare(corpus.train)
-    base = make_fingerprint(recipe, model, examples)
+    base = ClassifyTask(model, examples, [], recipe.training).fingerprint()
     assert base == json.loads(json.dumps(base))
     for name in ("word_index", "label_index"):
         array = getattr(examples[3], name).copy()
         array[-1] = np.where(array[-1] == 0, 1, 0)
         changed = [*examples[:3], dataclasses.replace(examples[3], **{name: array}), *examples[4:]]
-        assert make_fingerprint(recipe, model, changed) != base
+        assert ClassifyTask(model, changed, [], recipe.training).fingerprint() != base
+
+
+def test_the_record_names_the_corpus_that_was_given(treebank: Path, tmp_path: Path) -> None:
+    recipe = tiny_recipe(treebank, epochs=1)
+    mine = tiny_polarity()
+
+    def recorded(corpus: Corpus, folder: str) -> tuple[str, str]:
+        train(recipe, tmp_path / folder, corpus=corpus)
+        result = json.loads((tmp_path / folder / RESULT_FILE).read_text())
+        return result["recipe"]["corpus"], from_pretrained(tmp_path / folder / "model").training_record[
+            "corpus"
+        ]
+
+    assert recorded(mine, "mine") == ("tiny-polarity", "tiny-polarity")
+    # The recipe's own corpus, read beforehand, keeps the path it was read from.
+    assert recorded(load_corpus(treebank), "own") == (str(treebank), treebank.name)
 
 
 def test_a_bad_row_of_the_vectors_can_be_skipped(treebank: Path, tmp_path: Path) -> None:
@@ -290,7 +310,7 @@ def test_a_bad_row_of_the_vectors_can_be_skipped(treebank: Path, tmp_path: Path)
     recipe = dataclasses.replace(tiny_recipe(treebank, epochs=1), vectors=str(vectors))
     with pytest.raises(VectorsError, match=r"v\.txt"):
         train(recipe, tmp_path / "strict")
-    with pytest.warns(UserWarning, match=r"v\.txt: 1 malformed row was left out"):
+    with pytest.warns(UserWarning, match=r"v\.txt: 1 malformed row was skipped"):
         assert train(dataclasses.replace(recipe, on_error="skip"), tmp_path / "skipped").training.history
 
 
@@ -359,8 +379,8 @@ def test_finer_labels_are_trained_with_and_answers_are_scored(
     for split, confusion in (("dev", result.dev.root), ("test", result.test.root)):
         assert confusion.labels == LABELS
         assert confusion.num_counted == len(tiny_polarity().splits[split])
-    assert set(result.as_dict()["test_root_gold"]) == set("01")
-    assert set(result.as_dict()["test_root_answers"]) <= set("01")
+    assert set(result.test.root_gold_text) == set("01")
+    assert set(result.test.root_answers_text) <= set("01")
     assert result.test.root.accuracy > 0.8
     assert result.test.phrase.accuracy > 0.8
     saved = from_pretrained(tmp_path / "model")

@@ -13,7 +13,7 @@ from lexitree.batch.examples import Example
 from lexitree.learning.optimizer import LazyAdam
 from lexitree.models.classifier import TreeClassifier
 from lexitree.ops.tree_batch import batch_examples
-from lexitree.tasks.classify.config import TrainingConfig
+from lexitree.tasks.classify.recipe import TrainingConfig
 from lexitree.tasks.classify.steps import PlainStep, RecordedStep, Sizes, make_step
 from tests.tiny import tiny_model, tiny_trees
 

@@ -19,16 +19,15 @@ from lexitree.batch.examples import Example
 from lexitree.corpora.named import load_corpus
 from lexitree.errors import CheckpointError, ConfigError, FileError, ModelFileError
 from lexitree.learning.observers import BatchProgress, EpochRecord, SilentObserver
-from lexitree.learning.seeds import seed_folder, train_seeds
+from lexitree.learning.run_folder import LESSONS_FILE, seed_folder
 from lexitree.models.classifier import TreeClassifier
 from lexitree.models.inference import run_examples
 from lexitree.models.model_config import ModelConfig
 from lexitree.ops.tree_batch import batch_examples
 from lexitree.saving.pretrained import from_pretrained, save_pretrained
 from lexitree.tasks.classify.recipe import Recipe
-from lexitree.tasks.classify.run import make_lessons, train
+from lexitree.tasks.classify.run import make_lessons, train, train_seeds
 from lexitree.tasks.classify.teaching import (
-    LESSONS_FILE,
     Lessons,
     give_lessons,
     learn_from,

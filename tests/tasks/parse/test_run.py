@@ -1,4 +1,4 @@
-"""Training: batches, resuming to the same weights, limits of time and patience, and what a run leaves."""
+"""Training a parser: batches, resuming to the same weights, limits of time and patience, and what a run leaves."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ import torch
 from safetensors.torch import load_file
 
 from lexitree.errors import CheckpointError, FileError, TrainingDivergedError
-from lexitree.learning.observers import BatchProgress
+from lexitree.learning.loop import Trainer
+from lexitree.learning.observers import BatchProgress, EpochRecord, SilentObserver
 from lexitree.parsers.saved_parser import load_parser
+from lexitree.tasks.parse.building import build_parser_model
 from lexitree.tasks.parse.data import load_parser_data
 from lexitree.tasks.parse.examples import (
     WordDropper,
@@ -24,8 +26,8 @@ from lexitree.tasks.parse.examples import (
     parser_loss,
 )
 from lexitree.tasks.parse.recipe import ParserTraining
-from lexitree.tasks.parse.run import ParserRun, build_parser_model, make_trainer, train_parser
-from lexitree.tasks.parse.task import ParserEpoch, ParserListeners
+from lexitree.tasks.parse.run import ParserRun, train_parser
+from lexitree.tasks.parse.task import ParserTask
 from tests.tiny_parser import mini_recipe
 
 RECIPE = mini_recipe(num_trees=30, epochs=4)
@@ -45,19 +47,21 @@ def test_a_resumed_run_ends_with_the_same_weights(tmp_path: Path) -> None:
     for name, tensor in expected.items():
         assert torch.equal(tensor, found[name]), name
     assert cut.test == whole.test
-    assert [epoch.dev_f1 for epoch in cut.history] == [epoch.dev_f1 for epoch in whole.history]
+    found_scores, expected_scores = ([epoch.scores for epoch in run.training.history] for run in (cut, whole))
+    assert found_scores == expected_scores
     lines = (tmp_path / "cut" / "metrics.jsonl").read_text().splitlines()
     assert [json.loads(line)["epoch"] for line in lines] == [1, 2, 3, 4]
 
 
 def test_a_run_that_is_killed_leaves_its_best_parser(tmp_path: Path) -> None:
-    def kill(epoch: ParserEpoch) -> None:
-        raise KeyboardInterrupt
+    class Killer(SilentObserver):
+        def on_epoch(self, record: EpochRecord) -> None:
+            raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        train_parser(RECIPE, tmp_path, listeners=ParserListeners(on_epoch=kill))
+        train_parser(RECIPE, tmp_path, observer=Killer())
     assert load_parser(tmp_path / "model").training_record["epochs_run"] == 1
-    assert len(train_parser(RECIPE, tmp_path, resume=True).history) == 4
+    assert len(train_parser(RECIPE, tmp_path, resume=True).training.history) == 4
 
 
 def test_a_run_is_not_overwritten(parser_run: ParserRun) -> None:
@@ -68,7 +72,7 @@ def test_a_run_is_not_overwritten(parser_run: ParserRun) -> None:
 def test_another_run_is_not_resumed(tmp_path: Path) -> None:
     train_parser(RECIPE, tmp_path, minutes=1e-9)
     other = dataclasses.replace(RECIPE, training=dataclasses.replace(RECIPE.training, seed=2))
-    with pytest.raises(CheckpointError, match=r"belongs to another run: training\.seed was 1, is 2"):
+    with pytest.raises(CheckpointError, match=r"belongs to another run: seed was 1, is 2"):
         train_parser(other, tmp_path, resume=True)
 
 
@@ -83,30 +87,35 @@ def test_a_damaged_checkpoint_is_told(tmp_path: Path) -> None:
 def test_training_ends_when_nothing_gets_better(tmp_path: Path) -> None:
     recipe = mini_recipe(num_trees=5, epochs=40, patience=2, learning_rate=1e-9)
     run = train_parser(recipe, tmp_path)
-    assert len(run.history) == 3
-    assert run.best.epoch == 1
+    assert len(run.training.history) == 3
+    # All epochs score alike, and ties go to the later one.
+    assert run.best.epoch == 3
 
 
 def test_a_run_that_diverges_says_so() -> None:
     data = load_parser_data(RECIPE)
     model = build_parser_model(RECIPE, data)
-    trainer = make_trainer(RECIPE, model, data)
+    trainer = Trainer(ParserTask(model, data, RECIPE.training))
     with torch.no_grad():
         model.spans.bias.fill_(torch.nan)
     with pytest.raises(TrainingDivergedError, match="no longer a number"):
         trainer.run()
 
 
-def test_listeners_hear_of_batches_and_epochs(tmp_path: Path) -> None:
+def test_observers_hear_of_batches_and_epochs(tmp_path: Path) -> None:
     batches: list[BatchProgress] = []
-    epochs: list[ParserEpoch] = []
-    recipe = mini_recipe(num_trees=10, epochs=2)
-    best: list[int] = []
-    listeners = ParserListeners(batches.append, epochs.append, lambda: best.append(1))
-    train_parser(recipe, tmp_path, listeners=listeners)
-    assert len(best) == sum(epoch.is_best for epoch in epochs)
+    epochs: list[EpochRecord] = []
+
+    class Listener(SilentObserver):
+        def on_batch(self, progress: BatchProgress) -> None:
+            batches.append(progress)
+
+        def on_epoch(self, record: EpochRecord) -> None:
+            epochs.append(record)
+
+    train_parser(mini_recipe(num_trees=10, epochs=2), tmp_path, observer=Listener())
     assert [epoch.epoch for epoch in epochs] == [1, 2]
-    assert batches[-1].num_trees_done == batches[-1].num_trees == 10
+    assert batches[-1].num_done == batches[-1].num_examples == 10
 
 
 def test_a_run_leaves_its_scores_and_what_they_come_from(parser_run: ParserRun) -> None:

@@ -19,10 +19,10 @@ from lexitree.lexicon.vocabulary import Vocabulary
 from lexitree.models.word_table import WordTable
 from lexitree.ops.tree_batch import TreeBatch
 from lexitree.tasks.rerank.batches import ListBatch, batch_lists
-from lexitree.tasks.rerank.config import RERANKERS, RerankerConfig
 from lexitree.tasks.rerank.examples import BinaryList, make_list_example
 from lexitree.tasks.rerank.lists import CandidateList, ScoredTree
 from lexitree.tasks.rerank.model import RerankerModel
+from lexitree.tasks.rerank.recipe import RERANKERS, RerankerConfig
 from lexitree.tasks.rerank.scoring import score_lists
 from lexitree.tasks.rerank.task import margin_loss
 from lexitree.trees.tree import Tree

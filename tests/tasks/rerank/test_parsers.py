@@ -30,7 +30,7 @@ RECIPE = ParserRecipe.from_dict(
             "layers": 1,
             "span_size": 24,
         },
-        "training": {"epochs": 2, "batch_words": 100, "learning_rate": 0.01, "warm_up": 5},
+        "training": {"epochs": 2, "batch_words": 100, "learning_rate": 0.01, "warm_up": 0.05},
         "treebanks": [
             {"name": "questions", "path": "mini-questions/train", "style": "mini", "last": 30},
             {"name": "dev", "path": "mini-questions/dev", "part": "dev", "last": 5},

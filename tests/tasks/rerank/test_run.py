@@ -14,17 +14,14 @@ from safetensors.torch import load_file
 
 from lexitree.analysis.head_overlap import find_reranker_heads, reranker_overlap
 from lexitree.errors import CheckpointError, ConfigError, FileError, ModelFileError, TrainingDivergedError
-from lexitree.learning.observers import BatchProgress
-from lexitree.tasks.rerank.config import RERANKERS, RerankTraining
 from lexitree.tasks.rerank.data import RerankData, cut_folds, load_rerank_data, without_sentences_of
 from lexitree.tasks.rerank.examples import BinaryList
 from lexitree.tasks.rerank.lists import parse_list
-from lexitree.tasks.rerank.recipe import RerankRecipe
+from lexitree.tasks.rerank.recipe import RERANKERS, RerankRecipe, RerankTraining
 from lexitree.tasks.rerank.reranker import ranked_to_json
 from lexitree.tasks.rerank.run import RerankRun, train_reranker
 from lexitree.tasks.rerank.saved_reranker import load_reranker, save_reranker
 from lexitree.tasks.rerank.scores import score_reranker
-from lexitree.tasks.rerank.task import RerankEpoch, RerankListeners
 from lexitree.trees.brackets import tree_from_brackets
 from tests.saving.edited_models import edit_weights
 from tests.tasks.rerank.tiny_lists import make_lists, tiny_data, tiny_recipe, write_lists
@@ -65,7 +62,7 @@ def test_it_leaves_its_records(run: RerankRun) -> None:
 def test_the_saved_reranker_is_the_trained_one(run: RerankRun, saved: Path) -> None:
     lists = [each.source for each in tiny_data(150, 40, 40).test]
     reranker = load_reranker(saved)
-    assert reranker.base_weight == run.best.base_weight
+    assert reranker.base_weight == run.best.scores["base_weight"]
     ranked = list(reranker.rerank_all(lists, read_ahead=7))
     assert [each.order[0] for each in ranked] == list(run.choices)
     assert run.test is not None
@@ -120,15 +117,14 @@ def test_a_run_that_was_cut_ends_with_the_same_weights(model: str, tmp_path: Pat
     lists = tiny_data(24, 10, 10)
     recipe = tiny_recipe(model, epochs=3)
     whole = train_reranker(recipe, tmp_path / "whole", lists=lists)
-    told: list[RerankEpoch | BatchProgress] = []
-    listeners = RerankListeners(on_batch=told.append, on_epoch=told.append)
-    cut = train_reranker(recipe, tmp_path / "cut", lists=lists, minutes=0, listeners=listeners)
-    assert len(cut.history) == 1
-    assert {type(event) for event in told} == {RerankEpoch, BatchProgress}
+    cut = train_reranker(recipe, tmp_path / "cut", lists=lists, minutes=0)
+    assert len(cut.training.history) == 1
     with pytest.raises(FileError, match="already holds a run"):
         train_reranker(recipe, tmp_path / "cut", lists=lists)
     resumed = train_reranker(recipe, tmp_path / "cut", lists=lists, resume=True)
-    assert [epoch.loss for epoch in resumed.history] == [epoch.loss for epoch in whole.history]
+    assert [epoch.loss for epoch in resumed.training.history] == [
+        epoch.loss for epoch in whole.training.history
+    ]
     one, other = (load_file(tmp_path / name / "model" / "model.safetensors") for name in ("whole", "cut"))
     assert all(torch.equal(one[name], other[name]) for name in one)
 
@@ -163,7 +159,8 @@ def test_vectors_that_stay_are_not_in_the_checkpoint(tmp_path: Path) -> None:
     torch.testing.assert_close(lengths, torch.full_like(lengths, 2.0))
     # The checkpoint is enough to go on.
     again = dataclasses.replace(recipe, training=dataclasses.replace(recipe.training, epochs=2))
-    assert len(train_reranker(again, tmp_path / "run", lists=lists, resume=True).history) == 2
+    resumed = train_reranker(again, tmp_path / "run", lists=lists, resume=True)
+    assert len(resumed.training.history) == 2
 
 
 def test_divergence_is_said(tmp_path: Path) -> None:

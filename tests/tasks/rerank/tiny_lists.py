@@ -14,12 +14,11 @@ from lexitree.corpora.mini import load_mini_parses
 from lexitree.lexicon.vocabulary import Vocabulary
 from lexitree.models.word_table import WordTable
 from lexitree.parsers.penn_spans import without_root
-from lexitree.tasks.rerank.config import RerankerConfig, RerankTraining
 from lexitree.tasks.rerank.data import RerankData
 from lexitree.tasks.rerank.examples import BinaryList, binarize_list, frequent_labels
 from lexitree.tasks.rerank.lists import CandidateList, ScoredTree
 from lexitree.tasks.rerank.model import RerankerModel
-from lexitree.tasks.rerank.recipe import RerankRecipe
+from lexitree.tasks.rerank.recipe import RerankerConfig, RerankRecipe, RerankTraining
 from lexitree.trees.brackets import tree_to_brackets
 from lexitree.trees.tree import Tree
 
@@ -84,7 +83,7 @@ def tiny_recipe(model: str = "contree-lex", **training: Any) -> RerankRecipe:
     """A recipe that trains in a second or two."""
     settings = {
         "epochs": 3,
-        "batch_lists": 8,
+        "batch_size": 8,
         "learning_rate": 0.01,
         "averaging": 0.9,
         "train_words": True,

@@ -8,11 +8,36 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 from lexitree.errors import ConfigError, OnError
+from lexitree.learning.schedule import MAX_STEP, LexicalSettings
 from lexitree.models.model_config import ModelConfig
 from lexitree.models.transformer import TransformerConfig
 from lexitree.settings import Setting, Settings
-from lexitree.tasks.classify.config import TrainingConfig
 from lexitree.tasks.classify.parsed_corpus import Parses
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainingConfig(LexicalSettings):
+    """How a classifier is trained; the defaults are the paper's protocol with mini-batches of 25."""
+
+    batch_size: Annotated[int, Setting("Trees per update (the paper uses 1).", at_least=1)] = 25
+    root_weight: Annotated[
+        float,
+        Setting(
+            "Weight of a sentence's own label in the loss; other phrases count 1.", above=0, at_most=MAX_STEP
+        ),
+    ] = 1.0
+    teacher_weight: Annotated[
+        float,
+        Setting(
+            "With a teacher: its share in the loss of a labelled node; the label has the rest.",
+            at_least=0,
+            at_most=1,
+        ),
+    ] = 0.5
+    distinct_phrases: Annotated[
+        bool,
+        Setting("Train a sequence model on each distinct phrase once per epoch, not wherever it occurs."),
+    ] = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""A batch of examples in, one update of the model and its loss out: run as it is, or recorded once and replayed."""
+"""One update of a sentence model: run directly, or recorded once as a CUDA graph and replayed."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from lexitree.models.word_table import WordTable
 from lexitree.ops.tree_batch import TreeBatch, batch_examples, fill_batch
 
 MAX_RECORDED_LEAVES = 20_000
-"""Larger batches are rare and busy enough to be run as they are."""
+"""Larger batches are rare, and keep a GPU busy without a recording."""
 NUM_SLOTS = 4
 """How many batches the host may be ahead of the GPU."""
 LEVELS_PER_BUCKET = 64
 
 
 class Step(Protocol):
-    """One update; losses are added up where the model is, so that nobody waits for them."""
+    """One update; losses are added up on the model's device, so that nothing waits for them."""
 
     losses: Tensor
     """The loss of all steps since it was last set to zero, summed over trees and nodes, in float64."""
@@ -30,31 +30,33 @@ class Step(Protocol):
     def __call__(self, examples: list[Example]) -> None: ...
 
 
-def make_step(model: TreeClassifier, optimizer: LazyAdam) -> Step:
-    """The fastest kind of step that this model, where it is, can take."""
+def make_step(model: TreeClassifier, optimizer: LazyAdam, *, root_weight: float = 1.0) -> Step:
+    """The fastest step that a model can take on its device; `root_weight` is that of the sentence's own label."""
     can_record = (
         model.device.type == "cuda"
         and all(each.is_recordable for each in model.implementations)
         and isinstance(model.lexicon, WordTable)
-        # A recording repeats the step sizes that it was made with.
-        and optimizer.config.has_constant_rates
+        # A recording repeats the learning rate that it was made with.
+        and optimizer.config.has_constant_updates
     )
-    return RecordedStep(model, optimizer) if can_record else PlainStep(model, optimizer)
+    plain = PlainStep(model, optimizer, root_weight)
+    return RecordedStep(plain) if can_record else plain
 
 
 class PlainStep:
-    """Forward, backward, update, one operation after the other."""
+    """Forward pass, backward pass and update, one operation after the other."""
 
-    def __init__(self, model: TreeClassifier, optimizer: LazyAdam) -> None:
+    def __init__(self, model: TreeClassifier, optimizer: LazyAdam, root_weight: float = 1.0) -> None:
         self.model = model
         self.optimizer = optimizer
+        self.root_weight = root_weight
         self.losses = torch.zeros((), dtype=torch.float64, device=model.device)
 
     def __call__(self, examples: list[Example]) -> None:
         self.update(batch_examples(examples).to(self.model.device))
 
     def update(self, batch: TreeBatch) -> None:
-        """A loss that is no number changes nothing on a CPU; elsewhere asking for it would cost too much."""
+        """Update by a batch; a loss that is not finite changes nothing on a CPU (asking a GPU would make it wait)."""
         loss = self.compute_gradients(batch)
         self.losses += loss
         if loss.is_cuda or torch.isfinite(loss):
@@ -62,13 +64,13 @@ class PlainStep:
 
     def compute_gradients(self, batch: TreeBatch) -> Tensor:
         self.optimizer.zero_grad()
-        loss = self.model.loss(batch, root_weight=self.optimizer.config.root_weight)
+        loss = self.model.loss(batch, root_weight=self.root_weight)
         (loss / batch.num_trees).backward()
         return loss.detach()
 
 
 class Sizes(NamedTuple):
-    """The shape of a recorded step: batches are filled up to the next one."""
+    """The shape of a recorded step; batches are padded to the next one."""
 
     num_trees: int
     num_leaves: int
@@ -76,7 +78,7 @@ class Sizes(NamedTuple):
 
     @classmethod
     def around(cls, batch: TreeBatch) -> Sizes:
-        """The smallest sizes that hold the batch: at most an eighth is filled up."""
+        """The smallest sizes that hold the batch: at most an eighth is padding."""
         granule = max(8, (1 << batch.num_leaves.bit_length()) // 16)
         num_levels = max(len(batch.level_sizes), len(batch.depth_sizes)) - 1
         return cls(
@@ -84,7 +86,7 @@ class Sizes(NamedTuple):
         )
 
     def fill(self, batch: TreeBatch) -> TreeBatch:
-        # A binary tree has one inner node less than leaves.
+        # A binary tree has one inner node fewer than leaves.
         return fill_batch(batch, self.num_leaves, self.num_leaves - self.num_trees, self.num_levels)
 
 
@@ -94,23 +96,23 @@ def _round_up(number: int, granule: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Recording:
-    """A step as the GPU replays it, and the buffer from which it reads its batch."""
+    """A recorded step and the buffer that it reads its batch from."""
 
     graph: torch.cuda.CUDAGraph
     buffer: Tensor
 
 
 class RecordedStep:
-    """A step recorded as a CUDA graph for each size of batch, so that the host only says "again".
+    """A step recorded as a CUDA graph for each size of batch, so that the host only replays it.
 
     The host prepares the next batches while the GPU works; their copies run on a stream of their own.
     """
 
-    def __init__(self, model: TreeClassifier, optimizer: LazyAdam) -> None:
-        self.plain = PlainStep(model, optimizer)
-        self.losses = self.plain.losses
-        self.device = model.device
-        self.slots = _Slots(model.device)
+    def __init__(self, plain: PlainStep) -> None:
+        self.plain = plain
+        self.losses = plain.losses
+        self.device = plain.model.device
+        self.slots = _Slots(self.device)
         self.memory = torch.cuda.graph_pool_handle()
         self.recordings: dict[Sizes, _Recording] = {}
 
@@ -153,7 +155,7 @@ class RecordedStep:
 
 
 class _Slots:
-    """Sends batches ahead: host memory that the GPU can read, and places on the GPU where they wait their turn."""
+    """Sends batches ahead, through pinned host memory to buffers on the GPU where they wait for their turn."""
 
     def __init__(self, device: torch.device) -> None:
         self.device = device
@@ -164,7 +166,7 @@ class _Slots:
         self.number = 0
 
     def send(self, numbers: Tensor, target: Tensor) -> None:
-        """Let the current stream find the numbers in `target`."""
+        """Copy the numbers to `target` before the next work of the current stream."""
         slot = self.number % NUM_SLOTS
         self.number += 1
         self.is_free[slot].synchronize()
@@ -182,7 +184,7 @@ class _Slots:
         if host is None or waiting is None or len(host) < size:
             host = torch.empty(size, dtype=torch.int64, pin_memory=True)
             waiting = torch.empty(size, dtype=torch.int64, device=self.device)
-            # The place is written on one stream and read on another: both must know of it before it is used.
+            # The buffer is written on one stream and read on another: both must know it before it is used.
             torch.cuda.synchronize(self.device)
             self.host[slot], self.waiting[slot] = host, waiting
         return host[:size], waiting[:size]

@@ -1,50 +1,109 @@
-"""Trees in, the batches of an epoch out, for models that are trained on phrases and know nothing of trees."""
+"""Sentence models as a training task: their batches, update, development scores and fingerprint."""
 
 from __future__ import annotations
 
 import dataclasses
-import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from torch import Tensor
 
 from lexitree.arrays import NO_INDEX, IndexArray
 from lexitree.batch.examples import Example
+from lexitree.evaluation.accuracy import evaluate
+from lexitree.learning.checkpoint import checksum
+from lexitree.learning.loop import BatchSize, EpochBatches
+from lexitree.learning.optimizer import LazyAdam
 from lexitree.models.classifier import TreeClassifier
 from lexitree.ops.spans import number_phrases
-from lexitree.tasks.classify.recipe import Recipe
+from lexitree.tasks.classify.recipe import TrainingConfig
+from lexitree.tasks.classify.steps import make_step
+
+SCORES = ("dev_root", "dev_phrase", "test_root", "test_phrase")
+"""What a result has; epochs and seeds are compared by the first."""
 
 
-def make_fingerprint(recipe: Recipe, model: TreeClassifier, examples: Sequence[Example]) -> dict[str, Any]:
-    """The settings of a run, and checksums of its word vectors and trees; more epochs are welcome."""
-    settings = recipe.training.as_dict()
-    epochs = settings.pop("epochs")
-    if recipe.training.schedule != "constant" or recipe.training.warm_up:
-        # They rise and fall with the share of all updates that is done, from the first on.
-        settings["number of epochs, which the step sizes follow,"] = epochs
-    if recipe.teacher:
-        settings["teacher"] = recipe.teacher
-    else:
-        del settings["teacher_weight"]
-    return {
-        **settings,
-        **model.config.as_dict(),
-        "vector_length": recipe.vector_length,
-        # Its name may change, and what it is shows below.
-        "encoder": {
-            name: value for name, value in recipe.encoder.items() if name not in ("name", "revision")
-        },
-        "lexicon parameters": sum(weight.numel() for weight in model.lexicon.parameters()),
-        "checksum of the word vectors": _checksum(
-            weight.numpy(force=True) for weight in model.lexicon.parameters()
-        ),
-        "checksum of the trees": _checksum(array for example in examples for array in _numbers(example)),
-    }
+class ClassifyTask:
+    """Training a model that labels sentences and phrases.
+
+    Args:
+        model: A fresh model.
+        train: The examples that it is trained on.
+        dev: The examples that choose the best epoch.
+        config: The training settings.
+        about: Further settings that results depend on, for the fingerprint.
+    """
+
+    score_name = SCORES[0]
+
+    def __init__(
+        self,
+        model: TreeClassifier,
+        train: Sequence[Example],
+        dev: Sequence[Example],
+        config: TrainingConfig,
+        about: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.model = model
+        self.train = train
+        self.dev = dev
+        self.config = config
+        self.about = dict(about or {})
+        self.optimizer = LazyAdam(model, config)
+        self.step = make_step(model, self.optimizer, root_weight=config.root_weight)
+        self.phrases = None
+        if model.encoder.trains_on_phrases and model.config.supervision == "all":
+            self.phrases = PhraseEpochs(train, distinct=config.distinct_phrases)
+
+    @property
+    def losses(self) -> Tensor:
+        return self.step.losses
+
+    def fingerprint(self) -> dict[str, Any]:
+        examples = [*self.train, *self.dev]
+        vectors = [weight.numpy(force=True) for weight in self.model.lexicon.parameters()]
+        settings = self.config.fingerprint()
+        if "teacher" not in self.about:
+            del settings["teacher_weight"]
+        return {
+            **settings,
+            **self.model.config.as_dict(),
+            **self.about,
+            "lexicon parameters": sum(array.size for array in vectors),
+            "checksum of the word vectors": checksum(vectors),
+            "checksum of the trees": checksum(array for each in examples for array in _arrays(each)),
+        }
+
+    def batches(self, rng: np.random.Generator) -> EpochBatches[list[Example]]:
+        return EpochBatches(
+            len(self.train), -(-len(self.train) // self.config.batch_size), self._shuffled_batches(rng)
+        )
+
+    def _shuffled_batches(self, rng: np.random.Generator) -> Iterator[list[Example]]:
+        size = self.config.batch_size
+        if self.phrases is not None:
+            yield from self.phrases.shuffled_batches(rng, size)
+            return
+        order = rng.permutation(len(self.train)).tolist()
+        for first in range(0, len(order), size):
+            yield [self.train[index] for index in order[first : first + size]]
+
+    def update(self, batch: list[Example]) -> BatchSize:
+        self.step(batch)
+        return BatchSize(len(batch), len(batch))
+
+    def evaluate(self) -> dict[str, Any]:
+        scores = evaluate(self.model, self.dev)
+        return {
+            "dev_root": scores.root.accuracy,
+            "dev_phrase": scores.phrase.accuracy if scores.phrase else None,
+        }
 
 
-def _numbers(example: Example) -> Iterator[npt.NDArray[Any]]:
+def _arrays(example: Example) -> Iterator[npt.NDArray[Any]]:
+    """Everything about an example that a run depends on."""
     tree = example.binary.tree
     yield from (tree.arity, tree.leaves, example.word_index, example.label_index)
     if example.pieces is not None:
@@ -53,18 +112,11 @@ def _numbers(example: Example) -> Iterator[npt.NDArray[Any]]:
         yield example.targets
 
 
-def _checksum(arrays: Iterable[npt.NDArray[Any]]) -> int:
-    checksum = 0
-    for array in arrays:
-        checksum = zlib.crc32(np.ascontiguousarray(array).data, checksum)
-    return checksum
-
-
 class PhraseEpochs:
-    """All phrases of the trees, wherever they occur or each of them once, in batches of sentences of one length.
+    """Epochs of models that read phrases without their tree, in batches of sentences of one length.
 
-    If `distinct`, a phrase is trained on with the tree that has it first in the epoch's order; where it comes again,
-    it carries no label and is not read. What has the same words but another label is another phrase.
+    If `distinct`, a phrase is trained on only where it occurs first in the order of the epoch: elsewhere it has no
+    label and is not read. The same words with another label are another phrase.
     """
 
     def __init__(self, examples: Sequence[Example], *, distinct: bool) -> None:
@@ -81,15 +133,15 @@ class PhraseEpochs:
         self.labels = _concatenate([example.label_index for example in examples])
         numbers = number_phrases(words, starts, ends)
         self.phrases = numbers * (self.labels.max(initial=0) + 2) + self.labels + 1
-        """By node: the same number for the same words with the same label."""
+        """By node: one number for the same words with the same label."""
 
     @property
     def num_distinct(self) -> int:
-        """How many labelled phrases there are, each counted once."""
+        """The number of labelled phrases, each counted once."""
         return len(np.unique(self.phrases[self.labels != NO_INDEX]))
 
     def shuffled_batches(self, rng: np.random.Generator, batch_size: int) -> Iterator[list[Example]]:
-        """The trees of an epoch; if phrases are to be distinct, labelled where a phrase comes first."""
+        """The batches of an epoch; distinct phrases are labelled only where they occur first."""
         batches = self._batches_by_length(rng, batch_size)
         labels = self.labels
         if self.distinct and batches:
@@ -98,9 +150,9 @@ class PhraseEpochs:
             yield [self._with_labels(tree, labels) for tree in batch.tolist()]
 
     def _batches_by_length(self, rng: np.random.Generator, batch_size: int) -> list[IndexArray]:
-        """Sentences of one length in random groups, and the groups in random order.
+        """Random groups of sentences of one length, in random order.
 
-        Steps that only the longest sentence of a batch still takes are as long as those that all take.
+        A step that only the longest sentence of a batch needs takes as long as one that all need.
         """
         order = rng.permutation(len(self.examples))
         order = order[np.argsort(self.num_words[order], kind="stable")]
@@ -108,7 +160,7 @@ class PhraseEpochs:
         return [batches[place] for place in rng.permutation(len(batches))]
 
     def _labels_of_first(self, order: IndexArray) -> IndexArray:
-        """The labels by node, without those of phrases that have come before in this order of the trees."""
+        """The labels by node, without those of phrases that occurred before in this order of the trees."""
         sizes = self.num_nodes[order]
         place_in_tree = np.arange(int(sizes.sum())) - np.repeat(np.cumsum(sizes) - sizes, sizes)
         nodes = np.repeat(self.first_nodes[order], sizes) + place_in_tree
@@ -124,7 +176,7 @@ class PhraseEpochs:
 
 
 def _number_words(examples: Sequence[Example]) -> IndexArray:
-    """The same number for the same word: by the lexicon, or as it is written, where a transformer reads pieces."""
+    """Number words: by the lexicon or, where a transformer reads pieces, by their spelling."""
     if all(example.pieces is None for example in examples):
         return _concatenate([example.word_index for example in examples])
     numbers: dict[str, int] = {}

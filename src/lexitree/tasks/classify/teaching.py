@@ -30,8 +30,6 @@ from lexitree.saving.pretrained import from_pretrained
 from lexitree.trees.binarize import unchanged
 from lexitree.trees.tree import Tree
 
-LESSONS_FILE = "lessons.safetensors"
-
 
 @dataclass(frozen=True, slots=True)
 class Lessons:

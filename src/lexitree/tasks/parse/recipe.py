@@ -7,6 +7,19 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
 from lexitree.errors import ConfigError
+from lexitree.learning.schedule import (
+    Averaging,
+    Beta2,
+    Clip,
+    Decay,
+    DecayRule,
+    FinalRate,
+    LearningRate,
+    Patience,
+    ScheduleKind,
+    TrainingSettings,
+    WarmUp,
+)
 from lexitree.parsers.parser_config import GENERIC_STYLE, ParserConfig
 from lexitree.settings import Setting, Settings
 
@@ -81,35 +94,20 @@ class TreebankPlan(Settings):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ParserTraining(Settings):
+class ParserTraining(TrainingSettings):
     """How a parser is trained."""
 
-    epochs: Annotated[
-        int, Setting("Passes over the training trees; the learning rate falls until the last.", at_least=1)
-    ] = 30
     batch_words: Annotated[int, Setting("Approximate number of words per update.", at_least=1)] = 1000
-    learning_rate: Annotated[float, Setting("Adam's largest step size.", above=0, at_most=1e3)] = 2e-3
-    warm_up: Annotated[
-        int, Setting("Number of updates in which the step size rises from zero.", at_least=0)
-    ] = 200
-    final_rate: Annotated[
-        float,
-        Setting("Share of the learning rate that is left at the end.", at_least=0, at_most=1),
-    ] = 0.02
-    beta2: Annotated[float, Setting("Adam's decay of the second moment.", at_least=0, below=1)] = 0.95
-    decay: Annotated[
-        float, Setting("Weight decay per update, as a share of the step size.", at_least=0, below=1)
-    ] = 1e-4
-    clip: Annotated[float, Setting("Largest gradient norm.", above=0, at_most=1e3)] = 5.0
-    averaging: Annotated[
-        float,
-        Setting(
-            "Score and save a moving average of the weights with this decay; 0 uses the weights themselves.",
-            at_least=0,
-            below=1,
-        ),
-    ] = 0.998
-    patience: Annotated[int, Setting("Stop after this many epochs without improvement.", at_least=1)] = 10
+    learning_rate: LearningRate = 2e-3
+    schedule: ScheduleKind = "cosine"
+    warm_up: WarmUp = 0.01
+    final_rate: FinalRate = 0.02
+    beta2: Beta2 = 0.95
+    decay: Decay = 1e-4
+    decay_kind: DecayRule = "adamw"
+    clip: Clip = 5.0
+    averaging: Averaging = 0.998
+    patience: Patience = 10
     tag_weight: Annotated[float, Setting("Weight of the tags in the loss; phrases count 1.", at_least=0)] = (
         1.0
     )
@@ -130,14 +128,6 @@ class ParserTraining(Settings):
         int,
         Setting("Skip longer training sentences: they are few, and need most of the memory.", at_least=1),
     ] = 150
-    seed: Annotated[
-        int,
-        Setting(
-            "Determines the initial weights, what is held out, the order of the trees and dropout.",
-            at_least=0,
-            at_most=1e18,
-        ),
-    ] = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

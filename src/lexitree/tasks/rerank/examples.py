@@ -15,9 +15,9 @@ from lexitree.batch.forest import Forest
 from lexitree.errors import JsonLinesError, TreeError
 from lexitree.evaluation.bracket_counts import SentenceCounts, count_sentence
 from lexitree.models.word_table import Lexicon
-from lexitree.tasks.rerank.config import OTHER_LABEL
 from lexitree.tasks.rerank.lists import CandidateList
 from lexitree.tasks.rerank.packing import PackedTrees, pack_trees
+from lexitree.tasks.rerank.recipe import OTHER_LABEL
 from lexitree.trees.binarize import Direction
 from lexitree.trees.tree import Tree
 

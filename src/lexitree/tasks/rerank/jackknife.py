@@ -18,14 +18,15 @@ import numpy as np
 
 from lexitree.errors import ConfigError, FileError
 from lexitree.files import atomic_write
+from lexitree.learning.observers import Observer
+from lexitree.learning.run_folder import MODEL_FOLDER
 from lexitree.parsers.neural import NeuralParser
 from lexitree.parsers.protocol import Candidate
 from lexitree.parsers.saved_parser import load_parser
 from lexitree.processes import run_in_processes
 from lexitree.tasks.parse.data import ParserData, Treebank, load_parser_data, sentence_key
 from lexitree.tasks.parse.recipe import ParserRecipe
-from lexitree.tasks.parse.run import MODEL_FOLDER, train_parser
-from lexitree.tasks.parse.task import ParserListeners
+from lexitree.tasks.parse.run import train_parser
 from lexitree.trees.brackets import tree_to_brackets
 from lexitree.trees.tree import Tree
 
@@ -114,12 +115,12 @@ def make_fold(
     data: str | Path | None = None,
     device: str = "cpu",
     minutes: float | None = None,
-    listeners_of: Callable[[int], ParserListeners] | None = None,
+    observer_of: Callable[[int], Observer] | None = None,
 ) -> None:
     """Train the parser of one fold, counted from 1, beside the path, and write the lists of its sentences there.
 
-    `minutes` is the most that the training may take; the parser is then the best so far. `listeners_of` names who is
-    told of a fold's epochs; it is asked in the process of the fold.
+    `minutes` is the most that the training may take; the parser is then the best so far. `observer_of` gives who is
+    told of a fold's epochs; it is called in the process of the fold.
     """
     fold = cut_jackknife(load_parser_data(recipe, data), num_folds, recipe.training.seed)[number - 1]
     train_parser(
@@ -131,7 +132,7 @@ def make_fold(
         minutes=minutes,
         # The checkpoint refuses what was begun with other settings.
         resume=path.parent.exists(),
-        listeners=None if listeners_of is None else listeners_of(number),
+        observer=None if observer_of is None else observer_of(number),
     )
     with atomic_write(path) as stream:
         for line in parse_fold(path.parent / MODEL_FOLDER, fold, k, device):

@@ -17,7 +17,7 @@ from lexitree.ops.spans import span_means
 from lexitree.ops.threads import one_thread
 from lexitree.ops.tree_batch import TreeBatch
 from lexitree.tasks.rerank.batches import ListBatch
-from lexitree.tasks.rerank.config import RerankerConfig
+from lexitree.tasks.rerank.recipe import RerankerConfig
 
 
 class RerankerModel(nn.Module):

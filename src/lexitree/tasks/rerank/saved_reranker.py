@@ -22,8 +22,8 @@ from lexitree.saving.model_folder import (
 )
 from lexitree.saving.model_kinds import ModelKind, ModelParts
 from lexitree.saving.quantized import TableForm
-from lexitree.tasks.rerank.config import RerankerConfig
 from lexitree.tasks.rerank.model import RerankerModel
+from lexitree.tasks.rerank.recipe import RerankerConfig
 from lexitree.tasks.rerank.reranker import Reranker
 
 

@@ -15,16 +15,15 @@ from lexitree.errors import CheckpointError, ConfigError, FileError, LexitreeErr
 from lexitree.evaluation.accuracy import evaluate
 from lexitree.learning.checkpoint import CHECKPOINT_FILE, load_checkpoint
 from lexitree.learning.optimizer import LazyAdam
-from lexitree.learning.seeds import train_seeds
 from lexitree.models.catalog import ENCODERS
 from lexitree.models.classifier import TreeClassifier
 from lexitree.models.encoder_files import read_encoder
 from lexitree.models.transformer import TransformerLexicon
 from lexitree.ops.tree_batch import batch_examples
 from lexitree.saving.pretrained import from_pretrained
-from lexitree.tasks.classify.config import TrainingConfig
-from lexitree.tasks.classify.recipe import Recipe
-from lexitree.tasks.classify.run import build_model, train
+from lexitree.tasks.classify.building import build_model
+from lexitree.tasks.classify.recipe import Recipe, TrainingConfig
+from lexitree.tasks.classify.run import train, train_seeds
 from lexitree.tasks.classify.steps import PlainStep
 from lexitree.tasks.classify.task import PhraseEpochs
 from lexitree.trees.brackets import tree_from_brackets
@@ -234,7 +233,7 @@ def test_a_cut_run_ends_with_the_same_weights(
 
     class Cutter:
         def on_batch(self, progress: Any) -> None:
-            if (progress.epoch, progress.num_trees_done) == (2, 25):
+            if (progress.epoch, progress.num_done) == (2, 25):
                 raise CutError
 
         def on_epoch(self, record: Any) -> None: ...
@@ -253,7 +252,7 @@ def test_more_epochs_of_a_schedule_are_another_run(
     for number, settings in enumerate(({"schedule": "linear"}, {"warm_up": 0.1})):
         train(make_recipe(treebank, encoders["bert"], epochs=1, **settings), tmp_path / str(number))
         longer = make_recipe(treebank, encoders["bert"], epochs=2, **settings)
-        with pytest.raises(CheckpointError, match="epochs, which the step sizes follow, was 1, is 2"):
+        with pytest.raises(CheckpointError, match="epochs of the schedule was 1, is 2"):
             train(longer, tmp_path / str(number), resume=True)
     train(make_recipe(treebank, encoders["bert"], epochs=1), tmp_path / "constant")
     train(make_recipe(treebank, encoders["bert"], epochs=2), tmp_path / "constant", resume=True)

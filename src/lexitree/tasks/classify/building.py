@@ -1,0 +1,124 @@
+"""From a recipe to what is trained: its corpus, read and parsed, and a fresh model with its word vectors."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from contextlib import AbstractContextManager, ExitStack
+from typing import Any, cast
+
+import torch
+
+from lexitree.corpora.corpus import Corpus
+from lexitree.corpora.named import find_entry, load_corpus
+from lexitree.corpora.treebank import chosen_strips
+from lexitree.errors import ConfigError
+from lexitree.lexicon.vectors import build_table, read_vectors, wanted_forms, with_length
+from lexitree.lexicon.vocabulary import Vocabulary
+from lexitree.models.catalog import default_word_size, encoder_class, with_model_defaults
+from lexitree.models.classifier import TreeClassifier
+from lexitree.models.model_config import DEFAULT_MODEL, ModelConfig
+from lexitree.models.transformer import TransformerConfig, open_transformer
+from lexitree.models.word_table import Lexicon, WordTable
+from lexitree.parsers.adapters.opening import open_parser
+from lexitree.tasks.classify.parsed_corpus import Parses, read_unlabelled, with_parses, with_unlabelled
+from lexitree.tasks.classify.recipe import Recipe
+from lexitree.trees.binarize import Direction
+
+
+def load_recipe_corpus(recipe: Recipe) -> Corpus:
+    """Read the corpus that a recipe names, with parses and trees for a teacher where it asks for them."""
+    # A named corpus has nothing to skip: beside it, `skip` means rows of the vectors.
+    rows_only = recipe.vectors is not None and find_entry(recipe.corpus) is not None
+    on_error = "skip" if recipe.on_error == "skip" and not rows_only else "raise"
+    corpus = load_corpus(
+        recipe.corpus,
+        data=recipe.data,
+        encoding=recipe.encoding,
+        on_error=on_error,
+        strip=chosen_strips(traces=recipe.strip_traces, function_tags=recipe.strip_function_tags),
+        supervision=recipe.model.get("supervision"),
+    )
+    if recipe.parser:
+        corpus = _with_parses(corpus, recipe)
+    if recipe.teacher_trees:
+        trees = read_unlabelled(recipe.teacher_trees, recipe.data)
+        corpus = with_unlabelled(corpus, trees, direction=_parse_direction(recipe))
+    return corpus
+
+
+def _parse_direction(recipe: Recipe) -> Direction:
+    """How the model will binarize parses of raw text, so that it is trained on the same trees."""
+    asked = {name: recipe.model[name] for name in ("binarization",) if name in recipe.model}
+    return ModelConfig(labels=("any",), **asked).parse_binarization
+
+
+def _with_parses(corpus: Corpus, recipe: Recipe) -> Corpus:
+    with ExitStack() as stack:
+        parser = open_parser(recipe.parser)
+        if isinstance(parser, AbstractContextManager):
+            stack.enter_context(cast(AbstractContextManager[object], parser))
+        return with_parses(
+            corpus, parser, parses=cast(Parses, recipe.parses), direction=_parse_direction(recipe)
+        )
+
+
+def build_model(recipe: Recipe, corpus: Corpus, *, backend: str = "auto") -> TreeClassifier:
+    """Build a fresh model for a corpus, with its vocabulary and word vectors."""
+    settings = model_settings(recipe, corpus)
+    # Wrong settings are reported before a file of vectors is read.
+    ModelConfig.from_dict(settings)
+    settings = with_model_defaults(settings)
+    lexicon = _build_lexicon(recipe, corpus, settings)
+    config = ModelConfig.from_dict({**settings, "word_size": lexicon.word_size})
+    return TreeClassifier(config, lexicon, backend=backend)
+
+
+def model_settings(recipe: Recipe, corpus: Corpus) -> dict[str, Any]:
+    """The model settings of a recipe, with the labels of the corpus."""
+    return {
+        "supervision": corpus.supervision,
+        **recipe.model,
+        **corpus.label_set.as_dict(),
+    }
+
+
+def _build_lexicon(recipe: Recipe, corpus: Corpus, settings: Mapping[str, Any]) -> Lexicon:
+    """The lexicon of a model: static vectors, a transformer, or both."""
+    word_size: int | None = settings.get("word_size")
+    if not recipe.encoder:
+        return _build_table(recipe, corpus, word_size, default_word_size(settings))
+    if word_size is not None:
+        raise ConfigError("the size of a word's vector follows from the encoder and cannot be set")
+    config = TransformerConfig.from_dict(recipe.encoder)
+    # Without vectors, this raises the error about settings that need them.
+    table = _build_table(recipe, corpus, None, 0) if recipe.vectors or recipe.vector_length else None
+    reads = encoder_class(settings.get("model", DEFAULT_MODEL)).reads
+    return open_transformer(config, table=table, unit=reads)
+
+
+def _build_table(recipe: Recipe, corpus: Corpus, word_size: int | None, default_size: int) -> WordTable:
+    if recipe.vectors is None:
+        if recipe.vector_length:
+            raise ConfigError("there are no vectors to be scaled", remedy="Name a file of them: --vectors.")
+        vocabulary = Vocabulary.from_trees(corpus.train, min_count=recipe.min_count)
+        return WordTable.random(vocabulary, word_size or default_size)
+    every_word = (word for trees in corpus.splits.values() for tree in trees for word in tree.words)
+    wanted = None if recipe.all_vectors else wanted_forms(every_word)
+    on_error = "skip" if recipe.on_error == "skip" else "raise"
+    # Only an archive can hold several files; elsewhere the check below gives the better error.
+    dim = word_size if recipe.vectors.endswith(".zip") else None
+    vectors = read_vectors(recipe.vectors, wanted, on_error=on_error, dim=dim)
+    if vectors.num_skipped:
+        rows = (
+            "1 malformed row was"
+            if vectors.num_skipped == 1
+            else f"{vectors.num_skipped:,} malformed rows were"
+        )
+        warnings.warn(f"{recipe.vectors}: {rows} skipped", stacklevel=2)
+    if recipe.vector_length:
+        vectors = with_length(vectors, recipe.vector_length)
+    vocabulary, table = build_table(vectors)
+    if word_size is not None and word_size != table.shape[1]:
+        raise ConfigError(f"{recipe.vectors} has {table.shape[1]} dimensions, not the {word_size} asked for")
+    return WordTable(vocabulary, torch.from_numpy(table))
