@@ -20,7 +20,7 @@ from lexitree.pipeline import text_pipeline
 from lexitree.pipeline.predictor import Predictor
 from lexitree.pipeline.text_pipeline import TextPipeline
 from lexitree.results.document import Document
-from lexitree.text import Sentence, Token
+from lexitree.text import Token, TokenizedSentence
 from lexitree.trees.binarize import to_binary
 from lexitree.trees.tree import Tree
 from tests.pipeline.stubs import Penn, ReadsAhead, RightBranching, right_branching, tiny_pipeline
@@ -145,10 +145,10 @@ def test_sentences_may_be_split_otherwise() -> None:
     lines = tiny_pipeline(split="lines")("no full stop\nSecond line. Still it")
     assert [sentence.text for sentence in lines.sentences] == ["no full stop", "Second line. Still it"]
 
-    def halves(text: str) -> list[Sentence]:
+    def halves(text: str) -> list[TokenizedSentence]:
         middle = len(text) // 2
         spans = ((0, middle), (middle, len(text)))
-        return [Sentence((Token(text[a:b], a, b, text[a:b]),)) for a, b in spans]
+        return [TokenizedSentence((Token(text[a:b], a, b, text[a:b]),)) for a, b in spans]
 
     assert [sentence.text for sentence in tiny_pipeline(split=halves)("abcdef").sentences] == ["abc", "def"]
     (whole,) = tiny_pipeline(split=halves)("abcdef", one_sentence=True).sentences
