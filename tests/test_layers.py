@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib
 from pathlib import Path
 
 import lexitree
@@ -74,6 +75,21 @@ def test_the_front_door_offers_what_it_lists() -> None:
     for name in lexitree.__all__:
         assert getattr(lexitree, name) is not None
     assert set(dir(lexitree)) == set(lexitree.__all__)
+
+
+def test_the_stub_imports_every_name_from_its_module() -> None:
+    stub = ast.parse((PACKAGE / "__init__.pyi").read_text(encoding="utf-8"))
+    imported = {
+        alias.name: node.module
+        for node in ast.walk(stub)
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    assert set(imported) == set(lexitree.__all__)
+    modules = {name: importlib.import_module(module or "") for name, module in imported.items()}
+    assert [
+        name for name, module in modules.items() if getattr(module, name) is not getattr(lexitree, name)
+    ] == []
 
 
 def test_the_front_door_offers_what_the_command_line_does() -> None:
