@@ -66,16 +66,10 @@ class InputError(LexitreeError):
     def __init__(self, place: Place, problem: str, *, remedy: str = "") -> None:
         caret = place.caret()
         super().__init__(f"{place}: {problem}" + (f"\n{caret}" if caret else ""), remedy=remedy)
+        # Errors are pickled to cross process boundaries, and unpickling calls the class with `args`.
+        self.args = (place, problem)
         self.place = place
         self.problem = problem
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return _rebuild_input_error, (type(self), self.place, self.problem, self.remedy)
-
-
-def _rebuild_input_error(kind: type[InputError], place: Place, problem: str, remedy: str) -> InputError:
-    """Errors are pickled to cross process boundaries, as when several seeds train in parallel."""
-    return kind(place, problem, remedy=remedy)
 
 
 class EncodingError(InputError):
@@ -119,15 +113,9 @@ class FileError(LexitreeError):
 
     def __init__(self, path: str | Path, problem: str, *, remedy: str = "") -> None:
         super().__init__(f"{path}: {problem}", remedy=remedy)
+        self.args = (path, problem)
         self.path = str(path)
         self.problem = problem
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return _rebuild_file_error, (type(self), self.path, self.problem, self.remedy)
-
-
-def _rebuild_file_error(kind: type[FileError], path: str, problem: str, remedy: str) -> FileError:
-    return kind(path, problem, remedy=remedy)
 
 
 class CheckpointError(FileError):
@@ -182,10 +170,7 @@ class MissingExtraError(LexitreeError):
             f"{purpose} needs the package '{package}', which is not installed.",
             remedy=f"Install it with: pip install 'lexitree[{extra}]'",
         )
-        self.needs = (package, extra, purpose)
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return MissingExtraError, self.needs
+        self.args = (package, extra, purpose)
 
 
 def import_extra(module: str, *, extra: str, purpose: str, package: str = "") -> ModuleType:

@@ -11,6 +11,8 @@ import typer
 from rich.console import Console
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from lexitree.errors import InputError, LexitreeError
     from lexitree.results.labelled_tree import LabelledTree
     from lexitree.trees.tree import Tree
@@ -63,6 +65,18 @@ def progress_bars() -> Generator[Callable[[str, int, int], None]]:
             bars.update(tasks[name], completed=num_done, total=num_total)
 
         yield show_progress
+
+
+def make_table(*columns: str, numbers_from: int | None = None) -> Table:
+    """Make an empty table; columns from `numbers_from` on are aligned to the right."""
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD)
+    for number, column in enumerate(columns):
+        is_number = numbers_from is not None and number >= numbers_from
+        table.add_column(column, justify="right" if is_number else "left", overflow="fold")
+    return table
 
 
 def parse_seeds(text: str) -> list[int]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lexitree.cli.console import output, progress_bars, show_skipped
+from lexitree.cli.console import make_table, output, progress_bars, show_skipped
 from lexitree.cli.options import (
     DataOption,
     EncodingOption,
@@ -51,7 +51,7 @@ def list_corpora(data: DataOption = None, as_json: JsonOption = False) -> None:
     if as_json:
         typer.echo(json.dumps(rows, indent=2))
         return
-    table = _table("name", "what", "licence", "where, or how to get it")
+    table = make_table("name", "what", "licence", "where, or how to get it")
     for row in rows:
         where = row["found"] or row["how_to_get"]
         table.add_row(row["name"], row["what"], row["licence"], where, style=None if row["found"] else "dim")
@@ -163,7 +163,7 @@ def _fetched_as(name: str) -> dict[str, str]:
 
 
 def _splits_table(corpus: Corpus) -> Table:
-    table = _table("split", "trees", "words", "nodes", "labelled nodes", numbers_from=1)
+    table = make_table("split", "trees", "words", "nodes", "labelled nodes", numbers_from=1)
     for split in corpus.splits:
         counts = corpus.counts(split)
         sizes = (counts.num_trees, counts.num_words, counts.num_nodes, counts.num_labelled)
@@ -180,22 +180,11 @@ def _labels_table(corpus: Corpus) -> Table:
     counts = {split: corpus.counts(split) for split in corpus.splits}
     kinds_shown = ("roots", "nodes") if corpus.supervision == "all" else ("roots",)
     columns = [f"{split} {kind}" for split in counts for kind in kinds_shown]
-    table = _table("label", *columns, numbers_from=1)
+    table = make_table("label", *columns, numbers_from=1)
     for label in dict.fromkeys((*corpus.label_set.trained_ids, *corpus.labels)):
         cells: list[str] = []
         for split_counts in counts.values():
             kinds = (split_counts.root_labels, split_counts.node_labels)[: len(kinds_shown)]
             cells += [f"{kind[label]:,}" if label in kind else "" for kind in kinds]
         table.add_row(corpus.label_set.describe(label), *cells)
-    return table
-
-
-def _table(*columns: str, numbers_from: int | None = None) -> Table:
-    from rich import box
-    from rich.table import Table
-
-    table = Table(box=box.SIMPLE_HEAD)
-    for number, column in enumerate(columns):
-        is_number = numbers_from is not None and number >= numbers_from
-        table.add_column(column, justify="right" if is_number else "left", overflow="fold")
     return table

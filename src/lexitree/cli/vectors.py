@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from lexitree.cli.console import output, progress_bars, show_skipped
+from lexitree.cli.console import make_table, output, progress_bars, show_skipped
 from lexitree.cli.options import DataOption, EncodingOption, JsonOption, OnErrorOption
 
 if TYPE_CHECKING:
@@ -184,15 +184,7 @@ def _print_report(report: CoverageReport) -> None:
 
 
 def _coverage_table(report: CoverageReport) -> Table:
-    from rich import box
-    from rich.table import Table
-
-    table = Table(box=box.SIMPLE)
-    table.add_column("found")
-    table.add_column("distinct words", justify="right")
-    table.add_column("", justify="right")
-    table.add_column("running words", justify="right")
-    table.add_column("", justify="right")
+    table = make_table("found", "distinct words", "", "running words", "", numbers_from=1)
     kinds: tuple[tuple[Literal["exact", "lower", "unknown"], str], ...] = (
         ("exact", "as written"),
         ("lower", "in lower case"),

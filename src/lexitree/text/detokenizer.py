@@ -31,10 +31,7 @@ def detokenize(forms: Iterable[str]) -> str:
     Returns:
         The text; a final period that treebanks write twice, as in `etc. .`, occurs once.
     """
-    words = _sided(forms)
-    if _is_final_period_written_twice(words):
-        words = _without_final_period(words)
-    return _join(words)[0]
+    return _join(_without_second_period(_sided(forms)))[0]
 
 
 def detokenize_with_spans(forms: Iterable[str]) -> tuple[str, list[tuple[int, int]]]:
@@ -94,21 +91,11 @@ def _surface(word: str) -> str:
     return word.replace("\\/", "/").replace("\\*", "*") if "\\" in word else word
 
 
-def _last_place(words: Sequence[str]) -> int:
-    """Return the position of the last word that is not a closing quote or bracket."""
-    place = len(words) - 1
-    while place > 0 and words[place] in _CLOSING:
-        place -= 1
-    return place
-
-
-def _is_final_period_written_twice(words: Sequence[str]) -> bool:
-    last = _last_place(words)
-    return (
-        last > 0 and words[last] == "." and words[last - 1][-1:] == "." and words[last - 1].strip(".") != ""
-    )
-
-
-def _without_final_period(words: list[str]) -> list[str]:
-    last = _last_place(words)
+def _without_second_period(words: list[str]) -> list[str]:
+    """Drop a final period after an abbreviation, which treebanks write twice: `etc. .`."""
+    last = len(words) - 1
+    while last > 0 and words[last] in _CLOSING:
+        last -= 1
+    if last <= 0 or words[last] != "." or words[last - 1][-1:] != "." or not words[last - 1].strip("."):
+        return words
     return words[:last] + words[last + 1 :]

@@ -11,6 +11,11 @@ import numpy as np
 
 from lexitree.trees.tree import Tree
 
+_FIGURES = (
+    *("num_trees", "num_nodes", "num_phrases", "num_words", "num_word_types"),
+    *("mean_length", "max_length", "mean_depth", "max_depth", "unary_share", "binary_share", "nary_share"),
+)
+
 
 @dataclass(slots=True)
 class TreeStatistics:
@@ -84,18 +89,7 @@ class TreeStatistics:
     def as_dict(self) -> dict[str, Any]:
         """Return all figures as plain values for JSON; labels by frequency, histograms by size."""
         return {
-            "num_trees": self.num_trees,
-            "num_nodes": self.num_nodes,
-            "num_phrases": self.num_phrases,
-            "num_words": self.num_words,
-            "num_word_types": self.num_word_types,
-            "mean_length": self.mean_length,
-            "max_length": self.max_length,
-            "mean_depth": self.mean_depth,
-            "max_depth": self.max_depth,
-            "unary_share": self.unary_share,
-            "binary_share": self.binary_share,
-            "nary_share": self.nary_share,
+            **{name: getattr(self, name) for name in _FIGURES},
             "label_counts": dict(self.label_counts.most_common()),
             "root_label_counts": dict(self.root_label_counts.most_common()),
             "arity_counts": _by_size(self.arity_counts),
