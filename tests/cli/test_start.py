@@ -66,6 +66,13 @@ def test_labelling_a_text_imports_nothing_for_other_purposes(saved_model: Path, 
     assert unwanted(modules, *HEAVY, *FOR_OTHER_COMMANDS) == []
 
 
+def test_handing_out_work_needs_no_torch() -> None:
+    """With several workers, the first process only reads, hands out and writes."""
+    modules = "lexitree.cli.predict, lexitree.pipeline.labelling"
+    program = f"import sys, {modules}; sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", program], env=environment(), check=False).returncode == 0
+
+
 def test_a_parser_without_a_reranker_imports_none(parser_folder: Path, tmp_path: Path) -> None:
     (tmp_path / "sentences.txt").write_text("It works .\n")
     modules = imported_by("parser", "parse", parser_folder, tmp_path / "sentences.txt")
