@@ -1,40 +1,23 @@
-"""A module imports only from what stands above it in the house."""
+"""A module imports only from rooms that stand before its own in the drawing of docs/architecture.md."""
 
 from __future__ import annotations
 
 import ast
 import importlib
+import re
 from pathlib import Path
 
 import lexitree
 
 PACKAGE = Path(lexitree.__file__).parent
-LAYERS = (
-    "version",
-    "errors",
-    "files",
-    "arrays",
-    "settings",
-    "processes",
-    "text",
-    "trees",
-    "labels",
-    "views",
-    "results",
-    "corpora",
-    "lexicon",
-    "batch",
-    "ops",
-    "models",
-    "evaluation",
-    "saving",
-    "parsers",
-    "learning",
-    "tasks",
-    "analysis",
-    "pipeline",
-    "cli",
+PAGE = (Path(__file__).parents[1] / "docs" / "architecture.md").read_text(encoding="utf-8")
+LAYERS = tuple(
+    room
+    for line in re.findall(r"```text\n(.*?)```", PAGE, re.DOTALL)[0].splitlines()
+    # The first column, which ends with several spaces, names the layer.
+    for room in re.split(r" {2,}", line)[1:]
 )
+"""The rooms in the order of the drawing in the documentation."""
 FRONT_DOORS = ("__init__.py", "__main__.py")
 """These two name everything by design."""
 
@@ -57,7 +40,21 @@ def imported_modules(path: Path) -> set[str]:
 
 def test_every_module_has_its_layer() -> None:
     names = {path.stem if path.is_file() else path.name for path in PACKAGE.iterdir()}
-    assert names - {"__init__", "__main__", "__pycache__", "py", "shipped"} <= set(LAYERS)
+    assert names - {"__init__", "__main__", "__pycache__", "py", "shipped"} == set(LAYERS)
+
+
+def test_the_page_describes_every_room() -> None:
+    described = re.findall(r"^\| `(\w+)` \|", PAGE.partition("## One sentence")[0], re.MULTILINE)
+    assert described == [room for room in LAYERS if room != "version"]
+
+
+def test_the_page_names_what_there_is() -> None:
+    names = re.findall(r"`(lexitree(?:\.\w+)+)`", PAGE)
+    assert len(names) > 20
+    for name in names:
+        module, _, attribute = name.rpartition(".")
+        found = importlib.import_module(module)
+        assert hasattr(found, attribute) or importlib.import_module(name), name
 
 
 def test_imports_go_upwards_only() -> None:
