@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lexitree.errors import ConfigError, FileError
+from lexitree.learning.schedule import LexicalSettings, TrainingSettings
 from lexitree.models.model_config import ModelConfig
 from lexitree.models.transformer import TransformerConfig
 from lexitree.parsers.parser_config import ParserConfig
@@ -27,6 +28,8 @@ EXAMPLES: tuple[Settings, ...] = (
     ModelConfig(labels=("0", "1"), label_names={"0": "bad"}),
     TransformerConfig(name="minilm"),
     ParserConfig(labels=("S",), tags=("NN",), styles=("wsj",)),
+    TrainingSettings(),
+    LexicalSettings(),
     TrainingConfig(),
     Recipe(model={"hidden": 5}, teacher="t", teacher_trees=("a", "b")),
     TreebankPlan(name="a", path="a.txt", held_out=0.5, recurring_in=(1, 2)),

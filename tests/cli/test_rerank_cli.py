@@ -25,7 +25,7 @@ min_count = 1
 hidden = 8
 
 [training]
-batch_lists = 8
+batch_size = 8
 learning_rate = 0.01
 train_words = true
 min_label_count = 1
@@ -77,7 +77,8 @@ def test_several_seeds(call: Call, lists: Path, recipe: Path, tmp_path: Path) ->
         "rerank", "train", lists, *options, "--seeds", "1,2", "--model", "contree", "--set", "model.hidden=4"
     )
     assert finished.code == 0, finished.err
-    assert finished.out.count("reranker: ") == 2
+    assert "best model by development score: " in finished.out
+    assert (tmp_path / "run" / "summary.json").is_file()
     for seed in (1, 2):
         result = json.loads((tmp_path / "run" / f"seed-{seed}" / "result.json").read_text())
         assert (result["recipe"]["training"]["seed"], result["model"]["hidden"]) == (seed, 4)

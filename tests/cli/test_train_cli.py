@@ -73,7 +73,7 @@ def test_train_several_seeds(treebank: Path, tmp_path: Path) -> None:
     summary = json.loads((tmp_path / "run" / "summary.json").read_text())
     assert set(summary["seeds"]) == {"1", "4"}
     best = tmp_path / "run" / f"seed-{summary['best_seed']}" / "model"
-    assert f"best model by development accuracy: {best}\n" in finished.stdout
+    assert f"best model by development score: {best}\n" in finished.stdout
 
 
 @pytest.mark.parametrize("seeds", ["3", "3,4"])
@@ -90,7 +90,7 @@ def test_train_says_what_it_skipped(treebank: Path, tmp_path: Path, seeds: str, 
     # The runs themselves do not matter here.
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("lexitree.tasks.classify.run.train", lambda *_, **__: stop())
-        patch.setattr("lexitree.learning.seeds.train_seeds", lambda *_, **__: stop())
+        patch.setattr("lexitree.tasks.classify.run.train_seeds", lambda *_, **__: stop())
         finished = call("train", bank, *options)
     assert "skipped 1,100 malformed trees" in finished.err
     assert f"{bank / 'train.txt'}:2401:" in finished.err
@@ -177,7 +177,7 @@ def test_a_recipe_with_a_teacher_for_several_seeds(treebank: Path, saved_model: 
     assert finished.returncode == 0, finished.stderr
     # Of the 40 that are given again, those that are scored are left out.
     assert "labels the 70 training trees" in finished.stderr
-    assert "best model by development accuracy" in finished.stdout
+    assert "best model by development score" in finished.stdout
 
 
 @pytest.mark.parametrize(

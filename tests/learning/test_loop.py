@@ -136,6 +136,28 @@ def test_an_accuracy_of_zero_is_still_the_best_so_far(monkeypatch: pytest.Monkey
     assert make_trainer(epochs=2).run().best.epoch == 2
 
 
+def test_patience_counts_epochs_without_an_improvement(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A tie is kept as the best epoch, but is no improvement."""
+    fake_scores(monkeypatch, [0.5, 0.8, 0.7, 0.8, 0.6, 0.9])
+    result = make_trainer(epochs=6, patience=3).run()
+    assert [record.epoch for record in result.history] == [1, 2, 3, 4, 5]
+    assert result.best.epoch == 4
+
+
+def test_the_time_limit_allows_at_least_one_epoch(tmp_path: Path) -> None:
+    assert [len(make_trainer(tmp_path, epochs=3).run(minutes=0).history) for _ in range(4)] == [1, 2, 3, 3]
+
+
+def test_the_best_model_is_saved_with_the_weights_to_keep(monkeypatch: pytest.MonkeyPatch) -> None:
+    fake_scores(monkeypatch, [0.5, 0.4, 0.6])
+    saved: dict[int, dict[str, torch.Tensor]] = {}
+    trainer = make_trainer(epochs=3, averaging=0.5)
+    trainer.save_best = lambda training: saved.update({training.best.epoch: weights_of(trainer)})
+    trainer.run()
+    assert list(saved) == [1, 3]
+    assert_same_weights(weights_of(trainer), saved[3])
+
+
 def test_a_loss_that_is_no_number_stops_the_run_and_keeps_the_checkpoint(tmp_path: Path) -> None:
     make_trainer(tmp_path, epochs=1).run()
     before = (tmp_path / CHECKPOINT_FILE).read_bytes()

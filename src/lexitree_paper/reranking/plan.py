@@ -143,6 +143,11 @@ def settings_of(recipe: RerankRecipe) -> dict[str, Any]:
     return values
 
 
+def is_same_recipe(done: Mapping[str, Any], recipe: RerankRecipe) -> bool:
+    """Whether recorded settings (see `settings_of`) are those of a recipe; newer settings had their defaults."""
+    return settings_of(RerankRecipe.from_dict(done)) == settings_of(recipe)
+
+
 @dataclass(frozen=True, slots=True)
 class RerankPlan:
     """Everything that the experiment runs."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from lexitree.errors import CorpusNotFoundError
 from lexitree.evaluation.answers import answers_from_text, answers_to_text
-from lexitree_paper.reranking.plan import ListSet, RerankPlan, RerankTask, data_checksums, settings_of
+from lexitree_paper.reranking.plan import ListSet, RerankPlan, RerankTask, data_checksums, is_same_recipe
 from lexitree_paper.reranking.run_answers import read_answer
 
 Runs = dict[str, dict[str, Any]]
@@ -26,7 +26,7 @@ def recorded_runs(record: Mapping[str, Any] | None, plan: RerankPlan, data: str 
 
     Where a file is not there, the record is believed: nothing could be run anyway.
     """
-    if record is None or record.get("settings") != settings_of(plan.recipe):
+    if record is None or not is_same_recipe(record["settings"], plan.recipe):
         return {}
     runs: Runs = copy.deepcopy(record["runs"])
     return {

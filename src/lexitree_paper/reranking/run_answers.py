@@ -24,7 +24,7 @@ from lexitree.tasks.rerank.saved_reranker import load_reranker
 from lexitree.trees.brackets import tree_from_brackets
 from lexitree.trees.penn import strip_traces
 from lexitree.trees.tree import Tree
-from lexitree_paper.reranking.plan import RerankTask, settings_of
+from lexitree_paper.reranking.plan import RerankTask, is_same_recipe, settings_of
 from lexitree_paper.run_records import commit, machine
 
 ANSWER_FILE = "answer.json"
@@ -95,7 +95,7 @@ def read_answer(task: RerankTask) -> dict[str, Any] | None:
         answer: dict[str, Any] = json.loads(path.read_bytes())
     except ValueError as error:
         raise FileError(path, "is damaged or cut off", remedy="Delete it: the run is made anew.") from error
-    is_same = answer["settings"] == settings_of(task.recipe) and answer["data"] == task.checksums()
+    is_same = is_same_recipe(answer["settings"], task.recipe) and answer["data"] == task.checksums()
     return answer if is_same else None
 
 

@@ -45,6 +45,7 @@ def test_the_defaults_are_the_papers_protocol() -> None:
         "learning_rate": 1e-3,
         "schedule": "constant",
         "warm_up": 0.0,
+        "final_rate": 0.0,
         "clip": 0.0,
         "beta1": 0.9,
         "beta2": 0.999,
@@ -59,6 +60,7 @@ def test_the_defaults_are_the_papers_protocol() -> None:
         "teacher_weight": 0.5,
         "distinct_phrases": False,
         "averaging": 0.0,
+        "patience": 0,
         "seed": 1,
     }
 

@@ -100,7 +100,7 @@ class ParserTraining(TrainingSettings):
     batch_words: Annotated[int, Setting("Approximate number of words per update.", at_least=1)] = 1000
     learning_rate: LearningRate = 2e-3
     schedule: ScheduleKind = "cosine"
-    warm_up: WarmUp = 0.01
+    warm_up: WarmUp = 0.02
     final_rate: FinalRate = 0.02
     beta2: Beta2 = 0.95
     decay: Decay = 1e-4
