@@ -24,8 +24,9 @@ from lexitree.lexicon.vectors import read_vectors
 from lexitree.lexicon.vocabulary import count_words
 from lexitree.models.classifier import TreeClassifier
 from lexitree.pipeline.loading import load
+from lexitree.saving.model_kinds import save_model
 from lexitree.saving.packing import pack_model
-from lexitree.saving.pretrained import from_pretrained, save_pretrained
+from lexitree.saving.pretrained import from_pretrained
 from lexitree.saving.quantized import TableForm
 from lexitree.trees.brackets import read_trees
 
@@ -66,7 +67,7 @@ def main() -> None:
 def measure(model: TreeClassifier, corpus: Corpus, table: TableForm, what: str) -> dict[str, Any]:
     """Save the model, read it back and score it."""
     with tempfile.TemporaryDirectory() as scratch:
-        folder = save_pretrained(model, Path(scratch) / "model", table=table)
+        folder = save_model(model, Path(scratch) / "model", table=table)
         size = sum(path.stat().st_size for path in folder.iterdir())
         predictor = load(folder)
     row: dict[str, Any] = {

@@ -103,7 +103,7 @@ def test_the_front_door_offers_what_the_command_line_does() -> None:
         },
         "data": {"fetch", "load_corpus", "load_sentences", "load_treebank"},
         "models": {"count_parameters", "list_models", "list_shipped"},
-        "pack": {"load_corpus", "load_parser", "pack_model", "read_vectors", "save_pretrained"},
+        "pack": {"load_corpus", "load_parser", "pack_model", "read_vectors", "save_model"},
         "trees": {
             "strip_function_tags",
             "strip_traces",

@@ -57,7 +57,7 @@ _NAMES = {
     "results.labelled_tree": "LabelledTree",
     "saving.packing": "pack_model",
     "saving.model_kinds": "load_model push_to_hub save_model",
-    "saving.pretrained": "from_pretrained save_pretrained",
+    "saving.pretrained": "from_pretrained",
     "saving.shipped_models": "list_shipped",
     "tasks.classify.recipe": "Recipe TrainingConfig",
     "tasks.classify.run": "train train_seeds",

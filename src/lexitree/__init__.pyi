@@ -54,7 +54,6 @@ from lexitree.saving.model_kinds import push_to_hub as push_to_hub
 from lexitree.saving.model_kinds import save_model as save_model
 from lexitree.saving.packing import pack_model as pack_model
 from lexitree.saving.pretrained import from_pretrained as from_pretrained
-from lexitree.saving.pretrained import save_pretrained as save_pretrained
 from lexitree.saving.shipped_models import list_shipped as list_shipped
 from lexitree.tasks.classify.recipe import Recipe as Recipe
 from lexitree.tasks.classify.recipe import TrainingConfig as TrainingConfig

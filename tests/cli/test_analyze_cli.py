@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from lexitree.saving.pretrained import save_pretrained
+from lexitree.saving.model_kinds import save_model
 from tests.cli.conftest import Call, assert_users_error
 from tests.tiny import tiny_model
 
@@ -21,7 +21,7 @@ def untrained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with two seeds of a model that has learned nothing."""
     folder = tmp_path_factory.mktemp("systems") / "untrained"
     for seed in (1, 2):
-        save_pretrained(tiny_model("contree", seed=seed), folder / f"seed-{seed}" / "model")
+        save_model(tiny_model("contree", seed=seed), folder / f"seed-{seed}" / "model")
     return folder
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from lexitree.corpora.named import load_corpus
-from lexitree.saving.pretrained import save_pretrained
+from lexitree.saving.model_kinds import save_model
 from lexitree.tasks.classify.building import build_model
 from lexitree.tasks.classify.run import train
 from tests.cli.conftest import Call, assert_users_error
@@ -112,7 +112,7 @@ def test_a_training_split_with_finer_labels_is_scored_by_its_answers(call: Call,
     """Whichever of the two names of the task is given: it is the same sentences, phrases and labels."""
     corpus = load_corpus("mini-reviews-polarity")
     recipe = tiny_recipe(tmp_path, model={"model": "contree"})
-    model = save_pretrained(build_model(recipe, corpus), tmp_path / "model")
+    model = save_model(build_model(recipe, corpus), tmp_path / "model")
     for split, num_trees in (("train", 913), ("test", 249)):
         found = [
             json.loads(call("evaluate", model, name, "--split", split, "--json").out)

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from lexitree.saving.model_kinds import save_model
-from lexitree.saving.pretrained import save_pretrained
 from tests.cli.conftest import Call, assert_users_error
 from tests.cli.untrained_parser import save_untrained_parser
 from tests.saving.edited_models import MAKERS, make
@@ -50,7 +49,7 @@ def test_models_as_json_has_the_papers_counts(call: Call) -> None:
 
 
 def test_info_names_the_transformer(call: Call, encoders: dict[str, Path], tmp_path: Path) -> None:
-    folder = save_pretrained(make_model(encoders["bert"], with_table=True), tmp_path / "m")
+    folder = save_model(make_model(encoders["bert"], with_table=True), tmp_path / "m")
     values = json.loads(call("info", folder, "--json").out)
     assert values["encoder"]["name"] == "tiny-bert"
     assert values["num_words"] == 14
@@ -71,7 +70,7 @@ def test_info(call: Call, saved_model: Path) -> None:
 
 
 def test_info_says_what_finer_labels_count_for(call: Call, tmp_path: Path) -> None:
-    folder = save_pretrained(tiny_model(finer_labels=FINER_LABELS), tmp_path / "m")
+    folder = save_model(tiny_model(finer_labels=FINER_LABELS), tmp_path / "m")
     assert json.loads(call("info", folder, "--json").out)["model"]["finer_labels"] == FINER_LABELS
     assert "-- = 0, - = 0, o = none, + = 1, ++ = 1" in call("info", folder).out
 
@@ -87,7 +86,7 @@ def test_models_of_the_package(call: Call, shipped_folder: Path) -> None:
     assert json.loads(call("models", "--shipped", "--json").out) == []
     names = {"0": "bad", "1": "good"}
     record = {"test_root": 0.875, "dev_root": 0.5, "seed": 3}
-    save_pretrained(tiny_model(label_names=names), shipped_folder / "sentiment", training=record)
+    save_model(tiny_model(label_names=names), shipped_folder / "sentiment", training=record)
     save_untrained_parser(shipped_folder / "parser")
     (first, second) = json.loads(call("models", "--shipped", "--json").out)
     assert first["name"] == "sentiment"
@@ -102,7 +101,7 @@ def test_models_of_the_package(call: Call, shipped_folder: Path) -> None:
 
 
 def test_info_by_name(call: Call, shipped_folder: Path) -> None:
-    save_pretrained(tiny_model(), shipped_folder / "questions")
+    save_model(tiny_model(), shipped_folder / "questions")
     assert json.loads(call("info", "questions", "--json").out)["num_words"] == 14
 
 

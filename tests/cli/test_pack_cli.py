@@ -13,7 +13,7 @@ from lexitree.lexicon.vector_npz import write_vectors_npz
 from lexitree.lexicon.vector_rows import WordVectors
 from lexitree.saving.model_folder import ModelFolder
 from lexitree.saving.model_kinds import load_model, save_model
-from lexitree.saving.pretrained import from_pretrained, save_pretrained
+from lexitree.saving.pretrained import from_pretrained
 from tests.cli.conftest import Call, assert_users_error
 from tests.command import run_command
 from tests.saving.edited_models import make
@@ -111,7 +111,7 @@ def test_other_kinds_are_only_made_smaller(call: Call, kind: str, tmp_path: Path
 def sentiment(shipped_folder: Path) -> Path:
     """A model of the package with the five labels that count for two in the embedded reviews."""
     model = tiny_model(labels=tuple("01234"))
-    return save_pretrained(model, shipped_folder / "sentiment", training={"corpus": "five", "test_root": 0.1})
+    return save_model(model, shipped_folder / "sentiment", training={"corpus": "five", "test_root": 0.1})
 
 
 def test_a_model_that_only_answers_otherwise(call: Call, sentiment: Path, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from lexitree.errors import ConfigError, LexitreeError
-from lexitree.saving.pretrained import save_pretrained
+from lexitree.saving.model_kinds import save_model
 from lexitree.settings import Settings
 from lexitree.tasks.classify.building import load_recipe_corpus
 from lexitree.tasks.classify.recipe import Recipe
@@ -198,7 +198,7 @@ def test_what_is_wrong_with_a_teacher(
     said: str,
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    save_pretrained(tiny_model(labels=("a", "b", "c")), "other-labels")
+    save_model(tiny_model(labels=("a", "b", "c")), "other-labels")
     assert_users_error(
         call("train", treebank, *train_options(tmp_path / "run", *set_options(settings))), said
     )

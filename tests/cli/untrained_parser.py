@@ -10,7 +10,7 @@ from lexitree.lexicon.vocabulary import Vocabulary
 from lexitree.parsers.network import ParserModel
 from lexitree.parsers.neural import NeuralParser
 from lexitree.parsers.parser_config import ParserConfig
-from lexitree.parsers.saved_parser import save_parser
+from lexitree.saving.model_kinds import save_model
 
 
 def save_untrained_parser(folder: Path) -> Path:
@@ -19,4 +19,4 @@ def save_untrained_parser(folder: Path) -> Path:
         labels=("S", "NP"), tags=("NN", "."), affix_rows=64, hidden=8, layers=1, span_size=8
     )
     model = ParserModel(config, Vocabulary([]), Vocabulary(["the", "film", "is"]))
-    return save_parser(NeuralParser(model), folder)
+    return save_model(NeuralParser(model), folder)

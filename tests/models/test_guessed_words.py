@@ -18,7 +18,8 @@ from lexitree.models.head_shares import find_head_shares
 from lexitree.models.word_table import WordTable
 from lexitree.pipeline.predictor import Predictor
 from lexitree.pipeline.text_pipeline import TextPipeline
-from lexitree.saving.pretrained import from_pretrained, save_pretrained
+from lexitree.saving.model_kinds import save_model
+from lexitree.saving.pretrained import from_pretrained
 from lexitree.trees.binarize import unchanged
 from lexitree.trees.dependencies import DependencyTree
 from lexitree.trees.tree import Tree
@@ -155,12 +156,12 @@ def test_texts_go_by_guesses_too(model: TreeClassifier) -> None:
 
 
 def test_a_guesser_is_saved_and_comes_back(model: TreeClassifier, trees: list[Tree], tmp_path: Path) -> None:
-    folder = save_pretrained(model, tmp_path / "model")
+    folder = save_model(model, tmp_path / "model")
     loaded = from_pretrained(folder)
     assert loaded.lexicon.can_guess
     before, after = probabilities(model, trees), probabilities(loaded, trees)
     assert [array.tobytes() for array in before] == [array.tobytes() for array in after]
-    again = save_pretrained(loaded, tmp_path / "again")
+    again = save_model(loaded, tmp_path / "again")
     assert (again / "model.safetensors").read_bytes() == (folder / "model.safetensors").read_bytes()
 
 

@@ -16,7 +16,8 @@ from lexitree.lexicon.vocabulary import Vocabulary
 from lexitree.parsers.network import ParserModel
 from lexitree.parsers.neural import NeuralParser
 from lexitree.parsers.parser_config import ParserConfig
-from lexitree.parsers.saved_parser import load_parser, save_parser
+from lexitree.parsers.saved_parser import load_parser
+from lexitree.saving.model_kinds import save_model
 from lexitree.tasks.parse.recipe import SMALL_SIZES
 from tests.saving.edited_models import seal
 
@@ -29,7 +30,7 @@ def copy(saved_parser: Path, tmp_path: Path) -> Path:
 
 
 def test_saved_and_loaded_it_gives_the_same_trees(parser: NeuralParser, tmp_path: Path) -> None:
-    folder = save_parser(parser, tmp_path / "again")
+    folder = save_model(parser, tmp_path / "again")
     loaded = load_parser(folder)
     assert list(loaded.parse_all(SENTENCES)) == list(parser.parse_all(SENTENCES))
     assert loaded.training_record == parser.training_record != {}
@@ -45,7 +46,7 @@ def test_vectors_in_bytes_are_half_as_large_again(tmp_path: Path) -> None:
     model = ParserModel(config, Vocabulary(["a", "b"]), Vocabulary(["a"]))
     vectors = torch.randn(3, 6, generator=torch.Generator().manual_seed(1))
     model.set_vectors(vectors)
-    folder = save_parser(NeuralParser(model), tmp_path / "bytes", table="int8")
+    folder = save_model(NeuralParser(model), tmp_path / "bytes", table="int8")
     assert load_file(folder / "vectors.safetensors")["vectors"].dtype == torch.int8
     found = load_parser(folder).model.vectors
     assert found.dtype == torch.float32
@@ -53,7 +54,7 @@ def test_vectors_in_bytes_are_half_as_large_again(tmp_path: Path) -> None:
 
 
 def test_a_parser_without_vectors_in_bytes(parser: NeuralParser, tmp_path: Path) -> None:
-    loaded = load_parser(save_parser(parser, tmp_path / "bytes", table="int8"))
+    loaded = load_parser(save_model(parser, tmp_path / "bytes", table="int8"))
     assert list(loaded.parse_all(SENTENCES)) == list(parser.parse_all(SENTENCES))
 
 
@@ -104,5 +105,5 @@ def test_a_small_parser_with_many_vectors_takes_fifteen_megabytes(tmp_path: Path
     config = ParserConfig(labels=labels, tags=tags, styles=("a", "b"), **SMALL_SIZES)
     vector_words = Vocabulary(f"word{number}" for number in range(51_000))
     trained_words = Vocabulary(f"word{number}" for number in range(10_600))
-    folder = save_parser(NeuralParser(ParserModel(config, vector_words, trained_words)), tmp_path / "small")
+    folder = save_model(NeuralParser(ParserModel(config, vector_words, trained_words)), tmp_path / "small")
     assert sum(path.stat().st_size for path in folder.iterdir()) <= 15_000_000

@@ -13,7 +13,7 @@ import torch
 
 from lexitree.errors import ModelFileError
 from lexitree.saving.model_kinds import load_model, save_model
-from lexitree.saving.pretrained import from_pretrained, save_pretrained
+from lexitree.saving.pretrained import from_pretrained
 from tests.saving.edited_models import DATA_FILES, edit_config, edit_weights, hidden_of, make, seal
 from tests.tiny import tiny_model
 
@@ -211,7 +211,7 @@ def test_a_guesser_that_does_not_fit(folder: Path, shapes: dict[str, tuple[int, 
     ],
 )
 def test_bytes_that_do_not_fit(tmp_path: Path, change: Callable[[dict[str, torch.Tensor]], object]) -> None:
-    folder = save_pretrained(tiny_model(), tmp_path / "bytes", table="int8")
+    folder = save_model(tiny_model(), tmp_path / "bytes", table="int8")
     edit_weights(folder, change)
     with pytest.raises(ModelFileError, match=r"model\.safetensors"):
         from_pretrained(folder)

@@ -13,8 +13,9 @@ from lexitree.lexicon.vocabulary import count_words
 from lexitree.models.classifier import TreeClassifier
 from lexitree.models.word_table import Lexicon, WordTable
 from lexitree.pipeline.predictor import Predictor
+from lexitree.saving.model_kinds import save_model
 from lexitree.saving.packing import pack_model
-from lexitree.saving.pretrained import from_pretrained, save_pretrained
+from lexitree.saving.pretrained import from_pretrained
 from tests.tiny import tiny_model, tiny_trees
 
 TRAINED = count_words(tiny_trees(60))
@@ -52,7 +53,7 @@ def test_words_without_room_are_guessed(tmp_path: Path) -> None:
     packed = pack_model(model, TRAINED, vectors=vectors_of(model), num_words=4)
     assert packed.num_words == len(model.lexicon.vocabulary) == 4
     assert packed.num_added == 0
-    loaded = from_pretrained(save_pretrained(model, tmp_path / "packed"))
+    loaded = from_pretrained(save_model(model, tmp_path / "packed"))
     assert labels(loaded) == labels(model)
 
 

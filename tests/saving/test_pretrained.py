@@ -10,7 +10,8 @@ from safetensors.torch import load_file
 
 from lexitree.errors import BackendError, ModelFileError
 from lexitree.pipeline.predictor import Predictor
-from lexitree.saving.pretrained import from_pretrained, save_pretrained
+from lexitree.saving.model_kinds import save_model
+from lexitree.saving.pretrained import from_pretrained
 from lexitree.saving.quantized import TableForm
 from tests.command import files_of
 from tests.saving.edited_models import edit_config
@@ -27,7 +28,7 @@ def test_round_trip_is_exact(tmp_path: Path, name: str, output: int) -> None:
         "output": output,
     }
     model = tiny_model(name, **settings)
-    loaded = from_pretrained(save_pretrained(model, tmp_path / "m"))
+    loaded = from_pretrained(save_model(model, tmp_path / "m"))
     assert loaded.config == model.config
     assert loaded.lexicon.vocabulary == model.lexicon.vocabulary
     assert not loaded.training
@@ -43,7 +44,7 @@ def test_finer_labels_come_back_in_their_order(tmp_path: Path) -> None:
     """Neither by number nor by the alphabet: in another order the scores would count for other answers."""
     finer = {"10": "1", "9": "0", "neither": "", "a": "1", "B": "0"}
     model = tiny_model(finer_labels=finer)
-    loaded = from_pretrained(save_pretrained(model, tmp_path / "m"))
+    loaded = from_pretrained(save_model(model, tmp_path / "m"))
     assert loaded.config.label_set.trained_ids == tuple(finer)
     assert loaded.config == model.config
     trees = tiny_trees(8)
@@ -66,7 +67,7 @@ def test_a_model_from_before_there_were_finer_labels(folder: Path) -> None:
 
 
 def test_double_precision_is_kept(tmp_path: Path) -> None:
-    loaded = from_pretrained(save_pretrained(tiny_model().double(), tmp_path / "m"))
+    loaded = from_pretrained(save_model(tiny_model().double(), tmp_path / "m"))
     assert {tensor.dtype for tensor in loaded.state_dict().values()} == {torch.float64}
     assert Predictor(loaded).predict(tiny_trees(1)[0]).node_probabilities.shape[1] == 2
 
@@ -74,7 +75,7 @@ def test_double_precision_is_kept(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("table", "num_bytes", "error"), [("float16", 2, 1e-3), ("int8", 1, 1e-2)])
 def test_short_forms_of_the_table(tmp_path: Path, table: TableForm, num_bytes: int, error: float) -> None:
     model = tiny_model()
-    folder = save_pretrained(model, tmp_path / "short", table=table)
+    folder = save_model(model, tmp_path / "short", table=table)
     written = load_file(folder / "model.safetensors")
     assert written["lexicon.vectors"].element_size() == num_bytes
     others = {name: tensor.dtype for name, tensor in written.items() if name != "lexicon.vectors"}
@@ -85,12 +86,12 @@ def test_short_forms_of_the_table(tmp_path: Path, table: TableForm, num_bytes: i
     exact, near = (list(Predictor(each).predict_all(trees)) for each in (model, loaded))
     for first, second in zip(exact, near, strict=True):
         assert abs(first.node_probabilities - second.node_probabilities).max() < error
-    assert files_of(save_pretrained(loaded, tmp_path / "again", table=table)) == files_of(folder)
+    assert files_of(save_model(loaded, tmp_path / "again", table=table)) == files_of(folder)
 
 
 def test_a_short_form_is_read_as_such_only(tmp_path: Path, folder: Path) -> None:
     """What a program that knows no short forms would read as a model of 16 bits is none."""
-    short = save_pretrained(tiny_model(), tmp_path / "short", table="float16")
+    short = save_model(tiny_model(), tmp_path / "short", table="float16")
     edit_config(short, lambda values: values.pop("table"))
     assert from_pretrained(short).lexicon.vectors.dtype == torch.float16
     edit_config(folder, lambda values: values.update(table="float16"))
@@ -106,7 +107,7 @@ def test_the_card_says_what_finer_labels_count_for(folder: Path, tmp_path: Path)
     assert "finer" not in (folder / "README.md").read_text()
     names = {"o": "neutral", "0": "bad", "1": "good"}
     model = tiny_model(finer_labels=FINER_LABELS, label_names=names)
-    card = (save_pretrained(model, tmp_path / "finer") / "README.md").read_text()
+    card = (save_model(model, tmp_path / "finer") / "README.md").read_text()
     assert "- labels: bad, good\n- trained with finer labels" in card
     assert "count for these: --, - for bad; o (neutral) for none; +, ++ for good. The probability" in card
 

@@ -23,8 +23,9 @@ from lexitree.models.transformer import TransformerConfig, TransformerLexicon, o
 from lexitree.models.word_table import WordTable
 from lexitree.ops.tree_batch import batch_examples
 from lexitree.pipeline.predictor import Predictor
+from lexitree.saving.model_kinds import save_model
 from lexitree.saving.packing import pack_model
-from lexitree.saving.pretrained import from_pretrained, save_pretrained
+from lexitree.saving.pretrained import from_pretrained
 from lexitree.tasks.classify.recipe import TrainingConfig
 from lexitree.tasks.classify.steps import PlainStep
 from tests.command import files_of
@@ -77,13 +78,13 @@ def test_what_is_read_back_says_the_same(
     encoders: dict[str, Path], tmp_path: Path, kind: str, name: str, settings: dict[str, Any], rate: float
 ) -> None:
     model = trained(make_model(encoders[kind], name, **settings), rate)
-    folder = save_pretrained(model, tmp_path / "model")
+    folder = save_model(model, tmp_path / "model")
     loaded = from_pretrained(folder)
     assert answers(loaded) == answers(model)
     assert loaded.state_dict().keys() == model.state_dict().keys()
     assert lexicon_of(loaded).was_trained is (rate > 0)
     assert lexicon_of(loaded).is_frozen is (rate == 0)
-    again = save_pretrained(loaded, tmp_path / "again")
+    again = save_model(loaded, tmp_path / "again")
     assert {**files_of(again)} == files_of(folder)
     # A parameter that has two names in the transformer is still one.
     assert len([*loaded.parameters()]) == len([*model.parameters()])
@@ -92,7 +93,7 @@ def test_what_is_read_back_says_the_same(
 
 
 def test_where_the_transformer_lay_is_not_told(encoders: dict[str, Path], tmp_path: Path) -> None:
-    folder = save_pretrained(make_model(encoders["bert"]), tmp_path / "model")
+    folder = save_model(make_model(encoders["bert"]), tmp_path / "model")
     for path in folder.rglob("*.json"):
         assert str(encoders["bert"].parent) not in path.read_text(), path
     assert json.loads((folder / "config.json").read_text())["encoder"]["name"] == "tiny-bert"
@@ -100,7 +101,7 @@ def test_where_the_transformer_lay_is_not_told(encoders: dict[str, Path], tmp_pa
 
 def test_training_goes_on_from_what_was_read(encoders: dict[str, Path], tmp_path: Path) -> None:
     model = trained(make_model(encoders["t5"], with_table=True))
-    loaded = from_pretrained(save_pretrained(model, tmp_path / "model"))
+    loaded = from_pretrained(save_model(model, tmp_path / "model"))
     first, second = trained(model).state_dict(), trained(loaded).state_dict()
     for name, weight in first.items():
         torch.testing.assert_close(second[name], weight, rtol=1e-5, atol=1e-6, msg=name)
@@ -110,7 +111,7 @@ def test_training_goes_on_from_what_was_read(encoders: dict[str, Path], tmp_path
 @pytest.mark.parametrize("with_table", [False, True])
 def test_short_forms(encoders: dict[str, Path], tmp_path: Path, form: Any, with_table: bool) -> None:
     model = trained(make_model(encoders["bert"], with_table=with_table))
-    whole, short = (save_pretrained(model, tmp_path / name, table=name) for name in ("float32", form))
+    whole, short = (save_model(model, tmp_path / name, table=name) for name in ("float32", form))
     sizes = [len((folder / "encoder" / "model.safetensors").read_bytes()) for folder in (whole, short)]
     assert sizes[1] < 0.7 * sizes[0]
     loaded = from_pretrained(short)
@@ -122,7 +123,7 @@ def test_short_forms(encoders: dict[str, Path], tmp_path: Path, form: Any, with_
 
 def test_another_precision_is_kept(encoders: dict[str, Path], tmp_path: Path) -> None:
     model = make_model(encoders["bert"]).double()
-    loaded = from_pretrained(save_pretrained(model, tmp_path / "model"))
+    loaded = from_pretrained(save_model(model, tmp_path / "model"))
     assert {weight.dtype for weight in loaded.parameters()} == {torch.float64}
     assert answers(loaded) == answers(model)
 
@@ -146,14 +147,14 @@ def hub(encoders: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> list[tupl
 
 def test_frozen_ones_of_the_hub_are_saved_by_name(hub: list[Any], tmp_path: Path) -> None:
     model = trained(make_model("owner/small", revision="main", layers="mix"), 0.0)
-    folder = save_pretrained(model, tmp_path / "model")
+    folder = save_model(model, tmp_path / "model")
     assert not (folder / "encoder").exists()
     values = json.loads((folder / "config.json").read_text())["encoder"]
     assert (values["name"], values["revision"]) == ("owner/small", COMMIT)
     loaded = from_pretrained(folder)
     assert hub == [("owner/small", "main"), ("owner/small", COMMIT)]
     assert answers(loaded) == answers(model)
-    again = save_pretrained(loaded, tmp_path / "again")
+    again = save_model(loaded, tmp_path / "again")
     assert files_of(again) == files_of(folder)
     assert f"owner/small, revision {COMMIT}, not trained further" in (folder / "README.md").read_text()
 
@@ -161,9 +162,9 @@ def test_frozen_ones_of_the_hub_are_saved_by_name(hub: list[Any], tmp_path: Path
 def test_trained_ones_of_the_hub_are_saved_whole_for_good(hub: list[Any], tmp_path: Path) -> None:
     """Frozen later on, they are still not what the hub has under their name."""
     model = trained(make_model("owner/small"))
-    first = save_pretrained(model, tmp_path / "first")
+    first = save_model(model, tmp_path / "first")
     loaded = from_pretrained(first)
-    second = save_pretrained(trained(loaded, 0.0), tmp_path / "second")
+    second = save_model(trained(loaded, 0.0), tmp_path / "second")
     assert (second / "encoder" / "model.safetensors").exists()
     assert len(hub) == 1
     assert answers(from_pretrained(second)) == answers(loaded)
@@ -175,12 +176,12 @@ def test_a_branch_is_no_fixed_commit(hub: list[Any], tmp_path: Path) -> None:
     model = trained(make_model("owner/small"), 0.0)
     lexicon = lexicon_of(model)
     lexicon.config = TransformerConfig(name="owner/small", revision="main")
-    assert (save_pretrained(model, tmp_path / "model") / "encoder").is_dir()
+    assert (save_model(model, tmp_path / "model") / "encoder").is_dir()
 
 
 @pytest.fixture
 def saved(encoders: dict[str, Path], tmp_path: Path) -> Path:
-    return save_pretrained(trained(make_model(encoders["bert"])), tmp_path / "model")
+    return save_model(trained(make_model(encoders["bert"])), tmp_path / "model")
 
 
 def test_a_trained_transformer_that_is_gone_is_not_replaced(saved: Path) -> None:
@@ -232,7 +233,7 @@ def test_a_missing_library_is_named(saved: Path, monkeypatch: pytest.MonkeyPatch
 def test_other_content_is_left_alone(saved: Path, encoders: dict[str, Path]) -> None:
     (saved / "notes.txt").write_text("mine")
     with pytest.raises(LexitreeError, match=r"holds other things than a classifier: notes\.txt"):
-        save_pretrained(make_model(encoders["bert"]), saved)
+        save_model(make_model(encoders["bert"]), saved)
 
 
 def test_there_is_nothing_to_pack(encoders: dict[str, Path]) -> None:

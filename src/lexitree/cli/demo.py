@@ -71,7 +71,7 @@ def _train_model(corpus: Corpus, recipe: Recipe, output: Path | None) -> tuple[P
     from lexitree.cli.progress import TrainingProgress
     from lexitree.learning.run_folder import MODEL_FOLDER
     from lexitree.pipeline.loading import load
-    from lexitree.saving.pretrained import save_pretrained
+    from lexitree.saving.model_kinds import save_model
     from lexitree.tasks.classify.run import train
 
     messages.print(
@@ -84,7 +84,7 @@ def _train_model(corpus: Corpus, recipe: Recipe, output: Path | None) -> tuple[P
             result = train(recipe, scratch, corpus=corpus, observer=observer)
         predictor = load(Path(scratch) / MODEL_FOLDER)
         if output:
-            save_pretrained(predictor.model, output)
+            save_model(predictor.model, output)
     return predictor, result
 
 

@@ -170,8 +170,9 @@ def _pack_classifier(
     from lexitree.corpora.named import load_corpus
     from lexitree.errors import ConfigError
     from lexitree.lexicon.vocabulary import count_words
+    from lexitree.saving.model_kinds import save_model
     from lexitree.saving.packing import pack_model
-    from lexitree.saving.pretrained import from_pretrained, save_pretrained
+    from lexitree.saving.pretrained import from_pretrained
 
     if num_words and corpus is None:
         raise ConfigError(
@@ -190,14 +191,14 @@ def _pack_classifier(
         guess=guess,
     )
     record = {**model.training_record, **said}
-    save_pretrained(model, folder, table=table, training=record)
+    save_model(model, folder, table=table, training=record)
     report: dict[str, Any] = {"table": table, "words": dataclasses.asdict(packed)}
     if not loaded:
         return report
     # The scores that count are those of the model as it is read back.
     after = _score(from_pretrained(folder), loaded)
     words = {"words": packed.num_words, "words_added": packed.num_added}
-    save_pretrained(model, folder, table=table, training={**record, **words, **_accuracy_record(after)})
+    save_model(model, folder, table=table, training={**record, **words, **_accuracy_record(after)})
     return {**report, "before": before, "after": after}
 
 

@@ -1,4 +1,4 @@
-"""Saving and loading parsers: `save_parser` and `load_parser`."""
+"""How a parser is saved, and `load_parser` to load one."""
 
 from __future__ import annotations
 
@@ -23,20 +23,8 @@ from lexitree.saving.model_folder import (
     without_weights,
 )
 from lexitree.saving.model_kinds import ModelKind, ModelParts
-from lexitree.saving.quantized import TableForm
 
 _VECTORS = "vectors"
-
-
-def save_parser(
-    parser: NeuralParser,
-    folder: str | Path,
-    *,
-    training: Mapping[str, Any] | None = None,
-    table: TableForm = "float16",
-) -> Path:
-    """Write a parser to a folder, completely or not at all; the arguments are those of `save_model`."""
-    return KIND.save(parser, folder, training=training, table=table)
 
 
 def load_parser(

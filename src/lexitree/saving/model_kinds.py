@@ -89,19 +89,6 @@ class ModelKind(Generic[Model]):
     table: TableForm = "float32"
     """How weights are written unless asked otherwise."""
 
-    def save(
-        self,
-        model: Model,
-        folder: str | Path,
-        *,
-        training: Mapping[str, Any] | None = None,
-        table: TableForm | None = None,
-    ) -> Path:
-        """Write a model to a folder; see `save_model`."""
-        record = dict(model.training_record if training is None else training)
-        parts = self.take_apart(model, record)
-        return write_model(self.name, parts, folder, record, table=table or self.table)
-
     @one_thread()  # copying a few megabytes is done before OpenMP has started its threads
     def load(
         self,
@@ -148,7 +135,9 @@ def save_model(
     Raises:
         FileError: If the folder holds other files, or cannot be written.
     """
-    return _kind(model.kind).save(model, folder, training=training, table=table)
+    kind = _kind(model.kind)
+    record = dict(model.training_record if training is None else training)
+    return write_model(kind.name, kind.take_apart(model, record), folder, record, table=table or kind.table)
 
 
 def load_model(

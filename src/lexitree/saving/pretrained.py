@@ -1,4 +1,4 @@
-"""Saving and loading classifiers: `save_pretrained` and `from_pretrained`."""
+"""How a classifier is saved, and `from_pretrained` to load one."""
 
 from __future__ import annotations
 
@@ -27,7 +27,6 @@ from lexitree.saving.model_folder import (
     without_weights,
 )
 from lexitree.saving.model_kinds import ModelKind, ModelParts
-from lexitree.saving.quantized import TableForm
 from lexitree.saving.saved_transformer import (
     PREFIX,
     describe_encoder,
@@ -46,17 +45,6 @@ _WHAT_IT_READS: dict[TreeKind, tuple[str, str]] = {
     ),
 }
 """What is labelled, and an example."""
-
-
-def save_pretrained(
-    model: TreeClassifier,
-    folder: str | Path,
-    *,
-    training: Mapping[str, Any] | None = None,
-    table: TableForm = "float32",
-) -> Path:
-    """Write a classifier to a folder, completely or not at all; the arguments are those of `save_model`."""
-    return KIND.save(model, folder, training=training, table=table)
 
 
 def from_pretrained(

@@ -24,7 +24,8 @@ from lexitree.models.classifier import TreeClassifier
 from lexitree.models.inference import run_examples
 from lexitree.models.model_config import ModelConfig
 from lexitree.ops.tree_batch import batch_examples
-from lexitree.saving.pretrained import from_pretrained, save_pretrained
+from lexitree.saving.model_kinds import save_model
+from lexitree.saving.pretrained import from_pretrained
 from lexitree.tasks.classify.recipe import Recipe
 from lexitree.tasks.classify.run import make_lessons, train, train_seeds
 from lexitree.tasks.classify.teaching import (
@@ -45,7 +46,7 @@ STUDENT = ModelConfig(labels=LABELS, **SIZES)
 
 def saved(folder: Path, name: str = "bicontree", **settings: Any) -> str:
     """The folder of a model with random weights."""
-    return str(save_pretrained(tiny_model(name, **settings), folder, training={"corpus": "tiny"}))
+    return str(save_model(tiny_model(name, **settings), folder, training={"corpus": "tiny"}))
 
 
 def taught(recipe: Recipe, teacher: object, *paths: object) -> Recipe:
@@ -112,7 +113,7 @@ def test_several_seeds_teach_by_their_mean(tmp_path: Path) -> None:
 def test_finer_labels_are_taught_not_the_answers_made_of_them(tmp_path: Path) -> None:
     corpus = tiny_polarity()
     teacher = tiny_model(finer_labels=FINER_LABELS, seed=3)
-    save_pretrained(teacher, tmp_path / "model")
+    save_model(teacher, tmp_path / "model")
     student = dataclasses.replace(STUDENT, finer_labels=FINER_LABELS)
     lessons = give_lessons(str(tmp_path / "model"), student, corpus.train)
     assert lessons.probabilities.shape[1] == len(FINER_LABELS)

@@ -14,13 +14,14 @@ from safetensors.torch import load_file
 
 from lexitree.analysis.head_overlap import find_reranker_heads, reranker_overlap
 from lexitree.errors import CheckpointError, ConfigError, FileError, ModelFileError, TrainingDivergedError
+from lexitree.saving.model_kinds import save_model
 from lexitree.tasks.rerank.data import RerankData, cut_folds, load_rerank_data, without_sentences_of
 from lexitree.tasks.rerank.examples import BinaryList
 from lexitree.tasks.rerank.lists import parse_list
 from lexitree.tasks.rerank.recipe import RERANKERS, RerankRecipe, RerankTraining
 from lexitree.tasks.rerank.reranker import ranked_to_json
 from lexitree.tasks.rerank.run import RerankRun, train_reranker
-from lexitree.tasks.rerank.saved_reranker import load_reranker, save_reranker
+from lexitree.tasks.rerank.saved_reranker import load_reranker
 from lexitree.tasks.rerank.scores import score_reranker
 from lexitree.trees.brackets import tree_from_brackets
 from tests.saving.edited_models import edit_weights
@@ -103,7 +104,7 @@ def test_the_order_of_a_list_does_not_matter(saved: Path) -> None:
 
 
 def test_weights_that_do_not_fit_are_refused(saved: Path, tmp_path: Path) -> None:
-    folder = save_reranker(load_reranker(saved), tmp_path / "other")
+    folder = save_model(load_reranker(saved), tmp_path / "other")
     edit_weights(folder, lambda tensors: tensors.update({"scorer.bias": tensors["scorer.bias"].half()}))
     with pytest.raises(ModelFileError, match="one precision"):
         load_reranker(folder)

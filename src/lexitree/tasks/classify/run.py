@@ -33,7 +33,7 @@ from lexitree.models.model_config import ModelConfig
 from lexitree.models.transformer import TransformerLexicon
 from lexitree.ops.precision import check_precision, products_in
 from lexitree.ops.threads import use_cores
-from lexitree.saving.pretrained import save_pretrained
+from lexitree.saving.model_kinds import save_model
 from lexitree.tasks.classify.building import build_model, load_recipe_corpus, model_settings
 from lexitree.tasks.classify.recipe import Recipe
 from lexitree.tasks.classify.task import SCORES, ClassifyTask
@@ -116,7 +116,7 @@ def train(
 
         def save(training: TrainingResult, **scores: Any) -> None:
             record = {**about, "best_epoch": training.best.epoch, **scores, **recipe.training.as_dict()}
-            save_pretrained(model, folder / MODEL_FOLDER, training=record)
+            save_model(model, folder / MODEL_FOLDER, training=record)
 
         with run_observers(folder, observer) as observers:
             trainer = Trainer(

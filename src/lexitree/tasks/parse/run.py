@@ -21,7 +21,8 @@ from lexitree.learning.run_folder import (
 )
 from lexitree.parsers.network import ParserModel
 from lexitree.parsers.neural import NeuralParser
-from lexitree.parsers.saved_parser import load_parser, save_parser
+from lexitree.parsers.saved_parser import load_parser
+from lexitree.saving.model_kinds import save_model
 from lexitree.tasks.parse.building import build_parser_model
 from lexitree.tasks.parse.data import ParserData, file_checksum, find_data_file, load_parser_data
 from lexitree.tasks.parse.recipe import ParserRecipe
@@ -72,7 +73,7 @@ def train_parser(
 
     def save(training: TrainingResult, **scores: Any) -> None:
         record = {**_about_training(recipe, banks, training), **scores}
-        save_parser(NeuralParser(model), folder / MODEL_FOLDER, training=record)
+        save_model(NeuralParser(model), folder / MODEL_FOLDER, training=record)
 
     with run_observers(folder, observer) as observers:
         trainer = Trainer(task, folder=folder, observer=observers, save_best=save)

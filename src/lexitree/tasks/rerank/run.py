@@ -26,13 +26,13 @@ from lexitree.lexicon.vocabulary import Vocabulary
 from lexitree.models.model_config import DEFAULT_WORD_SIZE
 from lexitree.models.word_table import WordTable
 from lexitree.ops.threads import one_thread
+from lexitree.saving.model_kinds import save_model
 from lexitree.tasks.parse.data import find_data_file
 from lexitree.tasks.rerank.data import RerankData, load_rerank_data
 from lexitree.tasks.rerank.examples import BinaryList, ListExample, frequent_labels, make_list_example
 from lexitree.tasks.rerank.model import RerankerModel
 from lexitree.tasks.rerank.recipe import RerankerConfig, RerankRecipe
 from lexitree.tasks.rerank.reranker import Reranker
-from lexitree.tasks.rerank.saved_reranker import save_reranker
 from lexitree.tasks.rerank.scores import RerankScores, score_choices
 from lexitree.tasks.rerank.scoring import score_lists
 from lexitree.tasks.rerank.task import RerankingTask
@@ -97,7 +97,7 @@ def train_reranker(
         # The weight of the parser's score belongs to the weights of the model.
         model.config = dataclasses.replace(model.config, base_weight=training.best.scores["base_weight"])
         record = _about_training(recipe, lists, training)
-        save_reranker(Reranker(model), folder / MODEL_FOLDER, training=record)
+        save_model(Reranker(model), folder / MODEL_FOLDER, training=record)
 
     with run_observers(folder, observer) as observers:
         trainer = Trainer(task, folder=folder, observer=observers, save_best=save)

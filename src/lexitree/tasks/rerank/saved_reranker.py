@@ -1,4 +1,4 @@
-"""Saving and loading rerankers: `save_reranker` and `load_reranker`."""
+"""How a reranker is saved, and `load_reranker` to load one."""
 
 from __future__ import annotations
 
@@ -21,21 +21,9 @@ from lexitree.saving.model_folder import (
     without_weights,
 )
 from lexitree.saving.model_kinds import ModelKind, ModelParts
-from lexitree.saving.quantized import TableForm
 from lexitree.tasks.rerank.model import RerankerModel
 from lexitree.tasks.rerank.recipe import RerankerConfig
 from lexitree.tasks.rerank.reranker import Reranker
-
-
-def save_reranker(
-    reranker: Reranker,
-    folder: str | Path,
-    *,
-    training: Mapping[str, Any] | None = None,
-    table: TableForm = "float32",
-) -> Path:
-    """Write a reranker to a folder, completely or not at all; the arguments are those of `save_model`."""
-    return KIND.save(reranker, folder, training=training, table=table)
 
 
 def load_reranker(
