@@ -18,6 +18,10 @@ LAYERS = tuple(
     for room in re.split(r" {2,}", line)[1:]
 )
 """The rooms in the order of the drawing in the documentation."""
+
+WITH_TORCH = ("ops", "models", "saving", "parsers", "learning", "tasks", "analysis")
+"""The rooms that compute with tensors. All others hold NumPy arrays, so that answers without torch stay possible."""
+
 FRONT_DOORS = ("__init__.py", "__main__.py")
 """These two name everything by design."""
 
@@ -26,7 +30,8 @@ def layer_of(module: str) -> int:
     return LAYERS.index(module.split(".")[1])
 
 
-def imported_modules(path: Path) -> set[str]:
+def all_imports(path: Path) -> set[str]:
+    """The names of everything that a module imports, wherever the import stands."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     found: set[str] = set()
     for node in ast.walk(tree):
@@ -35,7 +40,11 @@ def imported_modules(path: Path) -> set[str]:
         elif isinstance(node, ast.ImportFrom) and node.module:
             found.add(node.module)
             found.update(f"{node.module}.{alias.name}" for alias in node.names if node.module == "lexitree")
-    return {name for name in found if name.startswith("lexitree.")}
+    return found
+
+
+def imported_modules(path: Path) -> set[str]:
+    return {name for name in all_imports(path) if name.startswith("lexitree.")}
 
 
 def test_every_module_has_its_layer() -> None:
@@ -66,6 +75,16 @@ def test_imports_go_upwards_only() -> None:
         if layer_of(name) > LAYERS.index(path.relative_to(PACKAGE).parts[0].removesuffix(".py"))
     ]
     assert wrong == []
+
+
+def test_only_rooms_that_compute_import_torch() -> None:
+    """Imports inside of functions count too."""
+    found = {
+        path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+        for path in PACKAGE.rglob("*.py")
+        if any(name.partition(".")[0] == "torch" for name in all_imports(path))
+    }
+    assert sorted(found - set(WITH_TORCH)) == []
 
 
 def test_the_front_door_offers_what_it_lists() -> None:
