@@ -125,7 +125,7 @@ def test_errors_are_one_message(call: Call, saved_model: Path, treebank: Path, t
     assert_users_error(call("train", "mini-revews", "-o", run), "no corpus", "Did you mean mini-reviews")
     assert_users_error(call("train", tmp_path / "none.txt", "-o", run), "none.txt", "no such file")
     assert_users_error(
-        call("train", treebank, "-o", run, "-m", "contre"), "no model called 'contre'", "contree"
+        call("train", treebank, "-o", run, "-m", "contre"), "unknown model 'contre'", "contree"
     )
     assert_users_error(
         call("train", treebank, "-o", run, "--set", "model.head_method=q"), "head_method must be one of"

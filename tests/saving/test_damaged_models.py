@@ -116,7 +116,7 @@ def test_models_of_the_first_format(tmp_path: Path, kind: str, has_checksums: bo
         (lambda values: values["model"].update(hidden=10**40), "does not fit config.json"),
         (lambda values: values["model"].update(word_size=9), "does not fit config.json"),
         (lambda values: values["model"].update(model="contree"), "does not fit config.json"),
-        (lambda values: values["model"].update(model="tree"), "no model called 'tree'"),
+        (lambda values: values["model"].update(model="tree"), "unknown model 'tree'"),
         (lambda values: values["model"].update(hidden="8"), "hidden must be a whole number"),
         (lambda values: values["model"].update(labels=[]), "at least one label"),
         (lambda values: values["model"].update(labels=["a", "a"]), "same item twice"),

@@ -19,7 +19,7 @@ from lexitree.trees.binarize import BinarizedTree, Direction, to_binary, unchang
 from lexitree.trees.tree import Tree
 
 TreeKind = Literal["constituency", "dependency"]
-"""What a model reads: phrases over words, or words over words."""
+"""What a model reads: constituency trees, with words at the leaves, or dependency trees, with words at all nodes."""
 
 
 class WordIndex(Protocol):
@@ -41,20 +41,19 @@ class Example:
     binary: BinarizedTree
     """The tree as the model reads it: binary or, for a model of dependency trees, as it is."""
     word_index: IndexArray
-    """The lexicon's number of each word."""
+    """The lexicon row of each word."""
     label_index: IndexArray
-    """The number of each label, by node of the tree that the model reads; -1 for none."""
+    """The label of each node of the tree that the model reads; -1 for none."""
     source_label_index: IndexArray
-    """The same by node of the tree as the user has it."""
+    """The label of each node of the user's tree."""
     pieces: SplitSentence | None = None
-    """The words as a transformer reads them, for a model that has one."""
+    """The words as a transformer reads them, if the model has one."""
     targets: FloatArray | None = None
-    """[nodes, scores]: the probabilities to be learnt, by node of the tree that the model reads, where labels are not
-    all that there is to learn from."""
+    """[nodes, scores]: the label probabilities to learn, if any, by node of the tree that the model reads."""
 
     @property
     def tree(self) -> Tree:
-        """The tree as the user has it."""
+        """The user's tree."""
         return self.binary.source
 
     @property
@@ -63,7 +62,7 @@ class Example:
 
     @property
     def height(self) -> int:
-        """How many levels the model has to walk."""
+        """The number of levels above the leaves."""
         return int(self.binary.tree.heights[0])
 
 
@@ -76,9 +75,19 @@ def make_example(
     supervision: Supervision = "all",
     kind: TreeKind = "constituency",
 ) -> Example:
-    """Binarize and number one tree; with `labels=None` the labels it carries are of no concern.
+    """Prepare one tree.
 
-    For a model that reads dependency trees (`kind`), the tree must be one, and stays as it is.
+    Args:
+        tree: The user's tree.
+        lexicon: Numbers the words.
+        labels: The labels in the order of their numbers; None ignores the tree's labels.
+        direction: How wide phrases are binarized.
+        supervision: Whether all nodes have labels, or only the root.
+        kind: What the model reads; dependency trees are not binarized.
+
+    Raises:
+        ConfigError: If the tree is of the other kind.
+        LabelError: If the tree has an unknown label.
     """
     binary = as_read(tree, direction, supervision, kind)
     numbers, source_numbers = _number_labels(binary, labels, supervision)
@@ -86,7 +95,7 @@ def make_example(
 
 
 def as_read(tree: Tree, direction: Direction, supervision: Supervision, kind: TreeKind) -> BinarizedTree:
-    """A tree as a model reads it."""
+    """The tree as a model reads it: binarized, or unchanged if it is a dependency tree."""
     check_tree_kind(tree, kind)
     if kind == "dependency":
         return unchanged(tree)
@@ -94,7 +103,11 @@ def as_read(tree: Tree, direction: Direction, supervision: Supervision, kind: Tr
 
 
 def check_tree_kind(tree: Tree, kind: TreeKind) -> None:
-    """Refuse a tree that the model cannot read, with what to use instead."""
+    """Refuse a tree that the model cannot read.
+
+    Raises:
+        ConfigError: If it is of the other kind; the remedy says what to use instead.
+    """
     if tree.has_inner_words and kind == "constituency":
         raise ConfigError(
             "this model reads constituency trees, and these are dependency trees",
@@ -111,7 +124,7 @@ def check_tree_kind(tree: Tree, kind: TreeKind) -> None:
 def _number_labels(
     binary: BinarizedTree, labels: tuple[str, ...] | None, supervision: Supervision
 ) -> tuple[IndexArray, IndexArray]:
-    """The labels' numbers by node of the binary tree and by node of its source."""
+    """The label numbers by node of the binary tree and by node of the user's tree."""
     tree, source = binary.tree, binary.source
     numbers = np.full(tree.num_nodes, NO_INDEX)
     if labels is None:
@@ -132,7 +145,7 @@ def make_examples(
     supervision: Supervision = "all",
     kind: TreeKind = "constituency",
 ) -> list[Example]:
-    """Binarize and number trees; see `make_example`."""
+    """Prepare several trees; see `make_example`."""
     return [
         make_example(tree, lexicon, labels=labels, direction=direction, supervision=supervision, kind=kind)
         for tree in trees
@@ -140,7 +153,7 @@ def make_examples(
 
 
 def example_to_label(binary: BinarizedTree, lexicon: WordIndex) -> Example:
-    """A tree as a model reads it, with nothing known of its labels."""
+    """Prepare a tree that is already as the model reads it, for prediction."""
     numbers, source_numbers = _number_labels(binary, None, "all")
     words = binary.tree.words
     return Example(binary, lexicon.index(words), numbers, source_numbers, lexicon.split(words))

@@ -17,12 +17,12 @@ from lexitree.arrays import NO_INDEX, IndexArray
 from lexitree.batch.tree_layout import TreeLayout
 
 KnownPairs = dict[tuple[int, int], int]
-"""The number of each phrase by those of its two parts."""
+"""The number of each phrase, by the numbers of its two parts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Forest:
-    """The distinct subtrees of several binary trees over the same words; which labels they have does not matter.
+    """The distinct subtrees of several binary trees over the same words, whatever their labels.
 
     Nodes are numbered children first: the words are 0 to n - 1, the first distinct phrase is n. The trees (a (b c))
     and ((a b) c) have the phrases 3 = (b c), 4 = (a 3), 5 = (a b), 6 = (5 c).
@@ -32,14 +32,21 @@ class Forest:
     children: IndexArray  # [phrases, 2]
     heights: IndexArray  # [phrases]
     spans: IndexArray  # [phrases, 2]
-    """The first word of each phrase and the word after its last."""
+    """The first word of each phrase, and the word after its last."""
     nodes: IndexArray  # [nodes of all trees]
-    """For every node of every tree, in pre-order and tree by tree, the node here."""
+    """The node of the forest for every node of every tree, tree by tree in pre-order."""
     num_trees: int
 
     @classmethod
     def of(cls, num_words: int, known: KnownPairs, nodes: Sequence[int], num_trees: int) -> Forest:
-        """A forest of numbered phrases, children first, and of the numbers of the trees' nodes."""
+        """A forest of numbered phrases, children first.
+
+        Args:
+            num_words: The number of words.
+            known: The phrases, in the order of their numbers.
+            nodes: The numbers of all nodes of all trees, tree by tree in pre-order.
+            num_trees: The number of trees.
+        """
         heights = [0] * num_words
         spans = [(word, word + 1) for word in range(num_words)]
         for left, right in known:
@@ -106,14 +113,14 @@ def lay_out_forests(forests: Sequence[Forest], word_index: Sequence[npt.NDArray[
 
 @dataclass(frozen=True, slots=True)
 class _Numbering:
-    """Where the nodes of several forests stand in a batch: all words, then all phrases by their height."""
+    """The positions of the nodes of several forests in a layout: all words, then all phrases by height."""
 
     forests: Sequence[Forest]
     first_words: list[int]
     first_phrases: list[int]
     num_words: int
     place: IndexArray
-    """By number of a phrase through all forests: its place among the phrases of the batch."""
+    """The place of each phrase, numbered through all forests, among the phrases of the layout."""
 
     @classmethod
     def of(cls, forests: Sequence[Forest], order: IndexArray) -> _Numbering:
@@ -124,7 +131,7 @@ class _Numbering:
         return cls(forests, first_words[:-1], first_phrases[:-1], first_words[-1], place)
 
     def renumber(self, numbers: Sequence[IndexArray]) -> IndexArray:
-        """Nodes of the batch for nodes of each forest."""
+        """The nodes of the layout for nodes of each forest."""
         firsts = zip(numbers, self.forests, self.first_words, self.first_phrases, strict=True)
         # A phrase keeps a number beyond all words until all forests are together.
         moved = _join(
@@ -140,7 +147,7 @@ class _Numbering:
         return moved
 
     def shift_words(self, numbers: Sequence[IndexArray]) -> IndexArray:
-        """Words of the batch for words of each forest."""
+        """The words of the layout for words of each forest."""
         return _join([part + word for part, word in zip(numbers, self.first_words, strict=True)])
 
 

@@ -1,4 +1,7 @@
-"""The name of a model in, its class out; and the paper's table of sizes, counted from real modules."""
+"""All models by name, the encoders of other papers, and the paper's table of model sizes.
+
+To add a model, write an `Encoder` over cells and list it in `ENCODERS`; `lexitree.models.cells` has all steps.
+"""
 
 from __future__ import annotations
 
@@ -117,20 +120,22 @@ PAPER_SIZES: dict[str, tuple[int, ...]] = {
     "contree-lex": (75, 150, 215, 300),
     "bicontree": (75, 150),
 }
-"""The state sizes at which the paper reports each model; for RNTN, the range that its own paper names."""
+"""The state sizes at which the paper reports each model; for RNTN, the range given in its own paper."""
 
 PAPER_LABELS = tuple("01234")
 
 
 def encoder_class(name: str) -> type[Encoder]:
-    """The encoder of that name, or an error with the nearest names."""
+    """The encoder of a model.
+
+    Raises:
+        ConfigError: If there is no such model; the error lists the nearest names.
+    """
     if name in ENCODERS:
         return ENCODERS[name]
     near = difflib.get_close_matches(name.lower(), ENCODERS, cutoff=0.4)
     hint = f"Did you mean {' or '.join(near)}? " if near else ""
-    raise ConfigError(
-        f"there is no model called '{name}'", remedy=f"{hint}The models are: {', '.join(ENCODERS)}."
-    )
+    raise ConfigError(f"unknown model '{name}'", remedy=f"{hint}The models are: {', '.join(ENCODERS)}.")
 
 
 def operations_of(settings: Mapping[str, Any]) -> tuple[Operation[Any], ...]:
@@ -143,18 +148,18 @@ def operations_of(settings: Mapping[str, Any]) -> tuple[Operation[Any], ...]:
 
 
 def with_model_defaults(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings of a model, completed by what its kind has of its own."""
+    """The settings of a model with the defaults of its kind filled in."""
     return {**encoder_class(settings.get("model", DEFAULT_MODEL)).defaults, **settings}
 
 
 def default_word_size(settings: Mapping[str, Any]) -> int:
-    """The size of word vectors that no file decides, for complete settings."""
+    """The size of word vectors without a vector file, for complete settings."""
     encoder = encoder_class(settings.get("model", DEFAULT_MODEL))
     return settings["hidden"] if encoder.words_are_states else DEFAULT_WORD_SIZE
 
 
 def count_parameters(config: ModelConfig) -> int:
-    """The number of parameters without the table of word vectors, counted from the modules themselves."""
+    """The number of parameters without the word vectors, counted on the modules themselves."""
     with torch.device("meta"):
         encoder = encoder_class(config.model)(config)
         scorer = LabelScorer(
@@ -169,7 +174,7 @@ class ListedModel:
 
     name: str
     title: str
-    """What the paper calls it."""
+    """The paper's name for it."""
     hidden: int
     num_parameters: int
     """Without the table of word vectors, for word vectors of 300, an output layer of 128 and five labels.

@@ -1,4 +1,4 @@
-"""The whole model: a batch of trees in, label scores and head words for its nodes out."""
+"""The classifier: it scores the labels of all nodes of a batch of trees, and finds their head words."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from lexitree.trees.tree import Tree
 class TreeClassifier(nn.Module):
     """A lexicon, an encoder over trees, and a scorer that gives every node a score for each label.
 
-    Scores are those of the labels it is trained with; `answer_probabilities` makes answers of them.
+    Scores are for the labels it is trained with; `answer_probabilities` turns them into answers.
     """
 
     kind: ClassVar[str] = "classifier"
@@ -49,7 +49,7 @@ class TreeClassifier(nn.Module):
             )
         self.config = config
         self.training_record: dict[str, Any] = {}
-        """What is known of its training (data, scores, settings), for a model that was loaded."""
+        """The record of its training (data, scores, settings), for a loaded model."""
         self.backend_name = backend
         self.lexicon = lexicon
         self.encoder = encoder_class(config.model)(config)
@@ -93,7 +93,7 @@ class TreeClassifier(nn.Module):
         return self._score(self._input_vectors(batch), batch, nodes)
 
     def _check(self, batch: TreeBatch) -> None:
-        """A batch of the wrong trees would run, and mean nothing."""
+        """Refuse the wrong kind of trees, which would run and give nonsense."""
         if self.encoder.tree_kind == "dependency":
             if len(batch.node_word_index) != batch.num_nodes:
                 raise TreeError(
@@ -106,13 +106,12 @@ class TreeClassifier(nn.Module):
             )
 
     def _input_vectors(self, batch: TreeBatch) -> Tensor:
-        """What the encoder reads: word vectors or, for a model with heads, the head vectors made of them."""
+        """The encoder's input: word vectors or, for a model with heads, the head vectors made of them."""
         words = nn.functional.dropout(self._word_vectors(batch), self.config.dropout, self.training)
         heads = self.encoder.heads
         return words if heads is None else heads(words, batch, self.backend)
 
     def _word_vectors(self, batch: TreeBatch) -> Tensor:
-        """What all input is made of, whoever asks."""
         return self.lexicon(batch.node_word_index, batch.guesses, batch.pieces)
 
     def _score(self, x: Tensor, batch: TreeBatch, nodes: Tensor | None) -> Tensor:
@@ -120,7 +119,7 @@ class TreeClassifier(nn.Module):
         return self.scorer(nn.functional.dropout(states, self.config.state_dropout, self.training))
 
     def score_with_heads(self, batch: TreeBatch) -> tuple[Float[Tensor, "nodes scores"], HeadWords | None]:
-        """The label scores and the head word of every node; None for a model that has no heads."""
+        """The label scores and the head word of every node; None for a model without heads."""
         x = self._input_vectors(batch)
         scores = self._score(x, batch, None)
         heads = self.encoder.heads

@@ -1,4 +1,4 @@
-"""The name of a transformer in, its weights and its tokenizer out: from a directory, a package or the hub."""
+"""Reads and writes the weights and the tokenizer of a transformer: a directory, a package or the Hugging Face hub."""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""The paper's models: input vectors and a batch in, the features of the asked-for nodes out."""
+"""The paper's encoders: they turn word vectors into the features that nodes are labelled by.
+
+An encoder combines cells (`lexitree.models.cells`, which lists the steps to add one). To be found by its name it is
+listed in `lexitree.models.catalog.ENCODERS`, where the encoders of other papers stand too.
+"""
 
 from __future__ import annotations
 
@@ -29,31 +33,31 @@ from lexitree.ops.threads import run_side_by_side
 from lexitree.ops.tree_batch import TreeBatch
 
 MAX_SEQUENCE_BYTES = 4 << 30
-"""Spans whose states would need more than this are refused: those of a deep tree have quadratically many words."""
+"""Spans whose states would need more are refused: those of a deep tree have quadratically many words."""
 
 STATES_KEPT = 11
-"""Vectors of size `hidden` kept for each word that is read: gates and their gradients, h, c and tanh c."""
+"""Vectors of size `hidden` kept per word read: gates and their gradients, h, c and tanh c."""
 
 
 class Encoder(nn.Module):
-    """What all models share: a name, a paper, a number of features, and heads where the model has them."""
+    """The base class: a title, a number of features, and heads if the model has them."""
 
     title: ClassVar[str]
     """The model's name in the paper."""
     about: ClassVar[str]
     """One line on what it does."""
     num_states: ClassVar[int]
-    """How many states of size `hidden` make up the features of a node."""
+    """Number of states of size `hidden` in the features of a node."""
     has_heads: ClassVar[bool] = False
     """Whether phrases have head words."""
     trains_on_phrases: ClassVar[bool] = False
-    """Whether each phrase is read for itself, so that trees go into batches by their length and not by chance."""
+    """Whether each phrase is read on its own, so that trees are batched by length and not at random."""
     words_are_states: ClassVar[bool] = False
-    """Whether the vector of a word is its state, so that the two have one size."""
+    """Whether the vector of a word is its state, so that both have the same size."""
     defaults: ClassVar[Mapping[str, Any]] = MappingProxyType({})
-    """Settings that are other than the paper's where none are given, since the model's own paper has others."""
+    """Default settings that differ from the paper's, since the model's own paper has others."""
     reads: ClassVar[Unit] = "word"
-    """What the lexicon is to give it vectors of: words, or phrases that are read each for itself."""
+    """What the lexicon gives it vectors of: words, or phrases that are each read on their own."""
     tree_kind: ClassVar[TreeKind] = "constituency"
     """What it reads: binary constituency trees, or dependency trees of any arity."""
 
@@ -63,7 +67,7 @@ class Encoder(nn.Module):
             raise ConfigError(
                 f"the word vectors of {self.title} are its states, but the word size is {config.word_size} and the"
                 f" state size {config.hidden}",
-                remedy="Give both the same size; without a file of vectors, leave the word size out.",
+                remedy="Give both the same size; without a vector file, omit the word size.",
             )
         self.num_features = self.num_states * config.hidden
         self.heads: HeadComposer | None = None
@@ -183,7 +187,7 @@ class BiConTree(Encoder):
         self.top_down = _top_down(config)
 
     def forward(self, x: Tensor, batch: TreeBatch, nodes: Tensor | None, backend: Backend) -> Tensor:
-        # Both here: what is left out in training must not depend on which of two threads is faster.
+        # Both here: which weights are dropped in training must not depend on which thread is faster.
         up_weights, down_weights = self.bottom_up.weights, self.top_down.weights
         up, down = run_side_by_side(
             lambda x: backend[BOTTOM_UP](x, up_weights, batch),
@@ -230,9 +234,9 @@ class BiLSTM(Encoder):
     def _distinct_spans(
         batch: TreeBatch, nodes: Tensor | None
     ) -> tuple[tuple[IndexArray, IndexArray], Tensor]:
-        """(starts, ends) of a span for each phrase of the nodes, and the place among them of each node's.
+        """(starts, ends) of a span for each distinct phrase of the nodes, and the number of each node's phrase.
 
-        A phrase that several nodes have is read once. Schedules are made on the host: all goes there in one copy.
+        A phrase that several nodes have is read once. Schedules are made on the host, so everything is copied there.
         """
         parts = batch.word_index, pick(batch.span_start, nodes), pick(batch.span_end, nodes)
         on_host = torch.split(torch.cat(parts).cpu(), [len(part) for part in parts])
@@ -243,6 +247,6 @@ class BiLSTM(Encoder):
     def _check_memory(self, num_places: int, x: Tensor) -> None:
         if num_places * STATES_KEPT * self.hidden * x.element_size() > MAX_SEQUENCE_BYTES:
             raise ConfigError(
-                "the phrases of these trees are too long to be read as one sequence each",
+                "the phrases of these trees are too long to be read one by one",
                 remedy="Ask for whole sentences only (--nodes root), or use a tree model.",
             )

@@ -1,4 +1,4 @@
-"""Words with their vectors in, a guesser out that tells from a word's letters about where its vector is."""
+"""Guesses the vectors of unknown words from their letters, as fastText does."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Labelled trees in, how much each word counts in the head vector of a phrase out, when someone asks.
+"""How much each word counts in the head vector of a phrase, computed on demand.
 
-A prediction has the head words of all phrases; the weights of all words of all phrases would be many times its size.
-So it only knows whom to ask: what the weights follow from is computed again, for the one tree that is asked about.
+A prediction holds the head words of all phrases; the weights of all words in all phrases would be many times as
+large. So it only holds a `TreeWeigher`, which computes them again for the one tree that is asked about.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from lexitree.ops.threads import one_thread
 from lexitree.trees.binarize import BinarizedTree
 
 MOST_KEPT = 4
-"""So many trees are remembered, for who asks about all phrases of one: at 300 dimensions, 60 words take 70 kB."""
+"""How many trees are remembered, for asking about all phrases of one; at 300 dimensions, 60 words take 70 kB."""
 
 
 class HeadShares(NamedTuple):
@@ -28,10 +28,10 @@ class HeadShares(NamedTuple):
 
     binary: BinarizedTree
     from_left: FloatArray
-    """[phrases, word], by phrase of the tree that the model reads, in pre-order: what comes from the left part."""
+    """[phrases, word], by phrase of the binary tree in pre-order: the share that comes from the left part."""
 
     def word_weights(self, node: int) -> tuple[float, ...]:
-        """For each word of a phrase of the user's tree, its share of the phrase's head vector; they add up to 1."""
+        """The share of each word of a phrase, in the user's tree, in its head vector; the shares add up to 1."""
         tree, top = self.binary.tree, int(self.binary.node_of[node])
         start, end = int(tree.starts[top]), int(tree.ends[top])
         # A binary tree over n words has 2n - 1 nodes. In pre-order, the leaves before a node are the words before it.
@@ -42,10 +42,10 @@ class HeadShares(NamedTuple):
 @torch.inference_mode()
 @one_thread()
 def find_head_shares(model: TreeClassifier, binary: BinarizedTree) -> HeadShares:
-    """How a model with heads makes up the head vectors of a tree."""
+    """Compute how the head vectors of a tree are made up, for a model with heads."""
     example = example_to_label(binary, model.lexicon)
     batch = batch_to_label(model, [example])
-    # Only a transformer drops anything out on this way; the rest of a model that is in training stays in it.
+    # Only a transformer drops anything out here; the rest of a model in training stays in training.
     with in_use(model.lexicon):
         from_left = model.left_head_shares(batch)
     nodes = batch.preorder_index
@@ -54,10 +54,10 @@ def find_head_shares(model: TreeClassifier, binary: BinarizedTree) -> HeadShares
 
 
 class HeadWeigher:
-    """Answers for all predictions of one model, from any number of threads.
+    """Computes head weights for all predictions of one model, for any number of threads.
 
-    It keeps the last few trees only: a list of documents does not grow when their weights are asked for. Nothing in
-    it changes but one tuple, which is replaced as a whole: at worst, threads compute a tree twice.
+    It keeps only the last few trees, so documents do not grow when their weights are asked for. Its only state is a
+    tuple that is replaced as a whole: at worst, two threads compute a tree twice.
     """
 
     def __init__(self, model: TreeClassifier) -> None:
@@ -65,13 +65,13 @@ class HeadWeigher:
         self._recent: tuple[tuple[TreeWeigher, HeadShares], ...] = ()
 
     def about(self, binary: BinarizedTree) -> TreeWeigher:
-        """Whom to ask about a tree that the model has just labelled."""
+        """A weigher for a tree that the model has just labelled."""
         return TreeWeigher(self, binary)
 
     def shares(self, asked: TreeWeigher) -> HeadShares:
-        """Those that are remembered, or computed anew.
+        """The shares of a tree, remembered or computed again.
 
-        Trees are told apart by the predictions about them: a model that is trained further says other things of one.
+        Trees are told apart by their predictions, since a model that is trained further has other shares for a tree.
         """
         for known, shares in self._recent:
             if known is asked:
@@ -83,7 +83,7 @@ class HeadWeigher:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TreeWeigher:
-    """What a prediction holds: the tree as the model has read it, and the way back to the model."""
+    """What a prediction holds: the tree as the model read it, and the way back to the model."""
 
     weigher: HeadWeigher
     binary: BinarizedTree
@@ -93,10 +93,10 @@ class TreeWeigher:
         return self.weigher.shares(self).word_weights(node)
 
     def __deepcopy__(self, memo: object) -> TreeWeigher:
-        """Copies of a prediction ask the same model."""
+        """Copies of a prediction share the model."""
         return self
 
     def __reduce__(self) -> tuple[object, ...]:
-        """A prediction that is sent to another process leaves the model behind."""
+        """A prediction sent to another process leaves the model behind."""
         # It arrives as None, and without importing torch there.
         return type(None), ()

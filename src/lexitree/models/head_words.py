@@ -1,4 +1,4 @@
-"""Head vectors in, head words out: which word each phrase's head vector came from, and how much of it."""
+"""Finds the head word of each phrase: the word its head vector mostly comes from, and its share."""
 
 from __future__ import annotations
 
@@ -47,15 +47,16 @@ def find_head_words(
 def left_shares(
     x: Float[Tensor, "nodes word"], weights: HeadWeights | None, batch: TreeBatch, method: HeadMethod
 ) -> Float[Tensor, "phrases word"]:
-    """How much of each phrase's head vector comes from its left part, by dimension; the rest is its right part's."""
+    """The share of each phrase's head vector that comes from its left part, by dimension."""
     return _left_share(_pairs(x, batch), weights, method)
 
 
 def word_weights(arity: Iterable[int], from_left: FloatArray) -> tuple[float, ...]:
     """The share of a phrase's head vector that each of its words has, as a mean over the dimensions.
 
-    The phrase is given by the numbers of children of its nodes and, for its inner nodes, by the shares of the left
-    parts, [phrases, word], both in pre-order. A node hands its share of the whole to its parts: one look at each.
+    Args:
+        arity: The number of children of each node of the phrase, in pre-order.
+        from_left: [phrases, word], the share of the left part at each inner node, in pre-order.
     """
     shares = iter(from_left)
     waiting = [np.ones(from_left.shape[1], dtype=np.float32)]
@@ -86,7 +87,7 @@ def _takes_right(x: Tensor, pairs: Tensor, method: HeadMethod) -> Tensor:
 def _left_share(pairs: Tensor, weights: HeadWeights | None, method: HeadMethod) -> Tensor:
     """The gate z: how much of each dimension comes from the left child.
 
-    Shares are multiplied down whole trees, and have to add up to 1: half precision would not do for that.
+    In float32 at least: shares are multiplied down whole trees, and must still add up to 1.
     """
     check_head_method(method, weights)
     dtype = torch.promote_types(pairs.dtype, torch.float32)

@@ -1,4 +1,4 @@
-"""Prepared trees in, label probabilities and head words for every node of the users' trees out, as a stream."""
+"""Runs a model over a stream of prepared trees: label probabilities and head words for every node."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ from lexitree.ops.tree_batch import TreeBatch
 AskedNodes = Literal["all", "root"]
 
 MAX_BATCH_NODES = 12_000
-"""A batch takes trees until it has this many nodes, so memory is bounded by the longest tree."""
+"""A batch takes trees up to this number of nodes, so memory is bounded by the longest tree."""
 MAX_BATCH_TREES = 256
 BATCHES_PER_WINDOW = 4
-"""So much of the stream is sorted by height at a time: trees of one height waste no narrow levels on each other."""
+"""How much of the stream is sorted by height at a time; trees of one height have no narrow levels together."""
 MAX_WINDOW_TREES = BATCHES_PER_WINDOW * MAX_BATCH_TREES
 
 
 @dataclass(frozen=True, slots=True)
 class NodeOutputs:
-    """What the model says of one tree, by node of the tree as the user has it."""
+    """The model's output for one tree, by node of the user's tree."""
 
     example: Example
     probabilities: FloatArray
-    """[nodes, labels], or [1, labels] when the root alone was asked for."""
+    """[nodes, labels], or [1, labels] if only the root was asked for."""
     head_index: IndexArray | None
-    """[nodes]: the word that is each phrase's head; None for a model without heads."""
+    """[nodes]: the position of each phrase's head word; None for a model without heads."""
     head_weight: FloatArray | None
     """[nodes]: the head word's share of the phrase's head vector."""
 
@@ -50,7 +50,21 @@ def run_examples(
     heads: bool = False,
     max_batch_nodes: int = MAX_BATCH_NODES,
 ) -> Iterator[NodeOutputs]:
-    """Run the model over a stream of prepared trees, a window at a time; the answers come in the stream's order."""
+    """Run the model over a stream of prepared trees, a window at a time.
+
+    Args:
+        model: The classifier.
+        examples: The prepared trees.
+        nodes: Whether all nodes or only the roots are labelled.
+        heads: Whether head words are found too.
+        max_batch_nodes: The largest number of nodes in a batch.
+
+    Yields:
+        The output for each tree, in the order of the stream.
+
+    Raises:
+        NotFiniteError: If the model gives no finite probabilities.
+    """
     with in_use(model):
         for window in group_by_nodes(examples, BATCHES_PER_WINDOW * max_batch_nodes, MAX_WINDOW_TREES):
             yield from _run_window(model, window, nodes, heads, max_batch_nodes)
@@ -58,12 +72,12 @@ def run_examples(
 
 @contextmanager
 def in_use(model: nn.Module) -> Generator[None, None, None]:
-    """Inside, a model drops nothing out; one that is in training goes on with that afterwards.
+    """Switch dropout off for the block; a model that was in training returns to it afterwards.
 
-    A model in training is for one thread at a time.
+    A model in training may be used by one thread at a time.
     """
     if not model.training:
-        # Nothing is set that another thread, which asks the same model, could see.
+        # Nothing is changed that another thread using the model could see.
         yield
         return
     model.eval()
@@ -76,7 +90,7 @@ def in_use(model: nn.Module) -> Generator[None, None, None]:
 def group_by_nodes(
     examples: Iterable[Example], max_nodes: int, max_trees: int = MAX_BATCH_TREES
 ) -> Iterator[list[Example]]:
-    """Consecutive examples in groups of bounded size; an example that is larger stands alone."""
+    """Group consecutive examples up to a number of nodes; a larger example stands alone."""
     group: list[Example] = []
     num_nodes = 0
     for example in examples:
@@ -130,8 +144,8 @@ def _run_group(
     probabilities = probabilities.cpu().numpy()
     if not np.isfinite(probabilities).all():
         raise NotFiniteError(
-            "the model gives no numbers: its weights are not finite, or its word vectors are out of range",
-            remedy="Train it anew, with a smaller learning rate.",
+            "the model's probabilities are not finite: its weights are not, or its word vectors are out of range",
+            remedy="Train it again with a smaller learning rate.",
         )
     if nodes == "root":
         return [NodeOutputs(example, probabilities[k : k + 1], None, None) for k, example in enumerate(group)]
@@ -148,7 +162,7 @@ def _run_group(
 
 
 def _head_arrays(heads: HeadWords | None, batch: TreeBatch) -> tuple[IndexArray | None, FloatArray | None]:
-    """By node in pre-order, trees one after the other: the place of the head word in its sentence, and its share."""
+    """By node in pre-order, tree after tree: the position of the head word in its sentence, and its share."""
     if heads is None:
         return None, None
     first_leaf = batch.span_start.index_select(0, batch.root_index)
@@ -159,7 +173,7 @@ def _head_arrays(heads: HeadWords | None, batch: TreeBatch) -> tuple[IndexArray 
 
 
 def _source_rows(group: list[Example]) -> Iterator[npt.NDArray[np.integer]]:
-    """For each tree, where the nodes of the tree as the user has it stand among those of the batch."""
+    """For each tree, the rows of the nodes of the user's tree among those of the batch."""
     first = 0
     for example in group:
         yield first + example.binary.node_of

@@ -1,4 +1,4 @@
-"""The pieces of sentences in, a vector for each word in its context out: a pretrained transformer as a lexicon."""
+"""A pretrained transformer as a lexicon: it gives each word a vector that depends on its context."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Words in, word vectors out: what every model asks of a lexicon, and the table of static vectors that answers."""
+"""What every model asks of a lexicon, and the lexicon with one static vector per word."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from lexitree.models.guesses import VectorGuesser, guess_vectors
 from lexitree.ops.tree_batch import PieceBatch
 
 RANDOM_RANGE = 0.02
-"""Vectors that do not come from a file start within this distance of zero, in each dimension."""
+"""Random vectors start within this distance of zero, in each dimension."""
 
 
 class Lexicon(nn.Module, ABC):
-    """What a model needs: numbers for the words of a sentence, and vectors for the numbers of a batch."""
+    """What a model needs: a number for each word of a sentence, and a vector for each number of a batch."""
 
     @property
     @abstractmethod
@@ -39,18 +39,21 @@ class Lexicon(nn.Module, ABC):
         guesses: Float[Tensor, "guesses word"] | None = None,
         pieces: PieceBatch | None = None,
     ) -> Float[Tensor, "leaves word"]:
-        """A vector for each numbered word of a batch; the number ~k, which is negative, stands for guess k.
+        """A vector for each word of a batch.
 
-        Where words have vectors by their context, it follows from `pieces`, and words are numbered through the batch.
+        Args:
+            word_index: The number of each word; ~k, which is negative, stands for guess k.
+            guesses: The vectors of the guessed words.
+            pieces: The context, if vectors depend on it; words are then numbered through the batch.
         """
 
     def count_unknown(self, words: Sequence[str]) -> int:
-        """Of how many of some words it knows nothing; of none, where vectors are made of parts of words."""
+        """How many of some words are unknown; none if vectors are made from parts of words."""
         del words
         return 0
 
     def split(self, words: Sequence[str]) -> SplitSentence | None:
-        """The pieces of the words of a sentence, where vectors are made of pieces in their context."""
+        """The pieces of a sentence, if vectors are made from pieces in their context."""
         del words
         return None
 
@@ -60,16 +63,16 @@ class Lexicon(nn.Module, ABC):
         self.requires_grad_(words)
 
     def pretrained_depths(self) -> Iterable[tuple[nn.Parameter, int]]:
-        """Weights that come from elsewhere and are trained with care, each with its distance from the top layer."""
+        """Pretrained weights, which are trained with smaller steps, each with its distance from the top layer."""
         return ()
 
     @property
     def can_guess(self) -> bool:
-        """Whether words that it does not know have vectors of their own, for which `guess` is to be asked."""
+        """Whether `guess` gives unknown words vectors of their own."""
         return False
 
     def guess(self, words: Sequence[str]) -> Float[Tensor, "words word"]:
-        """A vector for each of some words that it does not know."""
+        """A vector for each of some unknown words."""
         raise NotImplementedError
 
     @property
@@ -79,15 +82,15 @@ class Lexicon(nn.Module, ABC):
 
     @property
     def lazy_table(self) -> nn.Parameter | None:
-        """A parameter of which an update moves the rows of the batch only, if there is one."""
+        """The parameter of which an update moves only the rows of the batch, if there is one."""
         return None
 
 
 class WordTable(Lexicon):
     """One trainable vector for each word of a vocabulary; row 0 stands for all unknown words.
 
-    With a guesser, these have vectors of their own when the model is used; in training row 0 is for them all.
-    The gradient is sparse: it holds the rows of the batch, and only these are moved by the optimizer.
+    With a guesser, unknown words get vectors of their own in prediction; in training they all have row 0. The
+    gradient is sparse: it holds the rows of the batch, and the optimizer moves only these.
     """
 
     def __init__(
@@ -107,7 +110,7 @@ class WordTable(Lexicon):
 
     @classmethod
     def random(cls, vocabulary: Vocabulary, word_size: int) -> WordTable:
-        """Small random vectors, so that what a word's vector is comes from training and not from its start."""
+        """A table of small random vectors."""
         vectors = torch.empty(vocabulary.num_rows, word_size)
         return cls(vocabulary, vectors.uniform_(-RANDOM_RANGE, RANDOM_RANGE))
 

@@ -1,4 +1,4 @@
-"""The name of a precision in, PyTorch's switches set: how exactly products of float32 numbers are computed."""
+"""Sets how exactly PyTorch computes products of float32 numbers."""
 
 from __future__ import annotations
 
@@ -17,21 +17,25 @@ _MATMUL = {"float32": "highest", "tf32": "high", "bf16": "highest"}
 
 
 def check_precision(precision: str, *, training: bool = False) -> None:
-    """Whether there is such a precision; bf16 is for models that are trained."""
+    """Check that a precision exists; bf16 is for prediction only.
+
+    Raises:
+        ConfigError: If it is unknown, or cannot be used for training.
+    """
     choices = [name for name in get_args(Precision) if not (training and name == "bf16")]
     if precision not in choices:
-        why = "bf16 is for prediction only" if precision == "bf16" else f"there is no precision '{precision}'"
+        why = "bf16 is for prediction only" if precision == "bf16" else f"unknown precision '{precision}'"
         raise ConfigError(why, remedy=f"Choose one of: {', '.join(choices)}.")
 
 
 def set_precision(precision: str) -> None:
-    """Set PyTorch's own switch, which is one for the process; the fused kernels follow it."""
+    """Set PyTorch's own switch, which holds for the whole process; the fused kernels follow it."""
     torch.set_float32_matmul_precision(_MATMUL[precision])
 
 
 @contextmanager
 def products_in(precision: str) -> Generator[None, None, None]:
-    """Compute in a precision, and leave the caller's process as it was."""
+    """Compute the block in a precision, and restore the process's setting afterwards."""
     before = torch.get_float32_matmul_precision()
     set_precision(precision)
     try:

@@ -1,4 +1,4 @@
-"""Leaf vectors in, the mean over the leaves under each node out, in time linear in nodes whatever the depth."""
+"""Spans of words: which of them read the same, how a sequence LSTM reads them, and the mean of their vectors."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from lexitree.ops.threads import one_thread
 
 
 def number_phrases(words: IndexArray, start: IndexArray, end: IndexArray) -> IndexArray:
-    """A number for each span of `words`, from 0 on; two spans have the same if they read the same.
+    """Number spans of `words` from 0, so that spans of the same words get the same number.
 
     Nothing is hashed, so nothing can collide: runs of 1, 2, 4, ... words are numbered by the numbers of their
-    halves, and a span by its length and the two longest such runs that begin and end with it. That takes a
-    logarithmic number of passes, however long the spans are.
+    halves, and a span by its length and the two longest such runs that begin and end with it. This takes a
+    logarithmic number of passes in the length of the spans.
     """
     lengths = end - start
     numbers = np.zeros(len(start), dtype=np.int64)
@@ -37,7 +37,7 @@ def number_phrases(words: IndexArray, start: IndexArray, end: IndexArray) -> Ind
 
 
 def distinct_phrases(words: IndexArray, start: IndexArray, end: IndexArray) -> tuple[IndexArray, IndexArray]:
-    """One span for each phrase, and for each span the place of its phrase among these."""
+    """The index of one span for each distinct phrase, and for each span the number of its phrase."""
     _, first, place = np.unique(number_phrases(words, start, end), return_index=True, return_inverse=True)
     return first, place
 
@@ -53,10 +53,10 @@ def _number_pairs(first: IndexArray, second: IndexArray) -> IndexArray:
 
 @dataclass(frozen=True, slots=True)
 class SequenceSchedule:
-    """Spans of a batch's leaves as rows, longest first, so that the rows still running at a step are a prefix.
+    """How a sequence LSTM reads spans of leaves: one row per start, longest first, so that each step is a prefix.
 
-    Spans that begin with the same leaf are one row: on its way to the end of the longest it passes the ends of the
-    others. Read backwards, this goes for spans that end with the same leaf. There is no padding.
+    Spans that begin with the same leaf share a row: on its way to the end of the longest it passes the ends of the
+    others. Read backwards, the same holds for spans that end with the same leaf. There is no padding.
 
     For the spans (0, 3), (0, 2) and (3, 4) of words a b c | d, read forwards:
 
@@ -68,13 +68,13 @@ class SequenceSchedule:
     """
 
     step_sizes: tuple[int, ...]
-    """How many rows are longer than each step."""
+    """Number of rows that are longer than each step."""
     leaf_index: Int[Tensor, " places"]
     """The leaf read at each place."""
     previous_index: Int[Tensor, " later_places"]
     """The place one step before, for each place after the first step."""
     last_index: Int[Tensor, " spans"]
-    """The place where each span ends, in the order the spans were given."""
+    """The place where each span ends, in the given order of the spans."""
 
     @classmethod
     def from_spans(cls, start: IndexArray, end: IndexArray, *, backwards: bool = False) -> SequenceSchedule:
@@ -104,7 +104,7 @@ class SequenceSchedule:
         return len(self.leaf_index)
 
     def to(self, device: torch.device) -> SequenceSchedule:
-        """The same schedule on another device, moved in one copy."""
+        """Move the schedule to another device, in one copy."""
         if device == self.leaf_index.device:
             return self
         parts = (self.leaf_index, self.previous_index, self.last_index)
@@ -117,14 +117,14 @@ def span_means(
 ) -> Float[Tensor, "nodes hidden"]:
     """The mean of `leaves[start:end]` for every node.
 
-    Prefix sums make it linear. They are taken in float64: the difference of two sums over a long batch must
-    not depend, in float32, on what else the batch holds.
+    Prefix sums make it linear in the number of nodes, whatever the depth. They are taken in float64: in float32, the
+    difference of two sums would depend on what else the batch holds.
     """
     return cast(Tensor, _SpanMeans.apply(leaves, start, end))
 
 
 class _SpanMeans(torch.autograd.Function):
-    """Prefix sums, and for the gradient prefix sums of what begins and ends at each leaf."""
+    """Prefix sums; for the gradient, prefix sums of the spans that begin and end at each leaf."""
 
     @staticmethod
     @one_thread()
@@ -149,7 +149,7 @@ class _SpanMeans(torch.autograd.Function):
 
 def _prefix_sums(rows: Tensor, out: Tensor) -> None:
     if rows.is_cuda:
-        # A GPU adds along neighbouring numbers in parallel, along rows one after the other.
+        # A GPU sums neighbouring numbers in parallel, but rows one after the other.
         out.copy_(rows.t().contiguous().cumsum(1, dtype=torch.float64).t())
     else:
         torch.cumsum(rows, 0, dtype=torch.float64, out=out)

@@ -1,7 +1,7 @@
-"""Work in, the same work out on as many cores as help it.
+"""Run recurrences side by side: on two CPU cores, or on two streams of a GPU.
 
-The levels of a tree are too narrow to be shared out operation by operation: a second OpenMP thread makes them slower,
-many times so on a busy machine. So each recurrence runs on one thread, and a second core takes a whole recurrence.
+The levels of a tree are too narrow to be split between OpenMP threads: a second one makes them slower, much slower on
+a busy machine. So each recurrence runs on one thread, and a second core takes a whole recurrence.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def _on_two_streams(
 ) -> tuple[Tensor, Tensor]:
     """Both results; the second runs on a stream of its own, and so will its backward pass.
 
-    A tree has few nodes a level, so one recurrence leaves most of a GPU idle. `inputs` are what the second reads.
+    Levels have few nodes, so one recurrence leaves most of a GPU idle. `inputs` are the tensors the second reads.
     """
     here, aside = torch.cuda.current_stream(device), _second_stream(device)
     aside.wait_stream(here)
@@ -46,22 +46,22 @@ Result = TypeVar("Result")
 
 
 MIN_ROWS = 200
-"""Fewer rows of x than this, a few trees, are done before a second thread has woken up."""
+"""Fewer rows of x than this, a few trees, are computed before a second thread has woken up."""
 
 _num_cores = 1
 
 
 def num_cores() -> int:
-    """How many cores recurrences may take, set by `use_cores`."""
+    """The number of cores that recurrences may use, set by `use_cores`."""
     return _num_cores
 
 
 @contextmanager
 def use_cores(number: int, *, wide_products: bool = False) -> Generator[None]:
-    """Let whole recurrences run side by side on so many cores, and nothing else: OpenMP is put aside.
+    """Let whole recurrences run side by side on a number of cores, without OpenMP.
 
-    OpenMP's threads, when they have nothing to do, wait at full speed on the very cores that are needed. With
-    `wide_products`, such as a transformer's, there is enough for them to do: they get as many cores.
+    Idle OpenMP threads spin on the very cores that are needed. With `wide_products`, such as a transformer's, they
+    have enough to do, and get as many cores.
     """
     global _num_cores
     before, _num_cores = _num_cores, number
@@ -74,7 +74,7 @@ def use_cores(number: int, *, wide_products: bool = False) -> Generator[None]:
 
 @contextmanager
 def openmp_threads(number: int) -> Generator[None]:
-    """Run what is inside with so many OpenMP threads; torch's setting comes back afterwards."""
+    """Run the block with a number of OpenMP threads, and restore torch's setting afterwards."""
     before = torch.get_num_threads()
     if before == number:
         yield
@@ -88,7 +88,7 @@ def openmp_threads(number: int) -> Generator[None]:
 
 @contextmanager
 def one_thread() -> Generator[None]:
-    """Run what is inside, or a function it decorates, without OpenMP; torch's setting comes back afterwards."""
+    """Run the block, or a decorated function, without OpenMP, and restore torch's setting afterwards."""
     with openmp_threads(1):
         yield
 
@@ -100,10 +100,10 @@ def run_side_by_side(
     first_weights: Sequence[Tensor],
     second_weights: Sequence[Tensor],
 ) -> tuple[Tensor, Tensor]:
-    """`first(x), second(x)`, each on a core of its own where `use_cores` allows it, backwards as well.
+    """Compute `first(x), second(x)` in parallel, and their backward passes too.
 
-    The weights are those that each of them uses. The results are the same, bit by bit, as one after the other.
-    On a GPU each has a stream of its own.
+    On a CPU each gets a core of its own if `use_cores` allows it, on a GPU a stream. The results are bit-identical
+    to running one after the other. The weights are those that each recurrence uses.
     """
     if x.is_cuda:
         return _on_two_streams(lambda: first(x), lambda: second(x), [x, *second_weights], x.device)
@@ -119,7 +119,7 @@ def run_side_by_side(
 
 
 class _SideBySide(torch.autograd.Function):
-    """Two graphs from the same x, kept apart so that each can be walked by its own thread."""
+    """Two graphs from the same x, kept apart so that each thread can walk its own."""
 
     @staticmethod
     def forward(
@@ -145,7 +145,7 @@ class _SideBySide(torch.autograd.Function):
 
 
 def _on_two_cores(first: Callable[[], Result], second: Callable[[], Result]) -> tuple[Result, Result]:
-    """Both results; the second thread takes over the modes of the calling one."""
+    """Both results; the second thread takes over the modes of the caller."""
     is_inference, has_grad = torch.is_inference_mode_enabled(), torch.is_grad_enabled()
 
     def run(work: Callable[[], Result]) -> Result:
@@ -162,5 +162,5 @@ def _second_core() -> ThreadPoolExecutor:
 
 
 if hasattr(os, "register_at_fork"):
-    # A forked process has the pool but not its thread, and would wait for it for ever.
+    # A forked process has the pool but not its thread, and would wait for it forever.
     os.register_at_fork(after_in_child=_second_core.cache_clear)

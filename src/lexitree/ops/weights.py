@@ -1,4 +1,4 @@
-"""The parameters of the recurrences, stacked so that one product gives all gates; the paper's names are beside them.
+"""The weights of the operations, stacked so that one product gives all gates, with the paper's names beside them.
 
 Gates stand in the order forget, input, candidate, output: those that see the old cells come first and those that
 a leaf has come last, so that each group is one slice.

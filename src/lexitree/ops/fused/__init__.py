@@ -1,10 +1,10 @@
-"""All levels of a batch in one kernel for each recurrence and direction, written in Triton: the fastest on a GPU.
+"""The fused implementations: one Triton kernel per recurrence and direction walks all levels of a batch.
 
-The loop over levels runs on the device, so the host launches six kernels a training step instead of some
+The loop over levels runs on the GPU, so the host launches six kernels per training step instead of some
 thousand operations. As in the level-wise implementation, products with the word vectors are made before the loop
 and the gradients of the weights after it, each as one product over all nodes.
 
-Importing this package needs Triton; `lexitree.ops.registry` says so where it is missing.
+Importing this package needs Triton; `lexitree.ops.registry` reports when it is missing.
 """
 
 from lexitree.ops.fused.bottom_up import fused_run_bottom_up

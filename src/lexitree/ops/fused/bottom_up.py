@@ -1,4 +1,7 @@
-"""Node inputs in, bottom-up states out: all levels in one kernel."""
+"""The bottom-up tree LSTM with all levels in one kernel, and its gradients.
+
+The kernels fill a module of their own, `bottom_up_kernels`.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ from lexitree.ops.weights import BottomUpWeights
 def fused_run_bottom_up(
     x: Float[Tensor, "inputs word"], weights: BottomUpWeights, batch: TreeBatch
 ) -> Float[Tensor, "nodes hidden"]:
-    """The state h of every node, computed from its children; `x` holds all nodes (+Lex) or the leaves only."""
+    """The state h of every node, computed from its children; see `reference_run_bottom_up`."""
     inputs = x @ weights.x.t()
     return apply(_BottomUp, inputs, weights.h, weights.c, weights.peephole, weights.bias, batch)
 

@@ -1,4 +1,4 @@
-"""Pieces of the kernels: a barrier across the whole grid, tiles of gathered products, squashing functions.
+"""What the kernels share: a barrier across the whole grid, tiles of gathered products, sigmoid and tanh.
 
 All programs of a kernel run at the same time and walk the levels together. What one level writes the next one reads,
 so every phase ends at a barrier, and states are read past the first-level cache, which does not see the writes of

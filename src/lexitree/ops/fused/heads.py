@@ -1,4 +1,4 @@
-"""Word vectors in, the head vector of every node out: all levels in one kernel."""
+"""The head gate with all levels in one kernel, and its gradients."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def fused_compose_heads(
     batch: TreeBatch,
     method: HeadMethod,
 ) -> Float[Tensor, "nodes word"]:
-    """The head vector of every node: its word's at a leaf, a combination of its children's at a phrase."""
+    """The head vector of every node; see `reference_compose_heads`."""
     check_head_method(method, weights)
     if method in ("L", "R"):
         return levelwise_compose_heads(word_vectors, weights, batch, method)

@@ -1,4 +1,4 @@
-"""Whether the kernels can run here, and how they are launched: how many programs, in which tiles and precision."""
+"""Launches the kernels: how many programs run, in which tiles and with which precision."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ IS_INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"
 
 
 class Tiles(NamedTuple):
-    """How products are cut: nodes and outputs a program computes at once, and inputs it adds up at a time."""
+    """The tile sizes of products: rows and columns that a program computes at once, and inputs it sums at a time."""
 
     rows: int
     columns: int
@@ -38,15 +38,15 @@ def choose_tiles(batch: TreeBatch) -> Tiles:
 
 @functools.cache
 def num_programs(device: torch.device) -> int:
-    """One program a multiprocessor; one after the other, as interpreted, there can be no waiting for others."""
+    """One program per multiprocessor; only one when interpreted, as programs cannot wait for each other then."""
     return 1 if IS_INTERPRETED else torch.cuda.get_device_properties(device).multi_processor_count
 
 
 def product_precision() -> str:
-    """What PyTorch's own switch says of float32 products: full precision unless the user allowed TF32.
+    """The precision of float32 products by PyTorch's own switch: full unless the user allowed TF32.
 
-    Full precision is three TF32 products, of the leading and the trailing digits: Triton's own float32 products,
-    measured against float64, were further off.
+    Full precision is three TF32 products, of the leading and the trailing digits. Measured against float64, they
+    are more accurate than Triton's own float32 products.
     """
     return "tf32x3" if torch.get_float32_matmul_precision() == "highest" else "tf32"
 

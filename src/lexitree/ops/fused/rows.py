@@ -1,4 +1,7 @@
-"""Gradients by leaf in, updated rows of the table of word vectors out: Adam on the batch's rows in one kernel."""
+"""Adam on the rows of the word table that a batch has, in one kernel; see `reference_update_rows`.
+
+It is a module of its own since it shares nothing with the kernels that walk trees.
+"""
 
 from __future__ import annotations
 
@@ -26,10 +29,10 @@ def fused_update_rows(
     shrink: float,
     l2: float,
 ) -> None:
-    """Add up the gradients of each word of the batch, in order, and move its row; nothing waits for the host.
+    """Move the rows of the batch's words by Adam; see `reference_update_rows` for the arguments.
 
-    `betas`, in float64, and `num_steps` are on the device, so that a recorded step counts on when it is replayed.
-    `shrink` is the decoupled decay, `l2` the factor of the L2 term; one of them is zero.
+    The gradients of each word are summed in the order of the leaves, and nothing waits for the host. `betas` and
+    `num_steps` are on the device, so that a recorded step keeps counting when it is replayed.
     """
     # As the backward pass left them: one row per leaf, words not yet added up.
     gradients = gradient._values()

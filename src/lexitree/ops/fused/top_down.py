@@ -1,4 +1,7 @@
-"""Node inputs in, top-down states out: all levels in one kernel."""
+"""The top-down tree LSTM with all levels in one kernel, and its gradients.
+
+The kernels fill a module of their own, `top_down_kernels`.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ def fused_run_top_down(
     batch: TreeBatch,
     source: Int[Tensor, " nodes"] | None = None,
 ) -> Float[Tensor, "nodes hidden"]:
-    """The state h of every node, computed from its parent's; `source` is the row of x of each node."""
+    """The state h of every node, computed from its parent's; see `reference_run_top_down`."""
     x = x if source is None else x.index_select(0, source)
     inputs = torch.addmm(weights.bias[0], x, weights.x[0].t())
     if weights.x.shape[0] == 2:

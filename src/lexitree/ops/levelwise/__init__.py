@@ -1,8 +1,8 @@
-"""All trees of a batch, one level at a time, with hand-written backward passes: the default everywhere.
+"""The level-wise implementations: all trees of a batch, one level at a time, with hand-written backward passes.
 
-Each recurrence is one `torch.autograd.Function`. What does not depend on other nodes (the products with the word
-vectors) is one product over all nodes before the loop; the gradients of the weights are one product over all
-nodes after it; inside the loop only the products with states remain.
+Each recurrence is one `torch.autograd.Function`. The products with the word vectors do not depend on other nodes, so
+they are one product over all nodes before the loop. The gradients of the weights are one product over all nodes after
+it. Only the products with states remain inside the loop.
 """
 
 from lexitree.ops.levelwise.bottom_up import levelwise_run_bottom_up

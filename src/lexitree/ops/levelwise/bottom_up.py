@@ -1,4 +1,4 @@
-"""Node inputs in, bottom-up states out, level by level from the leaves to the roots."""
+"""The bottom-up tree LSTM, level by level from the leaves to the roots."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from lexitree.ops.weights import BottomUpWeights
 def levelwise_run_bottom_up(
     x: Float[Tensor, "inputs word"], weights: BottomUpWeights, batch: TreeBatch
 ) -> Float[Tensor, "nodes hidden"]:
-    """The state h of every node, computed from its children; `x` holds all nodes (+Lex) or the leaves only."""
+    """The state h of every node; see `reference_run_bottom_up`."""
     return apply(_BottomUp, x, *weights, batch)
 
 

@@ -1,4 +1,4 @@
-"""Node inputs in, child-sum states out, level by level from the leaves to the roots, for trees of any arity."""
+"""The child-sum tree LSTM of Tai et al. (2015), level by level from the leaves to the roots, for any arity."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from lexitree.ops.weights import ChildSumWeights
 def levelwise_run_child_sum(
     x: Float[Tensor, "nodes word"], weights: ChildSumWeights, batch: TreeBatch
 ) -> Float[Tensor, "nodes hidden"]:
-    """The state h of every node, computed from its word and the states of its children, however many."""
+    """The state h of every node; see `reference_run_child_sum`."""
     inputs = torch.addmm(weights.bias, x, weights.x.t())
     return apply(_ChildSum, inputs, weights.h, batch)
 

@@ -1,4 +1,4 @@
-"""Word vectors in, the states of the tree LSTM of Le and Zuidema (2015) out, level by level."""
+"""The tree LSTM of Le and Zuidema (2015), level by level."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from lexitree.ops.weights import GatedChildrenWeights
 def levelwise_run_gated_children(
     x: Float[Tensor, "leaves word"], weights: GatedChildrenWeights, batch: TreeBatch
 ) -> Float[Tensor, "nodes hidden"]:
-    """The state h of every node, computed from its children, of which each has gates of its own."""
+    """The state h of every node; see `reference_run_gated_children`."""
     # Both children's gates and what they let in as rows of one matrix: f_1, f_2, i_1, i_2, u_1, u_2, o with
     # u_k = W_ck h_k. What is shared stands there twice, and its gradients are added where the rows were joined.
     output = torch.stack(weights.output.chunk(2, 1))

@@ -1,4 +1,4 @@
-"""Word vectors in, the head vector of every node out, level by level."""
+"""Head vectors, level by level from the leaves to the roots."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def levelwise_compose_heads(
     batch: TreeBatch,
     method: HeadMethod,
 ) -> Float[Tensor, "nodes word"]:
-    """The head vector of every node: its word's at a leaf, a combination of its children's at a phrase."""
+    """The head vector of every node; see `reference_compose_heads`."""
     check_head_method(method, weights)
     if method == "L":
         return word_vectors.index_select(0, batch.span_start)

@@ -1,4 +1,4 @@
-"""Gradients of pairs of children, level by level from the roots: the loop that binary recurrences share."""
+"""What the level-wise recurrences share: buffers cut into levels, and gradients of gates and of children."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CACHE_LINE = 64
 
 
 def for_products(weight: Tensor) -> Tensor:
-    """The transpose of a weight, laid out anew once a batch: narrow levels multiply by it faster than by a view.
+    """A copy of the transposed weight, made once per batch: narrow levels multiply by it faster than by a view.
 
     Each row starts a cache line, since loads that straddle two of them slow the products down.
     """
@@ -40,7 +40,7 @@ def tanh_gradient(gradient: Tensor, output: Tensor, out: Tensor | None = None) -
 
 
 def run_leaves(gates: Sequence[Tensor], h: Tensor, c: Tensor, tanh_c: Tensor) -> None:
-    """Squash the gates i, g, o in place and fill the states of nodes that have nobody to forget."""
+    """Squash the gates i, g, o in place and fill the states of nodes without children."""
     i, g, o = gates
     torch.mul(i.sigmoid_(), g.tanh_(), out=c)
     torch.tanh(c, out=tanh_c)
@@ -57,7 +57,7 @@ def cell_slopes(gates: Sequence[Tensor], tanh_c: Tensor, slopes: Sequence[Tensor
 
 
 def apply(function: type[torch.autograd.Function], *arguments: object) -> Tensor:
-    """Run a Function that gives one tensor."""
+    """Apply an autograd Function that returns one tensor."""
     return cast(Tensor, function.apply(*arguments))
 
 

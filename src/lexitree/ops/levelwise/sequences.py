@@ -1,4 +1,4 @@
-"""Word vectors and spans in, the last state of a sequence LSTM over each span out, step by step."""
+"""The sequence LSTM over all spans of a batch, one time step at a time."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from lexitree.ops.weights import SequenceWeights
 def levelwise_run_sequences(
     x: Float[Tensor, "leaves word"], weights: SequenceWeights, schedule: SequenceSchedule
 ) -> Float[Tensor, "spans hidden"]:
-    """The last state of an LSTM over each span."""
+    """The last state of an LSTM over each span; see `reference_run_sequences`."""
     # Spans overlap: every word is projected once, and the rows are dealt out.
     projected = torch.addmm(weights.bias, x, weights.x.t())
     h = apply(_Sequences, projected, weights.h, weights.c, weights.peephole, schedule)

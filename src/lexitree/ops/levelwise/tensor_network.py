@@ -1,4 +1,7 @@
-"""Word vectors in, the vectors of a recursive neural tensor network out, level by level."""
+"""The recursive neural tensor network of Socher et al. (2013), level by level.
+
+It is a module of its own, as every recurrence in this package.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ from lexitree.ops.weights import TensorWeights
 def levelwise_run_tensor_network(
     x: Float[Tensor, "leaves hidden"], weights: TensorWeights, batch: TreeBatch
 ) -> Float[Tensor, "nodes hidden"]:
-    """The vector of every node: the tanh of its word's, or made of its children's."""
+    """The vector of every node; see `reference_run_tensor_network`."""
     return apply(_TensorNetwork, x.tanh(), *weights, batch)
 
 

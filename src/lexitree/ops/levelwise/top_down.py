@@ -1,4 +1,4 @@
-"""Node inputs in, top-down states out, level by level from the roots to the leaves."""
+"""The top-down tree LSTM, level by level from the roots to the leaves."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def levelwise_run_top_down(
     batch: TreeBatch,
     source: Int[Tensor, " nodes"] | None = None,
 ) -> Float[Tensor, "nodes hidden"]:
-    """The state h of every node, computed from its parent's; `source` is the row of x of each node."""
+    """The state h of every node; see `reference_run_top_down`."""
     halves = list(zip(weights.x.chunk(2, 1), weights.bias.chunk(2, 1), strict=True))
     if source is not None and weights.x.shape[0] == 1:
         # Each row is multiplied once, however many nodes have it.
