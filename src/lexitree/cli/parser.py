@@ -81,25 +81,24 @@ def train_command(
     The run leaves model/ (the parser), result.json (scores, settings, checksums), metrics.jsonl (a line per epoch)
     and checkpoint.safetensors. --resume continues a run that was interrupted at any moment.
     """
-    import torch
-
     from lexitree.cli.train_runs import run_parser
     from lexitree.ops.devices import choose_device
+    from lexitree.ops.threads import openmp_threads
     from lexitree.tasks.parse.recipe import ParserRecipe, small_sizes
 
-    torch.set_num_threads(threads)
     planned = ParserRecipe.from_toml(recipe)
     sizes = {f"model.{name}": size for name, size in small_sizes(planned).items()} if small else {}
     planned = plan_recipe(planned, {**sizes, "training.epochs": epochs, "training.seed": seed}, assignments)
-    run_parser(
-        planned,
-        folder,
-        quiet=quiet,
-        data=data,
-        device=choose_device(device),
-        minutes=minutes,
-        resume=resume,
-    )
+    with openmp_threads(threads):
+        run_parser(
+            planned,
+            folder,
+            quiet=quiet,
+            data=data,
+            device=choose_device(device),
+            minutes=minutes,
+            resume=resume,
+        )
 
 
 @app.command("evaluate")

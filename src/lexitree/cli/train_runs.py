@@ -132,20 +132,18 @@ def run_reranker(
     recipe: RerankRecipe, seeds: Sequence[int], folder: Path, *, jobs: int, quiet: bool, **options: Any
 ) -> None:
     """Train a reranker with one seed, or with several in parallel, and print its scores."""
-    import torch
-
     from lexitree.cli.progress import show_progress
     from lexitree.learning.seeds import run_seeds
+    from lexitree.ops.threads import one_thread
     from lexitree.tasks.rerank.data import load_rerank_data
     from lexitree.tasks.rerank.run import SCORES, train_reranker
     from lexitree.trees.brackets import ReadReport
 
-    # The products are small: seeds make better use of several cores.
-    torch.set_num_threads(1)
     report = ReadReport()
     lists = load_rerank_data(recipe, options["data"], on_error=options["on_error"], report=report)
     show_skipped(report.num_errors, report.errors, what="lists")
-    with show_progress(recipe.training.epochs, "lists", quiet=quiet) as progress:
+    # One thread: the products are small, and seeds make better use of several cores.
+    with show_progress(recipe.training.epochs, "lists", quiet=quiet) as progress, one_thread():
         if len(seeds) > 1:
             on_event = progress.on_event if progress else None
             summary = run_seeds(
