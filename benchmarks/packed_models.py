@@ -20,7 +20,7 @@ import torch
 from environment import corpus_files, describe_run
 from lexitree.corpora.corpus import Corpus
 from lexitree.corpora.named import load_corpus
-from lexitree.lexicon.vectors import read_vectors
+from lexitree.lexicon.vector_files import read_vectors
 from lexitree.lexicon.vocabulary import count_words
 from lexitree.models.classifier import TreeClassifier
 from lexitree.pipeline.loading import load

@@ -25,7 +25,7 @@ import torch
 
 from environment import corpus_files, describe_run
 from lexitree.corpora.named import load_corpus
-from lexitree.lexicon.vectors import read_vectors, with_length
+from lexitree.lexicon.vector_files import read_vectors, with_length
 from lexitree.lexicon.vocabulary import UNK, Vocabulary, count_words
 from lexitree.models.classifier import TreeClassifier
 from lexitree.models.guesses import FittedGuesser, VectorGuesser, fit_guesser

@@ -15,7 +15,7 @@ import typer
 from typer.testing import CliRunner
 
 from lexitree.cli.main import make_app
-from lexitree.cli.recipe_options import plan_recipe
+from lexitree.cli.options import plan_recipe
 from lexitree.corpora.named import find_entry
 from lexitree.models.catalog import ENCODERS
 from lexitree.settings import Settings

@@ -38,7 +38,7 @@ _NAMES = {
     "evaluation.significance": "paired_bootstrap",
     "learning.curves": "read_curve",
     "lexicon.vector_npz": "write_vectors_npz",
-    "lexicon.vectors": "read_vectors",
+    "lexicon.vector_files": "read_vectors",
     "lexicon.vocabulary": "Vocabulary coverage",
     "models.catalog": "count_parameters list_models",
     "models.classifier": "TreeClassifier",

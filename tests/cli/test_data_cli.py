@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from lexitree.cli.console import output
-from lexitree.cli.data import app
+from lexitree.cli.data_command import app
 from lexitree.corpora import download
 from lexitree.errors import BracketError, CorpusNotFoundError
 
@@ -137,5 +137,5 @@ def test_fetch_reports_what_it_did(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
 
 
 def test_help_needs_neither_torch_nor_numpy() -> None:
-    code = "import sys, lexitree.cli.data; sys.exit('torch' in sys.modules or 'numpy' in sys.modules)"
+    code = "import sys, lexitree.cli.data_command; sys.exit('torch' in sys.modules or 'numpy' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

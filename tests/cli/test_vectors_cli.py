@@ -19,7 +19,7 @@ from lexitree.errors import (
     LexitreeError,
     VectorsError,
 )
-from lexitree.lexicon.vectors import read_vectors
+from lexitree.lexicon.vector_files import read_vectors
 from lexitree.trees.brackets import read_trees
 from lexitree.trees.jsonl import write_json_lines
 

@@ -13,8 +13,8 @@ import numpy.typing as npt
 import pytest
 
 from lexitree.errors import ConfigError, FileError, VectorsError
+from lexitree.lexicon.vector_files import read_vectors
 from lexitree.lexicon.vector_rows import _MAX_KEPT_ERRORS
-from lexitree.lexicon.vectors import read_vectors
 from tests.lexicon.vector_files import (
     GLOVE,
     npy_header,

@@ -35,7 +35,7 @@ COMMANDS = {
     "analyze": "analyze.app",
     "trees": "trees.app",
     "vectors": "vectors.app",
-    "data": "data.app",
+    "data": "data_command.app",
     "parser": "parser.app",
     "rerank": "rerank.app",
     "demo": "demo.demo_command",

@@ -232,7 +232,7 @@ def _read_all(path: Path) -> WordVectors:
     from functools import partial
 
     from lexitree.cli.console import progress_bars
-    from lexitree.lexicon.vectors import read_vectors
+    from lexitree.lexicon.vector_files import read_vectors
 
     with progress_bars() as show_progress:
         return read_vectors(path, progress=partial(show_progress, path.name))

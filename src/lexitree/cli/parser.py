@@ -15,15 +15,13 @@ from lexitree.cli.options import (
     DeviceOption,
     EncodingOption,
     JsonOption,
-    OnErrorOption,
-    flag,
-)
-from lexitree.cli.recipe_options import (
     MinutesOption,
+    OnErrorOption,
     QuietOption,
     ResumeOption,
     RunFolderOption,
     SetOption,
+    flag,
     help_settings,
     plan_recipe,
 )

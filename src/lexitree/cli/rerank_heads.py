@@ -1,10 +1,11 @@
-"""`lexitree rerank heads`: a reranker and Penn trees in, its learned head words out, beside Collins' rules."""
+"""`lexitree rerank heads`, and the tables that the rerank commands print."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -16,6 +17,88 @@ from lexitree.cli.options import (
     OnErrorOption,
     RerankerArgument,
 )
+
+if TYPE_CHECKING:
+    from lexitree.tasks.rerank.model import RerankerModel
+    from lexitree.tasks.rerank.scores import RerankScores
+    from lexitree.trees.tree import Tree
+
+FEWEST_BRACKETS = 10
+"""A label that is rarer in the gold trees has no row of its own."""
+
+
+def show_scores(scores: RerankScores, base_weight: float) -> None:
+    """The reranker between its bounds."""
+    from rich.table import Table
+
+    from lexitree.cli.console import output, percent
+
+    chosen, bounds = scores.chosen, scores.bounds
+    table = Table(title=f"{chosen.overall.num_sentences:,} sentences, up to {scores.k} candidates each")
+    table.add_column("choice")
+    for column in ("F1", "precision", "recall", "complete"):
+        table.add_column(column, justify="right")
+    table.add_row(
+        "at random",
+        percent(bounds.random.f1),
+        percent(bounds.random.precision),
+        percent(bounds.random.recall),
+    )
+    for name, figures in (
+        ("the parser's", bounds.first),
+        ("the reranker's", chosen),
+        ("the best (oracle)", bounds.best),
+    ):
+        values = (figures.f1, figures.precision, figures.recall, figures.overall.complete_match)
+        table.add_row(name, *map(percent, values))
+    output.print(table)
+    test = scores.significance
+    output.print(
+        f"{100 * scores.gap_closed:.1f} % of the way from the parser to the oracle;"
+        f" difference {100 * test.difference:+.2f} (95 % between {100 * test.low:+.2f} and {100 * test.high:+.2f}),"
+        f" p {test.shown_p()}; the parser's score counts {base_weight:g} times",
+        soft_wrap=True,
+    )
+
+
+def show_details(scores: RerankScores) -> None:
+    """F1 by sentence length and by label, beside the parser's."""
+    from lexitree.cli.analysis_tables import show_table
+    from lexitree.cli.console import percent
+
+    figures = ("the parser's F1", "the reranker's F1")
+    show_table(
+        "by sentence length",
+        ("words", "sentences", *figures),
+        [
+            (
+                f"{row['first']}–{row['last']}",
+                f"{row['sentences']:,}",
+                percent(row["first_f1"]),
+                percent(row["f1"]),
+            )
+            for row in scores.by_length()
+        ],
+    )
+    show_table(
+        f"by label, from {FEWEST_BRACKETS} on",
+        ("label", "in gold trees", *figures),
+        [
+            (row["label"], f"{row['gold']:,}", percent(row["first_f1"]), percent(row["f1"]))
+            for row in scores.by_label()
+            if row["gold"] >= FEWEST_BRACKETS
+        ],
+    )
+
+
+def draw_heads(model: RerankerModel, trees: Sequence[Tree]) -> None:
+    """Trees as they came, each phrase with the head word that the reranker has learned."""
+    from lexitree.analysis.head_overlap import find_reranker_heads
+    from lexitree.cli.console import show_tree
+    from lexitree.results.labelled_tree import LabelledTree
+
+    for headed in find_reranker_heads(model, trees):
+        show_tree(LabelledTree.from_tree(headed.source, headed.source_heads()))
 
 
 def heads_command(
@@ -42,7 +125,6 @@ def heads_command(
     from lexitree.analysis.head_overlap import model_overlap, reranker_overlap
     from lexitree.cli.analysis_tables import show_overlap
     from lexitree.cli.console import show_skipped
-    from lexitree.cli.rerank_tables import draw_heads
     from lexitree.corpora.treebank import strip_trees
     from lexitree.errors import FileError
     from lexitree.ops.devices import choose_device

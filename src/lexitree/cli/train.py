@@ -8,8 +8,8 @@ from typing import Annotated, Any, Literal
 import typer
 
 from lexitree.cli.console import parse_seeds
-from lexitree.cli.options import BACKEND_HELP
-from lexitree.cli.recipe_options import (
+from lexitree.cli.options import (
+    BACKEND_HELP,
     QuietOption,
     RecipeOption,
     ResumeOption,

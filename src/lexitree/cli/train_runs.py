@@ -168,7 +168,7 @@ def run_reranker(
 
 
 def _show_reranker(run: RerankRun) -> None:
-    from lexitree.cli.rerank_tables import show_scores
+    from lexitree.cli.rerank_heads import show_scores
     from lexitree.learning.run_folder import MODEL_FOLDER
 
     best, weight = run.best, run.best.scores["base_weight"]

@@ -167,7 +167,7 @@ def _trees_of(
 
 def _read_wanted(path: Path, counts: Counter[str], dim: int | None, on_error: OnError) -> WordVectors:
     """Read the vectors of the counted words with a progress bar."""
-    from lexitree.lexicon.vectors import vectors_for
+    from lexitree.lexicon.vector_files import vectors_for
 
     with progress_bars() as show_progress:
         progress = partial(show_progress, path.name)

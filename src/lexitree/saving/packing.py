@@ -11,8 +11,8 @@ import numpy.typing as npt
 import torch
 
 from lexitree.errors import ConfigError
+from lexitree.lexicon.vector_files import with_length
 from lexitree.lexicon.vector_rows import WordVectors
-from lexitree.lexicon.vectors import with_length
 from lexitree.lexicon.vocabulary import UNK, Vocabulary
 from lexitree.models.classifier import TreeClassifier
 from lexitree.models.guesses import fit_guesser

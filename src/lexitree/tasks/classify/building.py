@@ -13,7 +13,7 @@ from lexitree.corpora.corpus import Corpus
 from lexitree.corpora.named import find_entry, load_corpus
 from lexitree.corpora.treebank import chosen_strips
 from lexitree.errors import ConfigError
-from lexitree.lexicon.vectors import build_table, read_vectors, wanted_forms, with_length
+from lexitree.lexicon.vector_files import build_table, read_vectors, wanted_forms, with_length
 from lexitree.lexicon.vocabulary import Vocabulary
 from lexitree.models.catalog import default_word_size, encoder_class, with_model_defaults
 from lexitree.models.classifier import TreeClassifier

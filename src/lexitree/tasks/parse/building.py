@@ -12,7 +12,7 @@ import torch
 
 from lexitree.arrays import FloatArray
 from lexitree.errors import ConfigError
-from lexitree.lexicon.vectors import read_vectors
+from lexitree.lexicon.vector_files import read_vectors
 from lexitree.lexicon.vocabulary import UNK, Vocabulary, count_words
 from lexitree.parsers.network import ParserModel
 from lexitree.parsers.parser_config import ParserConfig

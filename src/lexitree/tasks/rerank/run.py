@@ -21,7 +21,7 @@ from lexitree.learning.run_folder import (
     run_observers,
     write_result,
 )
-from lexitree.lexicon.vectors import build_table, read_vectors, wanted_forms, with_length
+from lexitree.lexicon.vector_files import build_table, read_vectors, wanted_forms, with_length
 from lexitree.lexicon.vocabulary import Vocabulary
 from lexitree.models.model_config import DEFAULT_WORD_SIZE
 from lexitree.models.word_table import WordTable

@@ -13,9 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lexitree.errors import ConfigError, FileError, VectorsError
-from lexitree.lexicon.vector_npz import write_vectors_npz
-from lexitree.lexicon.vector_rows import WordVectors
-from lexitree.lexicon.vectors import (
+from lexitree.lexicon.vector_files import (
     build_table,
     read_vectors,
     unknown_vector,
@@ -23,6 +21,8 @@ from lexitree.lexicon.vectors import (
     wanted_forms,
     with_length,
 )
+from lexitree.lexicon.vector_npz import write_vectors_npz
+from lexitree.lexicon.vector_rows import WordVectors
 from lexitree.lexicon.vocabulary import Vocabulary, coverage
 from lexitree.tasks.classify.building import build_model, load_recipe_corpus
 from lexitree.tasks.classify.recipe import Recipe
