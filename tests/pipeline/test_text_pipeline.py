@@ -153,7 +153,7 @@ def test_sentences_may_be_split_otherwise() -> None:
     assert [sentence.text for sentence in tiny_pipeline(split=halves)("abcdef").sentences] == ["abc", "def"]
     (whole,) = tiny_pipeline(split=halves)("abcdef", one_sentence=True).sentences
     assert [token.text for token in whole.tokens] == ["abc", "def"]
-    with pytest.raises(ConfigError, match="no layout"):
+    with pytest.raises(ConfigError, match="unknown layout"):
         tiny_pipeline(split="pages")("a text")
 
 
