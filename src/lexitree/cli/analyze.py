@@ -231,7 +231,7 @@ def _collect(
 ) -> list[SystemAnswers]:
     """The answers of all systems to a split."""
     from lexitree.cli.console import show_skipped
-    from lexitree.cli.splits import read_split
+    from lexitree.corpora.named import read_split
     from lexitree.evaluation.answers import collect_answers
     from lexitree.learning.run_folder import parse_named_folder
     from lexitree.ops.devices import choose_device

@@ -55,7 +55,7 @@ def evaluate_command(
     whether phrases count, else how the model was trained.
     """
     from lexitree.cli.console import output, percent, show_skipped
-    from lexitree.cli.splits import read_split
+    from lexitree.corpora.named import read_split
     from lexitree.corpora.treebank import chosen_strips
     from lexitree.pipeline.loading import load
     from lexitree.trees.brackets import ReadReport

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any, NamedTuple
 
 from lexitree.corpora.corpus import SPLITS, Corpus, SplitName, Supervision
 from lexitree.corpora.locations import DATA_VARIABLE, data_folders
 from lexitree.corpora.mini import load_mini, load_mini_dependencies
 from lexitree.corpora.sst import HOW_TO_GET, find_sst, find_sst_dependencies, load_sst, load_sst_dependencies
 from lexitree.corpora.trec import find_trec, load_trec
-from lexitree.corpora.treebank import Strip, load_treebank
+from lexitree.corpora.treebank import Strip, find_split_file, load_treebank, read_any, strip_trees
 from lexitree.errors import ConfigError, CorpusNotFoundError, FileError, OnError
 from lexitree.files import STANDARD_STREAM
+from lexitree.trees.brackets import ReadReport
+from lexitree.trees.tree import Tree
 
 EMBEDDED = "embedded"
 
@@ -218,3 +221,65 @@ def _not_there(name: str) -> FileError | CorpusNotFoundError:
         f"no corpus, file or folder {name!r}",
         remedy=f"{meant}Corpora: {', '.join(CORPORA)}; or give the path of a treebank.",
     )
+
+
+class SplitTrees(NamedTuple):
+    """The trees of a split, and whether all phrases or whole sentences are scored."""
+
+    trees: Sequence[Tree]
+    supervision: Supervision
+
+
+def read_split(
+    corpus: str,
+    split: SplitName,
+    supervision: Supervision | None,
+    *,
+    default: Supervision,
+    data: Path | None,
+    options: dict[str, Any],
+    report: ReadReport,
+) -> SplitTrees:
+    """Read the trees to score a model on.
+
+    Args:
+        corpus: The name of a corpus, or the path of a folder or file of labelled trees.
+        split: The split of a corpus or folder.
+        supervision: Whether to score all phrases or whole sentences; None leaves it to the corpus.
+        default: What is scored if neither the user nor the corpus says.
+        data: The folder with real corpora.
+        options: How files are read: `encoding`, `on_error` and `strip`.
+        report: Where skipped trees are noted.
+
+    Raises:
+        CorpusNotFoundError: There are no such trees.
+    """
+    if find_entry(corpus):
+        loaded = load_corpus(corpus, data=data, **options)
+        trees = loaded.scored_trees(split)
+        supervision = supervision or loaded.supervision
+    else:
+        supervision = supervision or default
+        trees = _read_path(find_path(corpus), split, supervision, options, report)
+    if not trees:
+        raise CorpusNotFoundError(f"{corpus} has no {split} trees to score the model on")
+    return SplitTrees(trees, supervision)
+
+
+def _read_path(
+    path: Path, split: SplitName, supervision: Supervision, options: dict[str, Any], report: ReadReport
+) -> Sequence[Tree]:
+    """Read a file, or one split of a folder; skipped trees are noted in the report."""
+    if path.is_dir():
+        files = {name: find_split_file(path, name) for name in SPLITS}
+        if split != "test" and files["train"] and not files["dev"]:
+            # Training holds out a part of a single file: score on the same part.
+            loaded = load_treebank(files["train"], supervision=supervision, **options)
+            report.num_errors, report.errors = loaded.num_skipped, list(loaded.skipped)
+            return loaded.splits.get(split, ())
+        found = files[split]
+        if found is None:
+            return ()
+        path = found
+    trees = read_any(path, encoding=options["encoding"], on_error=options["on_error"], report=report)
+    return list(strip_trees(trees, options["strip"]))

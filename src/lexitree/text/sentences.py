@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from typing import Literal, get_args
 
 from lexitree.errors import ConfigError
-from lexitree.text.abbreviations import SENTENCE_STARTERS, is_abbreviation, is_before_more, is_initial
 from lexitree.text.patterns import is_emoticon
-from lexitree.text.scanner import scan_tokens
+from lexitree.text.scanner import SENTENCE_STARTERS, is_abbreviation, is_before_more, is_initial, scan_tokens
 from lexitree.text.tokens import Token, TokenizedSentence
 
 Layout = Literal["text", "lines", "one"]
