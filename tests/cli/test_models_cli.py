@@ -63,7 +63,10 @@ def test_info(call: Call, saved_model: Path) -> None:
     values = json.loads(call("info", saved_model, "--json").out)
     assert values["model"]["hidden"] == 8
     assert values["num_words"] == 14
+    assert set(values["backend"]) == {"compose_heads", "bottom_up", "top_down"}
     text = call("info", saved_model).out
+    (name,) = set(values["backend"].values())
+    assert f"the {name} backend on {values['device']}" in text
     assert "bicontree" in text
     assert f"{values['num_parameters']:,}" in text
     assert "label names" not in text

@@ -94,12 +94,14 @@ def info_command(model: ModelArgument, as_json: JsonOption = False) -> None:
 
     Example: lexitree info runs/mini/model
     """
+    from lexitree.ops.registry import describe_report
     from lexitree.saving.model_folder import ModelFolder
     from lexitree.saving.model_kinds import load_model
     from lexitree.saving.saved_transformer import describe_encoder
 
     folder = ModelFolder.find(model)
-    values: dict[str, Any] = {**folder.values, "kind": folder.kind, **_count(load_model(folder))}
+    loaded = load_model(folder)
+    values: dict[str, Any] = {**folder.values, "kind": folder.kind, **_count(loaded), **_what_runs(loaded)}
     if as_json:
         typer.echo(json.dumps(values, indent=2, ensure_ascii=False))
         return
@@ -114,12 +116,27 @@ def info_command(model: ModelArgument, as_json: JsonOption = False) -> None:
     table.add_row("parameters", _sizes(values))
     if "encoder" in values:
         table.add_row("transformer", describe_encoder(values["encoder"]))
+    if "backend" in values:
+        table.add_row("runs here", f"{describe_report(values['backend'])} on {values['device']}")
     for section in ("model", "training"):
         table.add_section()
         for key, value in values.get(section, {}).items():
             if value not in ({}, None):
                 table.add_row(key.replace("_", " "), _shown(value))
     output.print(table)
+
+
+def _what_runs(loaded: Any) -> dict[str, Any]:
+    """Where a tree model would run on this machine, and by which implementations; nothing for a parser."""
+    from lexitree.models.encoders import Encoder
+    from lexitree.ops.devices import choose_device
+    from lexitree.ops.registry import get_backend
+
+    encoder = getattr(getattr(loaded, "model", loaded), "encoder", None)
+    if not isinstance(encoder, Encoder):
+        return {}
+    device = choose_device("auto")
+    return {"device": device, "backend": get_backend("auto", device).report(encoder.operations)}
 
 
 def _count(loaded: Any) -> dict[str, int]:
