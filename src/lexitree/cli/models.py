@@ -97,7 +97,7 @@ def info_command(model: ModelArgument, as_json: JsonOption = False) -> None:
     from lexitree.ops.registry import describe_report
     from lexitree.saving.model_folder import ModelFolder
     from lexitree.saving.model_kinds import load_model
-    from lexitree.saving.saved_transformer import describe_encoder
+    from lexitree.saving.pretrained import describe_encoder
 
     folder = ModelFolder.find(model)
     loaded = load_model(folder)
