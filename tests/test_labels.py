@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lexitree.errors import ConfigError, LabelError
+from lexitree.errors import ConfigError
 from lexitree.labels import SENTIMENTS, LabelSet, order_labels
 
 FINER = {"0": "bad", "1": "bad", "2": "", "3": "good", "4": "good"}
@@ -14,9 +14,9 @@ STARS = LabelSet(tuple("01234"), dict(zip("01234", SENTIMENTS, strict=True)))
 ANSWERS = LabelSet(("bad", "good"), {"2": "neutral", "good": "fine"}, FINER)
 
 
-def test_a_label_has_a_number_and_a_name() -> None:
+def test_a_label_has_a_name() -> None:
     assert STARS.names == SENTIMENTS
-    assert (STARS.index_of("3"), STARS.name_of("3"), STARS.describe("3")) == (3, "positive", "3 (positive)")
+    assert (STARS.name_of("3"), STARS.describe("3")) == ("positive", "3 (positive)")
     plain = LabelSet(("HUM", "LOC"))
     assert plain.names == ("HUM", "LOC")
     assert (plain.name_of("LOC"), plain.describe("LOC")) == ("LOC", "LOC")
@@ -26,11 +26,6 @@ def test_names_that_would_be_taken_for_each_other_are_not_used() -> None:
     alike = LabelSet(("a", "b", "c"), {"a": "same", "b": "same"})
     assert alike.names == ("a", "b", "c")
     assert alike.name_of("a") == "a"
-
-
-def test_an_unknown_label_is_named() -> None:
-    with pytest.raises(LabelError, match="'positive' is not one of 0, 1, 2, 3, 4"):
-        STARS.index_of("positive")
 
 
 def test_finer_labels_are_learned_and_count_for_answers() -> None:

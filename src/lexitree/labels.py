@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from lexitree.errors import ConfigError, LabelError
+from lexitree.errors import ConfigError
 from lexitree.trees.tree import NO_LABEL
 
 SENTIMENTS: tuple[str, ...] = ("very negative", "negative", "neutral", "positive", "very positive")
@@ -29,8 +29,8 @@ class LabelSet:
         >>> labels = LabelSet(("0", "1"), {"0": "negative", "1": "positive"})
         >>> labels.names
         ('negative', 'positive')
-        >>> labels.index_of("1")
-        1
+        >>> labels.name_of("1")
+        'positive'
 
     Raises:
         ConfigError: If a label occurs twice, or if the finer labels do not fit the answers.
@@ -99,21 +99,10 @@ class LabelSet:
         lowest, highest = min(steps), max(steps)
         return tuple((step - lowest) / (highest - lowest or 1) for step in steps)
 
-    def index_of(self, label: str) -> int:
-        """The number of a label by its id.
-
-        Raises:
-            LabelError: If the set does not have it.
-        """
-        try:
-            return self._index[label]
-        except KeyError:
-            raise LabelError(f"the label {label!r} is not one of {', '.join(self.ids)}") from None
-
     def name_of(self, label: str) -> str:
         """How people read a label, an answer or a finer one, given by its id."""
-        if label in self._index:
-            return self.names[self._index[label]]
+        if label in self.ids:
+            return self.names[self.ids.index(label)]
         return self.readable.get(label, label)
 
     def describe(self, label: str) -> str:
@@ -137,10 +126,6 @@ class LabelSet:
             "finer_labels": dict(self.finer),
             "label_names": dict(self.readable),
         }
-
-    @cached_property
-    def _index(self) -> dict[str, int]:
-        return {label: number for number, label in enumerate(self.ids)}
 
 
 def order_labels(labels: Iterable[str]) -> tuple[str, ...]:
