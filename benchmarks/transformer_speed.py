@@ -26,7 +26,7 @@ from lexitree.corpora.named import load_corpus
 from lexitree.learning.optimizer import LazyAdam
 from lexitree.models.classifier import TreeClassifier
 from lexitree.models.inference import run_examples
-from lexitree.ops.precision import products_in
+from lexitree.ops.devices import products_in
 from lexitree.tasks.classify.building import build_model
 from lexitree.tasks.classify.recipe import Recipe, TrainingConfig
 from lexitree.tasks.classify.steps import make_step

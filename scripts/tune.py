@@ -29,7 +29,7 @@ import torch
 from lexitree.cli.console import parse_seeds
 from lexitree.corpora.corpus import Corpus
 from lexitree.learning.loop import Trainer
-from lexitree.ops.precision import products_in
+from lexitree.ops.devices import products_in
 from lexitree.tasks.classify.building import build_model, load_recipe_corpus
 from lexitree.tasks.classify.recipe import Recipe
 from lexitree.tasks.classify.run import make_lessons

@@ -8,7 +8,7 @@ import pytest
 
 from lexitree.cli import options
 from lexitree.corpora import corpus
-from lexitree.ops import precision
+from lexitree.ops import devices as precision
 from lexitree.saving import quantized
 from lexitree.trees.binarize import Direction
 

@@ -14,7 +14,7 @@ from lexitree.evaluation.accuracy import evaluate
 from lexitree.lexicon.vocabulary import UNK, Vocabulary
 from lexitree.models.classifier import TreeClassifier
 from lexitree.models.guesses import VectorGuesser
-from lexitree.models.head_shares import find_head_shares
+from lexitree.models.inference import find_head_shares
 from lexitree.models.word_table import WordTable
 from lexitree.pipeline.predictor import Predictor
 from lexitree.pipeline.text_pipeline import TextPipeline

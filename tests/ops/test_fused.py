@@ -19,7 +19,7 @@ from lexitree.models.catalog import operations_of
 from lexitree.models.classifier import TreeClassifier
 from lexitree.models.encoders import BiConTree
 from lexitree.models.model_config import ModelConfig
-from lexitree.ops.precision import products_in
+from lexitree.ops.devices import products_in
 from lexitree.ops.registry import get_backend
 from lexitree.ops.tree_batch import TreeBatch, fill_batch
 from lexitree.trees.brackets import tree_from_brackets

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from lexitree.errors import ConfigError
-from lexitree.ops.precision import check_precision, products_in
+from lexitree.ops.devices import check_precision, products_in
 
 
 @pytest.mark.parametrize(("precision", "switch"), [("float32", "highest"), ("tf32", "high")])

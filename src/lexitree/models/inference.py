@@ -1,11 +1,14 @@
-"""Runs a model over a stream of prepared trees: label probabilities and head words for every node."""
+"""Runs a classifier on a stream of trees: label probabilities, head words and head weights of their nodes.
+
+Head weights are computed only when they are asked for.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -13,11 +16,13 @@ import torch
 from torch import nn
 
 from lexitree.arrays import FloatArray, IndexArray
-from lexitree.batch.examples import Example, lay_out_to_label
+from lexitree.batch.examples import Example, example_to_label, lay_out_to_label
 from lexitree.errors import NotFiniteError
 from lexitree.models.classifier import TreeClassifier
-from lexitree.models.head_words import HeadWords
+from lexitree.models.head_words import HeadWords, word_weights
+from lexitree.ops.threads import one_thread
 from lexitree.ops.tree_batch import TreeBatch
+from lexitree.trees.binarize import BinarizedTree
 
 AskedNodes = Literal["all", "root"]
 
@@ -178,3 +183,86 @@ def _source_rows(group: list[Example]) -> Iterator[npt.NDArray[np.integer]]:
     for example in group:
         yield first + example.binary.node_of
         first += example.num_nodes
+
+
+MOST_KEPT = 4
+"""How many trees are remembered, for asking about all phrases of one; at 300 dimensions, 60 words take 70 kB."""
+
+
+class HeadShares(NamedTuple):
+    """How the head vectors of one tree are made up."""
+
+    binary: BinarizedTree
+    from_left: FloatArray
+    """[phrases, word], by phrase of the binary tree in pre-order: the share that comes from the left part."""
+
+    def word_weights(self, node: int) -> tuple[float, ...]:
+        """The share of each word of a phrase, in the user's tree, in its head vector; the shares add up to 1."""
+        tree, top = self.binary.tree, int(self.binary.node_of[node])
+        start, end = int(tree.starts[top]), int(tree.ends[top])
+        # A binary tree over n words has 2n - 1 nodes. In pre-order, the leaves before a node are the words before it.
+        arity: list[int] = tree.arity[top : top + 2 * (end - start) - 1].tolist()
+        return word_weights(arity, self.from_left[top - start :])
+
+
+@torch.inference_mode()
+@one_thread()
+def find_head_shares(model: TreeClassifier, binary: BinarizedTree) -> HeadShares:
+    """Compute how the head vectors of a tree are made up, for a model with heads."""
+    example = example_to_label(binary, model.lexicon)
+    batch = batch_to_label(model, [example])
+    # Only a transformer drops anything out here; the rest of a model in training stays in training.
+    with in_use(model.lexicon):
+        from_left = model.left_head_shares(batch)
+    nodes = batch.preorder_index
+    phrases = nodes[nodes >= batch.num_leaves] - batch.num_leaves
+    return HeadShares(binary, from_left.index_select(0, phrases).float().cpu().numpy())
+
+
+class HeadWeigher:
+    """Computes head weights for all predictions of one model, for any number of threads.
+
+    It keeps only the last few trees, so documents do not grow when their weights are asked for. Its only state is a
+    tuple that is replaced as a whole: at worst, two threads compute a tree twice.
+    """
+
+    def __init__(self, model: TreeClassifier) -> None:
+        self._model = model
+        self._recent: tuple[tuple[TreeWeigher, HeadShares], ...] = ()
+
+    def about(self, binary: BinarizedTree) -> TreeWeigher:
+        """A weigher for a tree that the model has just labelled."""
+        return TreeWeigher(self, binary)
+
+    def shares(self, asked: TreeWeigher) -> HeadShares:
+        """The shares of a tree, remembered or computed again.
+
+        Trees are told apart by their predictions, since a model that is trained further has other shares for a tree.
+        """
+        for known, shares in self._recent:
+            if known is asked:
+                return shares
+        shares = find_head_shares(self._model, asked.binary)
+        self._recent = ((asked, shares), *self._recent)[:MOST_KEPT]
+        return shares
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TreeWeigher:
+    """What a prediction holds: the tree as the model read it, and the way back to the model."""
+
+    weigher: HeadWeigher
+    binary: BinarizedTree
+
+    def word_weights(self, node: int) -> tuple[float, ...]:
+        """The share of each word of a phrase of the user's tree in its head vector; they add up to 1."""
+        return self.weigher.shares(self).word_weights(node)
+
+    def __deepcopy__(self, memo: object) -> TreeWeigher:
+        """Copies of a prediction share the model."""
+        return self
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """A prediction sent to another process leaves the model behind."""
+        # It arrives as None, and without importing torch there.
+        return type(None), ()

@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import Any, Literal, TypedDict, Unpack, overload
 
 from lexitree.errors import ConfigError
-from lexitree.ops.devices import choose_device
-from lexitree.ops.precision import Precision, check_precision, set_precision
+from lexitree.ops.devices import Precision, check_precision, choose_device, set_precision
 from lexitree.parsers.adapters.opening import open_parser
 from lexitree.parsers.neural import NeuralParser
 from lexitree.parsers.protocol import Parser

@@ -10,8 +10,7 @@ from lexitree.corpora.corpus import Supervision
 from lexitree.evaluation.accuracy import Evaluation, evaluate
 from lexitree.evaluation.answers import SystemAnswers, collect_answers
 from lexitree.models.classifier import TreeClassifier
-from lexitree.models.head_shares import HeadWeigher
-from lexitree.models.inference import AskedNodes, NodeOutputs, run_examples
+from lexitree.models.inference import AskedNodes, HeadWeigher, NodeOutputs, run_examples
 from lexitree.results.labelled_tree import LabelledTree
 from lexitree.trees.binarize import unchanged
 from lexitree.trees.tree import Tree

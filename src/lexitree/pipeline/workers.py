@@ -25,7 +25,7 @@ from lexitree.processes import how_it_ended, uninterrupted_children
 from lexitree.saving.shipped import BUILTIN_PARSER, DEFAULT_MODEL
 
 if TYPE_CHECKING:
-    from lexitree.ops.precision import Precision
+    from lexitree.ops.devices import Precision
     from lexitree.pipeline.loading import LoadOptions
     from lexitree.pipeline.predictor import Predictor
     from lexitree.pipeline.text_pipeline import TextPipeline

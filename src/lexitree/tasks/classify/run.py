@@ -31,7 +31,7 @@ from lexitree.learning.seeds import OnEvent, SeedSummary, run_seeds
 from lexitree.models.classifier import TreeClassifier
 from lexitree.models.model_config import ModelConfig
 from lexitree.models.transformer import TransformerLexicon
-from lexitree.ops.precision import check_precision, products_in
+from lexitree.ops.devices import check_precision, products_in
 from lexitree.ops.threads import use_cores
 from lexitree.saving.model_kinds import save_model
 from lexitree.tasks.classify.building import build_model, load_recipe_corpus, model_settings

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 
 from lexitree.errors import ConfigError
 from lexitree.models.classifier import TreeClassifier
-from lexitree.models.head_shares import MOST_KEPT, find_head_shares
+from lexitree.models.inference import MOST_KEPT, find_head_shares
 from lexitree.ops.reference import reference_compose_heads
 from lexitree.ops.tree_batch import batch_examples
 from lexitree.pipeline.predictor import Predictor
