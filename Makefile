@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test test-all lint format docs models clean
+.PHONY: demo test test-all faults lint format docs models clean
 
 demo: .venv/ready
 	$(BIN)/lexitree demo
@@ -12,6 +12,10 @@ test: .venv/ready
 
 test-all: .venv/ready
 	$(BIN)/pytest -n 2
+
+# Plants mistakes in a copy of the code, one at a time, and checks that the tests catch each of them.
+faults: .venv/ready
+	$(BIN)/python scripts/plant_faults.py
 
 lint: .venv/ready
 	$(BIN)/ruff check .
