@@ -17,7 +17,7 @@ from lexitree.tasks.classify.recipe import Recipe
 TABLE = "experiments.toml"
 RECIPES = "recipes"
 SCORES = ("root", "phrase")
-OTHER_FIGURES = ("num_parameters", "seconds")
+_OTHER_FIGURES = ("num_parameters", "seconds")
 SCORE_TABLE = "scores"
 """The kind of an experiment that is a table of scores; the other kinds are analyses of trained models."""
 
@@ -135,7 +135,7 @@ _FIELDS = ("title", "about", "seeds", "tasks", "rows", "shows", "device", "kind"
 
 
 def _parse_run(values: Mapping[str, Any]) -> PlannedRun:
-    figures = {key: values[key] for key in (*SCORES, *OTHER_FIGURES) if key in values}
+    figures = {key: values[key] for key in (*SCORES, *_OTHER_FIGURES) if key in values}
     name = values["run"]
     return PlannedRun(name, values.get("recipe", name), values.get("model", {}), figures)
 

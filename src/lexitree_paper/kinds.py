@@ -31,7 +31,7 @@ from lexitree_paper.runner import (
 from lexitree_paper.score_tables import report_scores
 from lexitree_paper.trained import train_taught
 
-PICTURES = "head-pictures"
+_PICTURES = "head-pictures"
 RERANKING = "reranking"
 
 
@@ -45,7 +45,7 @@ class Analysis:
 
 ANALYSES: dict[str, Analysis] = {
     "collins-overlap": Analysis(analyse_overlap, report_overlap),
-    PICTURES: Analysis(analyse_pictures, report_pictures),
+    _PICTURES: Analysis(analyse_pictures, report_pictures),
     "error-analysis": Analysis(analyse_errors, report_errors),
     "accuracy-by-length": Analysis(analyse_lengths, report_lengths),
 }
@@ -59,9 +59,9 @@ def perform(
 
     Experiments of many short runs `say` how far they are, others are watched run by run.
     """
-    if settings.sentences and experiment.kind != PICTURES:
+    if settings.sentences and experiment.kind != _PICTURES:
         raise ConfigError(
-            f"{experiment.name} draws no sentences", remedy=f"Give them to `lexitree reproduce {PICTURES}`."
+            f"{experiment.name} draws no sentences", remedy=f"Give them to `lexitree reproduce {_PICTURES}`."
         )
     if experiment.kind == SCORE_TABLE:
         run_experiment(experiment, settings, watch=watch)

@@ -18,8 +18,8 @@ from lexitree.files import atomic_write
 from lexitree.version import __version__
 
 DATA_VARIABLE = "LEXITREE_DATA"
-COMMIT_VARIABLE = "LEXITREE_COMMIT"
-KEPT = ("best_epoch", "dev_root", "dev_phrase", "test_root", "test_phrase", "seconds", "epochs")
+_COMMIT_VARIABLE = "LEXITREE_COMMIT"
+_KEPT = ("best_epoch", "dev_root", "dev_phrase", "test_root", "test_phrase", "seconds", "epochs")
 """What a record keeps of each seed: scores and their history, not the settings, which are the same for all."""
 ANSWERS, GOLD = "test_root_answers", "test_root_gold"
 """A character a test sentence, for paired tests: of each seed what it said, and once what is right."""
@@ -58,7 +58,7 @@ def describe(command: str, files: Iterable[Path], seeds: list[int], *, embedded:
 def keep_scores(result: Mapping[str, Any]) -> dict[str, Any]:
     """What a record keeps of one seed; runs from before answers were kept have none."""
     answers = {ANSWERS: result[ANSWERS]} if result.get(ANSWERS) else {}
-    return {**{key: result[key] for key in KEPT}, **answers}
+    return {**{key: result[key] for key in _KEPT}, **answers}
 
 
 def public_recipe(recipe: Mapping[str, Any]) -> dict[str, Any]:
@@ -95,7 +95,7 @@ def commit() -> str:
 
     A machine that was given the files without their history is told by LEXITREE_COMMIT.
     """
-    if told := os.environ.get(COMMIT_VARIABLE):
+    if told := os.environ.get(_COMMIT_VARIABLE):
         return told
     root = Path(__file__).parents[2]
     run = ["git", "-C", str(root)]

@@ -21,7 +21,7 @@ from lexitree.tasks.classify.run import train_seeds
 from lexitree.tasks.parse.data import find_data_file
 from lexitree_paper.experiments import Experiment, PlannedRun
 
-SMOKE_CORPORA = {
+_SMOKE_CORPORA = {
     "sst-fine": "mini-reviews",
     "sst-binary": "mini-reviews-binary",
     "sst-polarity": "mini-reviews-polarity",
@@ -33,9 +33,9 @@ SMOKE_CORPORA = {
 SMOKE_MODEL = {"hidden": 12, "word_size": 12}
 """The same for both: RNTN takes its word vectors for states."""
 SMOKE_EPOCHS = 1
-SMOKE_FOLDER = "smoke"
-PICTURES_FOLDER = Path("docs/images")
-CORPUS_FILES = (".txt", ".label", ".parses")
+_SMOKE_FOLDER = "smoke"
+_PICTURES_FOLDER = Path("docs/images")
+_CORPUS_FILES = (".txt", ".label", ".parses")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,15 +67,15 @@ class Settings:
 
     @property
     def records_folder(self) -> Path:
-        return self.results / SMOKE_FOLDER if self.smoke else self.results
+        return self.results / _SMOKE_FOLDER if self.smoke else self.results
 
     @property
     def runs_folder(self) -> Path:
-        return self.folder / SMOKE_FOLDER if self.smoke else self.folder
+        return self.folder / _SMOKE_FOLDER if self.smoke else self.folder
 
     @property
     def pictures_folder(self) -> Path:
-        return self.pictures or (self.records_folder if self.smoke else PICTURES_FOLDER)
+        return self.pictures or (self.records_folder if self.smoke else _PICTURES_FOLDER)
 
 
 Watch = Callable[[PlannedRun, Recipe], AbstractContextManager[OnEvent | None]]
@@ -122,7 +122,7 @@ def _takes_vectors(recipe: Recipe) -> bool:
 def _make_small(recipe: Recipe) -> Recipe:
     """Of the same kind and without files: words learn vectors of their own in place of a transformer's."""
     entry = find_entry(recipe.corpus)
-    corpus = SMOKE_CORPORA.get(entry.name if entry else recipe.corpus)
+    corpus = _SMOKE_CORPORA.get(entry.name if entry else recipe.corpus)
     if corpus is None:
         raise ConfigError(f"no embedded corpus stands in for {recipe.corpus}")
     reads_phrases = encoder_class(recipe.model.get("model", DEFAULT_MODEL)).reads == "phrase"
@@ -234,4 +234,4 @@ def data_files(recipe: Recipe) -> list[Path]:
     if entry is None or entry.package == EMBEDDED:
         return files
     folder = find_corpus(recipe.corpus, recipe.data)
-    return [*sorted(path for path in folder.iterdir() if path.suffix in CORPUS_FILES), *files]
+    return [*sorted(path for path in folder.iterdir() if path.suffix in _CORPUS_FILES), *files]

@@ -40,7 +40,7 @@ def make_table(experiment: Experiment, records: Mapping[str, Mapping[str, Any]])
     ]
     columns = ["system"]
     for task, figure in figures:
-        title = f"{experiment.tasks[task]} {FIGURE_NAMES[figure]}"
+        title = f"{experiment.tasks[task]} {_FIGURE_NAMES[figure]}"
         columns += [title, f"{title}, the paper"] if _is_printed(experiment, task, figure) else [title]
     rows = [
         (
@@ -52,7 +52,7 @@ def make_table(experiment: Experiment, records: Mapping[str, Mapping[str, Any]])
     return Table(tuple(columns), tuple(rows), _notes(experiment, records))
 
 
-FIGURE_NAMES = {
+_FIGURE_NAMES = {
     "root": "root",
     "phrase": "phrase",
     "num_parameters": "parameters",
@@ -131,7 +131,7 @@ def _notes(experiment: Experiment, records: Mapping[str, Mapping[str, Any]]) -> 
 
 Records = Mapping[str, Mapping[str, Any]]
 
-SIGNIFICANCE_TITLE = "differences in root accuracy, in points"
+_SIGNIFICANCE_TITLE = "differences in root accuracy, in points"
 SIGNIFICANCE_NOTES = (
     "paired bootstrap over test sentences, 10,000 resamples",
     "a sentence counts with the share of the seeds that are right",
@@ -153,7 +153,7 @@ def significance_table(experiment: Experiment, records: Records) -> Table | None
         for (first, second), results in found
         if any(results)
     )
-    return Table(tuple(columns), rows, SIGNIFICANCE_NOTES, SIGNIFICANCE_TITLE) if rows else None
+    return Table(tuple(columns), rows, SIGNIFICANCE_NOTES, _SIGNIFICANCE_TITLE) if rows else None
 
 
 def result_cells(result: BootstrapResult | None) -> tuple[str, str, str]:

@@ -77,12 +77,12 @@ def train_missing(
     systems: list[TrainedSystem] = []
     for name, tasks in experiment.rows.items():
         (run,) = tasks.values()
-        folders = train_missing_seeds(run, seeds, experiment, settings, watch)
+        folders = _train_missing_seeds(run, seeds, experiment, settings, watch)
         systems.append(TrainedSystem(name, run, folders, settings.device))
     return systems
 
 
-def train_missing_seeds(
+def _train_missing_seeds(
     run: PlannedRun, seeds: list[int], experiment: Experiment, settings: Settings, watch: Watch
 ) -> dict[int, Path]:
     """The folders of a run's seeds, each with its model; what was trained for that is recorded."""
@@ -107,7 +107,7 @@ def train_taught(
         teacher = find_run(experiment.name, Path(recipe.teacher).name)
         # All seeds teach, whichever are asked for.
         everybody = dataclasses.replace(settings, seeds=None)
-        train_missing_seeds(teacher, chosen_seeds(experiment, everybody), experiment, everybody, watch)
+        _train_missing_seeds(teacher, chosen_seeds(experiment, everybody), experiment, everybody, watch)
     with watch(run, recipe) as on_event:
         return train_run(run, recipe, seeds, experiment, settings, on_event)
 

@@ -89,7 +89,7 @@ def test_trees_that_differ_are_left_out() -> None:
     other = tree_from_brackets("(2 (2 (2 (2 the) (2 old)) (2 film)) (2 (2 works) (2 well)))")
     like = FILM.with_labels(["3"] * FILM.num_nodes)
     assert list(same_brackets([FILM, FILM], [like, other])) == [FILM, None]
-    with pytest.raises(TreeError, match="same number of trees"):
+    with pytest.raises(TreeError, match="different numbers of trees"):
         list(same_brackets([FILM], [like, other]))
 
 

@@ -24,7 +24,8 @@ BINS = [
 
 
 def records(loss: float, phrase: float | None = 0.8) -> tuple[EpochRecord, ...]:
-    return tuple(EpochRecord(epoch, loss / epoch, 0.4, phrase, 1.0, 10.0, True) for epoch in (1, 2, 3))
+    scores = {"dev_root": 0.4, "dev_phrase": phrase}
+    return tuple(EpochRecord(epoch, loss / epoch, scores, 0.001, 1.0, 10.0, True) for epoch in (1, 2, 3))
 
 
 CURVES = [

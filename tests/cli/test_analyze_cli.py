@@ -112,7 +112,7 @@ def test_heads_leaves_out_trees_that_are_bracketed_differently(
     assert "1 trees; 1 left out" in finished.out
     other.write_text("(0 (1 the) (1 plot))\n")
     assert_users_error(
-        call("analyze", "heads", saved_model, penn_file, "--same-as", other), "same number of trees"
+        call("analyze", "heads", saved_model, penn_file, "--same-as", other), "different numbers of trees"
     )
 
 

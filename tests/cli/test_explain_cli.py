@@ -1,4 +1,4 @@
-"""`lexitree explain`: a page from a text, a tree or a file, under a name of its own."""
+"""`lexitree explain`: a page from a text, a tree or a file, under have the same name."""
 
 from __future__ import annotations
 

@@ -116,7 +116,7 @@ def test_text_without_a_parser_says_what_to_do(call: Call, saved_model: Path, sh
     for finished in (call("predict", saved_model, TEXT), call("predict", saved_model, stdin="some words\n")):
         assert_users_error(finished, "no parser of its own", "--parser")
     assert_users_error(call("predict", TEXT), "sentiment: does not come with this version", "saved model")
-    assert_users_error(call("predict", saved_model, TEXT, "--parser", "magic"), "no parser called 'magic'")
+    assert_users_error(call("predict", saved_model, TEXT, "--parser", "magic"), "unknown parser 'magic'")
 
 
 def test_wrong_combinations_are_refused(

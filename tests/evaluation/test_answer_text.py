@@ -26,7 +26,7 @@ def test_text_is_read_back(numbers: list[int]) -> None:
 def test_what_has_no_character() -> None:
     assert answers_to_text([0, 10, 35, 61, NO_INDEX]) == "0azZ-"
     assert answers_to_text([0, len(ALPHABET)]) is None
-    with pytest.raises(ConfigError, match=r"'\?' stands for no label"):
+    with pytest.raises(ConfigError, match=r"'\?' is not a label"):
         answers_from_text("01?")
 
 

@@ -34,7 +34,7 @@ def test_sentences_without_a_gold_label_are_left_out() -> None:
     unlabelled = tree_from_brackets("(_ (1 good) (_ film))")
     answers = collect_answers("tiny", [tiny_model()], [TREES[0], unlabelled, TREES[1]])
     assert len(answers.gold) == 2
-    with pytest.raises(ConfigError, match="no sentence with a gold label"):
+    with pytest.raises(ConfigError, match="no sentence has a gold label"):
         collect_answers("tiny", [tiny_model()], [unlabelled])
 
 
@@ -47,7 +47,7 @@ def test_what_cannot_be_collected() -> None:
 
 def test_what_cannot_be_compared() -> None:
     one = made_up_system("one", [0, 1], [[0, 1]])
-    with pytest.raises(ConfigError, match="a name of its own"):
+    with pytest.raises(ConfigError, match="have the same name"):
         check_comparable([one, one])
     with pytest.raises(ConfigError, match="different sentences"):
         check_comparable([one, made_up_system("two", [0, 2], [[0, 1]])])

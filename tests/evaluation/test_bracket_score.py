@@ -151,14 +151,14 @@ def test_whose_tags_say_what_punctuation_is() -> None:
     guess = "(S (NP (NN film)) (SYM -) (VP (VBZ works)))"
     assert brackets(gold, guess) == (3, 3, 3)
     with pytest.raises(
-        TreeError, match=r"sentence 1: .* 2 and 3 words, those tagged as punctuation left out"
+        TreeError, match=r"sentence 1: the gold tree has 2 words without punctuation, the predicted one 3"
     ):
         score(gold, guess, tags="own")
     scores = score(gold, guess, tags="own", on_error="skip")
     assert (scores.overall.num_errors, scores.overall.num_valid) == (1, 0)
     # As many words, but not the same ones.
     swapped = "(S (NP (. film)) (SYM -) (VP (VBZ works)))"
-    with pytest.raises(TreeError, match="word 1 is 'film' in the gold tree, '-' in the guessed one"):
+    with pytest.raises(TreeError, match="word 1 is 'film' in the gold tree but '-' in the predicted one"):
         score(gold, swapped, tags="own")
 
 
@@ -238,14 +238,16 @@ def test_other_words_are_an_error_that_names_the_sentence() -> None:
         tree_from_brackets("(S (NP (NN film)) (VP (VBZ works)))"),
         gold[2].with_labels(["X"] * 7),
     ]
-    with pytest.raises(TreeError, match=r"sentence 2: .* 3 and 2 words\n.*on_error='skip'"):
+    with pytest.raises(
+        TreeError, match=r"sentence 2: the gold tree has 3 words, the predicted one 2\n.*on_error='skip'"
+    ):
         score_brackets(gold, guess)
     scores = score_brackets(gold, guess, on_error="skip")
     overall = scores.overall
     assert (overall.num_sentences, overall.num_valid, overall.num_errors, overall.num_skipped) == (3, 2, 1, 0)
     assert (overall.matched, overall.gold, overall.guessed) == (3, 6, 7)
     assert [fault.number for fault in scores.faults] == [2]
-    with pytest.raises(TreeError, match="word 2 is 'film' in the gold tree, 'Film' in the guessed one"):
+    with pytest.raises(TreeError, match="word 2 is 'film' in the gold tree but 'Film' in the predicted one"):
         score(FILM, FILM.replace("film", "Film"))
 
 
@@ -258,8 +260,8 @@ def test_sentences_that_are_skipped() -> None:
     scores = score_brackets([tree_from_brackets(FILM), dots], [None, dots])
     assert (scores.overall.num_skipped, scores.overall.num_valid, scores.f1) == (2, 0, 0.0)
     assert [fault.problem for fault in scores.faults] == [
-        "there is no guessed tree",
-        "no word is left without punctuation",
+        "there is no predicted tree",
+        "there are no words besides punctuation",
     ]
     # evalb asks first whether the guess has words.
     scores = score_brackets([tree_from_brackets("(X (NN a))")], [tree_from_brackets("(X (. a))")], tags="own")
@@ -273,7 +275,7 @@ def test_no_sentences() -> None:
 
 def test_lists_of_different_lengths() -> None:
     tree = tree_from_brackets(FILM)
-    with pytest.raises(TreeError, match="sentence 2: there is no guessed tree left"):
+    with pytest.raises(TreeError, match="sentence 2: there is no predicted tree left"):
         score_brackets([tree, tree], [tree])
     with pytest.raises(TreeError, match="sentence 1: there is no gold tree left"):
         score_brackets([], iter([tree]))
@@ -296,7 +298,7 @@ def test_as_plain_data() -> None:
     assert data["by_label"][0] == {
         "label": "NP", "matched": 1, "gold": 1, "guessed": 1, "precision": 1.0, "recall": 1.0, "f1": 1.0
     }  # fmt: skip
-    assert data["faults"] == [{"number": 2, "problem": "there is no guessed tree"}]
+    assert data["faults"] == [{"number": 2, "problem": "there is no predicted tree"}]
 
 
 # --- evalb's own sample ---

@@ -23,9 +23,9 @@ class LengthBin:
     last: int
     num_sentences: int
     accuracies: dict[str, float]
-    """The root accuracy of each system by its name."""
+    """Root accuracy of each system."""
     deviations: dict[str, float] = field(default_factory=dict[str, float])
-    """Its sample standard deviation over the seeds; 0 for one."""
+    """Sample standard deviation over seeds; 0 for one seed."""
 
     @property
     def title(self) -> str:
@@ -38,13 +38,19 @@ class LengthBin:
 def accuracy_by_length(
     systems: Sequence[SystemAnswers], *, words_per_bin: int = WORDS_PER_BIN, fewest: int = 1
 ) -> list[LengthBin]:
-    """Root accuracy in bins of 1 to 5 words, 6 to 10 and so on; a bin without sentences is left out.
+    """Return root accuracy in bins of 1 to 5 words, 6 to 10 and so on, without empty bins.
 
-    Where the last bin has fewer than `fewest` sentences, it is joined with the one before it.
+    Args:
+        systems: The systems, all on the same sentences.
+        words_per_bin: Width of a bin.
+        fewest: A last bin with fewer sentences is merged with the one before it.
+
+    Raises:
+        ConfigError: The systems cannot be compared, or a number is less than 1.
     """
     check_comparable(systems)
     if words_per_bin < 1 or fewest < 1:
-        raise ConfigError("a bin holds at least one length and one sentence")
+        raise ConfigError("words_per_bin and fewest must be at least 1")
     bin_index = (systems[0].lengths - 1) // words_per_bin
     numbers, counts = np.unique(bin_index, return_counts=True)
     firsts: list[int] = numbers.tolist()
@@ -52,7 +58,7 @@ def accuracy_by_length(
     while num_last < fewest and len(firsts) > 1:
         firsts.pop()
         num_last += int(counts[len(firsts) - 1])
-    # Each goes up to its own end, and the last takes in all that is longer.
+    # The last bin includes all longer sentences.
     lasts = [*firsts[:-1], int(numbers[-1])]
     return [
         _make_bin(

@@ -29,9 +29,9 @@ class SystemScore:
 
     name: str
     accuracy: float
-    """The mean over the seeds."""
+    """Mean over seeds."""
     deviation: float
-    """The sample standard deviation over the seeds; 0 for one."""
+    """Sample standard deviation over seeds; 0 for one seed."""
     seed_accuracies: list[float]
 
     def as_dict(self) -> dict[str, Any]:
@@ -40,17 +40,17 @@ class SystemScore:
 
 @dataclass(frozen=True, slots=True)
 class PairComparison:
-    """One system against the baseline."""
+    """One system compared with the baseline."""
 
     system: str
     baseline: str
     significance: BootstrapResult
-    """A positive difference speaks for the system."""
+    """A positive difference favours the system."""
     agreement: Agreement
     won: list[WonExample]
-    """What the system gets right and the baseline wrong ..."""
+    """Sentences that only the system gets right."""
     lost: list[WonExample]
-    """... and the other way round."""
+    """Sentences that only the baseline gets right."""
 
     def as_dict(self) -> dict[str, Any]:
         return {
@@ -87,10 +87,23 @@ def compare_systems(
     num_resamples: int = NUM_RESAMPLES,
     seed: int = 0,
 ) -> Comparison:
-    """Compare each system with the first one: significance, classes, negation, lengths, examples."""
+    """Compare every system with the first.
+
+    Args:
+        systems: Two or more systems on the same sentences; the first is the baseline.
+        num_examples: Examples listed for each pair of systems.
+        num_resamples: Number of bootstrap samples of the significance test.
+        seed: Seed of the significance test.
+
+    Returns:
+        Scores, significance, accuracy by class, by negation and by length, agreement, and examples.
+
+    Raises:
+        ConfigError: There are fewer than two systems, or they cannot be compared.
+    """
     check_comparable(systems)
     if len(systems) < 2:
-        raise ConfigError("a comparison needs two systems or more")
+        raise ConfigError("a comparison needs at least two systems")
     baseline = systems[0]
     return Comparison(
         num_sentences=len(baseline.gold),

@@ -27,21 +27,21 @@ from lexitree.trees.head_rules import head_words
 from lexitree.trees.tree import Tree, intermediate_nodes
 
 CHOICES = ("learned", "always_left", "always_right", "random_child")
-"""The model's heads, and what taking one child everywhere, or any of the two, would give."""
+"""The model's heads, and those of always taking one child, or a random one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Overlap:
-    """The share of phrases whose head agrees with Collins', for each way to choose it."""
+    """The share of phrases whose head agrees with Collins' rules, for each way to choose it."""
 
     phrases: str
-    """Which phrases these are."""
+    """Which phrases are counted."""
     num_phrases: int
     learned: float
     always_left: float
     always_right: float
     random_child: float
-    """The expected share, exactly: a head that is three steps down is met once in eight."""
+    """The exact expected share: a head three steps down is found once in eight."""
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -49,13 +49,13 @@ class Overlap:
 
 @dataclass(frozen=True, slots=True)
 class HeadOverlap:
-    """The overlap on a treebank, by what counts as a phrase."""
+    """The overlap on a treebank, for three kinds of phrases."""
 
     num_trees: int
     all_phrases: Overlap
-    """All inner nodes, those that binarization put in (@NP) included."""
+    """All inner nodes, including those added by binarization (@NP)."""
     whole_phrases: Overlap
-    """Inner nodes that are phrases of the treebank itself."""
+    """Inner nodes that are phrases of the treebank."""
     sentences: Overlap
     """The roots."""
 
@@ -67,27 +67,25 @@ class HeadOverlap:
 
 
 def binary_penn_tree(tree: Tree, direction: Direction) -> Tree:
-    """A Penn tree as a model reads it, with labels from which Collins' rules still find the same heads."""
+    """Return a Penn tree as a model reads it, with labels from which Collins' rules find the same heads."""
     return tree if tree.is_binary else binarize(collapse_unary(unbinarize(tree)), direction)
 
 
 def same_brackets(penn: Iterable[Tree], others: Iterable[Tree]) -> Iterator[Tree | None]:
-    """The trees of the first file that have the words and brackets of their like in the second, None for others."""
+    """Yield the trees of the first file, with None where the second has other words or brackets."""
     pairs = zip(penn, others, strict=True)
     try:
         for tree, other in pairs:
             is_same = tree.words == other.words and np.array_equal(tree.arity, other.arity)
             yield tree if is_same else None
     except ValueError as error:
-        raise TreeError(
-            "the two files do not have the same number of trees, so lines cannot be paired"
-        ) from error
+        raise TreeError("the two files have different numbers of trees") from error
 
 
 def read_penn_trees(
     path: Path, *, same_as: Path | None = None, encoding: str = "utf-8", strip: Collection[Strip] = ()
 ) -> tuple[list[Tree], int]:
-    """The trees of a file, and how many were left out because `same_as` brackets them differently."""
+    """Read trees; also return how many were skipped because `same_as` brackets them differently."""
     trees = strip_trees(read_any(path, encoding=encoding), strip)
     if same_as is None:
         return list(trees), 0
@@ -97,9 +95,13 @@ def read_penn_trees(
 
 
 def model_overlap(model: TreeClassifier, trees: Iterable[Tree]) -> HeadOverlap:
-    """Compare the heads that a model has learned with Collins', on trees with Penn labels of any arity."""
+    """Compare the heads that a model has learned with Collins' on trees with Penn labels, of any arity.
+
+    Raises:
+        ConfigError: The model has no head words.
+    """
     config = model.config
-    # Not around the heads that are compared: their shape would tell the model something of the answer.
+    # Not binarized around Collins' heads: the shape would give the answer away.
     binary = [binary_penn_tree(tree, config.binarization) for tree in trees]
     examples = make_examples(binary, model.lexicon, labels=None, direction=config.binarization)
     learned = [output.head_index for output in run_examples(model, examples, heads=True)]
@@ -107,16 +109,23 @@ def model_overlap(model: TreeClassifier, trees: Iterable[Tree]) -> HeadOverlap:
     if len(found) < len(binary):
         raise ConfigError(
             f"the model {config.model} has no head words",
-            remedy="Take one of contree-lex, topdown and bicontree.",
+            remedy="Use contree-lex, topdown or bicontree.",
         )
     return head_overlap(binary, found)
 
 
 def head_overlap(trees: Iterable[Tree], learned: Iterable[npt.NDArray[np.int64]]) -> HeadOverlap:
-    """Compare learned heads with Collins'.
+    """Compare learned heads with Collins' head rules.
 
-    The trees are binary and have Penn labels (see `binary_penn_tree`); the learned heads are the word of each
-    node, as `LabelledTree.head_index` has them.
+    Args:
+        trees: Binary trees with Penn labels (see `binary_penn_tree`).
+        learned: The head word of each node of each tree, as in `LabelledTree.head_index`.
+
+    Returns:
+        The share of phrases on which they agree, with chance levels.
+
+    Raises:
+        TreeError: A tree is not binary.
     """
     tables: list[DoubleArray] = [np.zeros((0, len(CHOICES)))]
     is_whole: list[BoolArray] = [np.zeros(0, dtype=np.bool_)]
@@ -138,7 +147,7 @@ def head_overlap(trees: Iterable[Tree], learned: Iterable[npt.NDArray[np.int64]]
 
 
 def agreements(tree: Tree, learned: npt.NDArray[np.int64]) -> DoubleArray:
-    """[phrases, choices]: how likely each way to choose a head takes the word that Collins' rules take."""
+    """Return [phrases, choices]: the probability that each choice finds the head of Collins' rules."""
     if not tree.is_binary:
         raise TreeError("heads are compared on binary trees", remedy="Use binary_penn_tree.")
     phrases = np.flatnonzero(tree.arity)
@@ -163,25 +172,29 @@ TREES_AT_ONCE = 64
 
 @dataclass(frozen=True, slots=True)
 class HeadedTree:
-    """A tree as the model reads it, with the head word of every node: the model's, and Collins'."""
+    """A tree as the model reads it, with the learned and the rule-based head word of every node."""
 
     source: Tree
-    """The tree as it came."""
+    """The original tree."""
     tree: Tree
     learned: IndexArray  # [nodes]
     by_rule: npt.NDArray[np.int32]  # [nodes]
 
     def source_heads(self) -> list[int]:
-        """The learned head of every node of the tree as it came; the binary tree has each of its spans once."""
+        """Return the learned head of every node of the original tree, matched by span."""
         head_of = dict(zip(self.tree.spans, self.learned.tolist(), strict=True))
         return [head_of[span] for span in self.source.spans]
 
 
 def find_reranker_heads(model: RerankerModel, trees: Iterable[Tree]) -> Iterator[HeadedTree]:
-    """The heads of the phrases of trees of any arity; traces must have been taken off."""
+    """Yield trees of any arity with their heads; traces must be stripped.
+
+    Raises:
+        ConfigError: The reranker has no head words.
+    """
     if not model.encoder.has_heads:
         raise ConfigError(
-            f"the reranker {model.config.model} has no head words", remedy="Take contree-lex or bicontree."
+            f"the reranker {model.config.model} has no head words", remedy="Use contree-lex or bicontree."
         )
     waiting = iter(trees)
     while chunk := list(islice(waiting, TREES_AT_ONCE)):
@@ -202,6 +215,6 @@ def _learned_heads(model: RerankerModel, trees: Sequence[Tree]) -> list[IndexArr
 
 
 def reranker_overlap(model: RerankerModel, trees: Iterable[Tree]) -> HeadOverlap:
-    """How often the learned head of a phrase is its head by Collins' rules; see `evaluation.heads`."""
+    """Compare the heads that a reranker has learned with Collins' rules; see `head_overlap`."""
     found = list(find_reranker_heads(model, trees))
     return head_overlap([each.tree for each in found], [each.learned for each in found])

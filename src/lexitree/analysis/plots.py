@@ -17,19 +17,26 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# Colours that people with colour blindness tell apart (Okabe and Ito), and marks for print without colours.
-COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
-BAR_SHIFT = 0.12
+# Colours for colour-blind readers (Okabe and Ito), and marks for print without colour.
+_COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
+_BAR_SHIFT = 0.12
 MARKS = ("o", "s", "^", "D", "v", "P", "X")
 
-# Text stays text and the same data give the same file, byte by byte.
+# Text stays text, and the same data give the same bytes.
 _SETTINGS = {"svg.fonttype": "none", "svg.hashsalt": "lexitree", "font.size": 10}
 
 
 def plot_lengths(bins: Sequence[LengthBin], path: str | Path) -> None:
-    """Root accuracy by sentence length, one line a system, over the numbers of sentences as grey columns.
+    """Plot root accuracy by sentence length: one line per system, with sentence counts as grey columns.
 
-    Bars are one deviation over the seeds to each side.
+    Error bars show one standard deviation over seeds.
+
+    Args:
+        bins: Accuracies, from `accuracy_by_length`.
+        path: The SVG file to write.
+
+    Raises:
+        MissingExtraError: matplotlib is not installed.
     """
     places = list(range(len(bins)))
     with _figure(path, width=max(6.0, 0.7 * len(bins)), height=4.2) as figure:
@@ -37,12 +44,12 @@ def plot_lengths(bins: Sequence[LengthBin], path: str | Path) -> None:
         counts = axes.twinx()
         counts.bar(places, [part.num_sentences for part in bins], color="#e4e4e4", width=0.8)
         counts.set_ylabel("sentences (columns)")
-        # The lines belong in front of the columns, so their axes do, with nothing behind them.
+        # Draw the lines in front of the columns.
         axes.set_zorder(counts.get_zorder() + 1)
         axes.patch.set_visible(False)
         names = list(bins[0].accuracies) if bins else []
-        # Side by side, so that the bars of two systems do not cover each other.
-        shift = BAR_SHIFT if any(any(part.deviations.values()) for part in bins) else 0.0
+        # Side by side, so that error bars do not cover each other.
+        shift = _BAR_SHIFT if any(any(part.deviations.values()) for part in bins) else 0.0
         for number, name in enumerate(names):
             shares = [100 * part.accuracies[name] for part in bins]
             sides = [100 * part.deviations.get(name, 0) for part in bins]
@@ -59,14 +66,22 @@ def plot_lengths(bins: Sequence[LengthBin], path: str | Path) -> None:
 
 
 def _bars_within_bounds(shares: Sequence[float], sides: Sequence[float]) -> tuple[list[float], list[float]]:
-    """How far a bar goes down and up: not below 0 % nor above 100 %."""
+    """Clip error bars to between 0 % and 100 %."""
     down = [min(side, share) for share, side in zip(shares, sides, strict=True)]
     up = [min(side, 100 - share) for share, side in zip(shares, sides, strict=True)]
     return down, up
 
 
 def plot_curves(curves: Sequence[LearningCurve], path: str | Path) -> None:
-    """Training loss and development accuracies by epoch; bands are one deviation over the seeds to each side."""
+    """Plot training loss and development accuracy by epoch; bands show one standard deviation over seeds.
+
+    Args:
+        curves: Learning curves, from `read_curve`.
+        path: The SVG file to write.
+
+    Raises:
+        MissingExtraError: matplotlib is not installed.
+    """
     epochs = {curve.name: curve.epochs() for curve in curves}
     has_phrases = any(epoch.dev_phrase for found in epochs.values() for epoch in found)
     panels = ("loss", "dev_root", "dev_phrase") if has_phrases else ("loss", "dev_root")
@@ -104,7 +119,7 @@ def _draw_curve(
 
 def _look(number: int) -> dict[str, Any]:
     return {
-        "color": COLORS[number % len(COLORS)],
+        "color": _COLORS[number % len(_COLORS)],
         "marker": MARKS[number % len(MARKS)],
         "markersize": 4.5,
         "linewidth": 1.6,
@@ -113,11 +128,11 @@ def _look(number: int) -> dict[str, Any]:
 
 @contextmanager
 def _figure(path: str | Path, *, width: float, height: float) -> Generator[Figure, None, None]:
-    """A figure to draw into; the file appears, whole, when it is done."""
+    """Open a figure to draw into; the file is written when it is complete."""
     matplotlib = _import_matplotlib()
     from matplotlib.figure import Figure
 
-    # Only this figure is set up: a user's own pyplot, its backend and its settings stay as they are.
+    # Only for this figure: the user's pyplot backend and settings stay unchanged.
     with matplotlib.rc_context(_SETTINGS):
         figure = Figure(figsize=(width, height), layout="constrained")
         yield figure
@@ -130,5 +145,5 @@ def _import_matplotlib() -> Any:
 
 
 def require_plots() -> None:
-    """Say at once that matplotlib is missing, before a long computation whose plot could not be drawn."""
+    """Fail early if matplotlib is missing, before a long computation."""
     _import_matplotlib()

@@ -17,12 +17,12 @@ from lexitree.evaluation.answers import answers_to_text
 from lexitree.models.classifier import TreeClassifier
 from lexitree.models.inference import AskedNodes, NodeOutputs, run_examples
 
-TREES_PER_COUNT = 1000
+_TREES_PER_COUNT = 1000
 
 
 @dataclass(frozen=True, slots=True)
 class ClassScore:
-    """How well one label is found."""
+    """Precision, recall and F1 of one label."""
 
     label: str
     num_gold: int
@@ -34,7 +34,7 @@ class ClassScore:
 
 @dataclass(frozen=True, slots=True)
 class Confusion:
-    """Counts of (gold label, predicted label) over a set of nodes."""
+    """A confusion matrix: counts of (gold label, predicted label) over a set of nodes."""
 
     labels: tuple[str, ...]
     """The names of the labels."""
@@ -46,11 +46,11 @@ class Confusion:
 
     @property
     def accuracy(self) -> float:
-        """The share of nodes whose label was found; 0 where there are none."""
+        """Share of nodes with the right label; 0 if there are none."""
         return float(np.trace(self.counts) / self.num_counted) if self.num_counted else 0.0
 
     def class_scores(self) -> list[ClassScore]:
-        """Precision, recall and F1 of each label."""
+        """Return precision, recall and F1 of each label."""
         found = np.diag(self.counts)
         gold, predicted = self.counts.sum(1), self.counts.sum(0)
         return [
@@ -79,19 +79,19 @@ class Confusion:
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """The scores of a model on a split: sentences (roots) and phrases (all labelled nodes, leaves included)."""
+    """Scores of a model on sentences (roots) and on phrases (all labelled nodes, leaves included)."""
 
     root: Confusion
     phrase: Confusion | None
-    """None where only the sentences carry labels."""
+    """None if only sentences have labels."""
     root_answers: IndexArray | None = None
-    """[sentences]: the number of the label that each was given; for tests that pair systems by sentence."""
+    """[sentences]: label index given to each, for tests that pair systems by sentence."""
     root_gold: IndexArray | None = None
-    """[sentences]: the number of the right one, -1 where there is none."""
+    """[sentences]: gold label index, -1 without one."""
 
     @property
     def root_answers_text(self) -> str | None:
-        """The answers for a record: a character a sentence, None where that cannot be."""
+        """The answers as one character per sentence; None if there are too many labels."""
         return None if self.root_answers is None else answers_to_text(self.root_answers)
 
     @property
@@ -105,7 +105,16 @@ class Evaluation:
 def evaluate(
     model: TreeClassifier, examples: Iterable[Example], *, supervision: Supervision | None = None
 ) -> Evaluation:
-    """Score a model on a stream of prepared trees; with root supervision only the sentences count."""
+    """Score a model on prepared trees.
+
+    Args:
+        model: The model.
+        examples: Trees with gold labels, from `make_examples`; may be a stream.
+        supervision: "all" or "root"; with "root" only sentences count. Default: that of the model.
+
+    Returns:
+        Accuracies and confusion matrices for sentences and phrases.
+    """
     nodes: AskedNodes = "root" if (supervision or model.config.supervision) == "root" else "all"
     labels = model.config.label_set.names
     root_counts, phrase_counts = (np.zeros((len(labels), len(labels)), dtype=np.int64) for _ in range(2))
@@ -121,9 +130,9 @@ def evaluate(
 
 
 def _answers(outputs: Iterable[NodeOutputs]) -> Iterator[tuple[IndexArray, IndexArray, BoolArray]]:
-    """Gold and predicted labels, and which of them are sentences', of many trees at a time: one count for all."""
+    """Yield gold labels, predicted labels and a root mask, for many trees at a time."""
     stream = iter(outputs)
-    while group := list(islice(stream, TREES_PER_COUNT)):
+    while group := list(islice(stream, _TREES_PER_COUNT)):
         sizes = np.array([len(output.probabilities) for output in group])
         gold = np.concatenate(
             [output.example.source_label_index[: len(output.probabilities)] for output in group]
@@ -137,7 +146,7 @@ def _answers(outputs: Iterable[NodeOutputs]) -> Iterator[tuple[IndexArray, Index
 def confusion(
     gold: npt.NDArray[np.int64], predicted: npt.NDArray[np.int64], labels: tuple[str, ...]
 ) -> Confusion:
-    """Count (gold, predicted) pairs, leaving out nodes without a gold label."""
+    """Count (gold, predicted) pairs, skipping nodes without a gold label."""
     counted = gold != NO_INDEX
     pairs = gold[counted] * len(labels) + predicted[counted]
     counts = np.bincount(pairs, minlength=len(labels) ** 2).reshape(len(labels), len(labels))

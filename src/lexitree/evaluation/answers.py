@@ -19,30 +19,30 @@ from lexitree.models.inference import run_examples
 from lexitree.trees.tree import Tree
 
 ALPHABET = string.digits + string.ascii_lowercase + string.ascii_uppercase
-NO_LABEL_SIGN = "-"
-"""Stands for a sentence without a gold label."""
+_NO_LABEL_SIGN = "-"
+"""Marks a sentence without a gold label."""
 
 
 def answers_to_text(numbers: npt.ArrayLike) -> str | None:
-    """`012-` for the labels 0, 1, 2 and none; None where there are more labels than characters."""
+    """Write label indices as text: `012-` for 0, 1, 2 and no label; None if there are more labels than characters."""
     values: list[int] = np.asarray(numbers, dtype=np.int64).tolist()
     if any(value >= len(ALPHABET) for value in values):
         return None
-    return "".join(NO_LABEL_SIGN if value == NO_INDEX else ALPHABET[value] for value in values)
+    return "".join(_NO_LABEL_SIGN if value == NO_INDEX else ALPHABET[value] for value in values)
 
 
 def answers_from_text(text: str) -> IndexArray:
-    """The inverse."""
-    numbers = {sign: number for number, sign in enumerate(ALPHABET)} | {NO_LABEL_SIGN: NO_INDEX}
+    """Read label indices from text; the inverse of `answers_to_text`."""
+    numbers = {sign: number for number, sign in enumerate(ALPHABET)} | {_NO_LABEL_SIGN: NO_INDEX}
     unknown = sorted(set(text) - set(numbers))
     if unknown:
-        raise ConfigError(f"{unknown[0]!r} stands for no label: answers are written in digits and letters")
+        raise ConfigError(f"{unknown[0]!r} is not a label: answers are written in digits and letters")
     return np.array([numbers[sign] for sign in text], dtype=np.int64)
 
 
 @dataclass(frozen=True)
 class SystemAnswers:
-    """What one system, trained with one seed or several, says of the sentences of a corpus."""
+    """The answers of one system, trained with one or more seeds, for the sentences of a corpus."""
 
     name: str
     label_set: LabelSet
@@ -50,7 +50,7 @@ class SystemAnswers:
     sentences: tuple[tuple[str, ...], ...]
     """The words of each sentence."""
     gold: IndexArray
-    """[sentences]: the number of the right label."""
+    """[sentences]: index of the gold label."""
     probabilities: DoubleArray
     """[seeds, sentences, labels]"""
 
@@ -60,17 +60,17 @@ class SystemAnswers:
 
     @cached_property
     def correct(self) -> BoolArray:
-        """[seeds, sentences]: whether the likeliest label is the right one."""
+        """[seeds, sentences]: whether the most probable label is right."""
         return self.probabilities.argmax(2) == self.gold
 
     @cached_property
     def scores(self) -> DoubleArray:
-        """[sentences]: the share of the seeds that are right; 0 or 1 for one seed."""
+        """[sentences]: share of seeds that are right."""
         return self.correct.mean(0)
 
     @property
     def accuracy(self) -> float:
-        """Root accuracy, the mean over the seeds."""
+        """Root accuracy, averaged over seeds."""
         return float(self.scores.mean())
 
     @property
@@ -78,29 +78,38 @@ class SystemAnswers:
         return self.correct.mean(1).tolist()
 
     def spread_on(self, chosen: BoolArray) -> tuple[float, float]:
-        """The accuracy on some of the sentences: the mean over the seeds, and the sample deviation, 0 for one."""
+        """Return mean and sample standard deviation over seeds of the accuracy on the chosen sentences."""
         shares = self.correct[:, chosen].mean(1)
         return float(shares.mean()), float(shares.std(ddof=1)) if self.num_seeds > 1 else 0.0
 
     @cached_property
     def lengths(self) -> IndexArray:
-        """[sentences]: how many words each has."""
+        """[sentences]: number of words."""
         return np.array([len(words) for words in self.sentences], dtype=np.int64)
 
     @cached_property
     def mean_probabilities(self) -> DoubleArray:
-        """[sentences, labels]: what the seeds say together."""
+        """[sentences, labels]: probabilities averaged over seeds."""
         return self.probabilities.mean(0)
 
 
 def collect_answers(name: str, models: Iterable[TreeClassifier], trees: Iterable[Tree]) -> SystemAnswers:
-    """Ask the models of one system, one for each seed, for the label of every sentence that has a gold label.
+    """Collect what the models of one system answer for every sentence with a gold label.
 
-    The models are taken one after the other, so a stream of them never has two in memory.
+    Args:
+        name: Name of the system.
+        models: One model per seed; taken one at a time, so a stream never holds two in memory.
+        trees: The sentences.
+
+    Returns:
+        The answers of all seeds.
+
+    Raises:
+        ConfigError: There are no models or no gold labels, or the models have different labels.
     """
     labelled = [tree for tree in trees if tree.label]
     if not labelled:
-        raise ConfigError("there is no sentence with a gold label to compare answers with")
+        raise ConfigError("no sentence has a gold label")
     label_set = LabelSet(())
     gold: list[int] = []
     rows: list[DoubleArray] = []
@@ -112,7 +121,7 @@ def collect_answers(name: str, models: Iterable[TreeClassifier], trees: Iterable
         gold = [int(example.source_label_index[0]) for example in examples]
         rows.append(_root_probabilities(model, examples))
     if not rows:
-        raise ConfigError(f"{name} has no model to ask")
+        raise ConfigError(f"{name} has no models")
     sentences = tuple(tree.words for tree in labelled)
     return SystemAnswers(name, label_set, sentences, np.array(gold, dtype=np.int64), np.stack(rows))
 
@@ -133,18 +142,18 @@ def _root_probabilities(model: TreeClassifier, examples: Iterable[Example]) -> D
 
 
 def check_comparable(systems: Sequence[SystemAnswers]) -> None:
-    """Systems can be compared where they answer the same question about the same sentences."""
+    """Raise a ConfigError unless all systems have the same labels and sentences, and distinct names."""
     if not systems:
-        raise ConfigError("there is no system to analyse")
+        raise ConfigError("there are no systems to analyse")
     first = systems[0]
     for system in systems:
         assert (system.gold != NO_INDEX).all()
         if system.label_set.ids != first.label_set.ids:
             raise ConfigError(
-                f"{first.name} and {system.name} know different labels: "
+                f"{first.name} and {system.name} have different labels: "
                 f"{', '.join(first.label_set.ids)} and {', '.join(system.label_set.ids)}"
             )
         if system.sentences != first.sentences or not np.array_equal(system.gold, first.gold):
-            raise ConfigError(f"{first.name} and {system.name} have answered for different sentences")
+            raise ConfigError(f"{first.name} and {system.name} were run on different sentences")
     if len({system.name for system in systems}) != len(systems):
-        raise ConfigError("each system needs a name of its own", remedy="Write NAME=PATH to give one.")
+        raise ConfigError("two systems have the same name", remedy="Give names with NAME=PATH.")

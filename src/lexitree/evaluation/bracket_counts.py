@@ -1,8 +1,8 @@
 """Counts the brackets of one sentence as evalb does.
 
-The conventions are those of evalb (Sekine and Collins 1997) with COLLINS.prm. Two things are settled here that it
-leaves to the user: ROOT, S1 and phrases without a label are no brackets, just as TOP is none, and what this package
-writes into labels is read back, so that `S+VP` is two brackets and `@NP` is none.
+The conventions are those of evalb (Sekine and Collins 1997) with COLLINS.prm, and two additions: ROOT, S1 and
+phrases without a label do not count, like TOP; and labels written by this package are read back, so `S+VP` counts as
+two brackets and `@NP` as none.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from lexitree.trees.penn import TRACE_LABEL
 from lexitree.trees.tree import CHAIN_JOINT, NO_LABEL, Tree, intermediate_nodes, refuse_inner_words
 
 TagSource = Literal["gold", "own"]
-"""Whose tags say which words are punctuation: the gold tree's for both trees, or each tree's own."""
+"""Which tags mark punctuation: those of the gold tree for both trees, or each tree's own."""
 
 Status = Literal["valid", "skipped", "error"]
 
-PUNCTUATION_TAGS = frozenset({",", ":", "``", "''", "."})
+_PUNCTUATION_TAGS = frozenset({",", ":", "``", "''", "."})
 
 _FUNCTION_TAGS = re.compile("[-=].*", re.DOTALL)
 
@@ -35,20 +35,20 @@ _FUNCTION_TAGS = re.compile("[-=].*", re.DOTALL)
 class BracketRules:
     """What counts as a bracket; the defaults are those of evalb's COLLINS.prm."""
 
-    deleted_tags: frozenset[str] = PUNCTUATION_TAGS
-    """Words with these tags are taken out before anything is counted, so that phrases close over the gap."""
-    deleted_labels: frozenset[str] = PUNCTUATION_TAGS | {NO_LABEL, "ROOT", "S1", "TOP"}
-    """Phrases with these labels are no brackets; what is below them counts. evalb has one list for both."""
+    deleted_tags: frozenset[str] = _PUNCTUATION_TAGS
+    """Words with these tags are removed before counting."""
+    deleted_labels: frozenset[str] = _PUNCTUATION_TAGS | {NO_LABEL, "ROOT", "S1", "TOP"}
+    """Phrases with these labels do not count, but those below them do. evalb has one list for both."""
     equal_labels: tuple[tuple[str, str], ...] = (("PRT", "ADVP"),)
-    """Each first label counts as the second, also where labels are listed."""
+    """The first label of each pair counts as the second, also in lists of labels."""
 
     def bracket_labels(self, chain: Iterable[str]) -> tuple[str, ...]:
-        """The labels of a unary chain that count: bare categories, without those that are deleted."""
+        """Return the labels of a unary chain that count, as bare categories."""
         bare = (_FUNCTION_TAGS.sub("", label) for label in chain)
         return tuple(self.same_label(label) for label in bare if label not in self.deleted_labels)
 
     def same_label(self, label: str) -> str:
-        """The one label that stands for all that are equal to this one."""
+        """Return the label that represents all labels equal to this one."""
         return next((second for first, second in self.equal_labels if first == label), label)
 
 
@@ -56,7 +56,7 @@ COLLINS = BracketRules()
 
 
 class Bracket(NamedTuple):
-    """A phrase over the words that are left: from `start` up to, but without, `end`."""
+    """A phrase over the remaining words, from `start` to `end` (exclusive)."""
 
     start: int
     end: int
@@ -65,23 +65,23 @@ class Bracket(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SentenceCounts:
-    """What is counted of one sentence; all but the length is 0 where the sentence is not valid."""
+    """The counts of one sentence; all but the length are 0 if the sentence is not valid."""
 
     status: Status
     length: int
-    """Words of the gold tree, punctuation included but no traces: what evalb compares with 40."""
+    """Words of the gold tree with punctuation, without traces; evalb compares it with 40."""
     problem: str = ""
     """Why it is not valid."""
     matched: int = 0
-    """Brackets that both trees have; equal brackets of a unary chain match one for one."""
+    """Brackets in both trees; equal brackets of a unary chain match one to one."""
     gold: int = 0
     guessed: int = 0
     unlabelled: int = 0
     """Brackets that match when labels are ignored."""
     crossing: int = 0
-    """Guessed brackets that cross at least one gold bracket."""
+    """Predicted brackets that cross a gold bracket."""
     words: int = 0
-    """Words that are left when punctuation is taken out; only their tags count."""
+    """Words without punctuation; only their tags count."""
     right_tags: int = 0
     matched_labels: Counter[str] = field(default_factory=Counter[str])
     gold_labels: Counter[str] = field(default_factory=Counter[str])
@@ -97,24 +97,34 @@ class SentenceCounts:
 
     @property
     def f1(self) -> float:
-        """The F1 of this sentence alone; two trees without any bracket agree."""
+        """F1 of this sentence; 1 if neither tree has brackets."""
         num_brackets = self.gold + self.guessed
         return 2 * self.matched / num_brackets if num_brackets else 1.0
 
 
 def check_tag_source(tags: str) -> None:
     if tags not in get_args(TagSource):
-        raise ConfigError(f"tags are 'gold' or 'own', not {tags!r}")
+        raise ConfigError(f"tags must be 'gold' or 'own', not {tags!r}")
 
 
 def count_sentence(
     gold: Tree, guess: Tree | None, tags: TagSource = "gold", rules: BracketRules = COLLINS
 ) -> SentenceCounts:
-    """Compare a guessed tree, None where the parser had none, with the gold tree of the same sentence."""
+    """Compare a predicted tree with the gold tree of the same sentence.
+
+    Args:
+        gold: The gold tree.
+        guess: The predicted tree; None if the parser had none.
+        tags: Which tags mark punctuation.
+        rules: What counts as a bracket.
+
+    Returns:
+        The counts, and why the sentence is not valid if it is not.
+    """
     gold_side = TaggedWords.from_tree(gold)
     length = int(gold_side.is_word.sum())
     if guess is None:
-        return SentenceCounts("skipped", length, "there is no guessed tree")
+        return SentenceCounts("skipped", length, "there is no predicted tree")
     guess_side = TaggedWords.from_tree(guess)
     num_guessed = int(guess_side.is_word.sum())
     if tags == "gold" and num_guessed != length:
@@ -123,9 +133,9 @@ def count_sentence(
     guess_kept = (
         guess_side.kept_as_in(gold_side, gold_kept) if tags == "gold" else guess_side.kept_by_own_tags(rules)
     )
-    # evalb asks in this order: a guess without words is skipped whatever the gold tree has.
+    # As in evalb, a prediction without words is skipped whatever the gold tree has.
     if not guess_kept.any():
-        return SentenceCounts("skipped", length, "no word is left without punctuation")
+        return SentenceCounts("skipped", length, "there are no words besides punctuation")
     problem = _find_problem(gold_side, gold_kept, guess_side, guess_kept)
     if problem:
         return SentenceCounts("error", length, problem)
@@ -146,7 +156,7 @@ class TaggedWords:
     words: tuple[str, ...]
     tags: list[str]
     is_word: BoolArray
-    """Whether each leaf is a word and no trace."""
+    """Whether each leaf is a word rather than a trace."""
 
     @classmethod
     def from_tree(cls, tree: Tree) -> TaggedWords:
@@ -160,7 +170,7 @@ class TaggedWords:
         return self.is_word & ~deleted
 
     def kept_as_in(self, other: TaggedWords, kept_there: BoolArray) -> BoolArray:
-        """The words whose partners in a tree with as many words are kept; traces have no partners."""
+        """Return which words are kept in the other tree, which has as many words without traces."""
         kept = np.zeros(len(self.words), dtype=np.bool_)
         kept[self.is_word] = kept_there[other.is_word]
         return kept
@@ -175,11 +185,11 @@ class TaggedWords:
 def _find_problem(gold: TaggedWords, gold_kept: BoolArray, guess: TaggedWords, guess_kept: BoolArray) -> str:
     gold_words, guess_words = gold.kept_words(gold_kept), guess.kept_words(guess_kept)
     if len(gold_words) != len(guess_words):
-        return _number_problem(len(gold_words), len(guess_words), ", those tagged as punctuation left out")
+        return _number_problem(len(gold_words), len(guess_words), " without punctuation")
     pairs = enumerate(zip(gold_words, guess_words, strict=True), 1)
     return next(
         (
-            f"word {number} is {one!r} in the gold tree, {other!r} in the guessed one"
+            f"word {number} is {one!r} in the gold tree but {other!r} in the predicted one"
             for number, (one, other) in pairs
             if one != other
         ),
@@ -188,7 +198,7 @@ def _find_problem(gold: TaggedWords, gold_kept: BoolArray, guess: TaggedWords, g
 
 
 def _number_problem(num_gold: int, num_guessed: int, which: str) -> str:
-    return f"the gold tree and the guessed one have {num_gold:,} and {num_guessed:,} words{which}"
+    return f"the gold tree has {num_gold:,} words{which}, the predicted one {num_guessed:,}"
 
 
 def _count_right_tags(gold: list[str], guessed: list[str], rules: BracketRules) -> int:
@@ -197,13 +207,13 @@ def _count_right_tags(gold: list[str], guessed: list[str], rules: BracketRules) 
 
 
 def find_brackets(tree: Tree, kept: BoolArray, rules: BracketRules) -> list[Bracket]:
-    """The brackets over the words that are kept, parents first; what covers none of them vanishes."""
+    """Return the brackets over the kept words, parents first; empty ones are dropped."""
     num_before = np.concatenate([[0], np.cumsum(kept)])
     starts, ends = num_before[tree.starts], num_before[tree.ends]
     counted = (starts < ends) & ~intermediate_nodes(tree)
     chains = {label: label.split(CHAIN_JOINT) for label in set(tree.labels)}
     of_phrase = {label: rules.bracket_labels(chain) for label, chain in chains.items()}
-    # The last label of a leaf is its tag; what stands above it in a collapsed chain are phrases.
+    # The last label of a leaf is its tag; those above it in a collapsed chain are phrases.
     of_leaf = {label: rules.bracket_labels(chain[:-1]) for label, chain in chains.items()}
     nodes: list[int] = np.flatnonzero(counted).tolist()
     spans = zip(starts[counted].tolist(), ends[counted].tolist(), tree.arity[counted].tolist(), strict=True)
@@ -239,17 +249,17 @@ def _count_brackets(
 
 
 def count_crossing(gold: list[Bracket], guessed: list[Bracket], num_words: int) -> int:
-    """How many guessed brackets cross a gold one, in linear time.
+    """Count the predicted brackets that cross a gold bracket, in linear time.
 
-    The gold brackets that have a place between two words inside them are nested. So a guessed bracket that starts
-    there crosses one of them only if it crosses the smallest, and likewise where it ends.
+    The gold brackets around a position between two words are nested. So a predicted bracket that starts there crosses
+    one of them only if it crosses the smallest, and likewise where it ends.
     """
     around = _smallest_around(gold, num_words)
     return sum(around[start][1] < end or around[end][0] > start for start, end, _ in guessed)
 
 
 def _smallest_around(brackets: list[Bracket], num_words: int) -> list[tuple[int, int]]:
-    """For each place between words (and both ends) the smallest bracket that has it inside, or the sentence."""
+    """Return the smallest bracket around each position between words (and both ends), or the sentence."""
     around: list[tuple[int, int]] = []
     is_open = [(0, num_words)]
     waiting = len(brackets)

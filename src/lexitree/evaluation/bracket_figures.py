@@ -15,7 +15,7 @@ from lexitree.evaluation.bracket_counts import SentenceCounts
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Matches:
-    """Brackets that both trees have, of all gold and of all guessed ones; shares are 0 where there are none."""
+    """Matched, gold and predicted brackets; shares are 0 if there are none."""
 
     matched: int
     gold: int
@@ -39,33 +39,33 @@ class Matches:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabelScore(Matches):
-    """How well the brackets of one label are found."""
+    """Scores of the brackets with one label."""
 
     label: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BracketScore(Matches):
-    """The figures of a set of sentences, as evalb prints them, but as shares of 1.
+    """The figures of a set of sentences as evalb prints them, but as fractions of 1.
 
-    Only valid sentences count. Neither an error nor a sentence without a guess lowers a figure, as in evalb, so the
-    figures say little where there are many of them.
+    Only valid sentences count. As in evalb, errors and sentences without a prediction do not lower any figure, so the
+    figures mean little if there are many of them.
     """
 
     num_sentences: int
     num_errors: int
-    """Sentences whose two trees do not have the same words."""
+    """Sentences whose two trees have different words."""
     num_skipped: int
-    """Sentences without a guessed tree, or without a word that is no punctuation."""
+    """Sentences without a predicted tree, or with nothing but punctuation."""
     unlabelled: int
     """Brackets that match when labels are ignored."""
     crossing: int
-    """Guessed brackets that cross a gold one."""
+    """Predicted brackets that cross a gold bracket."""
     num_complete: int
     """Sentences all of whose brackets match."""
     num_uncrossed: int
     num_hardly_crossed: int
-    """Sentences with two crossing brackets or fewer."""
+    """Sentences with at most two crossing brackets."""
     num_words: int
     """Words without punctuation."""
     num_right_tags: int
@@ -84,7 +84,7 @@ class BracketScore(Matches):
 
     @property
     def average_crossing(self) -> float:
-        """Crossing brackets a sentence: a number, not a share."""
+        """Crossing brackets per sentence; a number, not a share."""
         return _share(self.crossing, self.num_valid)
 
     @property
@@ -121,7 +121,7 @@ class LengthScore:
 
 @dataclass(frozen=True, slots=True)
 class SentenceTable:
-    """What was counted of each sentence, one entry a sentence; see `SentenceCounts`."""
+    """The counts of all sentences as arrays; see `SentenceCounts`."""
 
     is_valid: BoolArray
     is_error: BoolArray
@@ -142,7 +142,7 @@ class SentenceTable:
         return cls(is_valid.astype(np.bool_), is_error.astype(np.bool_), *numbers)
 
     def summarize(self, chosen: BoolArray) -> BracketScore:
-        """The figures of some of the sentences."""
+        """Return the figures of the chosen sentences."""
         counted = chosen & self.is_valid
         is_complete = (self.matched == self.gold) & (self.matched == self.guessed)
         return BracketScore(

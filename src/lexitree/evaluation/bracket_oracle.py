@@ -26,9 +26,9 @@ NO_CHOICE = -1
 
 @dataclass(frozen=True, slots=True)
 class RandomScore:
-    """What drawing one of the candidates of each sentence by chance gives.
+    """The expected score of choosing a candidate at random.
 
-    The shares are those of the mean numbers of brackets, which is what F1 over many sentences comes to.
+    It is computed from mean counts of brackets, which F1 over many sentences approaches.
     """
 
     precision: float
@@ -38,15 +38,15 @@ class RandomScore:
 
 @dataclass(frozen=True, slots=True)
 class OracleScores:
-    """The range in which a reranker moves."""
+    """The bounds of what a reranker can reach."""
 
     best: BracketScores
-    """With the candidate of the highest F1 for each sentence, the earlier one of equals."""
+    """Choosing the candidate with the highest F1; the first of equals."""
     first: BracketScores
-    """With the first candidate for each: what the parser gives without a reranker."""
+    """Choosing the first candidate, as the parser does without a reranker."""
     random: RandomScore
     chosen: npt.NDArray[np.int64]
-    """[sentences]: the place of the best candidate, from 0; -1 where there is none."""
+    """[sentences]: index of the best candidate, -1 without one."""
 
     def as_dict(self) -> dict[str, Any]:
         return {
@@ -64,10 +64,20 @@ def oracle_score(
     on_error: OnError = "raise",
     rules: BracketRules = COLLINS,
 ) -> OracleScores:
-    """Score the best, the first and any of the candidates that a parser has for each sentence.
+    """Score the best, the first and a random candidate of each sentence.
 
-    A sentence without candidates is skipped. With `on_error="skip"` candidates over other words are never chosen; a
-    sentence that has no others is an error. See `score_brackets` for the rest.
+    Args:
+        gold: Gold trees.
+        candidates: The candidate trees of each sentence; a sentence without candidates is skipped.
+        tags: Which tags mark punctuation; see `score_brackets`.
+        on_error: On candidates with other words: raise an error, or never choose them.
+        rules: What counts as a bracket.
+
+    Returns:
+        The three scores, and the index of the best candidate of each sentence.
+
+    Raises:
+        TreeError: The numbers of sentences differ, or words differ and `on_error` is "raise".
     """
     check_tag_source(tags)
     lists = [
@@ -79,7 +89,7 @@ def oracle_score(
 
 
 def sum_up_candidates(lists: Sequence[Sequence[SentenceCounts]], on_error: OnError = "raise") -> OracleScores:
-    """The same of candidates that were counted one by one; those of a sentence from the parser's first on."""
+    """Compute the oracle scores from counts; the candidates of a sentence are in the parser's order."""
     if on_error == "raise":
         sum_up(_with_errors_first(lists))
     chosen = [_find_best(counts) for counts in lists]
@@ -92,18 +102,18 @@ def sum_up_candidates(lists: Sequence[Sequence[SentenceCounts]], on_error: OnErr
 
 
 def _with_errors_first(lists: Sequence[Sequence[SentenceCounts]]) -> Iterator[SentenceCounts]:
-    """One of the candidates of each sentence, an erroneous one where there is one."""
+    """Yield one candidate per sentence, an erroneous one if there is one."""
     return (next((sentence for sentence in counts if sentence.is_error), counts[0]) for counts in lists)
 
 
 def _find_best(counts: Sequence[SentenceCounts]) -> int:
-    """The place of the valid candidate with the highest F1; of equals, max takes the first."""
+    """Return the index of the valid candidate with the highest F1; max takes the first of equals."""
     valid = [place for place, sentence in enumerate(counts) if sentence.is_valid]
     return max(valid, key=lambda place: counts[place].f1, default=NO_CHOICE)
 
 
 def _mean_score(lists: Sequence[Sequence[SentenceCounts]]) -> RandomScore:
-    """Every valid candidate of a sentence is drawn as often as any other of its candidates."""
+    """Average over the valid candidates of each sentence, all equally likely."""
     means = np.zeros(3)
     for counts in lists:
         rows = [

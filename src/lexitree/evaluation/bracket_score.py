@@ -1,6 +1,6 @@
 """Labelled precision, recall and F1 of parses, as evalb computes them.
 
-Brackets are summed over all sentences before anything is divided. See `bracket_counts` for what a bracket is.
+Brackets are summed over all sentences before dividing. See `bracket_counts` for what counts as a bracket.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ from lexitree.evaluation.significance import (
 )
 from lexitree.trees.tree import Tree
 
-LONGEST_SHORT = 40
-"""evalb prints its figures a second time for the sentences of up to so many words."""
+_LONGEST_SHORT = 40
+"""evalb prints its figures a second time for sentences of up to this many words."""
 WORDS_PER_BIN = 10
 
 Guess = TypeVar("Guess")
@@ -45,7 +45,7 @@ _NONE_LEFT: Any = object()
 
 @dataclass(frozen=True, slots=True)
 class SentenceFault:
-    """A sentence that does not count, by its number from 1, and why."""
+    """A sentence that does not count: its number, from 1, and why."""
 
     number: int
     problem: str
@@ -53,16 +53,16 @@ class SentenceFault:
 
 @dataclass(frozen=True, slots=True)
 class BracketScores:
-    """The figures of all sentences, of the short ones, by length and by label, and the counts of each sentence."""
+    """The figures of all sentences, of short ones, by length and by label, and the counts of each sentence."""
 
     overall: BracketScore
     short: BracketScore
-    """Of the sentences of up to 40 words; punctuation counts as words here, traces do not."""
+    """Sentences of up to 40 words, counting punctuation but not traces."""
     by_label: tuple[LabelScore, ...]
-    """The most frequent gold label first. ADVP holds PRT, to which it is equal."""
+    """Most frequent gold label first. ADVP includes PRT, which counts as equal."""
     sentences: SentenceTable
     faults: tuple[SentenceFault, ...]
-    """The sentences that do not count, errors and skipped ones."""
+    """Sentences that do not count: errors and skipped ones."""
 
     @property
     def precision(self) -> float:
@@ -77,10 +77,10 @@ class BracketScores:
         return self.overall.f1
 
     def by_length(self, words_per_bin: int = WORDS_PER_BIN) -> list[LengthScore]:
-        """The figures of sentences of 1 to 10 words, 11 to 20 and so on; a bin without sentences is left out."""
+        """Return the figures of sentences of 1 to 10 words, 11 to 20 and so on, without empty bins."""
         if words_per_bin < 1:
-            raise ConfigError("a bin holds at least one length")
-        # A tree of nothing but traces has no words; it stands with the shortest.
+            raise ConfigError("words_per_bin must be at least 1")
+        # A tree of nothing but traces has no words; it is counted among the shortest.
         bin_index = np.maximum(self.sentences.length - 1, 0) // words_per_bin
         return [
             LengthScore(
@@ -109,15 +109,23 @@ def score_brackets(
     on_error: OnError = "raise",
     rules: BracketRules = COLLINS,
 ) -> BracketScores:
-    """Score guessed trees against gold trees of the same sentences, as evalb does with COLLINS.prm.
+    """Score predicted trees against gold trees of the same sentences, as evalb does with COLLINS.prm.
 
-    `tags` says whose tags tell which words are punctuation and so leave no trace in the spans. With "gold", the gold
-    tree's decide for both. With "own", as in evalb, each tree's own do: then a parser that tags one punctuation mark
-    as something else has other words than the gold tree, and the sentence is an error, which counts for nothing.
+    Args:
+        gold: Gold trees.
+        guessed: Predicted trees; None for a sentence without one, which is skipped as in evalb.
+        tags: Which tags mark punctuation, which is removed. "gold": the gold tree's tags for both trees. "own": each
+            tree's own, as in evalb; a parser that mistags a punctuation mark then has other words than the gold
+            tree, and the sentence is an error.
+        on_error: If the words of two trees differ (`-LRB-` and `(` are the same): raise an error, or skip the
+            sentence and list it among the faults.
+        rules: What counts as a bracket.
 
-    Words may be written differently where they read the same, as `-LRB-` and `(`. Where they differ, the sentence is
-    an error: with `on_error="skip"` it is counted and listed among the faults. None stands for a sentence that the
-    parser has no tree for; like evalb, the figures pass over it.
+    Returns:
+        Precision, recall, F1 and evalb's other figures, overall, by length and by label.
+
+    Raises:
+        TreeError: The numbers of sentences differ, or words differ and `on_error` is "raise".
     """
     check_tag_source(tags)
     counts = (count_sentence(tree, guess, tags, rules) for tree, guess in pair_trees(gold, guessed))
@@ -132,23 +140,36 @@ def bracket_bootstrap(
     confidence: float = CONFIDENCE,
     seed: int = 0,
 ) -> BootstrapResult:
-    """How sure it is that the F1 of the first system differs from that of the second: the paired bootstrap.
+    """Test the difference in F1 between two parsers by the paired bootstrap.
 
-    Sentences are drawn with replacement, the same ones for both, and F1 is computed anew of each drawing. Sentences
-    that are not valid in both are left out of both.
+    Sentences are drawn with replacement, the same for both, and F1 is recomputed for every sample. Sentences that are
+    not valid in both are skipped.
+
+    Args:
+        first: Scores of the first parser.
+        second: Scores of the second parser on the same sentences.
+        num_resamples: Number of bootstrap samples.
+        confidence: Confidence level of the interval.
+        seed: Seed of the random generator.
+
+    Returns:
+        The difference, its confidence interval and p values.
+
+    Raises:
+        ConfigError: The scores are of different sentences, or no sentence is valid in both.
     """
     tables = (first.sentences, second.sentences)
     if not np.array_equal(tables[0].length, tables[1].length):
         raise ConfigError("a paired test needs the scores of two systems on the same sentences")
     is_valid = tables[0].is_valid & tables[1].is_valid
     if not is_valid.any():
-        raise ConfigError("there is no sentence that is valid in both systems")
+        raise ConfigError("no sentence is valid in both systems")
     one, other = ((table.matched[is_valid], (table.gold + table.guessed)[is_valid]) for table in tables)
     return f1_bootstrap(one, other, num_resamples=num_resamples, confidence=confidence, seed=seed)
 
 
 SentenceBrackets = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
-"""Of each sentence, the brackets that match, and those of both trees together; of several seeds, their sums."""
+"""Per sentence: matched brackets, and brackets of both trees; summed over seeds."""
 
 
 def f1_bootstrap(
@@ -159,7 +180,7 @@ def f1_bootstrap(
     confidence: float = CONFIDENCE,
     seed: int = 0,
 ) -> BootstrapResult:
-    """The same from the brackets of each sentence, which may be summed up over several runs of a system."""
+    """Like `bracket_bootstrap`, from counts per sentence, which may be sums over several runs."""
     check_settings(num_resamples, confidence)
     num_sentences = len(first[0])
     pairs = [(2 * matched, brackets) for matched, brackets in (first, second)]
@@ -172,17 +193,21 @@ def f1_bootstrap(
 
 
 def _f1(twice_matched: npt.ArrayLike, num_brackets: npt.ArrayLike) -> npt.NDArray[np.float64]:
-    """0 where there are no brackets, and so none that match."""
+    """F1, or 0 without brackets."""
     return np.asarray(twice_matched) / np.maximum(num_brackets, 1)
 
 
 def pair_trees(gold: Iterable[Tree], guessed: Iterable[Guess]) -> Iterator[tuple[Tree, Guess]]:
-    """Each gold tree with its guess; there must be as many of both."""
+    """Pair gold trees with predictions.
+
+    Raises:
+        TreeError: One of them has fewer sentences.
+    """
     for number, (tree, guess) in enumerate(zip_longest(gold, guessed, fillvalue=_NONE_LEFT), 1):
         if tree is _NONE_LEFT or guess is _NONE_LEFT:
             raise TreeError(
-                f"sentence {number}: there is no {'gold' if tree is _NONE_LEFT else 'guessed'} tree left",
-                remedy="A sentence that the parser has no tree for needs a None in its place.",
+                f"sentence {number}: there is no {'gold' if tree is _NONE_LEFT else 'predicted'} tree left",
+                remedy="Use None for a sentence that the parser has no tree for.",
             )
         yield tree, guess
 
@@ -212,13 +237,13 @@ class _LabelTotals:
 
 
 def sum_up(counts: Iterable[SentenceCounts], on_error: OnError = "raise") -> BracketScores:
-    """The figures of sentences that were counted one by one."""
+    """Compute the figures from the counts of sentences."""
     labels = _LabelTotals()
     faults: list[SentenceFault] = []
     table = SentenceTable.from_counts(_noted(counts, labels, faults, on_error))
     return BracketScores(
         overall=table.summarize(np.ones_like(table.is_valid)),
-        short=table.summarize(table.length <= LONGEST_SHORT),
+        short=table.summarize(table.length <= _LONGEST_SHORT),
         by_label=labels.scores(),
         sentences=table,
         faults=tuple(faults),
@@ -228,12 +253,12 @@ def sum_up(counts: Iterable[SentenceCounts], on_error: OnError = "raise") -> Bra
 def _noted(
     counts: Iterable[SentenceCounts], labels: _LabelTotals, faults: list[SentenceFault], on_error: OnError
 ) -> Iterator[SentenceCounts]:
-    """The sentences as they come; their labels are added up and their faults listed or raised on the way."""
+    """Pass sentences on, adding up their labels and listing or raising their faults."""
     for number, sentence in enumerate(counts, 1):
         if sentence.is_error and on_error == "raise":
             raise TreeError(
                 f"sentence {number}: {sentence.problem}",
-                remedy="Score trees over the same words, or leave such sentences out with on_error='skip'.",
+                remedy="Score trees over the same words, or skip such sentences with on_error='skip'.",
             )
         if sentence.problem:
             faults.append(SentenceFault(number, sentence.problem))

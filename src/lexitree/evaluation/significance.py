@@ -1,7 +1,7 @@
 """The paired bootstrap test: how certain the difference between two systems is.
 
-As in Koehn, Statistical Significance Tests for Machine Translation Evaluation (2004): sentences are drawn
-with replacement, the same ones for both systems, and it is counted how often one of them comes out ahead.
+As in Koehn, Statistical Significance Tests for Machine Translation Evaluation (2004): sentences are drawn with
+replacement, the same for both systems, and the test counts how often each system is ahead.
 """
 
 from __future__ import annotations
@@ -19,27 +19,28 @@ from lexitree.errors import ConfigError
 NUM_RESAMPLES = 10_000
 CONFIDENCE = 0.95
 DRAWS_AT_A_TIME = 4_000_000
-"""Bounds the memory whatever the number of sentences."""
+"""Limits the memory, whatever the number of sentences."""
 TIE_DECIMALS = 9
-"""Means over seeds are no whole numbers: what differs by less than this is rounding."""
+"""Means over seeds are not exact: smaller differences are rounding errors."""
 
 
 @dataclass(frozen=True, slots=True)
 class BootstrapResult:
-    """How much better the first system is, and whether that could be the choice of sentences.
+    """The difference between two systems and its significance.
 
-    A resample in which both are equally good counts half for each of them, so two systems that never differ
-    have a one-sided p of 0.5 and a two-sided p of 1, and swapping the systems turns p into 1 - p.
+    A resample in which both are equally good counts half for each, so two systems that never differ have a one-sided
+    p of 0.5 and a two-sided p of 1, and swapping the systems turns p into 1 - p.
     """
 
     difference: float
-    """The first system's score, such as its accuracy, less the second's."""
+    """Score of the first system, such as its accuracy, minus that of the second."""
     low: float
-    """The difference lies between `low` and `high` with the confidence asked for (percentiles) ..."""
+    """Lower bound of the confidence interval (percentile bootstrap)."""
     high: float
+    """Upper bound."""
     confidence: float
     p_one_sided: float
-    """The share of resamples in which the first is not better than the second; ties count half."""
+    """Share of resamples in which the first is not better than the second; ties count half."""
     p_two_sided: float
     """Twice the share of the rarer outcome, at most 1."""
     num_sentences: int
@@ -49,7 +50,7 @@ class BootstrapResult:
         return asdict(self)
 
     def shown_p(self) -> str:
-        """The two-sided p as text; resamples can tell no p that is smaller than one of them."""
+        """Return the two-sided p as text; it cannot be smaller than one resample."""
         smallest = 1 / self.num_resamples
         return f"< {smallest:g}" if self.p_two_sided < smallest else f"{self.p_two_sided:.4f}"
 
@@ -64,9 +65,21 @@ def paired_bootstrap(
 ) -> BootstrapResult:
     """Compare two systems on the same sentences.
 
-    Each has [sentences] of right (1) or wrong (0), or [seeds, sentences] when it was trained several times:
-    then a sentence counts with the share of the seeds that are right. The systems may have different numbers
-    of seeds. Sentences are resampled, seeds are not: the result speaks about these trained models.
+    Sentences are resampled, seeds are not: the result is about these trained models.
+
+    Args:
+        first: [sentences] of right (1) or wrong (0), or [seeds, sentences]; then a sentence counts with the share of
+            seeds that are right.
+        second: The same for the second system, which may have another number of seeds.
+        num_resamples: Number of bootstrap samples.
+        confidence: Confidence level of the interval.
+        seed: Seed of the random generator.
+
+    Returns:
+        The difference, its confidence interval and p values.
+
+    Raises:
+        ConfigError: The shapes do not fit, or a setting is out of range.
     """
     check_settings(num_resamples, confidence)
     differences = _sentence_scores(first) - _paired(_sentence_scores(second), first)
@@ -76,19 +89,19 @@ def paired_bootstrap(
 
 def check_settings(num_resamples: int, confidence: float) -> None:
     if num_resamples < 1 or not 0 < confidence < 1:
-        raise ConfigError("there must be at least one resample, and a confidence between 0 and 1")
+        raise ConfigError("num_resamples must be at least 1 and confidence between 0 and 1")
 
 
 def resample_means(values: DoubleArray, num_resamples: int, seed: int) -> DoubleArray:
-    """[resamples]: the mean of as many values as there are, drawn with replacement."""
+    """Return the means of [resamples] samples drawn with replacement."""
     drawings = draw_resamples(len(values), num_resamples, seed)
     return np.concatenate([values[drawn].mean(1) for drawn in drawings]).round(TIE_DECIMALS)
 
 
 def draw_resamples(num_sentences: int, num_resamples: int, seed: int) -> Iterator[npt.NDArray[np.int64]]:
-    """[some resamples, sentences]: the sentences of each resample, a portion at a time.
+    """Yield the sentences of each resample as [some resamples, sentences], several resamples at a time.
 
-    What is drawn depends on the seed and the numbers alone.
+    The draws depend only on the seed and the two numbers.
     """
     rng = np.random.default_rng(seed)
     step = max(1, DRAWS_AT_A_TIME // num_sentences)
@@ -99,7 +112,7 @@ def draw_resamples(num_sentences: int, num_resamples: int, seed: int) -> Iterato
 def sum_up_resamples(
     difference: float, resampled: DoubleArray, confidence: float, num_sentences: int
 ) -> BootstrapResult:
-    """The result for a measured difference, given the differences in the resamples."""
+    """Summarize a measured difference and the differences in the resamples."""
     resampled = resampled.round(TIE_DECIMALS)
     num_resamples = len(resampled)
     behind = (np.count_nonzero(resampled < 0) + np.count_nonzero(resampled == 0) / 2) / num_resamples
@@ -122,9 +135,7 @@ def _sentence_scores(correct: npt.ArrayLike) -> DoubleArray:
     if scores.ndim == 2:
         scores = scores.mean(0)
     if scores.ndim != 1 or not scores.size:
-        raise ConfigError(
-            "right and wrong answers are needed as [sentences] or [seeds, sentences], and some of them"
-        )
+        raise ConfigError("answers must be a non-empty array [sentences] or [seeds, sentences]")
     return scores
 
 

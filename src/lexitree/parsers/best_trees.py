@@ -15,23 +15,23 @@ from lexitree.parsers.chart import ChartOrder, SplitCharts, num_words_of
 from lexitree.parsers.penn_spans import NO_PHRASE
 
 LabelledSpan = tuple[int, int, int]
-"""Start, end and the number of the label."""
+"""Start, end and label number."""
 
 
 @dataclass(frozen=True, slots=True)
 class BestTrees:
-    """The best tree of each sentence, as pointers from every span to its parts."""
+    """The best tree of each sentence, stored as pointers from every span to its parts."""
 
     num_words: int
     splits: npt.NDArray[np.int64]  # [spans, trees]
     labels: npt.NDArray[np.int64]  # [spans, trees]
-    """The best label of the span as a phrase; of a word, also NO_PHRASE."""
+    """The best label of the span as a phrase; for a word possibly NO_PHRASE."""
     is_closed: npt.NDArray[np.bool_]  # [spans, trees]
-    """Whether the span, where it is a left part, had better be a phrase."""
+    """Whether the span scores higher as a phrase where it is a left part."""
     scores: Float[Tensor, " trees"]
 
     def spans(self, tree: int, length: int) -> list[LabelledSpan]:
-        """The phrases of the best tree of a sentence in pre-order."""
+        """Return the phrases of a sentence's best tree in pre-order."""
         order = ChartOrder(self.num_words)
         splits, labels, is_closed = self.splits[:, tree], self.labels[:, tree], self.is_closed[:, tree]
         found: list[LabelledSpan] = []
@@ -50,7 +50,7 @@ class BestTrees:
 
 @torch.no_grad()
 def find_best_trees(scores: Float[Tensor, "spans trees labels"], lengths: Int[Tensor, " trees"]) -> BestTrees:
-    """The tree with the highest score for each sentence of a batch (Cocke, Kasami and Younger)."""
+    """Find the highest-scoring tree of each sentence in a batch (the CKY algorithm)."""
     order = ChartOrder(num_words_of(len(scores)))
     phrase_scores, labels = _best_label(scores, order.num_words)
     part_scores = scores[:, :, NO_PHRASE]
@@ -76,7 +76,7 @@ def find_best_trees(scores: Float[Tensor, "spans trees labels"], lengths: Int[Te
 def _best_label(
     scores: Float[Tensor, "spans trees labels"], num_words: int
 ) -> tuple[Float[Tensor, "spans trees"], Int[Tensor, "spans trees"]]:
-    """The best label of each span that is closed, with its score: any label for a word, a phrase's for others."""
+    """Return the best label of each closed span and its score; only words may take NO_PHRASE."""
     word_scores, word_labels = scores[:num_words].max(2)
     phrase_scores, phrase_labels = scores[num_words:, :, NO_PHRASE + 1 :].max(2)
     return torch.cat([word_scores, phrase_scores]), torch.cat([word_labels, phrase_labels + NO_PHRASE + 1])
@@ -84,28 +84,28 @@ def _best_label(
 
 @dataclass(frozen=True, slots=True)
 class KBestTrees:
-    """The best trees of each sentence, as pointers from each rank of each span to ranks of its parts."""
+    """The k best trees of each sentence, stored as pointers from each rank of a span to ranks of its parts."""
 
     num_words: int
     pairs: list[tuple[int, int]]
-    """What a pointer to two ranks stands for."""
+    """The pairs of ranks that pointers refer to."""
     splits: IndexArray  # [spans, trees, ranks]
-    """Split and pair of ranks, as one number."""
+    """Split and pair of ranks, encoded as one number."""
     closings: IndexArray  # [spans, trees, ranks]
-    """For a phrase of this rank: the pair of the ranks of its splits and of its label."""
+    """For a phrase of this rank: the pair (rank of its split, rank of its label)."""
     labels: IndexArray  # [spans, trees, ranks]
-    """The labels of a phrase from the best on."""
+    """The labels of a phrase, best first."""
     choices: IndexArray  # [spans, trees, ranks]
-    """For a left part of this rank: its rank as a phrase or, counted on from there, as the first parts of one."""
+    """For a left part of this rank: its rank as a phrase or, offset by k, its rank as an open span."""
     scores: Float[Tensor, "trees ranks"]
-    """From the best on; -inf where there is no other tree."""
+    """Best first; -inf where there are no more trees."""
 
     def num_trees(self, tree: int) -> int:
-        """How many different trees were found, which for a short sentence can be less than asked for."""
+        """Return the number of distinct trees found; a short sentence can have fewer than k."""
         return int(self.scores[tree].isfinite().sum())
 
     def spans(self, tree: int, length: int, rank: int) -> list[LabelledSpan]:
-        """The phrases of a sentence's tree of this rank, in pre-order."""
+        """Return the phrases of a sentence's tree of the given rank, in pre-order."""
         order = ChartOrder(self.num_words)
         num_ranks = self.labels.shape[2]
         found: list[LabelledSpan] = []
@@ -135,10 +135,10 @@ class KBestTrees:
 def find_k_best_trees(
     scores: Float[Tensor, "spans trees labels"], lengths: Int[Tensor, " trees"], k: int
 ) -> KBestTrees:
-    """The `k` trees with the highest scores for each sentence, from the best on.
+    """Find the k highest-scoring trees of each sentence, best first.
 
-    As every tree has one derivation, the best derivations are the best distinct trees. Of two sorted lists only
-    those pairs of ranks can be among the k best sums that have less than k pairs before them.
+    Every tree has one derivation, so the best derivations are the best distinct trees. When two sorted lists are
+    added, only pairs of ranks with fewer than k pairs before them can be among the k best sums.
     """
     order = ChartOrder(num_words_of(len(scores)))
     pairs = _rank_pairs(k)
@@ -176,7 +176,7 @@ def _rank_pairs(k: int) -> list[tuple[int, int]]:
 def _k_best_labels(
     scores: Float[Tensor, "spans trees labels"], num_words: int, k: int
 ) -> tuple[Float[Tensor, "spans trees ranks"], Int[Tensor, "spans trees ranks"]]:
-    """The k best labels of each closed span with their scores; where there are fewer, their score is -inf."""
+    """Return the k best labels of each closed span and their scores, padded with -inf."""
     missing = scores.new_full((*scores.shape[:2], k), -torch.inf)
     words = torch.cat([scores, missing], 2)[:num_words].topk(k, 2)
     phrases = torch.cat([scores[:, :, NO_PHRASE + 1 :], missing], 2)[num_words:].topk(k, 2)

@@ -21,13 +21,13 @@ from torch import Tensor
 
 from lexitree.parsers.penn_spans import NO_PHRASE
 
-LONGEST_KEPT = 100
-"""For how many words the spans' borders are kept: those of longer sentences are many and seldom needed."""
+_LONGEST_KEPT = 100
+"""Borders are cached up to this sentence length: those of longer sentences are large and rarely needed."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChartOrder:
-    """Where each span of a sentence of `num_words` words stands."""
+    """The row of every span of a sentence of `num_words` words."""
 
     num_words: int
 
@@ -36,11 +36,11 @@ class ChartOrder:
         return self.num_words * (self.num_words + 1) // 2
 
     def first(self, width: int) -> int:
-        """The row of the first span of a width; width + start counts on from there."""
+        """Return the row of the first span of a width; starts count on from there."""
         return (width - 1) * self.num_words - (width - 1) * (width - 2) // 2
 
     def rows(self, width: int) -> slice:
-        """The rows of all spans of a width."""
+        """Return the rows of all spans of a width."""
         return slice(self.first(width), self.first(width + 1))
 
     def row(self, start: int, width: int) -> int:
@@ -51,20 +51,20 @@ Borders = tuple[Int[Tensor, " spans"], Int[Tensor, " spans"]]
 
 
 def span_borders(num_words: int, device: torch.device | str = "cpu") -> Borders:
-    """The start and the end of every span, in the order of the chart."""
-    if num_words > LONGEST_KEPT:
+    """Return the start and the end of every span, in chart order."""
+    if num_words > _LONGEST_KEPT:
         return _make_borders(num_words, device)
     return _kept_borders(num_words, str(device))
 
 
 @lru_cache(maxsize=512)
 def _kept_borders(num_words: int, device: str) -> Borders:
-    """Kept where they are needed: sent anew for every batch, they would make the host wait for a GPU."""
+    """Cached on the device: sending them with every batch would make the host wait for the GPU."""
     return _make_borders(num_words, device)
 
 
 def _make_borders(num_words: int, device: torch.device | str) -> Borders:
-    # Tensors made where nothing is trained could not be used later where something is.
+    # Tensors created in inference mode could not be used in training later.
     with torch.inference_mode(False):
         widths = torch.arange(1, num_words + 1)
         counts = num_words + 1 - widths
@@ -74,11 +74,11 @@ def _make_borders(num_words: int, device: torch.device | str) -> Borders:
 
 
 class SplitCharts:
-    """Two charts `[words, widths, trees]`, in which the left and the right parts of all spans of a width are slices.
+    """Two charts `[words, widths, trees]` in which the left and right parts of all spans of one width are slices.
 
-    `lefts[start, width - 1]` is what a span counts as a left part, `rights[end - 1, words - width]` as a right part:
-    for a fixed width of the whole, the widths of the left parts run up as those of the right parts run down.
-    More dimensions may follow: ranks, where a sentence has several trees.
+    `lefts[start, width - 1]` scores a span as a left part, `rights[end - 1, words - width]` as a right part: for a
+    given total width, the widths of the left parts increase as those of the right parts decrease. More dimensions
+    may follow, such as ranks where a sentence has several trees.
     """
 
     def __init__(self, num_words: int, trees: tuple[int, ...], like: Tensor) -> None:
@@ -99,16 +99,16 @@ class SplitCharts:
         return self.rights[width - 1 :, self.num_words - width]
 
     def sentences(self, lengths: Int[Tensor, " trees"]) -> tuple[Tensor, Tensor, Tensor]:
-        """The places in `rights` of the spans that are whole sentences."""
+        """Return the index into `rights` of the spans that are whole sentences."""
         return lengths - 1, self.num_words - lengths, torch.arange(len(lengths), device=lengths.device)
 
 
 def sum_labels(
     scores: Float[Tensor, "spans trees labels"], num_words: int
 ) -> tuple[Float[Tensor, "spans trees"], Float[Tensor, "spans trees"]]:
-    """The scores of each span as a phrase of whatever label, and as the first parts of one.
+    """Return the scores of each span as a phrase with any label, and as the first parts of a wider phrase.
 
-    A word without a phrase of its own is closed all the same, so for words all labels count.
+    A word is closed even if it is not a phrase by itself, so all labels count for words.
     """
     words = scores[:num_words].logsumexp(2)
     phrases = scores[num_words:, :, NO_PHRASE + 1 :].logsumexp(2)
@@ -120,28 +120,31 @@ def log_partition(
     part_scores: Float[Tensor, "spans trees"],
     lengths: Int[Tensor, " trees"],
 ) -> Float[Tensor, " trees"]:
-    """For each sentence, the logarithm of the sum of exp(score) over all its trees."""
+    """Return, for each sentence, the log of the sum of exp(score) over all its trees.
+
+    Its gradient is the probability of each span.
+    """
     return cast(Tensor, _LogPartition.apply(phrase_scores, part_scores, lengths))
 
 
 def num_words_of(num_spans: int) -> int:
-    """The number of words of a chart with so many spans."""
+    """Return the number of words of a chart with this many spans."""
     num_words = int((2 * num_spans) ** 0.5)
     assert num_words * (num_words + 1) == 2 * num_spans
     return num_words
 
 
 def _sum_of_exponentials(x: Float[Tensor, "starts splits trees"]) -> Float[Tensor, "starts trees"]:
-    """logsumexp over the splits, in place: torch's own looks out for infinite scores, at twice the price."""
+    """logsumexp over the splits, in place; torch's own also handles infinite scores, at twice the cost."""
     largest = x.amax(1)
     return x.sub_(largest.unsqueeze(1)).exp_().sum(1).log_().add_(largest)
 
 
 class _LogPartition(torch.autograd.Function):
-    """The inside algorithm, width by width, and backwards the outside algorithm.
+    """The inside algorithm, width by width; its backward pass is the outside algorithm.
 
-    Both are written out: a chart that is filled in place is beyond automatic differentiation, and one that is put
-    together anew at every width would cost as much as all the rest.
+    Both are written by hand: autograd cannot follow a chart that is filled in place, and rebuilding the chart at
+    every width would cost as much as everything else.
     """
 
     @staticmethod

@@ -1,4 +1,4 @@
-"""A batch of numbered sentences in, scores of the labels of all spans and of the tags of all words out."""
+"""The built-in parser's network: scores labels for all spans and tags for all words of a batch of sentences."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ from lexitree.parsers.word_features import WordFeatures, WordNumbers
 
 @dataclass(frozen=True, slots=True)
 class SentenceBatch:
-    """Sentences side by side, padded to the longest; places are its words, its start and its end."""
+    """Sentences padded to the longest; places are the words plus the start and the end of the sentence."""
 
     vectors: Int[Tensor, "places trees"]
     words: Int[Tensor, "places trees"]
     affixes: Int[Tensor, "places trees affixes"]
     styles: Int[Tensor, " trees"]
     lengths: Int[Tensor, " trees"]
-    """The numbers of words."""
+    """Number of words of each sentence."""
     places: Int[Tensor, " trees"]
-    """The numbers of places, on the CPU, where the packing of sequences wants them."""
+    """Number of places of each sentence, on the CPU, where packing sequences needs them."""
 
     @property
     def num_words(self) -> int:
-        """The number of words of the longest sentence."""
+        """Number of words of the longest sentence."""
         return len(self.words) - 2
 
     @property
     def is_sorted(self) -> bool:
-        """Whether the longest sentences come first: others would have to be sorted at every layer."""
+        """Whether the longest sentences come first; otherwise every layer has to sort them."""
         return bool((self.places[:-1] >= self.places[1:]).all())
 
     @classmethod
@@ -66,7 +66,7 @@ class SentenceBatch:
 
 
 class SharedDropout(nn.Module):
-    """Leaves the same features out at all words of a sentence, so that no neighbour can stand in for them."""
+    """Drops the same features at all words of a sentence, so that no neighbour can stand in for them."""
 
     def __init__(self, share: float) -> None:
         super().__init__()
@@ -79,16 +79,16 @@ class SharedDropout(nn.Module):
 
 
 class WordEncoder(nn.Module):
-    """What is known of each word and of the text's style, joined; a bidirectional LSTM over it."""
+    """A bidirectional LSTM over the features of each word and the style of the text."""
 
     def __init__(self, config: ParserConfig, num_vectors: int, num_words: int) -> None:
         super().__init__()
-        # The fixed vectors are no weights: they are saved in a file of their own and never trained.
+        # Fixed vectors are not weights: they are saved in a separate file and never trained.
         self.register_buffer("vectors", torch.zeros(num_vectors, config.vector_size), persistent=False)
         self.words = nn.Embedding(num_words, config.word_size)
         self.affixes = nn.Embedding(config.affix_rows, config.affix_size)
         self.styles = nn.Embedding(len(config.styles) + 1, config.style_size)
-        # Words and affixes begin as next to nothing beside the fixed vectors; a style is to be heard from the start.
+        # Words and affixes start close to zero beside the fixed vectors; a style counts from the start.
         for table, spread in ((self.words, 0.1), (self.affixes, 0.1), (self.styles, 1.0)):
             nn.init.normal_(table.weight, std=spread)
         sizes = [config.vector_size + config.word_size + config.affix_size + config.style_size]
@@ -109,11 +109,10 @@ class WordEncoder(nn.Module):
 
 
 class SpanScorer(nn.Module):
-    """The score of every label for every span.
+    """Scores every label for every span.
 
-    A span is the difference of what the LSTMs knew at its two ends (Wang and Chang 2016; Stern et al. 2017): forwards
-    what they have read since its start, backwards what they have read since its end. Each end is multiplied once,
-    not once for every span.
+    A span is represented by the difference of the LSTM states at its two ends (Wang and Chang 2016; Stern et al.
+    2017). Each end is multiplied once, not once per span.
     """
 
     def __init__(self, config: ParserConfig) -> None:
@@ -126,7 +125,7 @@ class SpanScorer(nn.Module):
 
     def forward(self, states: Float[Tensor, "places trees states"]) -> Float[Tensor, "spans trees labels"]:
         forwards, backwards = states.chunk(2, 2)
-        # Between two words: forwards all up to the first is read, backwards all down to the second.
+        # Between two words: the forward state of the first and the backward state of the second.
         ends = self.ends(torch.cat([forwards[:-1], backwards[1:]], 2))
         first, last = span_borders(len(ends) - 1, states.device)
         spans = ends.index_select(0, last) - ends.index_select(0, first) + self.bias
@@ -134,7 +133,7 @@ class SpanScorer(nn.Module):
 
 
 class ParserModel(nn.Module):
-    """Word numbers to the scores of spans and tags."""
+    """Scores spans and tags from the numbers of words."""
 
     def __init__(self, config: ParserConfig, vector_words: Vocabulary, trained_words: Vocabulary) -> None:
         super().__init__()
@@ -150,7 +149,7 @@ class ParserModel(nn.Module):
 
     @property
     def vectors(self) -> Float[Tensor, "words vector"]:
-        """The fixed vectors; row 0, of unknown words, is zero."""
+        """The fixed vectors; row 0, for unknown words, is zero."""
         return cast(Tensor, self.encoder.vectors)
 
     def set_vectors(self, vectors: Float[Tensor, "words vector"]) -> None:
@@ -164,5 +163,5 @@ class ParserModel(nn.Module):
         return self.spans(states), self.tags(states[1:-1])
 
     def num_parameters(self) -> int:
-        """The number of trained weights."""
+        """Return the number of trained weights."""
         return sum(weight.numel() for weight in self.parameters())

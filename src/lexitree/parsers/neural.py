@@ -1,4 +1,4 @@
-"""The words of sentences in, their Penn trees out: the parser of our own, in batches and as a stream."""
+"""The built-in parser: parses sentences of any length in batches, with one tree or the k best for each."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ from lexitree.parsers.penn_spans import Span, SpanTree, tree_from_spans
 from lexitree.parsers.protocol import Candidate
 from lexitree.trees.tree import Tree
 
-JOINED_LABEL = "S"
-"""The label over the trees of the pieces of a sentence."""
+_JOINED_LABEL = "S"
+"""The label above the trees of a sentence's pieces."""
 
 _ENDS = (
     frozenset(".?!…"),
     frozenset({";", ":", "--", "-", "–", "—"}),
     frozenset({",", ")", "-RRB-", "''", '"'}),
 )
-"""After which words a sentence had best be cut, the best first."""
+"""Words after which to split a sentence, in order of preference."""
 
 
 def cut_sentence(words: Sequence[str], max_words: int) -> list[Sequence[str]]:
-    """The sentence in pieces of at most `max_words` words, cut after punctuation where there is some.
+    """Split a sentence into pieces of at most `max_words` words, after punctuation where possible.
 
-    The cut falls into the second half of what fits, so that the pieces are few.
+    Each split falls into the second half of what fits, so there are few pieces.
     """
     pieces: list[Sequence[str]] = []
     first = 0
@@ -46,7 +46,7 @@ def cut_sentence(words: Sequence[str], max_words: int) -> list[Sequence[str]]:
 
 
 def _find_cut(words: Sequence[str], earliest: int, latest: int) -> int:
-    """Where a piece ends: after the last of the best marks, else where no more words fit."""
+    """Return where a piece ends: after the last of the preferred marks, or where no more words fit."""
     for marks in _ENDS:
         for end in range(latest, earliest, -1):
             if words[end - 1] in marks:
@@ -55,16 +55,16 @@ def _find_cut(words: Sequence[str], earliest: int, latest: int) -> int:
 
 
 def join_trees(trees: Sequence[Tree]) -> Tree:
-    """One tree over the trees of all pieces; a single one stays as it is."""
+    """Join the trees of all pieces under one root; a single tree is returned unchanged."""
     if len(trees) == 1:
         return trees[0]
     arity = np.concatenate([np.array([len(trees)]), *(tree.arity for tree in trees)])
-    labels = [JOINED_LABEL, *(label for tree in trees for label in tree.labels)]
+    labels = [_JOINED_LABEL, *(label for tree in trees for label in tree.labels)]
     return Tree(arity, labels, [word for tree in trees for word in tree.words])
 
 
 def join_candidates(pieces: Sequence[Sequence[Candidate]], k: int) -> list[Candidate]:
-    """The k best ways to choose a tree for each piece; pieces do not know each other, so their chances multiply."""
+    """Return the k best ways to choose one tree per piece; pieces are independent, so probabilities multiply."""
     if len(pieces) == 1:
         return list(pieces[0])
     ways: list[tuple[float, tuple[int, ...]]] = [(0.0, ())]
@@ -84,55 +84,74 @@ def join_candidates(pieces: Sequence[Sequence[Candidate]], k: int) -> list[Candi
     ]
 
 
-SENTENCES_AT_ONCE = 256
-"""So many sentences are read ahead, to be sorted by length."""
+_SENTENCES_AT_ONCE = 256
+"""Sentences read ahead, so that they can be sorted by length."""
 
-SPANS_AT_ONCE = {"cpu": 8_000, "cuda": 400_000}
-"""How many spans a batch may have: more would only take more memory, and on a CPU the time to get hold of it."""
+_SPANS_AT_ONCE = {"cpu": 8_000, "cuda": 400_000}
+"""Largest number of spans per batch; more would only cost memory, and on a CPU time to allocate it."""
 
-MAX_K = 1000
+_MAX_K = 1000
 
 Words = Sequence[str]
 Parse = TypeVar("Parse")
 
 
 class NeuralParser:
-    """A trained parser. Sentences come as words; trees leave with phrase labels and tags, without a ROOT on top."""
+    """A trained parser. It takes sentences as words and returns Penn trees without a ROOT on top."""
 
     kind: ClassVar[str] = "parser"
-    """What it is saved as."""
+    """The kind of model folder it is saved as."""
 
     def __init__(self, model: ParserModel, *, style: str | None = None) -> None:
         self.model = model.eval()
         self.training_record: dict[str, Any] = {}
-        """What is known of its training (data, scores, settings), for a parser that was loaded."""
+        """Data, scores and settings of its training, if it was loaded from a folder."""
         self.style = model.config.default_style if style is None else style
-        """Whose conventions the trees follow; "" is the generic style."""
+        """The treebank whose conventions the trees follow; "" is the generic style."""
         model.config.style_index(self.style)
 
     def parse(self, words: Words) -> Tree:
-        """The most probable tree of a sentence."""
+        """Return the most probable tree of a sentence."""
         return next(self.parse_all([words]))
 
-    def parse_all(self, sentences: Iterable[Words], *, read_ahead: int = SENTENCES_AT_ONCE) -> Iterator[Tree]:
-        """The most probable tree of each sentence, in their order; `read_ahead` sentences are held at a time."""
+    def parse_all(
+        self, sentences: Iterable[Words], *, read_ahead: int = _SENTENCES_AT_ONCE
+    ) -> Iterator[Tree]:
+        """Yield the most probable tree of each sentence, in order.
+
+        Args:
+            sentences: The words of each sentence.
+            read_ahead: Number of sentences held in memory and sorted into batches at a time.
+
+        Raises:
+            TreeError: A sentence is empty, or a string instead of a list of words.
+        """
         for parses in self._stream(sentences, self._best_of_batch, read_ahead):
             yield join_trees(parses)
 
     def parse_k_best(self, words: Words, k: int) -> list[Candidate]:
-        """The k most probable trees of a sentence, all different; fewer where there are no more."""
+        """Return up to k distinct trees of a sentence, most probable first."""
         return next(self.parse_all_k_best([words], k))
 
     def parse_all_k_best(
-        self, sentences: Iterable[Words], k: int, *, read_ahead: int = SENTENCES_AT_ONCE
+        self, sentences: Iterable[Words], k: int, *, read_ahead: int = _SENTENCES_AT_ONCE
     ) -> Iterator[list[Candidate]]:
-        """The k most probable trees of each sentence, from the best on.
+        """Yield up to k distinct trees for each sentence, most probable first.
 
-        They differ in their phrases; the tags are the most probable ones in all of them. The probability is that of
-        the phrases. Of a sentence that is cut into pieces, it is the product of those of the pieces.
+        The trees differ in their phrases; all have the most probable tags. The probability is that of the phrases;
+        for a sentence that was split into pieces it is the product over the pieces.
+
+        Args:
+            sentences: The words of each sentence.
+            k: How many trees to find.
+            read_ahead: Number of sentences held in memory and sorted into batches at a time.
+
+        Raises:
+            ConfigError: k is out of range.
+            TreeError: A sentence is empty, or a string instead of a list of words.
         """
-        if not 1 <= k <= MAX_K:
-            raise ConfigError(f"k must be from 1 to {MAX_K:,}, not {k}")
+        if not 1 <= k <= _MAX_K:
+            raise ConfigError(f"k must be from 1 to {_MAX_K:,}, not {k}")
 
         def parse(batch: Sequence[Words]) -> list[list[Candidate]]:
             return self._k_best_of_batch(batch, k)
@@ -146,7 +165,7 @@ class NeuralParser:
         parse: Callable[[Sequence[Words]], list[Parse]],
         read_ahead: int,
     ) -> Iterator[list[Parse]]:
-        """What `parse` makes of the pieces of each sentence, one sentence after the other."""
+        """Yield, for each sentence, the results of `parse` for its pieces."""
         waiting = iter(sentences)
         while chunk := list(islice(waiting, read_ahead)):
             pieces = [cut_sentence(_checked(words), self.model.config.max_words) for words in chunk]
@@ -157,10 +176,10 @@ class NeuralParser:
     def _parse_pieces(
         self, pieces: Sequence[Words], parse: Callable[[Sequence[Words]], list[Parse]]
     ) -> list[Parse]:
-        """All pieces, those of about one length together."""
+        """Parse all pieces, batched by length."""
         order = sorted(range(len(pieces)), key=lambda number: -len(pieces[number]))
         found: dict[int, Parse] = {}
-        limit = SPANS_AT_ONCE.get(self.model.device.type, SPANS_AT_ONCE["cpu"])
+        limit = _SPANS_AT_ONCE.get(self.model.device.type, _SPANS_AT_ONCE["cpu"])
         first = 0
         while first < len(order):
             num_words = len(pieces[order[first]])
@@ -172,14 +191,14 @@ class NeuralParser:
     @torch.no_grad()
     @one_thread()
     def _score(self, sentences: Sequence[Words]) -> tuple[SentenceBatch, Tensor, list[tuple[str, ...]]]:
-        """A batch, the scores of its spans, and the most probable tags of its words."""
+        """Return a batch, the scores of its spans, and the most probable tags of its words."""
         numbered = [self.model.features.number(words) for words in sentences]
         style = self.model.config.style_index(self.style)
         batch = SentenceBatch.of(numbered, [style] * len(sentences), self.model.device)
         scores, tag_scores = self.model(batch)
         if not bool(scores.sum().isfinite()):
             raise NotFiniteError(
-                "the parser's scores are not numbers",
+                "the parser's scores are not finite",
                 remedy="Its weights are damaged: train or copy it again.",
             )
         numbers: list[list[int]] = tag_scores.argmax(2).T.tolist()
@@ -225,9 +244,9 @@ class NeuralParser:
 
 def _checked(words: Words) -> Words:
     if isinstance(words, str) or not words:
-        problem = "a text" if words else "no words"
+        problem = "a string" if words else "an empty one"
         raise TreeError(
-            f"a sentence to be parsed is a list of words, not {problem}",
+            f"a sentence must be a list of words, not {problem}",
             remedy='Split it first: ["It", "works", "."].',
         )
     return words

@@ -1,4 +1,4 @@
-"""Penn trees in, labelled spans out and exactly back; and the spans of their one derivation, which a chart scores."""
+"""Converts Penn trees to labelled spans and back, and finds the derivation that a chart scores."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ import numpy as np
 from lexitree.arrays import NodeArray
 from lexitree.errors import LabelError, TreeError
 from lexitree.trees.penn import strip_function_tags, strip_traces
-from lexitree.trees.tree import CHAIN_JOINT, Tree, refuse_inner_words
+from lexitree.trees.tree import CHAIN_JOINT, NO_LABEL, Tree, refuse_inner_words
 
-ROOT_LABELS = frozenset({"", "ROOT", "S1", "TOP"})
-"""What treebanks put above a sentence; it says nothing, so a parser neither learns nor writes it."""
+ROOT_LABELS = frozenset({NO_LABEL, "ROOT", "S1", "TOP", "VROOT"})
+"""Labels that treebanks and parsers put above a sentence; the built-in parser neither learns nor writes them."""
 
 NO_PHRASE = 0
-"""The number of the label of a span that is no phrase: a bare word, or the first parts of a wider phrase."""
+"""The label number of a span that is not a phrase: a bare word, or the first parts of a wider phrase."""
 
 
 class Span(NamedTuple):
@@ -38,16 +38,16 @@ class SpanTree:
 
 
 class Derivation(NamedTuple):
-    """Every span of a tree whose wide phrases are split from the left, one entry each."""
+    """Every span of a tree after its wide phrases are split from the left."""
 
     starts: NodeArray
     widths: NodeArray
     labels: NodeArray
-    """The number of the phrase's label, or NO_PHRASE."""
+    """Label numbers of the phrases, or NO_PHRASE."""
 
 
 def clean_trees(trees: Iterable[Tree]) -> Iterator[Tree]:
-    """Trees without traces, function tags and the label above the sentence; those without a word vanish."""
+    """Strip traces, function tags and the root label; trees without words are dropped."""
     for tree in trees:
         kept = strip_traces(tree)
         if kept is not None:
@@ -55,7 +55,7 @@ def clean_trees(trees: Iterable[Tree]) -> Iterator[Tree]:
 
 
 def without_root(tree: Tree) -> Tree:
-    """The tree below ROOT, TOP or S1. Over several parts it stays: what they form has no other name."""
+    """Remove brackets such as `(ROOT ...)` and `(TOP ...)` around a sentence; one over several parts stays."""
     depth = 0
     while tree.labels[depth] in ROOT_LABELS and tree.arity[depth] == 1:
         depth += 1
@@ -63,7 +63,7 @@ def without_root(tree: Tree) -> Tree:
 
 
 def spans_from_tree(tree: Tree) -> SpanTree:
-    """The phrases of a tree, each unary chain as one of them; the inverse of `tree_from_spans`."""
+    """Return the phrases of a tree, each unary chain as one phrase; the inverse of `tree_from_spans`."""
     refuse_inner_words(tree, "parsed")
     arity: list[int] = tree.arity.tolist()
     starts, ends = tree.starts.tolist(), tree.ends.tolist()
@@ -84,7 +84,7 @@ def spans_from_tree(tree: Tree) -> SpanTree:
 
 
 def tree_from_spans(tree: SpanTree) -> Tree:
-    """The Penn tree of spans: chains are taken apart, and every word gets its leaf."""
+    """Build the Penn tree of spans; unary chains are expanded and every word becomes a leaf."""
     nodes: list[tuple[int, int]] = []
     labels: list[str] = []
     waiting = iter(tree.spans)
@@ -101,10 +101,13 @@ def tree_from_spans(tree: SpanTree) -> Tree:
 
 
 def derive(tree: Tree, label_numbers: Mapping[str, int]) -> Derivation:
-    """The spans of the one derivation of a tree.
+    """Return the spans of a tree's only derivation.
 
-    The first parts of a wide phrase are joined first: `(NP the big old house)` holds `the big` and `the big old`,
-    which are no phrases. Since such a span may only stand on the left, every tree has one derivation.
+    The first parts of a wide phrase are joined first: `(NP the big old house)` contains `the big` and `the big old`,
+    which are not phrases. Such a span may only be a left part, so every tree has exactly one derivation.
+
+    Raises:
+        LabelError: A phrase has a label without a number.
     """
     spans = spans_from_tree(tree).spans
     found = [(span.start, span.end - span.start, _number(span.label, label_numbers)) for span in spans]
@@ -116,7 +119,7 @@ def derive(tree: Tree, label_numbers: Mapping[str, int]) -> Derivation:
 
 
 def _first_parts(tree: Tree) -> Iterator[tuple[int, int, int]]:
-    """The spans over the first two parts, the first three, ... of every phrase that has more of them."""
+    """Yield the spans over the first two, three, ... parts of every phrase with more parts than that."""
     starts, ends = tree.starts.tolist(), tree.ends.tolist()
     for node in np.flatnonzero(tree.arity > 2).tolist():
         for child in tree.children[node][1:-1]:

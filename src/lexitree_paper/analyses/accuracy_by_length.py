@@ -14,7 +14,7 @@ from lexitree_paper.experiments import Experiment
 from lexitree_paper.report import NOT_RUN, Picture, Report, Table, percent, training_notes
 
 PLOT = "accuracy-by-length"
-FEWEST_SENTENCES = 20
+_FEWEST_SENTENCES = 20
 """The longest sentences share a bin of at least so many: an accuracy of one sentence says nothing."""
 
 
@@ -23,7 +23,7 @@ def analyse_lengths(job: Job) -> Findings:
     # Said before anything is trained.
     require_plots()
     answers, found, corpus = collect_test_answers(job)
-    bins = accuracy_by_length(answers, fewest=FEWEST_SENTENCES)
+    bins = accuracy_by_length(answers, fewest=_FEWEST_SENTENCES)
     path = job.picture_path(PLOT)
     plot_lengths(bins, path)
     long = [

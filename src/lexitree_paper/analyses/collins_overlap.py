@@ -22,10 +22,10 @@ from lexitree_paper.experiments import Experiment
 from lexitree_paper.report import NOT_RUN, Report, Table, percent, spread, training_notes
 from lexitree_paper.trained import TrainedSystem
 
-SST_SPLITS = ("dev", "test")
-WSJ_FILE = "treebanks/wsj.sample.txt"
+_SST_SPLITS = ("dev", "test")
+_WSJ_FILE = "treebanks/wsj.sample.txt"
 """NLTK's sample of the Penn Treebank, `file<TAB>tree` on every line, below the data folder."""
-EMBEDDED_PARSES = "mini-questions"
+_EMBEDDED_PARSES = "mini-questions"
 LEARNED, *CHANCE = CHOICES
 PAPER_COUNTS = "all inner nodes"
 """The row that the paper's figures stand in."""
@@ -49,22 +49,22 @@ def analyse_overlap(job: Job) -> Findings:
     measured = [_measure(treebank, systems) for treebank in treebanks]
     figures = {"treebanks": measured, "missing": missing}
     files = [path for treebank in treebanks for path in treebank.files]
-    return Findings(systems, figures, files, EMBEDDED_PARSES)
+    return Findings(systems, figures, files, _EMBEDDED_PARSES)
 
 
 def find_treebanks(job: Job) -> tuple[list[PennTreebank], list[str]]:
     """The treebanks that are there, and the files of those that are not; at least one must be."""
     if job.settings.smoke:
         parses = load_mini_parses()
-        return [PennTreebank(f"{EMBEDDED_PARSES} {split}", parses[split]) for split in SST_SPLITS], []
+        return [PennTreebank(f"{_EMBEDDED_PARSES} {split}", parses[split]) for split in _SST_SPLITS], []
     folder = find_corpus(job.recipe.corpus, job.settings.data)
-    wanted = {f"SST {split}": folder / f"{split}.tags" for split in SST_SPLITS}
+    wanted = {f"SST {split}": folder / f"{split}.tags" for split in _SST_SPLITS}
     there = {name: path for name, path in wanted.items() if path.is_file()}
     missing = [f"sst/{path.name}" for name, path in wanted.items() if name not in there]
     treebanks = [_read_sst(name, path) for name, path in there.items()]
-    wsj = [path for known in data_folders(job.settings.data) if (path := known.path / WSJ_FILE).is_file()]
+    wsj = [path for known in data_folders(job.settings.data) if (path := known.path / _WSJ_FILE).is_file()]
     treebanks += [PennTreebank("WSJ sample", list(read_wsj(path)), files=(path,)) for path in wsj[:1]]
-    missing += [] if wsj else [WSJ_FILE]
+    missing += [] if wsj else [_WSJ_FILE]
     if not treebanks:
         raise CorpusNotFoundError(
             f"no trees with Penn labels were found: {', '.join(missing)}",

@@ -21,7 +21,7 @@ from lexitree_paper.trained import TrainedSystem
 
 PHRASES = "the paper's phrases"
 """What is drawn, beside the sentences that the command names: no corpus is read."""
-NUM_NAMING_WORDS = 5
+_NUM_NAMING_WORDS = 5
 MAX_NAME_CHARACTERS = 48
 
 
@@ -50,7 +50,7 @@ def picture_names(trees: Sequence[Tree]) -> list[str]:
     """A name for each picture, of its first words; those that would be called the same are numbered."""
     names: list[str] = []
     for tree in trees:
-        words = re.findall(r"[a-z0-9]+", " ".join(tree.words[:NUM_NAMING_WORDS]).lower())
+        words = re.findall(r"[a-z0-9]+", " ".join(tree.words[:_NUM_NAMING_WORDS]).lower())
         name = "-".join(["heads", *words])[:MAX_NAME_CHARACTERS].rstrip("-")
         numbered = (f"{name}-{number}" for number in itertools.count(2))
         names.append(next(free for free in itertools.chain([name], numbered) if free not in names))

@@ -29,7 +29,7 @@ from lexitree_paper.runner import (
 )
 from lexitree_paper.trained import TrainedSystem, train_missing, weights_checksum, weights_path
 
-PICTURE_SUFFIX = ".svg"
+_PICTURE_SUFFIX = ".svg"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class Job:
     def picture_path(self, name: str) -> Path:
         """Where a picture goes; its folder is made."""
         self.settings.pictures_folder.mkdir(parents=True, exist_ok=True)
-        return self.settings.pictures_folder / (name + PICTURE_SUFFIX)
+        return self.settings.pictures_folder / (name + _PICTURE_SUFFIX)
 
 
 @dataclass(frozen=True, slots=True)

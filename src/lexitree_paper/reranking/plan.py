@@ -22,10 +22,10 @@ from lexitree_paper.runner import Settings, chosen_seeds
 
 SMOKE_MODEL = {"hidden": 12}
 SMOKE_EPOCHS = 2
-SMOKE_LISTS = "lists.jsonl"
-ONLY = "only"
+_SMOKE_LISTS = "lists.jsonl"
+_ONLY = "only"
 """Among the details of an experiment: the models whose runs are made, if not all."""
-LISTS_KEPT = 4
+_LISTS_KEPT = 4
 """How many sets of lists a process remembers; each run takes its part of one."""
 
 
@@ -65,7 +65,7 @@ def _read_once(names: Sequence[str], direction: Direction, data: str | None) -> 
     return _read(tuple(FileState.of(find_data_file(name, data)) for name in names), direction)
 
 
-@lru_cache(maxsize=LISTS_KEPT)
+@lru_cache(maxsize=_LISTS_KEPT)
 def _read(files: tuple[FileState, ...], direction: Direction) -> list[BinaryList]:
     return read_prepared([str(file.path) for file in files], direction)
 
@@ -171,7 +171,7 @@ def plan_reranking(experiment: Experiment, settings: Settings) -> RerankPlan:
     list_sets = [_list_set(values) for values in details["lists"]]
     recipe = RerankRecipe.from_toml(recipes_folder() / f"{details['recipe']}.toml")
     if settings.smoke:
-        list_sets = [smoke_lists(settings)]
+        list_sets = [_smoke_lists(settings)]
         recipe = _make_small(recipe)
     else:
         epochs = settings.epochs or recipe.training.epochs
@@ -195,7 +195,7 @@ def plan_reranking(experiment: Experiment, settings: Settings) -> RerankPlan:
         # All systems of a seed before the next seed: a run that is cut has something of each.
         for seed in seeds
         for system in systems
-        if system.model in details.get(ONLY, (system.model,))
+        if system.model in details.get(_ONLY, (system.model,))
         for part in range(lists.num_parts)
     ]
     return RerankPlan(systems, list_sets, recipe, seeds, tasks)
@@ -211,8 +211,8 @@ def _of_system(recipe: RerankRecipe, system: System) -> RerankRecipe:
     return dataclasses.replace(recipe, model={**recipe.model, "model": system.model})
 
 
-def smoke_lists(settings: Settings) -> ListSet:
-    path = settings.runs_folder / "reranking" / SMOKE_LISTS
+def _smoke_lists(settings: Settings) -> ListSet:
+    path = settings.runs_folder / "reranking" / _SMOKE_LISTS
     return ListSet("mini", "embedded questions", (str(path),), folds=2)
 
 
@@ -232,4 +232,4 @@ def keep_systems(experiment: Experiment, models: Sequence[str]) -> Experiment:
             f"{experiment.name} has no system of the model {', '.join(unknown)}",
             remedy=f"Its systems are: {', '.join(known)}.",
         )
-    return dataclasses.replace(experiment, details={**experiment.details, ONLY: tuple(models)})
+    return dataclasses.replace(experiment, details={**experiment.details, _ONLY: tuple(models)})

@@ -23,7 +23,7 @@ BOUNDS = (
     ("first_f1", "the parser's own choice"),
     ("oracle_f1", "oracle"),
 )
-MIN_GOLD = 50
+_MIN_GOLD = 50
 """Labels that are rarer in the gold trees have no row."""
 
 
@@ -143,7 +143,7 @@ def _detail_table(experiment: Experiment, figures: Mapping[str, Any], key: str, 
             percent(row["f1"]),
         )
         for row in shown[key]
-        if row.get("gold", MIN_GOLD) >= MIN_GOLD
+        if row.get("gold", _MIN_GOLD) >= _MIN_GOLD
     ]
     count = "sentences" if key == "by_length" else "in gold trees"
     title = f"{figures['lists'][lists]['title']} by {what}, {name}"

@@ -30,7 +30,7 @@ from lexitree_paper.runner import Settings, command_of, record_path
 PICTURE = "reranker-heads.svg"
 
 
-def write_drawings(experiment: Experiment, figures: Mapping[str, Any], folder: Path) -> list[str]:
+def _write_drawings(experiment: Experiment, figures: Mapping[str, Any], folder: Path) -> list[str]:
     """Draw the experiment's sentences with the heads of the system that is shown; the names of the pictures."""
     if not figures["drawn"]:
         return []
@@ -52,7 +52,7 @@ def _without_tags(tree: Tree) -> Tree:
     return Tree(tree.arity, [label if num_parts else NO_LABEL for num_parts, label in pairs], tree.words)
 
 
-SMOKE_PARSER: dict[str, Any] = {
+_SMOKE_PARSER: dict[str, Any] = {
     "min_count": 1,
     "model": {
         "word_size": 24,
@@ -123,7 +123,7 @@ def _make_smoke_lists(settings: Settings, plan: RerankPlan) -> None:
     (lists,) = plan.list_sets
     (name,) = lists.lists
     if not Path(name).exists():
-        recipe = ParserRecipe.from_dict(SMOKE_PARSER)
+        recipe = ParserRecipe.from_dict(_SMOKE_PARSER)
         folder = settings.runs_folder / "reranking" / "jackknife"
         write_jackknife_lists(recipe, folder, name, num_folds=SMOKE_FOLDS, k=SMOKE_K)
 
@@ -151,5 +151,5 @@ def _make_record(experiment: Experiment, settings: Settings, plan: RerankPlan, r
         "settings": settings_of(plan.recipe),
         "runs": runs,
         "figures": figures,
-        "pictures": write_drawings(experiment, figures, settings.pictures_folder),
+        "pictures": _write_drawings(experiment, figures, settings.pictures_folder),
     }

@@ -30,7 +30,7 @@ from lexitree_paper.run_records import commit, machine
 ANSWER_FILE = "answer.json"
 """In the folder of a run: all of it that the record needs, so that models can stay where they were trained."""
 
-SECONDS_AROUND = 20.0
+_SECONDS_AROUND = 20.0
 """What a run takes besides its epochs: reading lists, scoring the tests, comparing heads."""
 
 
@@ -83,7 +83,7 @@ def _has_room(task: RerankTask, limit: TimeLimit) -> bool:
     folder = task.folder.parents[1]
     known = [json.loads(path.read_bytes())["seconds"] for path in folder.glob(f"*/*/{ANSWER_FILE}")]
     is_begun = (task.folder / CHECKPOINT_FILE).exists()
-    return is_begun or not known or limit.has_room_for(max(known) + SECONDS_AROUND)
+    return is_begun or not known or limit.has_room_for(max(known) + _SECONDS_AROUND)
 
 
 def read_answer(task: RerankTask) -> dict[str, Any] | None:

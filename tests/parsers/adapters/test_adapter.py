@@ -7,7 +7,8 @@ import pytest
 
 from lexitree.errors import ParseMismatchError, ParseRefusedError, ParserError
 from lexitree.parsers.adapters import adapter as adapter_module
-from lexitree.parsers.adapters.adapter import Adapter, Sentence, number_sentences, strip_root
+from lexitree.parsers.adapters.adapter import Adapter, Sentence, number_sentences
+from lexitree.parsers.penn_spans import without_root
 from lexitree.trees.brackets import tree_from_brackets, tree_to_brackets
 from lexitree.trees.tree import Tree
 
@@ -35,7 +36,7 @@ def sentence_of(text: str) -> Sentence:
     ],
 )
 def test_a_root_bracket_is_no_phrase(text: str, stripped: str) -> None:
-    assert tree_to_brackets(strip_root(tree_from_brackets(text))) == stripped
+    assert tree_to_brackets(without_root(tree_from_brackets(text))) == stripped
 
 
 def test_a_tree_gets_the_words_of_its_sentence() -> None:
@@ -51,11 +52,13 @@ def test_a_tree_of_other_words_is_an_error_that_shows_both() -> None:
     assert "sentence 1" in message
     assert "sentence: a b" in message
     assert "tree:     a c d" in message
-    assert "2 were given, 3 came back" in message
+    assert "2 sent, 3 returned" in message
 
 
 def test_a_refused_sentence_is_an_error() -> None:
-    with pytest.raises(ParseRefusedError, match=r"p gives no tree for sentence 1 \(a b\): no time") as caught:
+    with pytest.raises(
+        ParseRefusedError, match=r"p returns no tree for sentence 1 \(a b\): no time"
+    ) as caught:
         list(Silent("p").parse_all([["a", "b"]]))
     assert "on_refused='flat'" in str(caught.value)
     again = pickle.loads(pickle.dumps(caught.value))
@@ -69,16 +72,16 @@ def test_refused_sentences_become_flat_trees_that_are_counted(monkeypatch: pytes
     assert [tree_to_brackets(tree) for tree in trees] == ["(X (_ a) (_ b))", "(X c)", "(X d)"]
     assert parser.report.num_refused == parser.report.num_sentences == 3
     assert [refusal.number for refusal in parser.report.refused] == [1, 2]
-    assert str(parser.report) == "3 sentences, 3 refused by the parser and left flat"
+    assert str(parser.report) == "3 sentences, 3 without a parse, left flat"
 
 
 @pytest.mark.parametrize(
     ("sentences", "message"),
     [
-        (["a text"], "sentence 1 is a text"),
+        (["a text"], "sentence 1 is a string"),
         ([["a"], []], "sentence 2 cannot be parsed: it has no words"),
         ([["a", ""]], "its word 2 is empty"),
-        ([["\ud800"]], "cannot be written"),
+        ([["\ud800"]], "cannot be encoded"),
     ],
 )
 def test_what_no_parser_can_read_is_refused(sentences: list[Sequence[str]], message: str) -> None:
@@ -87,5 +90,5 @@ def test_what_no_parser_can_read_is_refused(sentences: list[Sequence[str]], mess
 
 
 def test_a_spelling_keeps_the_number_of_words() -> None:
-    with pytest.raises(ParserError, match="makes 1 words of the 2 of sentence 1"):
+    with pytest.raises(ParserError, match="turns the 2 words of sentence 1 into 1"):
         next(number_sentences([["a", "b"]], lambda words: ["".join(words)]))

@@ -101,7 +101,7 @@ def test_other_words() -> None:
 
 
 def test_models_that_are_not_there() -> None:
-    with pytest.raises(ParserError, match="'benepar_none' is not there") as caught:
+    with pytest.raises(ParserError, match="'benepar_none' is missing") as caught:
         BeneparParser("benepar_none")
     assert 'benepar.download("benepar_none")' in str(caught.value)
     with pytest.raises(ParserError, match="cannot be loaded"):

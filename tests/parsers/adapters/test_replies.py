@@ -59,7 +59,7 @@ def test_what_is_garbled_is_not_taken_for_a_refusal(text: str) -> None:
         ("Loading", "<p>:7:1: text outside of brackets"),
         (")", "unmatched closing bracket"),
         ("(A (B c)", "never closed"),
-        ("(A b) (C d)", "2 trees where one should be"),
+        ("(A b) (C d)", "expected one tree, found 2"),
     ],
 )
 def test_errors_name_the_line(text: str, message: str) -> None:

@@ -133,7 +133,7 @@ def test_a_folder_without_jars(tmp_path: Path) -> None:
 
 
 def test_java_is_looked_for(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(ParserError, match="needs Java, and there is no program 'no-such-java'"):
+    with pytest.raises(ParserError, match="needs Java, but 'no-such-java' was not found"):
         StanfordParser(folder, java="no-such-java")
     (folder / "bin").mkdir()
     shutil.copy(folder / "java", folder / "bin" / "java")

@@ -102,7 +102,7 @@ def test_other_words() -> None:
 
 def test_sentences_that_get_lost(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(FakePipeline, "__call__", lambda self, sentences: SimpleNamespace(sentences=[]))
-    with pytest.raises(ParserError, match=r"gives 0 trees for 2 sentences \(sentence 1 and following\)"):
+    with pytest.raises(ParserError, match=r"returns 0 trees for 2 sentences \(from sentence 1 on\)"):
         list(StanzaParser().parse_all([["a"], ["b"]]))
 
 
@@ -110,7 +110,7 @@ def test_models_that_are_not_there() -> None:
     with pytest.raises(ParserError, match="Resources file not found") as caught:
         StanzaParser(language="xx")
     assert 'stanza.download("xx"' in str(caught.value)
-    with pytest.raises(ParserError, match="not among the language's models") as caught:
+    with pytest.raises(ParserError, match="not one of the language's models") as caught:
         StanzaParser("unknown")
     assert '"constituency": "unknown"' in str(caught.value)
 

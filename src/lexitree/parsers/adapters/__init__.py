@@ -1,4 +1,4 @@
-"""Sentences in, trees out, made by parsers that are not ours: files, commands, Java, other packages, servers."""
+"""Adapters for other parsers: bracket files, commands, the Stanford parser, Stanza, benepar and CoreNLP servers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sentences in, trees out, made by a model of the Berkeley Neural Parser in this process."""
+"""Adapter for the Berkeley Neural Parser (benepar)."""
 
 from __future__ import annotations
 
@@ -10,22 +10,31 @@ from lexitree.trees.brackets import surface_form
 from lexitree.trees.nltk_trees import tree_from_nltk
 from lexitree.trees.tree import Tree
 
-ENGLISH = "benepar_en3"
+_ENGLISH = "benepar_en3"
 BATCH_SIZE = 64
 
 
 class BeneparParser(BatchAdapter):
-    """`benepar.Parser` (version 0.2) over words that are cut already. Nothing is downloaded."""
+    """`benepar.Parser` (version 0.2) over given words. Nothing is downloaded."""
 
     def __init__(
         self,
-        model: str = ENGLISH,
+        model: str = _ENGLISH,
         *,
         batch_size: int = BATCH_SIZE,
         on_refused: OnRefused = "raise",
     ) -> None:
-        """`model` is the name of a downloaded model or the path of one."""
-        model = model or ENGLISH
+        """Open a model.
+
+        Args:
+            model: Name of a downloaded model, or the path of one.
+            batch_size: Sentences per batch.
+            on_refused: On a sentence without a tree: raise an error, or use a flat tree.
+
+        Raises:
+            ParserError: The model is missing or cannot be loaded.
+        """
+        model = model or _ENGLISH
         super().__init__(f"benepar's model {model!r}", batch_size=batch_size, on_refused=on_refused)
         self._benepar = import_extra("benepar", extra="benepar", purpose="Parsing with benepar")
         self._parser = self._load(model)
@@ -33,13 +42,13 @@ class BeneparParser(BatchAdapter):
     def parse_batch(self, batch: list[Sentence]) -> list[Tree | None]:
         try:
             found = list(self._parser.parse_sents([self._as_input(sentence) for sentence in batch]))
-        # What a network may raise over a sentence (too long for its encoder, no memory) is for benepar to decide.
+        # benepar may raise anything over a sentence: too long for its encoder, out of memory.
         except Exception as error:
             raise BatchFailed(f"{type(error).__name__}: {error}") from error
         return [tree_from_nltk(tree) for tree in found]
 
     def _as_input(self, sentence: Sentence) -> Any:
-        """The network reads words as people write them; the leaves of its tree are the words as they were given."""
+        """The network reads words as people write them; the leaves of its tree are the given words."""
         return self._benepar.InputSentence(
             words=[surface_form(word) for word in sentence.words], escaped_words=list(sentence.words)
         )
@@ -49,12 +58,12 @@ class BeneparParser(BatchAdapter):
             return self._benepar.Parser(model, batch_size=self.batch_size)
         except (LookupError, OSError) as error:
             raise ParserError(
-                f"{self.name} is not there ({str(error).strip().splitlines()[0] if str(error).strip() else error!r})",
+                f"{self.name} is missing ({str(error).strip().splitlines()[0] if str(error).strip() else error!r})",
                 remedy=f"Download it once: python -c 'import benepar; benepar.download(\"{model}\")'",
             ) from error
-        # A model may be there and not fit to the versions of the packages that it is built upon.
+        # The model may not fit the installed versions of the packages it builds on.
         except Exception as error:
             raise ParserError(
                 f"{self.name} cannot be loaded ({type(error).__name__}: {error})",
-                remedy="benepar 0.2 is of 2021: it may need an older version of the package transformers.",
+                remedy="benepar 0.2 dates from 2021 and may need an older version of transformers.",
             ) from error

@@ -1,4 +1,4 @@
-"""A file of trees that anything has parsed in; the trees out, matched with sentences or standing alone."""
+"""Adapter for a file of trees that were parsed elsewhere."""
 
 from __future__ import annotations
 
@@ -7,17 +7,16 @@ from pathlib import Path
 
 from lexitree.errors import BracketError, ParserError
 from lexitree.files import display_name, read_lines
-from lexitree.parsers.adapters.adapter import Adapter, OnRefused, Sentence, number_sentences, strip_root
+from lexitree.parsers.adapters.adapter import Adapter, OnRefused, Sentence, number_sentences
 from lexitree.parsers.adapters.replies import Answer, AnswerLayout, make_answers
-from lexitree.trees.brackets import read_trees
 from lexitree.trees.tree import Tree
 
 
 class BracketsParser(Adapter):
-    """Gives the trees of a bracket file, which stand in the order of the sentences.
+    """Reads the trees of a bracket file, which must be in the order of the sentences.
 
-    Where trees are missing, a line such as `(())` must stand in their place; with `layout="line"`, in which
-    every line is the answer to one sentence, an empty line will do.
+    A line such as `(())` marks a missing tree. With `layout="line"`, where every line is the answer to one sentence,
+    an empty line does so too.
     """
 
     def __init__(
@@ -34,7 +33,12 @@ class BracketsParser(Adapter):
         self.layout: AnswerLayout = layout
 
     def parse_all(self, sentences: Iterable[Sequence[str]]) -> Iterator[Tree]:
-        """The tree of each sentence; there must be as many trees as sentences. Each call reads from the start."""
+        """Yield the tree of each sentence; every call reads the file from the start.
+
+        Raises:
+            ParserError: The numbers of trees and sentences differ.
+            ParseMismatchError: A tree has other words than its sentence.
+        """
         answers = self._read_answers()
         num_sentences = 0
         for sentence in number_sentences(sentences):
@@ -45,19 +49,11 @@ class BracketsParser(Adapter):
             yield self._settle(sentence, answer)
         extra = next(answers, None)
         if extra is not None:
-            raise ParserError(
-                f"{self.name}:{extra.line}: there are {num_sentences:,} sentences but more trees than that"
-            )
-
-    def read_all(self) -> Iterator[Tree]:
-        """All trees of the file with their own words, for text that is nowhere else."""
-        for tree in read_trees(self.path, encoding=self.encoding):
-            self.report.num_sentences += 1
-            yield strip_root(tree)
+            raise ParserError(f"{self.name}:{extra.line}: more trees than the {num_sentences:,} sentences")
 
     def _settle(self, sentence: Sentence, answer: Answer) -> Tree:
         if not answer.has_tree:
-            return self.refuse(sentence, f"line {answer.line:,} holds no tree")
+            return self.refuse(sentence, f"no tree on line {answer.line:,}")
         try:
             tree = answer.read_tree(self.name)
         except BracketError as error:

@@ -1,4 +1,4 @@
-"""Sentences in, trees out, made by any command that reads a sentence a line and writes brackets."""
+"""Adapter for any command that reads one sentence per line and writes brackets."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ A = TypeVar("A")
 
 
 class CommandParser(Adapter):
-    """A parser on the command line: tokenized sentences on its input, one a line, brackets on its output.
+    """A parser on the command line: tokenized sentences go to its input, one per line; it writes brackets.
 
     The command may answer each line at once, when its buffers are full, or only when its input ends.
     """
@@ -45,22 +45,32 @@ class CommandParser(Adapter):
         on_refused: OnRefused = "raise",
         name: str = "",
     ) -> None:
-        """A command that is a string is cut into words as a shell would, and given to a shell only with `shell`.
+        """Set up the command; it starts with the first sentence.
 
         Args:
-            layout: "free" for trees with line breaks anywhere; "line" if every line answers one sentence, so
-                that what is wrong with one tree concerns no other.
-            stays_open: the command answers each sentence as soon as it has read its line. One process then
-                serves all calls; otherwise each call of `parse_all` is a run of its own.
-            read_ahead: how many sentences are taken beyond those answered, if the command does answer by then.
-            timeout: how many seconds the command may be silent while it owes an answer.
-            environment: variables beside those of this process.
+            command: Program and arguments. A string is split as a shell would split it.
+            shell: Run the command in a shell, so that pipes and the like work.
+            layout: "free" for trees with line breaks anywhere; "line" if every line answers one sentence, so that
+                an error in one tree does not affect others.
+            stays_open: The command answers each sentence as soon as it has read its line. One process then serves
+                all calls; otherwise every call of `parse_all` starts the command anew.
+            spelling: How words are written for the command.
+            encoding: Text encoding of its input and output.
+            read_ahead: Sentences sent before their answers are due.
+            timeout: Seconds the command may be silent while it owes an answer.
+            folder: Working directory of the command.
+            environment: Additional environment variables.
+            on_refused: On a sentence without a tree: raise an error, or use a flat tree.
+            name: How messages call the command.
+
+        Raises:
+            ConfigError: An argument is out of range, or the encoding is unknown.
         """
         words = shlex.split(command) if isinstance(command, str) else list(command)
         if not words:
-            raise ConfigError("there is no command to run")
+            raise ConfigError("the command is empty")
         if read_ahead < 1 or timeout <= 0:
-            raise ConfigError("read_ahead and timeout of a command must be more than 0")
+            raise ConfigError("read_ahead and timeout must be greater than 0")
         _check_encoding(encoding)
         super().__init__(name or f"the command {words[0]!r}", on_refused=on_refused)
         self.command: str | list[str] = words
@@ -78,7 +88,12 @@ class CommandParser(Adapter):
         self._is_busy = False
 
     def parse_all(self, sentences: Iterable[Sequence[str]]) -> Iterator[Tree]:
-        """A tree for each sentence; leaving the loop before the last ends the command."""
+        """Yield a tree for each sentence; leaving the loop early ends the command.
+
+        Raises:
+            ParserError: The command fails, is silent for too long, or returns too few or too many trees.
+            ParseRefusedError: A sentence has no tree and `on_refused` is "raise".
+        """
         numbered = number_sentences(sentences, self.spelling)
         with self._conversation() as conversation:
             for sentence, answer in conversation.exchange(numbered, is_last=not self.stays_open):
@@ -92,11 +107,11 @@ class CommandParser(Adapter):
 
     @contextmanager
     def _conversation(self) -> Generator[Conversation[Answer], None, None]:
-        """A conversation for one call, that a command that stays open has with others, too."""
+        """Open a conversation for one call, or reuse that of a command that stays open."""
         if self._is_busy:
             raise ParserError(
                 f"{self.name} is still at work on other sentences",
-                remedy="Take all trees of one call before the next, or use two parsers.",
+                remedy="Finish one call before the next, or use two parsers.",
             )
         if self._open is None or not self._open.process.is_running:
             self.close()
@@ -108,7 +123,7 @@ class CommandParser(Adapter):
             yield conversation
             can_go_on = self.stays_open
         except GeneratorExit:
-            # The caller has left, as `next(parse_all(...))` does; no harm if all was answered.
+            # The caller left early, as `next(parse_all(...))` does: fine if everything was answered.
             can_go_on = self.stays_open and conversation.is_settled
             raise
         finally:
@@ -117,7 +132,7 @@ class CommandParser(Adapter):
                 self.close()
 
     def start(self, command: str | list[str], make_reader: Callable[[], AnswerReader[A]]) -> Conversation[A]:
-        """Start a command and the conversation with it."""
+        """Start a command and a conversation with it."""
         return Conversation(
             CommandProcess(command, folder=self.folder, environment=self.environment),
             make_reader,
@@ -130,15 +145,15 @@ class CommandParser(Adapter):
 
     def _settle(self, sentence: Sentence, answer: Answer) -> Tree:
         if not answer.has_tree:
-            return self.refuse(sentence, f"it answers {answer.text!r}")
+            return self.refuse(sentence, f"it returned {answer.text!r}")
         try:
             tree = answer.read_tree(f"<output of {self.name}>")
         except BracketError as error:
-            # Where lines keep sentences apart, one that is garbled is the loss of its own sentence only.
+            # Lines separate sentences, so a garbled one affects only its own sentence.
             if self.layout == "line":
                 return self.refuse(sentence, str(error))
             raise ParserError(
-                f"{self.name} answers {sentence} ({' '.join(sentence.words)}) with what is no tree:\n{error}"
+                f"{self.name} returned an invalid tree for {sentence} ({' '.join(sentence.words)}):\n{error}"
             ) from error
         return self.accept(sentence, tree)
 
@@ -147,4 +162,4 @@ def _check_encoding(encoding: str) -> None:
     try:
         codecs.getincrementaldecoder(encoding)
     except LookupError as error:
-        raise ConfigError(f"there is no text encoding called {encoding!r}") from error
+        raise ConfigError(f"unknown text encoding {encoding!r}") from error

@@ -1,4 +1,4 @@
-"""Sentences in, pairs of a sentence and a command's answer out: fed and read side by side, with little in hand."""
+"""Exchanges sentences and answers with a running command, keeping only a few of them in memory."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from lexitree.parsers.adapters.adapter import Sentence
 from lexitree.parsers.adapters.process import CommandProcess
 
 PATIENCE_SECONDS = 1.0
-"""How long a command that has read everything may be silent before it is given more."""
+"""How long a command that has read all input may be silent before it gets more."""
 
 A = TypeVar("A")
 A_co = TypeVar("A_co", covariant=True)
 
 
 class AnswerReader(Protocol[A_co]):
-    """Puts answers together from numbered lines."""
+    """Assembles answers from numbered lines."""
 
     def feed(self, number: int, line: str, /) -> Iterator[A_co]: ...
     def finish(self) -> Iterator[A_co]: ...
 
 
 class LineDecoder:
-    """Chunks of bytes in, numbered lines out, strictly decoded; a chunk may end anywhere."""
+    """Decodes chunks of bytes, which may end anywhere, into numbered lines."""
 
     def __init__(self, encoding: str) -> None:
         self._decoder = codecs.getincrementaldecoder(encoding)()
@@ -36,7 +36,7 @@ class LineDecoder:
         self.number = 0
 
     def feed(self, chunk: bytes) -> Iterator[tuple[int, str]]:
-        """The lines that end in this chunk; at the end of all (b"") also one without an end."""
+        """Yield the lines that end in this chunk; at the end of input (b"") also an unfinished one."""
         *lines, self._rest = (self._rest + self._decoder.decode(chunk, final=not chunk)).split("\n")
         if not chunk and self._rest:
             lines.append(self._rest)
@@ -48,11 +48,11 @@ class LineDecoder:
 
 
 class Conversation(Generic[A]):
-    """What is said between us and a command, over one or more calls.
+    """The exchange with a command, over one or more calls.
 
-    At most `read_ahead` sentences wait for their answers. A command that has read them all and is silent still,
-    since it buffers its output or answers only at the end, is given twice as many, and so on (`may_widen`):
-    whatever its buffers, it never waits for us while we wait for it.
+    At most `read_ahead` sentences wait for their answers. With `may_widen`, a command that has read them all and
+    stays silent, because it buffers its output or answers only at the end, gets twice as many, and so on. So both
+    sides never wait for each other, whatever the command's buffers.
     """
 
     def __init__(
@@ -83,16 +83,16 @@ class Conversation(Generic[A]):
         return not self._waiting
 
     def exchange(self, sentences: Iterator[Sentence], *, is_last: bool) -> Iterator[tuple[Sentence, A]]:
-        """The answer to each sentence. The last exchange closes the command's input and looks at its exit code."""
+        """Yield each sentence with its answer; the last exchange closes the input and checks the exit code."""
         for sentence in sentences:
             self._send(sentence)
             yield from self._take(0)
             while len(self._waiting) >= self.read_ahead:
-                yield from self._take_or_widen()
+                yield from self._wait(may_widen=self.may_widen)
         if is_last:
             self.process.end_input()
         while self._waiting:
-            yield from self._take_within_timeout()
+            yield from self._wait(may_widen=False)
         if is_last:
             self._conclude()
 
@@ -101,16 +101,16 @@ class Conversation(Generic[A]):
         try:
             self.process.send(line.encode(self.encoding))
         except UnicodeEncodeError as error:
-            raise ParserError(f"{sentence} cannot be written in {self.encoding} ({error})") from error
+            raise ParserError(f"{sentence} cannot be encoded in {self.encoding} ({error})") from error
         self._waiting.append(sentence)
 
     def _take(self, seconds: float) -> Iterator[tuple[Sentence, A]]:
-        """The answers that are there, or come within the time; possibly none."""
+        """Yield the answers that are there or arrive within the given time."""
         chunk = self.process.receive(seconds)
         if chunk is not None:
             for answer in self._read(chunk):
                 if not self._waiting:
-                    raise self._failure("writes more trees than there are sentences")
+                    raise self._too_many()
                 self._num_answers += 1
                 yield self._waiting.popleft(), answer
             if not chunk and self._waiting:
@@ -122,57 +122,49 @@ class Conversation(Generic[A]):
                 yield from self._reader.feed(number, line)
         except ValueError as error:
             problem = (
-                f"writes what cannot be read as {self.encoding} after line {self._lines.number:,} ({error})"
+                f"writes output that is not valid {self.encoding} after line {self._lines.number:,} ({error})"
             )
             raise self._failure(problem) from error
         if not chunk:
             yield from self._reader.finish()
 
-    def _take_or_widen(self) -> Iterator[tuple[Sentence, A]]:
-        """Answers, or a wider window if the command waits for more before it says anything."""
+    def _wait(self, *, may_widen: bool) -> Iterator[tuple[Sentence, A]]:
+        """Wait for answers, or widen the window if the command needs more input before it answers."""
         started, num_before = time.monotonic(), self._num_answers
         while True:
-            # It counts only if it was so all the while: who has just read the last line is at work on it.
-            was_hungry = self.process.is_hungry
+            # Only if it was hungry all the time: a command that has just read the last line is working on it.
+            was_hungry = may_widen and self.process.is_hungry
             yield from self._take(min(PATIENCE_SECONDS, self.timeout))
             if self._num_answers > num_before:
                 return
-            if self.may_widen and was_hungry and self.process.is_hungry:
+            if was_hungry and self.process.is_hungry:
                 self.read_ahead *= 2
                 return
             self._check_time(started)
 
-    def _take_within_timeout(self) -> Iterator[tuple[Sentence, A]]:
-        started, num_before = time.monotonic(), self._num_answers
-        while True:
-            yield from self._take(min(PATIENCE_SECONDS, self.timeout))
-            if self._num_answers > num_before:
-                return
-            self._check_time(started)
-
     def _check_time(self, started: float) -> None:
-        """Silence counts from when we began to wait: what the caller does in between is no fault of the command."""
+        """Silence counts from when we started to wait: what the caller does in between is not the command's fault."""
         silence = time.monotonic() - max(started, self.process.last_sign_of_life)
         if silence >= self.timeout:
             raise self._failure(
                 f"has been silent for {self.timeout:g} seconds, at {self._waiting[0]}",
-                remedy="Give it more time with timeout=SECONDS.",
+                remedy="Allow more time with timeout=SECONDS.",
             )
 
     def _conclude(self) -> None:
-        """All is answered: the command must end, well and without another word."""
+        """Check that the command ends successfully and without further output."""
         started = time.monotonic()
         while (chunk := self.process.receive(min(PATIENCE_SECONDS, self.timeout))) != b"":
             if chunk is None:
                 if time.monotonic() - max(started, self.process.last_sign_of_life) >= self.timeout:
-                    raise self._failure(f"does not end, {self.timeout:g} seconds after its input has")
+                    raise self._failure(f"still runs {self.timeout:g} seconds after the end of its input")
             elif any(True for _ in self._read(chunk)):
-                raise self._failure("writes more trees than there are sentences")
+                raise self._too_many()
         if any(True for _ in self._read(b"")):
-            raise self._failure("writes more trees than there are sentences")
+            raise self._too_many()
         code = self.process.wait(self.timeout)
         if code:
-            raise self._failure(f"ended with exit code {code}, after it had answered everything")
+            raise self._failure(f"ended with exit code {code} after its last answer")
 
     def _early_end(self) -> ParserError:
         code = self.process.wait(self.timeout)
@@ -181,6 +173,9 @@ class Conversation(Generic[A]):
             f"{how} at {self._waiting[0]}: it wrote {self._num_answers:,} "
             f"{'tree' if self._num_answers == 1 else 'trees'} and owes at least {len(self._waiting):,} more"
         )
+
+    def _too_many(self) -> ParserError:
+        return self._failure("writes more trees than there are sentences")
 
     def _failure(self, problem: str, *, remedy: str = "") -> ParserError:
         complaints = self.process.complaints()

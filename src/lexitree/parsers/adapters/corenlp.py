@@ -1,4 +1,4 @@
-"""Sentences in, trees out, made by a CoreNLP server somewhere on the network."""
+"""Adapter for a Stanford CoreNLP server."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ from lexitree.trees.tree import Tree
 BATCH_SIZE = 50
 TIMEOUT_SECONDS = 60.0
 MAX_REQUEST_CHARACTERS = 50_000
-"""Half of what a server takes unless it was started with another `-maxCharLength`."""
+"""Half of a server's default limit (`-maxCharLength`)."""
 
 MAX_ANSWER_BYTES = 1 << 28
 OWN_TIME_SECONDS = 5.0
-"""How much longer we wait than the server is told to work: it then says itself that the time is over."""
+"""We wait this much longer than the server's own time limit, so that the server reports it itself."""
 
-SHOWN_CHARACTERS = 200
+_SHOWN_CHARACTERS = 200
 
-REQUEST_AT_FAULT = frozenset({400, 413, 500})
-"""Codes of a server that cannot do this text: it is too long, or took too long. Others concern every text."""
+_REQUEST_AT_FAULT = frozenset({400, 413, 500})
+"""Status codes for a text that is too long or took too long. Others concern every text."""
 
-LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 class CoreNLPParser(BatchAdapter):
-    """Stanford CoreNLP by HTTP. Words are cut at spaces and sentences at line ends, never by the server's rules."""
+    """Stanford CoreNLP over HTTP. The server splits words at spaces and sentences at line ends only."""
 
     def __init__(
         self,
@@ -45,12 +45,24 @@ class CoreNLPParser(BatchAdapter):
         spelling: Spelling = plain_spelling,
         on_refused: OnRefused = "raise",
     ) -> None:
-        """`timeout` is for one batch, in seconds."""
+        """Set up the connection; nothing is sent yet.
+
+        Args:
+            url: Address of the server.
+            annotators: CoreNLP's annotators.
+            timeout: Seconds per batch.
+            batch_size: Sentences per request.
+            spelling: How words are written for the server.
+            on_refused: On a sentence without a tree: raise an error, or use a flat tree.
+
+        Raises:
+            ConfigError: The address or the timeout is invalid.
+        """
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise ConfigError(f"{url!r} is not the address of a server, such as http://localhost:9000")
+            raise ConfigError(f"{url!r} is not a server address such as http://localhost:9000")
         if timeout <= 0:
-            raise ConfigError("timeout of a server must be more than 0")
+            raise ConfigError("timeout must be greater than 0")
         super().__init__(
             f"the CoreNLP server at {url}", batch_size=batch_size, spelling=spelling, on_refused=on_refused
         )
@@ -96,23 +108,23 @@ class CoreNLPParser(BatchAdapter):
                 "edu.stanford.nlp.pipeline.StanfordCoreNLPServer -port 9000",
             ) from error
         if len(answer) > MAX_ANSWER_BYTES:
-            raise ParserError(f"{self.name} answers with more than {MAX_ANSWER_BYTES:,} bytes")
+            raise ParserError(f"{self.name} returned more than {MAX_ANSWER_BYTES:,} bytes")
         return answer
 
     def _silence(self) -> ParserError:
         return ParserError(
-            f"{self.name} has not answered within {self.timeout:g} seconds",
-            remedy="Give it more time with timeout=SECONDS, or smaller batches with batch_size=NUMBER.",
+            f"{self.name} did not answer within {self.timeout:g} seconds",
+            remedy="Allow more time with timeout=SECONDS, or use smaller batches with batch_size=NUMBER.",
         )
 
     def _http_failure(self, error: HTTPError) -> Exception:
         with error:
             try:
-                said = error.read(4 * SHOWN_CHARACTERS).decode("utf-8", "replace").strip()
+                said = error.read(4 * _SHOWN_CHARACTERS).decode("utf-8", "replace").strip()
             except (OSError, HTTPException):
                 said = ""
-        problem = f"answers {error.code} {error.reason}" + (f": {said[:SHOWN_CHARACTERS]}" if said else "")
-        if error.code in REQUEST_AT_FAULT:
+        problem = f"returned {error.code} {error.reason}" + (f": {said[:_SHOWN_CHARACTERS]}" if said else "")
+        if error.code in _REQUEST_AT_FAULT:
             return BatchFailed(f"it {problem}")
         return ParserError(f"{self.name} {problem}", remedy="Is this the address of a CoreNLP server?")
 
@@ -123,10 +135,10 @@ class CoreNLPParser(BatchAdapter):
             sentences = cast(list[dict[str, object]], cast(dict[str, object], content)["sentences"])
             return [_parse_of(sentence) for sentence in sentences]
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-            shown = answer[:SHOWN_CHARACTERS].decode("utf-8", "replace")
+            shown = answer[:_SHOWN_CHARACTERS].decode("utf-8", "replace")
             raise ParserError(
-                f"{self.name} answers with what is no parse: {shown!r}",
-                remedy="Is this the address of a CoreNLP server, and has it a parser?",
+                f"{self.name} returned no parse: {shown!r}",
+                remedy="Is this the address of a CoreNLP server with a parser?",
             ) from error
 
     def _read_tree(self, parse: str) -> Tree | None:
@@ -136,17 +148,17 @@ class CoreNLPParser(BatchAdapter):
         try:
             return answer.read_tree("<parse>")
         except BracketError as error:
-            raise ParserError(f"{self.name} answers with what is no tree:\n{error}") from error
+            raise ParserError(f"{self.name} returned an invalid tree:\n{error}") from error
 
 
 def _parse_of(sentence: dict[str, object]) -> str:
-    """Where there is no tree, versions differ: they give no field, an empty one or Stanford's words."""
+    """Versions differ where there is no tree: no field, an empty one, or a message."""
     parse = sentence.get("parse", "")
     if not isinstance(parse, str):
-        raise TypeError("a parse is text")
+        raise TypeError("a parse must be text")
     return parse
 
 
 def _make_opener(host: str) -> OpenerDirector:
-    """A proxy for the outer world knows nothing of servers on this machine."""
-    return build_opener(ProxyHandler({})) if host in LOOPBACK else build_opener()
+    """Bypass proxies for servers on this machine."""
+    return build_opener(ProxyHandler({})) if host in _LOOPBACK else build_opener()

@@ -1,4 +1,4 @@
-"""A parser's name as it stands on the command line in, the parser out."""
+"""Opens a parser by its name on the command line, such as `builtin` or `brackets:FILE`."""
 
 from __future__ import annotations
 
@@ -18,30 +18,30 @@ from lexitree.parsers.protocol import Parser
 from lexitree.saving import shipped
 
 BUILTIN_MODEL = shipped.FOLDER / "parser"
-"""The saved parser that `builtin` alone stands for: the one that comes with the package."""
+"""The folder of the parser that comes with the package."""
 
 
-def open_builtin(model: str = "", *, device: str = "cpu", style: str | None = None) -> Parser:
-    """Our own parser from a folder that it was saved in; the one place where it joins the others."""
-    # Only here: the adapters do without torch, which takes a second to import.
+def _open_builtin(model: str = "", *, device: str = "cpu", style: str | None = None) -> Parser:
+    """Load the built-in parser from a folder; by default the one that comes with the package."""
+    # Imported here because the adapters work without torch, which takes a second to import.
     from lexitree.parsers.saved_parser import load_parser
 
     if not model and not BUILTIN_MODEL.is_dir():
         raise ConfigError(
-            "the built-in parser needs a trained model, and none comes with this version",
-            remedy="Train one with `lexitree parser train`, and name its folder: builtin:FOLDER",
+            "this version comes without a trained parser",
+            remedy="Train one with `lexitree parser train` and give its folder: builtin:FOLDER",
         )
     return load_parser(model or BUILTIN_MODEL, device=device, style=style)
 
 
 @dataclass(frozen=True, slots=True)
 class ParserKind:
-    """A kind of parser: what it is called and what must or may come after the colon."""
+    """How a kind of parser is opened, and what follows its name after a colon."""
 
     open: Callable[..., Parser]
     form: str
     needs: str = ""
-    """What must come after the colon; empty if nothing has to."""
+    """What must follow the colon; empty if nothing must."""
 
 
 PARSER_KINDS = {
@@ -51,21 +51,30 @@ PARSER_KINDS = {
     "stanza": ParserKind(StanzaParser, "stanza[:MODEL]"),
     "benepar": ParserKind(BeneparParser, "benepar[:MODEL]"),
     "corenlp": ParserKind(CoreNLPParser, "corenlp:http://HOST:9000", "the address of its server"),
-    "builtin": ParserKind(open_builtin, "builtin[:MODEL]"),
+    "builtin": ParserKind(_open_builtin, "builtin[:MODEL]"),
 }
 
 
 def open_parser(spec: str, **options: Any) -> Parser:
-    """A parser by what it is called on the command line, such as `brackets:trees.txt`; see PARSER_KINDS.
+    """Open a parser by name.
 
-    Options are those of the parser's class, such as `on_refused="flat"`. All but the built-in parser are context
-    managers.
+    Args:
+        spec: `builtin[:FOLDER]`, `brackets:FILE`, `command:PROGRAM ARGUMENTS`, `stanford:FOLDER`, `stanza[:MODEL]`,
+            `benepar[:MODEL]` or `corenlp:http://HOST:9000`.
+        **options: Options of the parser's class, such as `on_refused="flat"`.
+
+    Returns:
+        The parser. All but the built-in one are context managers.
+
+    Raises:
+        ConfigError: The name or an option is unknown.
+        ParserError: The parser cannot be opened.
     """
     name, _, argument = spec.partition(":")
     kind = PARSER_KINDS.get(name)
     if kind is None:
         forms = "\n".join(f"  {one.form}" for one in PARSER_KINDS.values())
-        raise ConfigError(f"there is no parser called {spec!r}", remedy=f"A parser is one of\n{forms}")
+        raise ConfigError(f"unknown parser {spec!r}", remedy=f"Parsers are\n{forms}")
     if kind.needs and not argument.strip():
         raise ConfigError(f"the parser {name!r} needs {kind.needs}", remedy=f"Write {kind.form}")
     arguments = (argument,) if argument.strip() else ()

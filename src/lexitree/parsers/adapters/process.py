@@ -1,4 +1,4 @@
-"""A command that runs: bytes go in and come out at once, so that no full pipe can bring both sides to a stop."""
+"""Runs a command and moves its input and output in threads, so that no full pipe can block both sides."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ except ImportError:  # Windows: then a command counts as hungry once the pipe ha
     fcntl = termios = None
 
 CHUNK_BYTES = 1 << 16
-MAX_WAITING_CHUNKS = 64
-"""How much output waits to be taken; a command that writes more than that has to wait, too."""
+_MAX_WAITING_CHUNKS = 64
+"""Chunks of output that may wait to be read; a command that writes more has to wait."""
 
-KEPT_COMPLAINTS = 4_096
-"""How many of the last bytes of standard error are kept for messages."""
+_KEPT_COMPLAINTS = 4_096
+"""Number of last bytes of standard error kept for error messages."""
 
-GRACE_SECONDS = 2.0
-"""How long a command may take to end after it was asked to."""
+_GRACE_SECONDS = 2.0
+"""How long a command may take to end after SIGTERM."""
 
 
 class CommandProcess:
-    """One run of a command; three threads move its bytes, and all methods return in bounded time."""
+    """One run of a command; three threads move its bytes, and every method returns in bounded time."""
 
     def __init__(
         self,
@@ -43,17 +43,17 @@ class CommandProcess:
         folder: str | Path | None = None,
         environment: Mapping[str, str] | None = None,
     ) -> None:
-        """A sequence is a program and its arguments; a string is given to the shell."""
+        """Start the command: a sequence is a program and its arguments, a string is run by the shell."""
         self._process = _start(command, folder, environment)
         self._num_sent = 0
         self._num_written = 0
         self._input: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
-        self._output: queue.Queue[bytes] = queue.Queue(MAX_WAITING_CHUNKS)
+        self._output: queue.Queue[bytes] = queue.Queue(_MAX_WAITING_CHUNKS)
         self._complaints = bytearray()
         self._is_closing = threading.Event()
         self._has_ended_output = False
         self.last_sign_of_life = time.monotonic()
-        # Also at the interpreter's end, and if everyone has forgotten about the command.
+        # Also when the interpreter exits or the object is garbage-collected.
         self._kill = weakref.finalize(self, _kill_group, self._process)
         self._threads = [
             threading.Thread(target=work, daemon=True)
@@ -63,16 +63,16 @@ class CommandProcess:
             thread.start()
 
     def send(self, data: bytes) -> None:
-        """Hand bytes over, to be written as the command takes them."""
+        """Queue bytes; they are written as the command reads them."""
         self._num_sent += len(data)
         self._input.put(data)
 
     def end_input(self) -> None:
-        """Close the command's input when all is written."""
+        """Close the command's input once everything is written."""
         self._input.put(None)
 
     def receive(self, seconds: float) -> bytes | None:
-        """What the command has written; None if that is nothing within the time, b"" at its end."""
+        """Return the next output; None if there is none within the time, b"" at the end."""
         if self._has_ended_output or self._is_closing.is_set():
             return b""
         try:
@@ -84,7 +84,7 @@ class CommandProcess:
 
     @property
     def is_hungry(self) -> bool:
-        """Whether the command has read all that it was sent, as far as the system can tell."""
+        """Whether the command has read everything it was sent, as far as the system can tell."""
         stdin = self._process.stdin
         if self._num_written < self._num_sent or stdin is None or stdin.closed:
             return False
@@ -100,25 +100,25 @@ class CommandProcess:
         return self._process.poll() is None
 
     def wait(self, seconds: float) -> int | None:
-        """The exit code, or None if the command is still running after that time."""
+        """Return the exit code, or None if the command still runs after the given time."""
         try:
             return self._process.wait(seconds)
         except subprocess.TimeoutExpired:
             return None
 
     def complaints(self) -> str:
-        """The last lines of standard error."""
+        """Return the end of standard error."""
         if not self.is_running:
-            self._threads[-1].join(GRACE_SECONDS)
+            self._threads[-1].join(_GRACE_SECONDS)
         return bytes(self._complaints).decode("utf-8", "replace").strip()
 
     def close(self) -> None:
-        """End the command and all that it has started, if need be by force."""
+        """End the command and its children, by force if necessary."""
         self._is_closing.set()
         self._input.put(None)
         self._kill()
         for thread in self._threads:
-            thread.join(GRACE_SECONDS)
+            thread.join(_GRACE_SECONDS)
         for stream in (self._process.stdin, self._process.stdout, self._process.stderr):
             if stream is not None:
                 with contextlib.suppress(OSError):
@@ -127,7 +127,7 @@ class CommandProcess:
     def _write_input(self) -> None:
         stdin = self._process.stdin
         assert stdin is not None
-        # A command that has ended reads no more: what it wrote and its exit code say what there is to say.
+        # A command that has ended reads no more; its output and exit code tell why.
         with contextlib.suppress(OSError, ValueError):
             while (data := self._input.get()) is not None and not self._is_closing.is_set():
                 _write_whole(stdin, data)
@@ -153,7 +153,7 @@ class CommandProcess:
         assert stderr is not None
         while chunk := _read_chunk(stderr):
             self._complaints += chunk
-            del self._complaints[:-KEPT_COMPLAINTS]
+            del self._complaints[:-_KEPT_COMPLAINTS]
 
 
 def _start(
@@ -169,7 +169,7 @@ def _start(
             bufsize=0,
             cwd=folder,
             env=None if environment is None else {**os.environ, **environment},
-            # A group of its own: it is ended as a whole, and by us, not by the terminal's Ctrl-C.
+            # In its own group, so that it ends as a whole, by us and not by Ctrl-C in the terminal.
             start_new_session=True,
         )
     except (OSError, ValueError) as error:
@@ -177,7 +177,7 @@ def _start(
         reason = getattr(error, "strerror", None) or error
         raise ParserError(
             f"the command {program!r} cannot be started ({reason})",
-            remedy="Give the path of a program; pipes and the like need shell=True.",
+            remedy="Give the path of a program; pipes need shell=True.",
         ) from error
 
 
@@ -195,10 +195,10 @@ def _read_chunk(stream: IO[bytes]) -> bytes:
 
 
 def _kill_group(process: subprocess.Popen[bytes]) -> None:
-    """Ask the command and its children to end, then make them."""
+    """Ask the command and its children to end, then kill them."""
     _signal_group(process, signal.SIGTERM)
     with contextlib.suppress(subprocess.TimeoutExpired):
-        process.wait(GRACE_SECONDS)
+        process.wait(_GRACE_SECONDS)
     _signal_group(process, getattr(signal, "SIGKILL", signal.SIGTERM))
     process.wait()
 
@@ -206,7 +206,7 @@ def _kill_group(process: subprocess.Popen[bytes]) -> None:
 def _signal_group(process: subprocess.Popen[bytes], number: int) -> None:
     with contextlib.suppress(OSError):
         if hasattr(os, "killpg"):
-            # The group outlives its leader where children are left, so it is signalled even then.
+            # Children may outlive the group's leader, so the group is signalled in any case.
             os.killpg(process.pid, number)
         else:
             process.send_signal(number)

@@ -1,4 +1,4 @@
-"""Lines that a parser writes in, one piece of text for each sentence out, and the tree that such a piece holds."""
+"""Splits what a parser writes into one answer per sentence and reads the tree in each."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from lexitree.trees.bracket_parser import BracketParser
 from lexitree.trees.tree import Tree
 
 AnswerLayout = Literal["free", "line"]
-"""Trees with line breaks anywhere, blank lines between them or not; or one line for each sentence, come what may."""
+""""free": trees with line breaks anywhere; "line": exactly one line per sentence."""
 
 MAX_ANSWER_CHARACTERS = 1 << 26
-"""A longer tree is refused, so that a parser that never closes its brackets cannot fill the memory."""
+"""Longer trees are refused, so that a parser that never closes its brackets cannot fill the memory."""
 
-# How parsers say that they have none: `(())`, `()`, an empty line, `(ROOT)`, or Stanford's words.
+# How parsers report that there is no tree: `(())`, `()`, an empty line, `(ROOT)`, or Stanford's message.
 _NO_TREE = re.compile(
     r"\s*|\(\s*[^()\s]*\s*\)|\(\s*\(\s*[^()\s]*\s*\)\s*\)|SENTENCE_SKIPPED_OR_UNPARSABLE.*", re.DOTALL
 )
@@ -26,18 +26,22 @@ _BRACKET = re.compile(r"[()]")
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a parser wrote for one sentence, and on which line that began."""
+    """What a parser wrote for one sentence, and on which line it starts."""
 
     text: str
     line: int
 
     @property
     def has_tree(self) -> bool:
-        """False where the parser says that it has no tree; what is garbled counts as a tree."""
+        """Whether there is a tree; garbled text counts as one."""
         return not _NO_TREE.fullmatch(self.text)
 
     def read_tree(self, name: str) -> Tree:
-        """The tree; errors name the parser and the line of its output."""
+        """Parse the tree; errors name the parser and the line of its output.
+
+        Raises:
+            BracketError: The text is not exactly one tree.
+        """
         parser = BracketParser(name, layout="free")
         trees: list[Tree] = []
         for number, line in enumerate(self.text.split("\n"), self.line):
@@ -45,12 +49,12 @@ class Answer:
         parser.finish()
         if len(trees) != 1:
             place = Place(name, self.line, 1, self.text.partition("\n")[0])
-            raise BracketError(place, f"{len(trees)} trees where one should be")
+            raise BracketError(place, f"expected one tree, found {len(trees)}")
         return trees[0]
 
 
 class LineAnswers:
-    """Every line is an answer."""
+    """Takes every line as an answer."""
 
     def feed(self, number: int, line: str) -> Iterator[Answer]:
         yield Answer(line, number)
@@ -60,7 +64,7 @@ class LineAnswers:
 
 
 class FreeAnswers:
-    """An answer ends where its brackets do; text outside of brackets is an answer for each line of it."""
+    """Ends an answer where its brackets close; each line of text outside brackets is an answer too."""
 
     def __init__(self) -> None:
         self._pieces: list[str] = []

@@ -1,4 +1,4 @@
-"""Words in, the forms in which a parser reads them out, and whether a word that comes back is the one that went."""
+"""Spells words as parsers expect them, and checks that the words of a tree are those of the sentence."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from functools import lru_cache
 from lexitree.trees.brackets import surface_form
 
 Spelling = Callable[[Sequence[str]], list[str]]
-"""The words of a sentence, each as one token that the parser knows."""
+"""Turns the words of a sentence into tokens that the parser knows, one each."""
 
-STAND_IN = "_"
-"""What a parser sees in the place of a space inside of a word."""
+_STAND_IN = "_"
+"""Replaces a space inside a word."""
 
 _PENN_ESCAPES = str.maketrans(
     {"(": "-LRB-", ")": "-RRB-", "[": "-LSB-", "]": "-RSB-", "{": "-LCB-", "}": "-RCB-"}
@@ -22,28 +22,28 @@ _PENN_ESCAPES = str.maketrans(
 _PENN_QUOTES = {"“": "``", "„": "``", "«": "``", "”": "''", "»": "''", "‘": "`"}
 _UNESCAPED_SIGN = re.compile(r"\\.|[/*]", re.DOTALL)
 
-# What Penn's spelling makes alike is alike: parsers exchange these characters for one another.
+# Parsers exchange these characters for one another, so words that differ only in them are equal.
 _FOLDED = str.maketrans(
     dict.fromkeys("“”„«»", '"') | dict.fromkeys("‘’`´", "'") | dict.fromkeys("–—", "--") | {"…": "..."}
 )
 
-# Parsers that read white space disagree on what it is: Stanford's takes these, too, though they are no spaces.
+# Parsers disagree on what white space is: Stanford's also splits at these, which are not spaces.
 _INVISIBLE = "\u180e\u200b\u2060\ufeff"
 
 
 def plain_spelling(words: Sequence[str]) -> list[str]:
-    """The words as they are, except what would break a line of words or a bracket."""
+    """Keep words as they are, except for spaces and brackets inside them."""
     return [_as_one_token(word).replace("(", "-LRB-").replace(")", "-RRB-") for word in words]
 
 
 def penn_spelling(words: Sequence[str]) -> list[str]:
-    """The words as the Penn Treebank writes them: `-LRB-`, `\\/`, and quotes that open or close.
+    """Spell words as the Penn Treebank does: `-LRB-`, `\\/`, and opening and closing quotes.
 
-    Words that are in Penn's spelling already stay as they are.
+    Words already in Penn's spelling are kept.
     """
     spelled = [_spell_penn(word) for word in words]
     quotes = [place for place, word in enumerate(spelled) if word == '"']
-    # As Stanford's escaper does: quotes alternate, and one at the very end closes.
+    # Like Stanford's escaper: quotes alternate, and one at the very end closes.
     first_closes = bool(quotes) and quotes[-1] == len(spelled) - 1 and len(quotes) % 2 == 1
     for number, place in enumerate(quotes):
         spelled[place] = "''" if (number % 2 == 1) != first_closes else "``"
@@ -55,7 +55,7 @@ def _spell_penn(word: str) -> str:
     if word in _PENN_QUOTES:
         return _PENN_QUOTES[word]
     escaped = word.translate(_PENN_ESCAPES)
-    # A sign after a backslash is escaped already.
+    # A sign after a backslash is already escaped.
     return _UNESCAPED_SIGN.sub(lambda match: match[0] if len(match[0]) > 1 else f"\\{match[0]}", escaped)
 
 
@@ -63,7 +63,7 @@ def _spell_penn(word: str) -> str:
 def _as_one_token(word: str) -> str:
     if word.isascii() and word.isprintable() and " " not in word:
         return word
-    return "".join(STAND_IN if _separates(character) else character for character in word)
+    return "".join(_STAND_IN if _separates(character) else character for character in word)
 
 
 def _separates(character: str) -> bool:
@@ -75,7 +75,7 @@ def _separates(character: str) -> bool:
 
 
 def same_words(words: Sequence[str], spelled: Sequence[str], found: Sequence[str]) -> bool:
-    """Whether the words of a tree are those of a sentence, in its own spelling, the parser's or Penn's."""
+    """Return whether a tree has the words of a sentence, in its own spelling, the parser's or Penn's."""
     if len(found) != len(words):
         return False
     return all(

@@ -1,4 +1,4 @@
-"""Sentences in, trees out, made by the Stanford parser in a Java process that stays open."""
+"""Adapter for the Stanford parser, which runs in a Java process that stays open."""
 
 from __future__ import annotations
 
@@ -18,39 +18,39 @@ from lexitree.parsers.adapters.replies import Answer
 from lexitree.parsers.adapters.spelling import Spelling, penn_spelling
 from lexitree.trees.tree import Tree
 
-ENGLISH_PCFG = "edu/stanford/nlp/models/lexparser/englishPCFG.ser.gz"
-MAIN_CLASS = "edu.stanford.nlp.parser.lexparser.LexicalizedParser"
-MAX_LENGTH = 80
-"""Words a sentence may have: a chart of more takes much memory and time."""
+_ENGLISH_PCFG = "edu/stanford/nlp/models/lexparser/englishPCFG.ser.gz"
+_MAIN_CLASS = "edu.stanford.nlp.parser.lexparser.LexicalizedParser"
+_MAX_LENGTH = 80
+"""Default limit of words per sentence: longer charts take much memory and time."""
 
-WHERE_TO_GET_IT = (
-    "Get it from https://nlp.stanford.edu/software/lex-parser.html (it is GPL, so it does not come with lexitree) "
-    "and give the folder that its jar files are in."
+_WHERE_TO_GET_IT = (
+    "Download it from https://nlp.stanford.edu/software/lex-parser.html (it is under the GPL, so lexitree does not "
+    "include it) and give the folder with its jar files."
 )
 _SCORE = re.compile(r"# Parse \d+ with score (\S+)")
 
 
 @dataclass(frozen=True, slots=True)
 class ScoredTree:
-    """One of several trees for a sentence, with its log probability."""
+    """One of several trees of a sentence, with its log probability."""
 
     tree: Tree
     score: float
 
 
 class StanfordParser(Adapter):
-    """The Stanford parser, version 3.3.1 or one with the same command line.
+    """The Stanford parser, version 3.3.1 or any with the same command line.
 
-    Java starts with the first sentence and stays until `close`. Words go through in Penn's spelling (`-LRB-`,
-    `\\/`), which its models know, and come back as they were given.
+    Java starts with the first sentence and runs until `close`. Words are sent in Penn's spelling (`-LRB-`, `\\/`),
+    which its models know, and trees have the words as they were given.
     """
 
     def __init__(
         self,
         folder: str | Path,
         *,
-        model: str = ENGLISH_PCFG,
-        max_length: int = MAX_LENGTH,
+        model: str = _ENGLISH_PCFG,
+        max_length: int = _MAX_LENGTH,
         memory: str = "2g",
         java: str = "",
         java_options: Sequence[str] = (),
@@ -59,16 +59,26 @@ class StanfordParser(Adapter):
         timeout: float = TIMEOUT_SECONDS,
         on_refused: OnRefused = "raise",
     ) -> None:
-        """
+        """Find Java and the jar files.
+
         Args:
-            folder: where the parser's jar files are, with that of its models.
-            model: a model in the jar files, or the path of one.
-            max_length: sentences with more words are refused.
-            memory: the most that Java may take.
-            java: the path of the program; by default that of JAVA_HOME, or the one on the search path.
+            folder: Folder with the jar files of the parser and its models.
+            model: A model in the jar files, or the path of one.
+            max_length: Sentences with more words are refused.
+            memory: Memory limit of Java.
+            java: Path of the program; by default that of JAVA_HOME, or the one on the search path.
+            java_options: Further options of Java.
+            spelling: How words are written for the parser.
+            read_ahead: Sentences sent before their answers are due.
+            timeout: Seconds the parser may be silent while it owes an answer.
+            on_refused: On a sentence without a tree: raise an error, or use a flat tree.
+
+        Raises:
+            FileError: The folder has no jar file of the parser.
+            ParserError: Java was not found.
         """
         if max_length < 1:
-            raise ConfigError("max_length of the Stanford parser must be more than 0")
+            raise ConfigError("max_length must be greater than 0")
         super().__init__("the Stanford parser", on_refused=on_refused)
         self.max_length = max_length
         self.model = model
@@ -78,7 +88,7 @@ class StanfordParser(Adapter):
             *java_options,
             "-cp",
             os.pathsep.join(map(str, find_jars(folder))),
-            MAIN_CLASS,
+            _MAIN_CLASS,
         ]
         self._command = CommandParser(
             self._arguments(),
@@ -93,16 +103,16 @@ class StanfordParser(Adapter):
         self._command.report = self.report
 
     def parse_all(self, sentences: Iterable[Sequence[str]]) -> Iterator[Tree]:
-        """The most probable tree of each sentence; those over `max_length` are refused."""
+        """Yield the most probable tree of each sentence; those over `max_length` are refused."""
         return self._command.parse_all(sentences)
 
     def parse_k_best(self, sentences: Iterable[Sequence[str]], k: int) -> Iterator[list[ScoredTree]]:
-        """Up to k trees of each sentence, the most probable first, from a Java process for this call alone.
+        """Yield up to k trees for each sentence, most probable first.
 
-        The one tree of a refused sentence that is left flat has the score minus infinity.
+        Every call starts its own Java process. The flat tree of a refused sentence has the score minus infinity.
         """
         if k < 1:
-            raise ConfigError("k of the k best trees must be more than 0")
+            raise ConfigError("k must be greater than 0")
         numbered = number_sentences(sentences, self._command.spelling)
         with self._k_best_conversation(k) as conversation:
             for sentence, answer in conversation.exchange(numbered, is_last=True):
@@ -133,7 +143,7 @@ class StanfordParser(Adapter):
 
     def _settle_k_best(self, sentence: Sentence, answer: KBestAnswer) -> list[ScoredTree]:
         if not answer.scored:
-            return [ScoredTree(self.refuse(sentence, f"it answers {answer.best.text!r}"), float("-inf"))]
+            return [ScoredTree(self.refuse(sentence, f"it returned {answer.best.text!r}"), float("-inf"))]
         self.report.num_sentences += 1
         return [ScoredTree(self._read_tree(sentence, one), score) for score, one in answer.scored]
 
@@ -141,19 +151,19 @@ class StanfordParser(Adapter):
         try:
             return self.match(sentence, answer.read_tree(f"<output of {self.name}>"))
         except BracketError as error:
-            raise ParserError(f"{self.name} answers {sentence} with what is no tree:\n{error}") from error
+            raise ParserError(f"{self.name} returned an invalid tree for {sentence}:\n{error}") from error
 
 
 @dataclass(frozen=True, slots=True)
 class KBestAnswer:
-    """All that is written for one sentence: its best tree, or that there is none, and the trees with scores."""
+    """All output for one sentence: its best tree, or a message, and the trees with scores."""
 
     best: Answer
     scored: tuple[tuple[float, Answer], ...]
 
 
 class KBestAnswers:
-    """Lines in, an answer for each sentence out: a line without a score above it begins the next."""
+    """Groups lines into answers: a line without a score above it starts the next answer."""
 
     def __init__(self) -> None:
         self._best: Answer | None = None
@@ -178,24 +188,24 @@ class KBestAnswers:
 
 
 def find_jars(folder: str | Path) -> list[Path]:
-    """The jar files of a folder, without those of sources and documentation."""
+    """Return the jar files of a folder, without those of sources and documentation."""
     folder = Path(folder).expanduser()
     if not folder.is_dir():
-        raise FileError(folder, "is not a folder", remedy=WHERE_TO_GET_IT)
+        raise FileError(folder, "is not a folder", remedy=_WHERE_TO_GET_IT)
     jars = [jar for jar in sorted(folder.glob("*.jar")) if not jar.stem.endswith(("sources", "javadoc"))]
     if not any(jar.name.startswith("stanford-") for jar in jars):
-        raise FileError(folder, "holds no jar file of the Stanford parser", remedy=WHERE_TO_GET_IT)
+        raise FileError(folder, "holds no jar file of the Stanford parser", remedy=_WHERE_TO_GET_IT)
     return jars
 
 
 def find_java(java: str = "") -> str:
-    """The path of the program `java`, or of the one that is asked for."""
+    """Return the path of `java`, or of the given program."""
     home = os.environ.get("JAVA_HOME", "")
     at_home = str(Path(home, "bin", "java")) if home else ""
     found = shutil.which(java) if java else (at_home and shutil.which(at_home)) or shutil.which("java")
     if not found:
         raise ParserError(
-            f"the Stanford parser needs Java, and there is no program {java or 'java'!r}",
-            remedy="Install a Java runtime (Debian: default-jre-headless), set JAVA_HOME or give java=PATH.",
+            f"the Stanford parser needs Java, but {java or 'java'!r} was not found",
+            remedy="Install a Java runtime (Debian: default-jre-headless), set JAVA_HOME or pass java=PATH.",
         )
     return found

@@ -1,4 +1,4 @@
-"""Sentences in, trees out, made by a constituency model of Stanza in this process."""
+"""Adapter for the constituency parser of Stanza."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from lexitree.parsers.adapters.adapter import BatchAdapter, BatchFailed, OnRefus
 from lexitree.trees.tree import Tree
 
 BATCH_SIZE = 50
-PROCESSORS = "tokenize,pos,constituency"
+_PROCESSORS = "tokenize,pos,constituency"
 
 
 class StanzaTree(Protocol):
-    """What we need of a tree of Stanza's (`stanza.models.constituency.parse_tree.Tree` of version 1.15)."""
+    """The part of Stanza's trees that is used (`stanza.models.constituency.parse_tree.Tree`, version 1.15)."""
 
     @property
     def label(self) -> str: ...
@@ -23,7 +23,7 @@ class StanzaTree(Protocol):
 
 
 class StanzaParser(BatchAdapter):
-    """A Stanza pipeline over words that are cut already. Nothing is downloaded; models must be there."""
+    """A Stanza pipeline over given words. Nothing is downloaded; models must be installed."""
 
     def __init__(
         self,
@@ -35,11 +35,18 @@ class StanzaParser(BatchAdapter):
         batch_size: int = BATCH_SIZE,
         on_refused: OnRefused = "raise",
     ) -> None:
-        """
+        """Open a pipeline.
+
         Args:
-            model: a constituency model of the language, such as `ptb3-revised_electra-large`; by default Stanza's.
-            model_folder: where `stanza.download` has put the models, if not into its default folder.
-            device: such as `cpu` or `cuda`; by default Stanza's choice.
+            model: A constituency model of the language, such as `ptb3-revised_electra-large`; by default Stanza's.
+            language: The language of the model.
+            model_folder: Where `stanza.download` put the models, if not in its default folder.
+            device: Such as `cpu` or `cuda`; by default Stanza's choice.
+            batch_size: Sentences per batch.
+            on_refused: On a sentence without a tree: raise an error, or use a flat tree.
+
+        Raises:
+            ParserError: The model is missing or cannot be loaded.
         """
         name = f"Stanza's model {model!r}" if model else "Stanza"
         super().__init__(name, batch_size=batch_size, on_refused=on_refused)
@@ -50,7 +57,7 @@ class StanzaParser(BatchAdapter):
     def parse_batch(self, batch: list[Sentence]) -> list[Tree | None]:
         try:
             document = self._pipeline([list(sentence.words) for sentence in batch])
-        # What a network may raise over a sentence (too long for its encoder, no memory) is for Stanza to decide.
+        # Stanza may raise anything over a sentence: too long for its encoder, out of memory.
         except Exception as error:
             raise BatchFailed(f"{type(error).__name__}: {error}") from error
         found = [sentence.constituency for sentence in document.sentences]
@@ -66,24 +73,24 @@ class StanzaParser(BatchAdapter):
         try:
             pipeline = stanza.Pipeline(
                 self.language,
-                processors=PROCESSORS,
+                processors=_PROCESSORS,
                 tokenize_pretokenized=True,
                 download_method=None,
                 verbose=False,
                 **options,
             )
-        # A missing file, an unknown language or package: Stanza has a class for each.
+        # Stanza has separate classes for a missing file, an unknown language or package.
         except Exception as error:
             raise self._not_loaded(f"{type(error).__name__}: {error}") from error
-        # Stanza leaves out what it does not know, with no more than a warning.
+        # Stanza only warns about a processor that it does not know.
         if "constituency" not in pipeline.processors:
-            raise self._not_loaded("it is not among the language's models")
+            raise self._not_loaded("it is not one of the language's models")
         return pipeline
 
     def _not_loaded(self, problem: str) -> ParserError:
         processors = ", ".join(
             f'"{name}": "{self.model if self.model and name == "constituency" else "default"}"'
-            for name in PROCESSORS.split(",")
+            for name in _PROCESSORS.split(",")
         )
         download = f'stanza.download("{self.language}", package=None, processors={{{processors}}})'
         return ParserError(
@@ -93,7 +100,7 @@ class StanzaParser(BatchAdapter):
 
 
 def tree_from_stanza(stanza_tree: StanzaTree) -> Tree:
-    """Our tree for one of Stanza's, in which words are nodes without children."""
+    """Convert one of Stanza's trees, in which words are nodes without children."""
     arity: list[int] = []
     labels: list[str] = []
     words: list[str] = []
@@ -102,7 +109,7 @@ def tree_from_stanza(stanza_tree: StanzaTree) -> Tree:
         node = waiting.pop()
         parts = list(node.children)
         if not parts:
-            # A word that has no tag above it.
+            # A word without a tag above it.
             arity.append(0)
             labels.append("")
             words.append(node.label)
