@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any
+from typing import Any, cast
 
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
@@ -119,7 +119,8 @@ def _describe_scores(scores: Mapping[str, Any]) -> str:
     parts: list[str] = []
     for name, value in scores.items():
         if isinstance(value, Mapping):
-            inner = ", ".join(f"{key} {percent(share)}" for key, share in value.items())
+            shares = cast(Mapping[str, float], value)
+            inner = ", ".join(f"{key} {percent(share)}" for key, share in shares.items())
             parts.append(f"({inner})")
         elif name == "base_weight":
             parts.append(f"weight {value:.2f}")

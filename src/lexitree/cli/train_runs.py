@@ -30,19 +30,18 @@ def run_classifier(
     # With several seeds every process reads the corpus for itself: here it is read to be shown, and to fail early.
     corpus = load_recipe_corpus(recipe)
     _describe_corpus(recipe, corpus, options, quiet)
-    with show_progress(recipe.training.epochs, "trees", quiet=quiet) as progress:
-        if len(seeds) > 1:
-            on_event = progress.on_event if progress else None
-            summary = train_seeds(
-                recipe, seeds, folder, corpus=corpus, jobs=jobs, on_event=on_event, **options
-            )
-        else:
+    bars = show_progress(recipe.training.epochs, "trees", quiet=quiet)
+    if len(seeds) == 1:
+        with bars as progress:
             observer = progress.observer(f"seed {seeds[0]}") if progress else None
             run = train(recipe.with_seed(seeds[0]), folder, corpus=corpus, observer=observer, **options)
-    if len(seeds) > 1:
-        _show_summary(summary, recipe.corpus, folder)
-    else:
         _show_classifier(run)
+    else:
+        options |= {"corpus": corpus, "jobs": jobs}
+        with bars as progress:
+            on_event = progress.on_event if progress else None
+            summary = train_seeds(recipe, seeds, folder, on_event=on_event, **options)
+        _show_summary(summary, recipe.corpus, folder)
 
 
 def _describe_corpus(recipe: Recipe, corpus: Corpus, options: dict[str, Any], quiet: bool) -> None:
@@ -134,7 +133,6 @@ def run_reranker(
     """Train a reranker with one seed, or with several in parallel, and print its scores."""
     from lexitree.cli.progress import show_progress
     from lexitree.learning.seeds import run_seeds
-    from lexitree.ops.threads import one_thread
     from lexitree.tasks.rerank.data import load_rerank_data
     from lexitree.tasks.rerank.run import SCORES, train_reranker
     from lexitree.trees.brackets import ReadReport
@@ -142,10 +140,15 @@ def run_reranker(
     report = ReadReport()
     lists = load_rerank_data(recipe, options["data"], on_error=options["on_error"], report=report)
     show_skipped(report.num_errors, report.errors, what="lists")
-    # One thread: the products are small, and seeds make better use of several cores.
-    with show_progress(recipe.training.epochs, "lists", quiet=quiet) as progress, one_thread():
-        if len(seeds) > 1:
-            on_event = progress.on_event if progress else None
+    bars = show_progress(recipe.training.epochs, "lists", quiet=quiet)
+    if len(seeds) == 1:
+        with bars as progress:
+            observer = progress.observer(f"seed {seeds[0]}") if progress else None
+            seeded = recipe.with_seed(seeds[0])
+            run = train_reranker(seeded, folder, lists=lists, observer=observer, **options)
+        _show_reranker(run)
+    else:
+        with bars as progress:
             summary = run_seeds(
                 train_reranker,
                 recipe,
@@ -154,17 +157,9 @@ def run_reranker(
                 scores=SCORES,
                 jobs=jobs,
                 options=options,
-                on_event=on_event,
+                on_event=progress.on_event if progress else None,
             )
-        else:
-            observer = progress.observer(f"seed {seeds[0]}") if progress else None
-            run = train_reranker(
-                recipe.with_seed(seeds[0]), folder, lists=lists, observer=observer, **options
-            )
-    if len(seeds) > 1:
         _show_summary(summary, "reranker", folder)
-    else:
-        _show_reranker(run)
 
 
 def _show_reranker(run: RerankRun) -> None:

@@ -21,7 +21,7 @@ from lexitree.models.model_config import DEFAULT_MODEL, ModelConfig
 from lexitree.models.transformer import TransformerConfig, open_transformer
 from lexitree.models.word_table import Lexicon, WordTable
 from lexitree.parsers.adapters.opening import open_parser
-from lexitree.tasks.classify.parsed_corpus import Parses, read_unlabelled, with_parses, with_unlabelled
+from lexitree.tasks.classify.parsed_corpus import read_unlabelled, with_parses, with_unlabelled
 from lexitree.tasks.classify.recipe import Recipe
 from lexitree.trees.binarize import Direction
 
@@ -58,9 +58,7 @@ def _with_parses(corpus: Corpus, recipe: Recipe) -> Corpus:
         parser = open_parser(recipe.parser)
         if isinstance(parser, AbstractContextManager):
             stack.enter_context(cast(AbstractContextManager[object], parser))
-        return with_parses(
-            corpus, parser, parses=cast(Parses, recipe.parses), direction=_parse_direction(recipe)
-        )
+        return with_parses(corpus, parser, parses=recipe.parses, direction=_parse_direction(recipe))
 
 
 def build_model(recipe: Recipe, corpus: Corpus, *, backend: str = "auto") -> TreeClassifier:
