@@ -170,7 +170,7 @@ def test_the_command_of_a_run_gives_its_recipe_again(monkeypatch: pytest.MonkeyP
         ),
     )
     planned: list[Recipe] = []
-    monkeypatch.setattr("lexitree.cli.train.train_one", lambda found, *_: planned.append(found))
+    monkeypatch.setattr("lexitree.cli.train.run_classifier", lambda found, *_, **__: planned.append(found))
     command = load_script("record_run").command_of(recipe.as_dict(), [1], "mine")
     result = CliRunner().invoke(make_app(), shlex.split(command)[1:], env={"LEXITREE_DATA": ""})
     assert result.exit_code == 0, result.output

@@ -12,10 +12,9 @@ from torch import nn
 
 from lexitree.corpora.named import load_corpus
 from lexitree.evaluation.accuracy import evaluate
-from lexitree.learning import averaging
-from lexitree.learning.averaging import WeightAverage
+from lexitree.learning import optimizer as averaging
 from lexitree.learning.checkpoint import CHECKPOINT_FILE, load_checkpoint
-from lexitree.learning.optimizer import LazyAdam
+from lexitree.learning.optimizer import LazyAdam, WeightAverage
 from lexitree.ops.tree_batch import batch_examples
 from lexitree.saving.pretrained import from_pretrained
 from lexitree.tasks.classify.recipe import Recipe, TrainingConfig

@@ -26,7 +26,7 @@ def recorded_runs(record: Mapping[str, Any] | None, plan: RerankPlan, data: str 
 
     Where a file is not there, the record is believed: nothing could be run anyway.
     """
-    if record is None or not is_same_recipe(record["settings"], plan.recipe):
+    if not record or "runs" not in record or not is_same_recipe(record["settings"], plan.recipe):
         return {}
     runs: Runs = copy.deepcopy(record["runs"])
     return {

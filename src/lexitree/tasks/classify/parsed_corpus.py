@@ -1,4 +1,4 @@
-"""A corpus and a parser in, the corpus with the parser's trees out: what a model meets when it reads raw text.
+"""Corpora with the trees of a parser, which are what a model meets when it reads raw text.
 
 A model that was trained on the trees of a treebank alone has never seen a parser's mistakes, nor its ways of building
 a phrase. A corpus of sentences without trees has nothing but these.

@@ -1,4 +1,4 @@
-"""A teacher and the training trees of its student in, what it says of every node out: targets, mixed with the labels.
+"""Distillation: a trained teacher labels the training trees, and its student learns from that beside the labels.
 
 The teacher is asked once, before the first epoch. Its lessons are a file: several seeds learn from one, and a run
 that is resumed finds what it began with, also where a GPU would not say the same twice.

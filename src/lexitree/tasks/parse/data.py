@@ -1,4 +1,4 @@
-"""The treebanks of a recipe in, clean trees for training, development and test out, with checksums of the files."""
+"""Reading the treebanks of a parser's recipe: clean trees for training, development and test."""
 
 from __future__ import annotations
 
@@ -15,10 +15,15 @@ from lexitree.corpora.mini import load_mini_parses
 from lexitree.errors import CorpusNotFoundError, FileError
 from lexitree.files import read_lines
 from lexitree.parsers.penn_spans import clean_trees, without_root
-from lexitree.tasks.parse.hyphens import join_hyphens
 from lexitree.tasks.parse.recipe import ParserRecipe, TreebankPlan
 from lexitree.trees.brackets import read_bracket_lines
 from lexitree.trees.tree import Tree
+
+HYPHEN = "-"
+HYPHEN_TAGS = ("HYPH", ":")
+COLLAPSED_PHRASES = ("ADJP", "NML", "UCP")
+"""A phrase that is one hyphenated word before its noun is no phrase any more."""
+NOUN_TAGS = ("NN", "NNS", "NNP", "NNPS")
 
 EMBEDDED = "mini-questions/"
 
@@ -61,7 +66,7 @@ class ParserData:
 def load_parser_data(recipe: ParserRecipe, data: str | Path | None = None) -> ParserData:
     """Read every treebank of a recipe; what is held out of a training part goes to development.
 
-    A sentence that stands in a test treebank is left out of all others: treebanks have more in common than they say.
+    A sentence that stands in a test treebank is removed from all others: treebanks overlap.
     Those of up to 3 words stay (`Yes .`): anybody says them, and a parser that never saw one would be odd.
     """
     trees = {plan.name: _read_plan(plan, data) for plan in recipe.treebanks}
@@ -162,3 +167,84 @@ def find_data_file(path: str, data: str | Path | None = None) -> Path:
 def file_checksum(path: Path) -> str:
     with open(path, "rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def join_hyphens(tree: Tree) -> Tree:
+    """The tree with every `a - b` of three or more words that are children of one phrase joined to `a-b`.
+
+    Newer treebanks split words at hyphens; the Penn Treebank and our tokenizer do not. A parser that is trained on
+    split words alone takes every hyphenated word for an unknown noun.
+
+    A dash between phrases stays, since its neighbours are not single words; so does one that begins or ends a phrase.
+    """
+    joined = list(_hyphenated(tree))
+    if not joined:
+        return tree
+    labels = list(tree.labels)
+    words = list(tree.words)
+    kept = np.ones(tree.num_nodes, dtype=np.bool_)
+    arity = tree.arity.copy()
+    for run in joined:
+        first, parent = run[0], int(tree.parents[run[0]])
+        words[int(tree.starts[first])] = "".join(tree.words[int(tree.starts[leaf])] for leaf in run)
+        labels[first] = _joined_tag(tree, run)
+        kept[run[1:]] = False
+        arity[parent] -= len(run) - 1
+        if arity[parent] == 1 and labels[parent] in COLLAPSED_PHRASES and _noun_follows(tree, parent):
+            kept[parent] = False
+    return Tree(
+        arity[kept],
+        [label for label, stays in zip(labels, kept.tolist(), strict=True) if stays],
+        [words[place] for place in np.flatnonzero(kept[tree.leaves]).tolist()],
+    )
+
+
+def _hyphenated(tree: Tree) -> Iterator[list[int]]:
+    """The leaves of each hyphenated word, from left to right."""
+    for children in tree.children:
+        run: list[int] = []
+        for child in children:
+            if not _is_leaf(tree, child):
+                yield from _complete(run)
+                run = []
+            elif _is_hyphen(tree, child):
+                run = [*run, child] if len(run) % 2 else []
+            elif len(run) % 2 or not _is_word(tree, child):
+                yield from _complete(run)
+                run = [child] if _is_word(tree, child) else []
+            else:
+                run = [*run, child]
+        yield from _complete(run)
+
+
+def _complete(run: list[int]) -> Iterator[list[int]]:
+    if len(run) >= 3:
+        yield run if len(run) % 2 else run[:-1]
+
+
+def _is_leaf(tree: Tree, node: int) -> bool:
+    return not tree.arity[node]
+
+
+def _is_hyphen(tree: Tree, leaf: int) -> bool:
+    return tree.words[int(tree.starts[leaf])] == HYPHEN and tree.labels[leaf] in HYPHEN_TAGS
+
+
+def _is_word(tree: Tree, leaf: int) -> bool:
+    return tree.words[int(tree.starts[leaf])].isalnum()
+
+
+def _joined_tag(tree: Tree, run: list[int]) -> str:
+    """That of the last part, but an adjective where the word stands before a noun, as `purpose-built` does."""
+    last = tree.labels[run[-1]]
+    parent = int(tree.parents[run[0]])
+    if tree.labels[parent] == "ADJP" or last in ("VBN", "VBD"):
+        return "JJ"
+    if _noun_follows(tree, run[-1]) and not last.startswith("NNP"):
+        return "JJ"
+    return "NN" if last == "VBG" else last
+
+
+def _noun_follows(tree: Tree, node: int) -> bool:
+    siblings = tree.children[int(tree.parents[node])] if node else ()
+    return any(tree.labels[sibling] in NOUN_TAGS for sibling in siblings if sibling > node)

@@ -1,4 +1,4 @@
-"""Trees in, what a parser is trained on out: numbered sentences with their derivations, in batches."""
+"""Training examples of a parser: gold trees in numbers, batches of them, and their loss."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class GoldBatch:
 def make_parser_examples(
     model: ParserModel, banks: Iterable[Treebank], max_length: int
 ) -> list[list[ParserExample]]:
-    """The examples of each treebank; sentences that are too long are left out."""
+    """The examples of each treebank; sentences that are too long are skipped."""
     return [
         [
             make_parser_example(model, tree, model.config.style_index(bank.style))

@@ -1,4 +1,4 @@
-"""Prepared lists in, one batch of tensors out: whole lists, whose trees share their words and subtrees."""
+"""Batches of candidate lists, laid out so that the trees of a list share words and subtrees."""
 
 from __future__ import annotations
 

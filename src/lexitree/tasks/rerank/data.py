@@ -1,4 +1,4 @@
-"""The files of a recipe in, lists for training, development and test out; or the folds of a cross-validation."""
+"""Reading the lists of a reranker's recipe, and cutting lists into folds for cross-validation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lists of candidates in, what a reranker reads out: binary trees as one forest, with numbered words and labels."""
+"""Candidate lists as a reranker reads them: binary trees in one forest, with numbered words and labels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The recipe of a parser in, honest lists of its training sentences out: each from a parser that has not seen it.
+"""Jackknifing: candidate lists for training sentences from parsers that have not seen them.
 
 A parser knows the sentences it was trained on by heart. What it says of them is better than what it says of others,
 and a reranker that learned from that would trust it too much.
@@ -86,8 +86,8 @@ def write_jackknife_lists(
 ) -> int:
     """Train a parser for each fold, parse what it has not seen, and write the lists; their number.
 
-    What is done is kept in `folder`, and a run that was cut goes on there. `jobs` folds are made at the same time, in
-    processes of their own; `on_fold` is told the number of each that is done. The options are those of `make_fold`.
+    Finished folds are kept in `folder`, where an interrupted run is resumed. `jobs` folds are made at the same time,
+    in processes of their own; `on_fold` is told the number of each finished one. The options are those of `make_fold`.
     """
     folds = range(1, num_folds + 1)
     paths = [Path(folder) / f"fold-{number}-of-{num_folds}" / LISTS_FILE for number in folds]

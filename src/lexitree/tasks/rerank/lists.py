@@ -1,4 +1,4 @@
-"""JSON Lines in, the candidate trees of each sentence out, checked: one list of candidates a line.
+"""Reading candidate lists from JSON Lines: one sentence with its scored trees per line.
 
 A line is an object with a list `candidates` (or `parses`, as `lexitree parser parse --kbest 8 --format json` writes
 them) and, where it is known, a tree `gold`. A candidate has a `score` (or `log_probability`) and a tree: in brackets

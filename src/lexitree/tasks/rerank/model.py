@@ -1,4 +1,4 @@
-"""Batches of lists in, a score for every candidate out: how probable its labels are, given words and shape."""
+"""The reranker: it scores a tree by how probable its labels are, given its words and shape."""
 
 from __future__ import annotations
 

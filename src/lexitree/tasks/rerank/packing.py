@@ -1,4 +1,4 @@
-"""Candidate trees of a sentence in, one forest of their binary trees with a label for every node out.
+"""Packing the candidate trees of a sentence into one forest of binary trees with a label on every node.
 
 What `collapse_unary` and `binarize` do, and the sharing of subtrees, is done here in one pass over each tree,
 without any tree in between: lists are long, and trees are made slowly.

@@ -1,4 +1,4 @@
-"""A parser that gives its k best trees and a reranker in, one parser out: the words of sentences in, trees out."""
+"""Using a reranker: to sort candidate lists, or together with a k-best parser as a better parser."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lists with gold trees and a choice from each in, F1 out, beside what there was to gain and to lose."""
+"""Scores of the chosen candidates: F1 beside that of the first, the best, the worst and a random candidate."""
 
 from __future__ import annotations
 

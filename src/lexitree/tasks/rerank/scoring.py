@@ -1,4 +1,4 @@
-"""A model and prepared lists in, a score for every candidate out, as a stream."""
+"""Scoring candidates with a model, and weighting its scores against those of the parser."""
 
 from __future__ import annotations
 

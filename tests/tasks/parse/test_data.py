@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lexitree.tasks.parse.hyphens import join_hyphens
+from lexitree.tasks.parse.data import join_hyphens
 from lexitree.trees.brackets import tree_from_brackets, tree_to_brackets
 from lexitree.trees.tree import Tree
 
