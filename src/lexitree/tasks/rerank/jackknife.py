@@ -87,7 +87,7 @@ def write_jackknife_lists(
     """Train a parser for each fold, parse what it has not seen, and write the lists; their number.
 
     Finished folds are kept in `folder`, where an interrupted run is resumed. `jobs` folds are made at the same time,
-    in processes of their own; `on_fold` is told the number of each finished one. The options are those of `make_fold`.
+    in processes of their own; `on_fold` is told the number of each finished one. Options are those of `make_fold`.
     """
     folds = range(1, num_folds + 1)
     paths = [Path(folder) / f"fold-{number}-of-{num_folds}" / LISTS_FILE for number in folds]
