@@ -85,7 +85,7 @@ def time_training(
     model: TreeClassifier, recipe: Recipe, corpus: Corpus, options: argparse.Namespace
 ) -> dict[str, float]:
     examples = model.prepare(corpus.train[: options.trees], training=True)
-    step = make_step(model, LazyAdam(model, recipe.training, 1000))
+    step = make_step(model, LazyAdam(model, recipe.training), root_weight=recipe.training.root_weight)
     model.train()
     seconds = 0.0
     for seed in (1, 2):
