@@ -46,6 +46,12 @@ def test_trees_need_no_parser(call: Call, saved_model: Path, tmp_path: Path) -> 
     assert "2 sentences" in call("explain", saved_model, tmp_path / "two.txt", "-o", "-").out
 
 
+def test_a_tag_that_is_a_word_stays_a_word(call: Call, saved_model: Path) -> None:
+    printed = call("explain", saved_model, "(_ (_ good) (_ <img/src=x/onerror=hit>))", "-o", "-").out
+    assert "<img" not in printed
+    assert "<bdi>&lt;img/src=x/onerror=hit&gt;</bdi>" in printed
+
+
 def test_a_file_is_one_text(call: Call, saved_model: Path, tmp_path: Path) -> None:
     (tmp_path / "review.txt").write_text("The film is\ngood. The plot is bad.\n")
     page = call("explain", saved_model, tmp_path / "review.txt", "--parser", PARSER, "-o", "-").out

@@ -16,7 +16,7 @@ from lexitree.batch.examples import Example, make_examples
 from lexitree.errors import CheckpointError, TrainingDivergedError
 from lexitree.evaluation.accuracy import Confusion, Evaluation
 from lexitree.learning.checkpoint import CHECKPOINT_FILE, load_checkpoint, save_checkpoint
-from lexitree.learning.loop import Trainer
+from lexitree.learning.loop import EpochBatches, Trainer
 from lexitree.learning.observers import METRICS_FILE, BatchProgress, EpochRecord, SilentObserver
 from lexitree.learning.optimizer import LazyAdam
 from lexitree.models.classifier import TreeClassifier
@@ -82,17 +82,30 @@ def test_any_batch_size_sees_every_tree_once(batch_size: int) -> None:
     assert seen[-1].loss == pytest.approx(result.history[0].loss)
 
 
-def test_the_order_of_trees_changes_with_the_epoch_and_the_seed() -> None:
-    def order(trainer: Trainer[list[Example]], epoch: int) -> list[int]:
-        rng = np.random.Generator(np.random.PCG64([trainer.config.seed, epoch]))
-        places = {id(example): place for place, example in enumerate(task_of(trainer).train)}
-        return [places[id(example)] for batch in task_of(trainer).batches(rng).batches for example in batch]
+def epochs_of(trainer: Trainer[list[Example]]) -> list[tuple[int, list[int]]]:
+    """Run a trainer; the seed of the dropout and the order of the trees in each of its epochs."""
+    task = task_of(trainer)
+    places = {id(example): place for place, example in enumerate(task.train)}
+    seen: list[tuple[int, list[int]]] = []
+    batches = task.batches
 
-    trainer = make_trainer()
-    assert sorted(order(trainer, 1)) == list(range(30))
-    assert order(trainer, 1) == order(make_trainer(), 1)
-    assert order(trainer, 1) != order(trainer, 2)
-    assert order(trainer, 1) != order(make_trainer(seed=2), 1)
+    def note_order(rng: np.random.Generator) -> EpochBatches[list[Example]]:
+        plan = batches(rng)
+        chosen = list(plan.batches)
+        seen.append((torch.initial_seed(), [places[id(example)] for batch in chosen for example in batch]))
+        return replace(plan, batches=chosen)
+
+    task.batches = note_order  # type: ignore[method-assign]
+    trainer.run()
+    return seen
+
+
+def test_randomness_changes_with_the_epoch_and_the_seed() -> None:
+    epochs, again, others = (epochs_of(make_trainer(seed=seed)) for seed in (1, 1, 2))
+    assert epochs == again
+    assert all(sorted(order) == list(range(30)) for _, order in epochs)
+    assert len({seed for seed, _ in (*epochs, *others)}) == 6
+    assert len({tuple(order) for _, order in (*epochs, *others)}) == 6
 
 
 def test_the_same_seed_gives_the_same_weights_and_another_seed_others() -> None:
@@ -156,6 +169,24 @@ def test_the_best_model_is_saved_with_the_weights_to_keep(monkeypatch: pytest.Mo
     trainer.run()
     assert list(saved) == [1, 3]
     assert_same_weights(weights_of(trainer), saved[3])
+
+
+def test_the_average_is_evaluated_and_left_in_the_model() -> None:
+    evaluated: list[dict[str, torch.Tensor]] = []
+    trainer = make_trainer(epochs=1, averaging=0.9)
+    task = task_of(trainer)
+    evaluate = task.evaluate
+
+    def note_weights() -> dict[str, Any]:
+        evaluated.append(weights_of(trainer))
+        return evaluate()
+
+    task.evaluate = note_weights  # type: ignore[method-assign]
+    trainer.run()
+    assert task.optimizer.average is not None
+    assert_same_weights(weights_of(trainer), evaluated[0])
+    for name, average in task.optimizer.average.averages.items():
+        assert torch.equal(evaluated[0][name], average), name
 
 
 def test_a_loss_that_is_no_number_stops_the_run_and_keeps_the_checkpoint(tmp_path: Path) -> None:

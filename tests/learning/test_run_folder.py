@@ -1,4 +1,4 @@
-"""What a user calls a system leads to its models."""
+"""The folder of a run: no run is overwritten, and what a user calls a system leads to its models."""
 
 from __future__ import annotations
 
@@ -6,13 +6,27 @@ from pathlib import Path
 
 import pytest
 
-from lexitree.learning.run_folder import model_folders, parse_named_folder
+from lexitree.errors import FileError
+from lexitree.learning.run_folder import claim_folder, model_folders, parse_named_folder
 
 
 def make_model(folder: Path) -> str:
     (folder / "model").mkdir(parents=True)
     (folder / "model" / "config.json").write_text("{}")
     return str(folder / "model")
+
+
+@pytest.mark.parametrize("name", ["checkpoint.safetensors", "result.json", "model"])
+def test_a_run_is_not_overwritten(tmp_path: Path, name: str) -> None:
+    folder = claim_folder(tmp_path / "new" / "run", resume=False)
+    (folder / "notes.txt").write_text("mine")
+    assert claim_folder(folder, resume=False) == folder
+    (folder / name).write_text("")
+    with pytest.raises(FileError, match="already holds a run"):
+        claim_folder(folder, resume=False)
+    (folder / "checkpoint.safetensors").write_text("")
+    assert claim_folder(folder, resume=True) == folder
+    assert (folder / "notes.txt").read_text() == "mine"
 
 
 def test_models_of_a_run_of_seeds_and_alone(tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ from lexitree.lexicon.vector_files import (
 )
 from lexitree.lexicon.vector_npz import write_vectors_npz
 from lexitree.lexicon.vector_rows import WordVectors
+from lexitree.lexicon.vector_sources import CHUNK_BYTES
 from lexitree.lexicon.vocabulary import Vocabulary, coverage
 from lexitree.tasks.classify.building import build_model, load_recipe_corpus
 from lexitree.tasks.classify.recipe import Recipe
@@ -125,12 +126,13 @@ def test_zip_of_several_files_needs_the_dimension(tmp_path: Path) -> None:
 
 
 def test_rows_across_chunks(tmp_path: Path) -> None:
-    numbers = np.random.default_rng(0).normal(size=(400, 600)).astype(np.float32)
+    numbers = np.random.default_rng(0).normal(size=(400, 700)).astype(np.float32)
+    assert numbers.nbytes > CHUNK_BYTES
     words = [f"w{number}" for number in range(400)]
     for name, data in [
         ("v.txt", text_bytes(words, numbers)),
         ("v.bin", word2vec_bytes(words, numbers)),
-        ("v.npz", npz_bytes(words=words, vectors=np.tile(numbers, (1, 2))[:, :600])),
+        ("v.npz", npz_bytes(words=words, vectors=numbers)),
     ]:
         vectors = read_vectors(write(tmp_path, name, data), set(words[::7]))
         assert vectors.words == tuple(words[::7])

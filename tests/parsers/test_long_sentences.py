@@ -34,6 +34,8 @@ def test_the_cut_falls_after_the_best_mark() -> None:
         "d",
         ".",
     ]
+    # Of several marks that are equally good, the last leaves the fewest words for the next piece.
+    assert cut_sentence(["a", "b", "c", "d", ",", "e", ",", "f", "g"], 8)[1] == ["f", "g"]
     assert cut_sentence(["a"] * 5, 4) == [["a"] * 4, ["a"]]
     assert cut_sentence(["a"] * 4, 4) == [["a"] * 4]
 

@@ -122,11 +122,18 @@ def test_blank_text_is_an_empty_document(text: str) -> None:
 def test_json_has_every_key(document: Document) -> None:
     record = document.as_dict()
     assert set(record) == {"text", "label", "probability", "probabilities", "sentences"}
-    sentence = record["sentences"][1]
+    sentence, whole = record["sentences"][1], document.sentences[1]
     assert set(sentence) == {"start", "end", "text", "label", "probability", "tokens", "parse", "phrases"}
-    assert tree_from_brackets(sentence["parse"]) == document.sentences[1].parse
-    for phrase, asked in zip(sentence["phrases"], document.sentences[1].phrases, strict=True):
-        assert phrase["text"] == TEXT[phrase["start"] : phrase["end"]]
+    assert (sentence["start"], sentence["end"], sentence["text"]) == (29, 49, "The plot is not bad!")
+    assert sentence["tokens"] == [
+        {"start": token.start, "end": token.end, "text": token.text} for token in whole.tokens
+    ]
+    assert tree_from_brackets(sentence["parse"]) == whole.parse
+    for phrase, asked in zip(sentence["phrases"], whole.phrases, strict=True):
+        words = [token.text for token in asked.tokens]
+        assert (phrase["start"], phrase["end"]) == (asked.tokens[0].start, asked.tokens[-1].end)
+        assert phrase["text"] == TEXT[phrase["start"] : phrase["end"]] == asked.text
+        assert "".join(phrase["text"].split()) == "".join(words)
         assert phrase["label"] == asked.label
         assert sentence["tokens"][phrase["head"]]["text"] == phrase["head_word"]
         parts = [sentence["phrases"][part] for part in phrase["children"]]

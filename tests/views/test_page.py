@@ -162,6 +162,17 @@ def test_hostile_text_is_shown_and_nothing_else(hostile: str) -> None:
         assert "a\\u202eb\\u2066c\\u200fd" in document.html()
 
 
+@pytest.mark.parametrize("hostile", ["<img/src=x/onerror=hit>", *HOSTILE])
+def test_hostile_words_of_a_tree_are_shown_as_words(hostile: str) -> None:
+    """In a tree, a whole tag can be one word."""
+    word = hostile.replace(" ", "\u00a0")
+    tree = Tree.flat(["good", word, "film"])
+    prediction = Predictor(tiny_model()).predict(tree)
+    assert prediction.words[1] == word
+    for html in (prediction.html(), prediction._repr_html_()):
+        assert visible(word) in "".join(check(html).texts)
+
+
 @given(
     st.lists(
         st.text(st.characters(exclude_categories=("Cs",)), min_size=1, max_size=8), min_size=1, max_size=6

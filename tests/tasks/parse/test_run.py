@@ -76,6 +76,20 @@ def test_another_run_is_not_resumed(tmp_path: Path) -> None:
         train_parser(other, tmp_path, resume=True)
 
 
+@pytest.mark.parametrize("part", ["train", "dev"])
+def test_other_trees_are_another_run(part: str) -> None:
+    data = load_parser_data(RECIPE)
+    model = build_parser_model(RECIPE, data)
+    (bank,) = data.parts[part]
+    fewer = dataclasses.replace(bank, trees=bank.trees[1:])
+    fingerprints = [
+        ParserTask(model, each, RECIPE.training).fingerprint()
+        for each in (data, data, dataclasses.replace(data, **{part: (fewer,)}))
+    ]
+    assert fingerprints[0] == fingerprints[1]
+    assert fingerprints[0] != fingerprints[2]
+
+
 def test_a_damaged_checkpoint_is_told(tmp_path: Path) -> None:
     train_parser(RECIPE, tmp_path, minutes=1e-9)
     path = tmp_path / "checkpoint.safetensors"
