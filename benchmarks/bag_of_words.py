@@ -1,4 +1,4 @@
-"""The embedded corpora in, how far word counting gets beside BiConTree out.
+"""Compare bag-of-words classifiers with BiConTree on the embedded corpora.
 
     python benchmarks/bag_of_words.py --output results/bag-of-words.json
 

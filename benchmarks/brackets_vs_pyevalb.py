@@ -1,4 +1,4 @@
-"""Real trees with parses of them in, where evalb and PYEVALB count brackets otherwise than this package does out.
+"""Compare bracket counts with those of evalb and PYEVALB on real parses.
 
     python benchmarks/brackets_vs_pyevalb.py --output results/brackets-vs-pyevalb.json
 

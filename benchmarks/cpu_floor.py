@@ -1,4 +1,4 @@
-"""Trees in, how near training on a CPU comes to the bare matrix products it consists of out; correctness comes first.
+"""Measure how close training on a CPU comes to its bare matrix products; results are checked first.
 
     python benchmarks/cpu_floor.py                # real SST trees, through LEXITREE_DATA; a few minutes
     python benchmarks/cpu_floor.py --corpus mini-reviews --models bicontree --batch-sizes 25

@@ -1,4 +1,4 @@
-"""Where and when a figure was measured: what every record under results/ carries."""
+"""Describe where and when a figure was measured, for records in results/."""
 
 from __future__ import annotations
 

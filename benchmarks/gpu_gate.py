@@ -1,4 +1,4 @@
-"""A model in, the errors of its backends against float64 out: nothing is timed unless the kernels are right."""
+"""Measure the errors of GPU backends against float64; nothing is timed unless the kernels are right."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The corpus in, models on the GPU and shuffled batches for the GPU benchmarks out."""
+"""Models and shuffled batches for the GPU benchmarks."""
 
 from __future__ import annotations
 

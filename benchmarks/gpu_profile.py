@@ -1,4 +1,4 @@
-"""A GPU in, the timeline of one recorded training step out, kernel by kernel.
+"""Record the timeline of one training step on a GPU, kernel by kernel.
 
 python benchmarks/gpu_profile.py --output results/gpu-profile.json     # real SST, through LEXITREE_DATA
 """

@@ -1,4 +1,4 @@
-"""A GPU in, how fast it trains and labels SST with each backend and precision out; correctness comes first.
+"""Measure training and labelling of SST on a GPU, by backend and precision; results are checked first.
 
     python benchmarks/gpu_speed.py --output results/gpu-speed.json     # real SST, through LEXITREE_DATA
 

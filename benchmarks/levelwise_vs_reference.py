@@ -1,4 +1,4 @@
-"""Trees in, how many times faster than the reference the level-wise backend trains out; correctness comes first.
+"""Compare the speed of level-wise and reference training; results are checked first.
 
     python benchmarks/levelwise_vs_reference.py                # real SST trees, through LEXITREE_DATA
     python benchmarks/levelwise_vs_reference.py --corpus mini-reviews

@@ -1,4 +1,4 @@
-"""Trees in, how many times longer other tree LSTMs take to train on them out; correctness comes first.
+"""Compare training speed with other tree LSTM libraries; results are checked first.
 
     python benchmarks/lexitree_vs_peers.py                 # real SST trees, through LEXITREE_DATA
     python benchmarks/lexitree_vs_peers.py --corpus mini-reviews --threads 2

@@ -1,4 +1,4 @@
-"""Texts of other kinds than film reviews in, what the package's sentiment model says of them out, right or wrong.
+"""Score the shipped sentiment model on texts other than film reviews.
 
     python benchmarks/other_texts.py --output results/other-texts.json
 

@@ -1,4 +1,4 @@
-"""A model trained on SST in, what it loses with fewer bytes a number and fewer words out.
+"""Measure what a model loses when it is stored with fewer bytes per number and fewer words.
 
     python benchmarks/packed_models.py runs/unseen-words/model --vectors GLOVE --trees GUM --output RECORD
 

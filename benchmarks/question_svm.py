@@ -1,4 +1,4 @@
-"""The TREC questions in, the accuracy of the SVM with and without WordNet out.
+"""Measure the accuracy of the question SVM on TREC, with and without WordNet.
 
     python benchmarks/question_svm.py --wordnet /usr/share/wordnet --output results/trec-svm.json
 

@@ -1,4 +1,4 @@
-"""Test sentences as raw text in, how the package's models label them out, beside gold trees and beside VADER.
+"""Score the shipped models on raw text, beside gold trees and VADER.
 
     python benchmarks/raw_text_accuracy.py --output results/raw-text-accuracy.json
 

@@ -1,4 +1,4 @@
-"""Sentences of SST as raw text in, how long labels take out: from a cold start, one by one, and a whole file.
+"""Measure how long labelling raw text takes: from a cold start, sentence by sentence, and for a whole file.
 
     python benchmarks/raw_text_speed.py --output results/raw-text-speed.json
     python benchmarks/raw_text_speed.py --model runs/sst/model --parser builtin:runs/parser/model --no-stanford

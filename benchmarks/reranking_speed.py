@@ -1,4 +1,4 @@
-"""Lists of candidates in; how many are reranked and trained on in a second, on one thread, out.
+"""Measure how many candidate lists are reranked and trained on per second, on one thread.
 
     python benchmarks/reranking_speed.py --output results/reranking-speed.json    # section 00, below $LEXITREE_DATA
 

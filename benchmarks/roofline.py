@@ -1,4 +1,4 @@
-"""A device in, the roofline of the product that a tree LSTM makes at every level out.
+"""Measure the roofline of the matrix product that a tree LSTM computes at every level.
 
     python benchmarks/roofline.py --output results/roofline-cpu.json
     python benchmarks/roofline.py --device cuda --output results/roofline-gpu.json

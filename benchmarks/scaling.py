@@ -1,4 +1,4 @@
-"""Trees of growing size in, what a node costs to train in time and memory out.
+"""Measure how time and memory of training grow with the size of trees.
 
     python benchmarks/scaling.py
     python benchmarks/scaling.py --device cuda --backend levelwise --output scaling.json

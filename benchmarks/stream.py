@@ -1,4 +1,4 @@
-"""A long stream of trees in, the rate of labelling it and the memory it takes, at every tenth of the way, out.
+"""Measure speed and memory while labelling a long stream of trees.
 
     python benchmarks/stream.py --trees 1000000 --output results/stream.json     # SST's trees over and over
 

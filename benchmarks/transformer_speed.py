@@ -1,4 +1,4 @@
-"""A transformer under the trees in; seconds of an epoch and sentences labelled in a second out.
+"""Measure training and labelling with a transformer under the trees.
 
     python benchmarks/transformer_speed.py --output results/transformer-speed.json    # SST, through LEXITREE_DATA
 

@@ -1,4 +1,4 @@
-"""A model trained on SST in, how it does with words that its table lacks out: all alike, guessed, with their rows.
+"""Measure how a model does on words that its table lacks: all alike, guessed, or with their own vectors.
 
     lexitree train --recipe recipes/sst-bicontree-tuned.toml -o runs/unseen-words --epochs 10 --vectors GLOVE
     python benchmarks/unseen_words.py runs/unseen-words/model --vectors GLOVE --output results/unseen-words.json

@@ -1,4 +1,4 @@
-"""The runs of several seeds in, the seed that labels raw development text best out.
+"""Choose the seed of several runs that labels raw development text best.
 
     python scripts/choose_seed.py runs/sentiment --corpus sst-fine
 

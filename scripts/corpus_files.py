@@ -1,6 +1,4 @@
-"""What the corpus writers share: choices that are the same in every Python, and a command that takes rendered
-files (name to text) and writes them into the package, or checks those that are there.
-"""
+"""Shared by the corpus writers: reproducible random choices, and a command that writes or checks generated files."""
 
 import argparse
 import random

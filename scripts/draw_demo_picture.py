@@ -1,4 +1,4 @@
-"""Nothing in, docs/images/demo.svg out: two test sentences as the demo's model labels them.
+"""Draw docs/images/demo.svg: two test sentences as the demo's model labels them.
 
 The model is the one of `lexitree demo`.
 """

@@ -1,4 +1,4 @@
-"""Records of results/ in, the pictures of docs/speed.md out: roofline, timeline of a GPU step, growth of the cost.
+"""Draw the pictures of docs/speed.md from records: roofline, timeline of a GPU step, growth of the cost.
 
 python scripts/draw_speed_pictures.py
 """

@@ -1,4 +1,4 @@
-"""Values and rows in, the Markdown that pages show of them out."""
+"""Format values and rows as Markdown."""
 
 from __future__ import annotations
 

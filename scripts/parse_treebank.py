@@ -1,4 +1,4 @@
-"""A treebank in, the trees that a parser gives the same sentences out: what a model meets when it reads raw text.
+"""Parse the sentences of a treebank again, to get the trees that a model meets in raw text.
 
 python scripts/parse_treebank.py treebanks/mctb.review.txt runs/parses/mctb.review.txt
 

@@ -1,4 +1,4 @@
-"""Templates and phrases of the questions corpus: what `write_questions.py` expands.
+"""Templates and phrases of the questions corpus, expanded by `write_questions.py`.
 
 `{PERSON}` stands for one of the phrases of that name; all of them are Penn-style brackets.
 """

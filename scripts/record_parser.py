@@ -1,4 +1,4 @@
-"""The directory of a `lexitree parser train` run in, results/NAME.json out: scores, command, data, machine.
+"""Record a run of `lexitree parser train` in results/NAME.json: scores, command, data, machine.
 
 python scripts/record_parser.py runs/parser --name parser
 """

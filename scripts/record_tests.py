@@ -1,4 +1,4 @@
-"""Test files in, results/NAME.json out: which tests passed, failed and were skipped on this machine.
+"""Record in results/NAME.json which tests passed, failed and were skipped on this machine.
 
 python scripts/record_tests.py --name gpu-tests tests/ops tests/training/test_steps.py
 """

@@ -1,4 +1,4 @@
-"""Nothing in, results/tour.json out: every command of the README and the guide with what it really prints.
+"""Run every command of the README and the guide and record its output in results/tour.json.
 
     python scripts/record_tour.py [STEP ...]
 

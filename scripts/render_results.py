@@ -1,4 +1,4 @@
-"""Records in, the blocks between `<!-- results: NAME -->` and `<!-- /results -->` of README and docs out.
+"""Fill the blocks between `<!-- results: NAME -->` and `<!-- /results -->` of README and docs from records.
 
     python scripts/render_results.py            # fill the blocks
     python scripts/render_results.py --check    # exit 1 if a file is not up to date

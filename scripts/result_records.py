@@ -1,4 +1,4 @@
-"""Records under results/ in, their content and their faults out; a record is a figure with all that led to it."""
+"""Read, write and check records in results/; a record is a figure with everything that led to it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Words and productions of the reviews corpus: what `write_reviews.py` expands and labels.
+"""Words and productions of the reviews corpus, expanded and labelled by `write_reviews.py`.
 
 In a production, `(A B)` is a binary node, an upper-case token is a symbol to expand, `verb~` agrees with the
 subject in number and tense, and everything else is a word. The number in front of it is its weight.

@@ -1,4 +1,4 @@
-"""Composition of the reviews corpus: takes a binary tree of words, gives the label 0..4 of each phrase."""
+"""Label the phrases of the reviews corpus: composes the labels 0 to 4 over a binary tree."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

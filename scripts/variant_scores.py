@@ -1,4 +1,4 @@
-"""Runs of variants with their development scores in, every variant's means over its seeds out."""
+"""Average the development scores of variants over seeds."""
 
 from __future__ import annotations
 

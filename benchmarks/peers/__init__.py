@@ -1,1 +1,1 @@
-"""Other tree LSTMs under the same load: their environments, their workers, and the words they are spoken to with."""
+"""Other tree LSTM libraries under the same load: their environments, workers and protocol."""

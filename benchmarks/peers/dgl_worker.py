@@ -1,4 +1,4 @@
-"""DGL's way to a tree LSTM: one graph a tree, message passing in topological order over the batched graph.
+"""A tree LSTM in DGL: one graph per tree, message passing in topological order over the batched graph.
 
 The design is that of the library's tree_lstm example: the words' part of the gates is computed for all nodes at
 once and masked to the leaves, children's h and c are messages, and the mailbox of a node is its two children.

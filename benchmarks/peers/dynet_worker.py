@@ -1,4 +1,4 @@
-"""DyNet with automatic batching: one node at a time is written down, the library batches what is alike.
+"""A tree LSTM in DyNet with automatic batching: written node by node, batched by the library.
 
 Each gate has matrices of its own. The other form, all gates as one product that is cut apart afterwards, was
 measured beside it in turns and was not faster at any batch size.

@@ -1,4 +1,4 @@
-"""A peer's name in, the interpreter of its own environment out; made on first use, kept in a cache folder."""
+"""Create a separate environment for each library on first use, and return its interpreter."""
 
 from __future__ import annotations
 

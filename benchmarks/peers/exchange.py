@@ -1,4 +1,4 @@
-"""Trees and weights in, files that every environment can read out, and back; needs nothing but numpy.
+"""Exchange trees and weights with other environments as files; needs only numpy.
 
 A tree is one line of JSON, its nodes in pre-order:
 

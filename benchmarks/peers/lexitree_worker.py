@@ -1,4 +1,4 @@
-"""This package's level-wise backend, from the same files and under the same clock as its peers."""
+"""This package's level-wise backend, from the same files and timed the same way as the other libraries."""
 
 from __future__ import annotations
 

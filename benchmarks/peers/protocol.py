@@ -1,4 +1,4 @@
-"""Requests on standard input in, seconds on standard output out: the loop that every worker runs.
+"""The loop of every worker: requests on standard input, seconds on standard output.
 
     python WORKER TREES.jsonl WEIGHTS.npz --cell n-ary --threads 1
 

@@ -1,4 +1,4 @@
-"""Two files of trees, gold and guessed, in; what PYEVALB counts of each sentence out, as JSON lines.
+"""Run PYEVALB on gold and predicted trees and print its counts per sentence as JSON Lines.
 
 Runs in PYEVALB's own environment, where this package is not.
 """

@@ -1,4 +1,4 @@
-"""The package pytorch-tree-lstm as it is documented: orders computed once a tree, trees joined into one input."""
+"""The package pytorch-tree-lstm as documented: orders computed once per tree, trees joined into one input."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One tree LSTM, node by node in float64: what every system, this package's too, has to agree with."""
+"""A tree LSTM node by node in float64, with which every system must agree."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""No input; the folder of the Stanford parser's jar files and a Java to run them out: installed on first use, kept.
+"""Install the Stanford parser on first use, and find Java.
 
 The parser is under the GPL: it is used here, and never shipped.
 """

@@ -1,4 +1,4 @@
-"""A JSON list of texts on standard input in; VADER's compound score of each, from -1 to 1, out.
+"""Print VADER's compound score, from -1 to 1, of each text in a JSON list on standard input.
 
 Runs in VADER's own environment, where this package is not.
 """

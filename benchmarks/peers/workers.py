@@ -1,4 +1,4 @@
-"""A worker script in, a running system that answers requests out."""
+"""Start worker scripts and send them requests."""
 
 from __future__ import annotations
 
