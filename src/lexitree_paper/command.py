@@ -1,4 +1,4 @@
-"""`lexitree reproduce`: the paper's experiments, each by its name, beside the paper's figures."""
+"""`lexitree reproduce`: runs the paper's experiments by name and prints results beside the paper's figures."""
 
 from __future__ import annotations
 
@@ -18,70 +18,77 @@ if TYPE_CHECKING:
     from lexitree_paper.report import Report, Table
 
 
+_Repeated = list[str] | None
+_ScaleOption = Annotated[
+    bool, flag("--smoke", text="Smoke test: embedded corpora, tiny models, one epoch; takes seconds.")
+]
+_OnlyOption = Annotated[_Repeated, typer.Option(help="Only this run and its teachers; can be repeated.")]
+_TableOption = Annotated[bool, flag("--table", text="Run nothing; print the table of recorded results.")]
+_AgainOption = Annotated[bool, flag("--again", text="Also run what is already recorded.")]
+_SeedsOption = Annotated[
+    str | None, typer.Option(help="Seeds: 3, 1,2,5 or 1-5. Default: those of the experiment.")
+]
+_JobsOption = Annotated[
+    int | None, typer.Option(help="Seeds trained at the same time. Default: one per core.", min=1)
+]
+_MinutesOption = Annotated[
+    float | None,
+    typer.Option(help="reranking: stop after this time; the same command resumes.", min=0),
+]
+_RunsOption = Annotated[Path, typer.Option("--output", "-o", help="Folder for checkpoints and models.")]
+_SentenceOption = Annotated[
+    _Repeated, typer.Option(help="head-pictures: also draw this tree in brackets; can be repeated.")
+]
+_PicturesOption = Annotated[
+    Path | None,
+    typer.Option(
+        help="Folder for pictures. Default: docs/images; with --smoke, beside the records.",
+        show_default=False,
+    ),
+]
+
+
 def reproduce_command(
     name: Annotated[
-        str | None, typer.Argument(help="The experiment; without one, all of them are listed.")
+        str | None, typer.Argument(help="The experiment; if omitted, all experiments are listed.")
     ] = None,
-    smoke: Annotated[
-        bool, flag("--smoke", text="A trial of seconds: embedded corpora, tiny models, one epoch.")
-    ] = False,
-    only: Annotated[
-        list[str] | None,
-        typer.Option(help="Only this run of the experiment, and its teachers; may be given several times."),
-    ] = None,
-    table: Annotated[bool, flag("--table", text="Run nothing: the table of what is recorded.")] = False,
-    again: Annotated[bool, flag("--again", text="Run what is recorded already as well.")] = False,
-    vectors: Annotated[Path | None, typer.Option(help="Word vectors: GloVe 840B, as the paper.")] = None,
+    smoke: _ScaleOption = False,
+    only: _OnlyOption = None,
+    table: _TableOption = False,
+    again: _AgainOption = False,
+    vectors: Annotated[Path | None, typer.Option(help="Word vectors; the paper uses GloVe 840B.")] = None,
     data: DataOption = None,
-    seeds: Annotated[
-        str | None, typer.Option(help="3, 1,2,5 or 1-5. Default: what the experiment asks for.")
-    ] = None,
+    seeds: _SeedsOption = None,
     epochs: Annotated[int | None, typer.Option(help="Default: the recipe's.", min=1)] = None,
-    jobs: Annotated[
-        int | None, typer.Option(help="Seeds trained at the same time. Default: one a core.", min=1)
-    ] = None,
-    minutes: Annotated[
-        float | None,
-        typer.Option(help="reranking: stop after this long; the same command goes on.", min=0),
-    ] = None,
+    jobs: _JobsOption = None,
+    minutes: _MinutesOption = None,
     device: DeviceOption = "auto",
     precision: Annotated[
-        str, typer.Option(help="float32, or tf32: faster on a GPU, fewer digits.")
+        str, typer.Option(help="float32, or tf32: faster and less exact on a GPU.")
     ] = "float32",
-    folder: Annotated[
-        Path, typer.Option("--output", "-o", help="Where runs go: checkpoints and models.")
-    ] = Path("runs/reproduce"),
-    results: Annotated[Path, typer.Option(help="Where records go: small files.")] = Path("results"),
-    sentence: Annotated[
-        list[str] | None,
-        typer.Option(help="head-pictures: draw this tree in brackets as well; may be given several times."),
-    ] = None,
+    folder: _RunsOption = Path("runs/reproduce"),
+    results: Annotated[Path, typer.Option(help="Folder for records.")] = Path("results"),
+    sentence: _SentenceOption = None,
     sentences: Annotated[
-        Path | None, typer.Option(help="head-pictures: draw the trees of this file as well.")
+        Path | None, typer.Option(help="head-pictures: also draw the trees of this file.")
     ] = None,
-    pictures: Annotated[
-        Path | None,
-        typer.Option(
-            help="Where pictures go. Default: docs/images; with --smoke, beside the records.",
-            show_default=False,
-        ),
-    ] = None,
+    pictures: _PicturesOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Run one of the paper's experiments and print what came out beside the paper's figures.
+    """Run one of the paper's experiments and print the results beside the paper's figures.
 
-    [bold]See what there is:[/bold]  lexitree reproduce
+    [bold]List them:[/bold]  lexitree reproduce
 
-    [bold]Try one in seconds:[/bold]  lexitree reproduce main-table --smoke
+    [bold]Smoke test:[/bold]  lexitree reproduce main-table --smoke
 
-    [bold]Run it:[/bold]  lexitree reproduce main-table --vectors glove.840B.300d.zip --device cuda
+    [bold]Run one:[/bold]  lexitree reproduce main-table --vectors glove.840B.300d.zip --device cuda
 
-    [bold]Draw your own:[/bold]  lexitree reproduce head-pictures --sentence "(_ (_ not) (_ bad))"
+    [bold]Draw your own trees:[/bold]  lexitree reproduce head-pictures --sentence "(_ (_ not) (_ bad))"
 
-    Each run (a system with all its seeds) leaves a record; what is recorded is not run again, and a run that was cut
-    goes on where it was. So the same command can be given until all is done. An analysis (collins-overlap,
-    head-pictures, error-analysis, accuracy-by-length) takes the models of such runs, trains those that are missing,
-    and leaves a record of its own; with --again it is made anew, of the same models.
+    Each run (a system with all its seeds) writes a record. Recorded runs are skipped and interrupted ones resumed, so
+    the same command can be repeated until everything is done. An analysis (collins-overlap, head-pictures,
+    error-analysis, accuracy-by-length) uses the models of such runs, trains missing ones, and writes its own record;
+    --again repeats it with the same models.
     """
     from lexitree.cli.console import output, parse_seeds
     from lexitree.ops.devices import choose_device
@@ -120,7 +127,7 @@ def reproduce_command(
 
 
 def _read_sentences(path: Path | None) -> list[str]:
-    """The trees of a file, in brackets."""
+    """Return the trees of a file, in brackets."""
     from lexitree.corpora.treebank import read_any
     from lexitree.trees.brackets import tree_to_brackets
 
@@ -128,7 +135,7 @@ def _read_sentences(path: Path | None) -> list[str]:
 
 
 def _keep_only(experiment: Experiment, only: list[str] | None) -> Experiment:
-    """The experiment with the named runs alone."""
+    """Return the experiment with the named runs only."""
     from lexitree.errors import ConfigError
     from lexitree_paper.experiments import SCORE_TABLE
     from lexitree_paper.kinds import RERANKING
@@ -140,14 +147,14 @@ def _keep_only(experiment: Experiment, only: list[str] | None) -> Experiment:
         return keep_systems(experiment, only)
     if experiment.kind != SCORE_TABLE:
         raise ConfigError(
-            f"{experiment.name} is one analysis of all its runs",
-            remedy="Leave out --only; it is for tables of scores.",
+            f"{experiment.name} analyses all its runs together",
+            remedy="Omit --only, which is for tables of scores.",
         )
     known = [run.name for run in experiment.runs]
     unknown = [name for name in only if name not in known]
     if unknown:
         raise ConfigError(
-            f"{experiment.name} has no run called {', '.join(unknown)}",
+            f"{experiment.name} has no run {', '.join(unknown)}",
             remedy=f"Its runs are: {', '.join(dict.fromkeys(known))}.",
         )
     return experiment.with_runs(only)
@@ -161,7 +168,7 @@ def _say(text: str) -> None:
 
 @contextmanager
 def _watch(run: PlannedRun, recipe: Recipe) -> Generator[OnEvent, None, None]:
-    """The name of the run, and its progress as `lexitree train` shows it."""
+    """Show the name of a run and its progress, as `lexitree train` does."""
     from lexitree.cli.console import messages
     from lexitree.cli.progress import TrainingProgress
 
@@ -193,7 +200,7 @@ def _list_experiments(results: Path, as_json: bool) -> None:
             ]
         )
         return
-    listing = Table("experiment", "what", "recorded", title="the paper's experiments")
+    listing = Table("experiment", "description", "recorded", title="the paper's experiments")
     for experiment in experiments:
         done = f"{len(read_records(experiment, results))} of {len(experiment.record_names)}"
         listing.add_row(experiment.name, f"{experiment.title}: {experiment.about}", done)
@@ -204,7 +211,7 @@ def _show(experiment: Experiment, report: Report, pictures: Path) -> None:
     from lexitree.cli.console import output
 
     if not report.tables:
-        output.print(f"{experiment.title}: nothing is recorded yet")
+        output.print(f"{experiment.title}: nothing recorded yet")
     for table in report.tables:
         _show_table(table, table.title or experiment.title)
     for picture in report.pictures:
@@ -222,7 +229,7 @@ def _show_table(table: Table, title: str) -> None:
         side = "left" if number < table.num_text_columns else "right"
         listing.add_column(column, justify=side, overflow="fold")
     for row in table.rows:
-        # Sentences may hold what rich would take for markup.
+        # Sentences may contain what rich would take for markup.
         listing.add_row(*map(Text, row))
     output.print(listing)
 

@@ -19,24 +19,24 @@ RECIPES = "recipes"
 SCORES = ("root", "phrase")
 _OTHER_FIGURES = ("num_parameters", "seconds")
 SCORE_TABLE = "scores"
-"""The kind of an experiment that is a table of scores; the other kinds are analyses of trained models."""
+"""The kind of an experiment that is a table of scores; other kinds analyse trained models."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedRun:
-    """One system on one task: a recipe, trained with several seeds under a name of its own."""
+    """One system on one task: a recipe trained with several seeds."""
 
     name: str
-    """The name of the run's directory and of its record."""
+    """Name of the run's folder and record."""
     recipe: str
-    """The recipe's name."""
+    """Name of the recipe."""
     changes: Mapping[str, Any]
-    """Settings of the model that differ from the recipe's."""
+    """Model settings that differ from the recipe."""
     paper: Mapping[str, float]
-    """What the paper prints: root, phrase (percent), num_parameters, seconds."""
+    """The paper's figures: root, phrase (percent), num_parameters, seconds."""
 
     def read(self) -> Recipe:
-        """The recipe with the changes."""
+        """Return the recipe with the changes."""
         recipe = Recipe.from_toml(recipes_folder() / f"{self.recipe}.toml")
         return dataclasses.replace(recipe, model={**recipe.model, **self.changes})
 
@@ -50,26 +50,26 @@ class Experiment:
     about: str
     num_seeds: int
     tasks: Mapping[str, str]
-    """How each task is called in the table."""
+    """Titles of the tasks in the table."""
     rows: Mapping[str, Mapping[str, PlannedRun]]
-    """By system and task."""
+    """Runs by system and task."""
     shows: tuple[str, ...] = ()
-    """Figures beside the scores."""
+    """Figures shown besides the scores."""
     device: str | None = None
-    """Where it must run, if that is what it measures."""
+    """The device it must run on, if the experiment measures time."""
     kind: str = SCORE_TABLE
-    """What is made of the runs; see `kinds.KINDS`."""
+    """What to do with the runs; see `kinds.KINDS`."""
     pairs: tuple[tuple[str, str], ...] = ()
-    """Systems whose answers are compared, sentence by sentence."""
+    """Systems that are compared sentence by sentence."""
     details: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    """What an analysis needs besides: sentences, and the paper's figures."""
+    """Further input of an analysis: sentences, and the paper's figures."""
 
     @property
     def runs(self) -> tuple[PlannedRun, ...]:
         return tuple(run for tasks in self.rows.values() for run in tasks.values())
 
     def with_runs(self, names: Collection[str]) -> Experiment:
-        """The experiment with the named runs alone."""
+        """Return the experiment with the named runs only."""
         rows = {
             system: {task: run for task, run in tasks.items() if run.name in names}
             for system, tasks in self.rows.items()
@@ -78,36 +78,42 @@ class Experiment:
 
     @property
     def record_names(self) -> tuple[str, ...]:
-        """The records it leaves: one a run, or one of the analysis."""
+        """Names of its records: one per run, or one for an analysis."""
         names = [run.name for run in self.runs] if self.kind == SCORE_TABLE else [self.name]
         return tuple(dict.fromkeys(names))
 
 
 def list_experiments() -> list[Experiment]:
-    """All experiments, in the order of the paper."""
+    """Return all experiments, in the order of the paper."""
     text = resources.files("lexitree_paper").joinpath(TABLE).read_text(encoding="utf-8")
     return [_parse(name, values) for name, values in tomllib.loads(text).items()]
 
 
 def find_experiment(name: str) -> Experiment:
-    """The experiment of that name, or an error with the nearest names."""
+    """Find an experiment by name.
+
+    Raises:
+        ConfigError: There is none; the error suggests similar names.
+    """
     known = {experiment.name: experiment for experiment in list_experiments()}
     if name in known:
         return known[name]
     near = difflib.get_close_matches(name, known, cutoff=0.4)
     hint = f"Did you mean {' or '.join(near)}? " if near else ""
     raise ConfigError(
-        f"there is no experiment called '{name}'", remedy=f"{hint}The experiments are: {', '.join(known)}."
+        f"unknown experiment '{name}'", remedy=f"{hint}The experiments are: {', '.join(known)}."
     )
 
 
 def find_run(experiment: str, name: str) -> PlannedRun:
-    """A run of an experiment by its name."""
+    """Find a run of an experiment by name.
+
+    Raises:
+        ConfigError: There is none.
+    """
     runs = {run.name: run for run in find_experiment(experiment).runs}
     if name not in runs:
-        raise ConfigError(
-            f"{experiment} has no run called {name}", remedy=f"Its runs are: {', '.join(runs)}."
-        )
+        raise ConfigError(f"{experiment} has no run {name}", remedy=f"Its runs are: {', '.join(runs)}.")
     return runs[name]
 
 
@@ -141,6 +147,6 @@ def _parse_run(values: Mapping[str, Any]) -> PlannedRun:
 
 
 def recipes_folder() -> Path:
-    """The recipes: inside the installed package, or beside the sources."""
+    """Return the folder of recipes, in the installed package or beside the sources."""
     installed = Path(str(resources.files("lexitree_paper"))) / RECIPES
     return installed if installed.is_dir() else Path(__file__).parents[2] / RECIPES

@@ -37,7 +37,7 @@ RERANKING = "reranking"
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
-    """How one kind of analysis is made, and shown from its record."""
+    """How to run one kind of analysis and report its record."""
 
     analyse: Analyse
     report: Callable[[Experiment, Mapping[str, Any]], Report]
@@ -55,13 +55,20 @@ KINDS = (SCORE_TABLE, RERANKING, *ANALYSES)
 def perform(
     experiment: Experiment, settings: Settings, *, watch: Watch = watch_nothing, say: Say = lambda _: None
 ) -> None:
-    """Train what is missing and leave the records of an experiment; what is recorded is not done again.
+    """Run an experiment and write its records, skipping what is already recorded.
 
-    Experiments of many short runs `say` how far they are, others are watched run by run.
+    Args:
+        experiment: The experiment.
+        settings: Where and how to run it.
+        watch: Opened around every run that is trained, to show its progress.
+        say: Called with a line of progress in experiments of many short runs.
+
+    Raises:
+        ConfigError: Sentences to draw are given to an experiment that draws none.
     """
     if settings.sentences and experiment.kind != _PICTURES:
         raise ConfigError(
-            f"{experiment.name} draws no sentences", remedy=f"Give them to `lexitree reproduce {_PICTURES}`."
+            f"{experiment.name} draws no sentences", remedy=f"Use `lexitree reproduce {_PICTURES}`."
         )
     if experiment.kind == SCORE_TABLE:
         run_experiment(experiment, settings, watch=watch)
@@ -74,9 +81,9 @@ def perform(
 def run_experiment(
     experiment: Experiment, settings: Settings, *, watch: Watch = watch_nothing
 ) -> dict[str, dict[str, Any]]:
-    """Train every run of an experiment that has no record yet; the records by the names of the runs.
+    """Train the runs of an experiment that have no record yet, and return all records by run.
 
-    A run that is taught needs the models of its teachers, which are trained first where they are missing.
+    The teachers of a run are trained first if they are missing.
     """
     seeds = chosen_seeds(experiment, settings)
     records: dict[str, dict[str, Any]] = {}
@@ -94,7 +101,7 @@ def run_experiment(
 
 
 def make_report(experiment: Experiment, records: Mapping[str, Mapping[str, Any]]) -> Report:
-    """What the records say; an analysis without one has nothing to show."""
+    """Make the report of an experiment from its records; empty if there are none."""
     if experiment.kind == SCORE_TABLE:
         return report_scores(experiment, records)
     record = records.get(experiment.name)

@@ -14,11 +14,11 @@ from lexitree_paper.question_heads import question_focus
 from lexitree_paper.wordnet import Nouns, find_nouns
 
 PENALTIES = (0.03, 0.1, 0.3, 1.0, 3.0)
-"""Values of C, of which the development split chooses; the first of equals, which generalizes more."""
+"""Values of C to choose from on the development split; of equals, the first, which generalizes better."""
 
 
 class SvmClassifier:
-    """Labels questions by one linear function a label over features that are there or not."""
+    """A linear classifier of questions over binary features."""
 
     def __init__(self, vectorizer: Any, machine: Any, nouns: Nouns | None) -> None:
         self._vectorizer = vectorizer
@@ -27,34 +27,42 @@ class SvmClassifier:
 
     @property
     def penalty(self) -> float:
-        """The C that it was trained with."""
+        """The value of C it was trained with."""
         return float(self._machine.C)
 
     def predict(self, trees: Sequence[Tree]) -> list[str]:
-        """The label of each question."""
+        """Return the label of each question."""
         if not trees:
             return []
         features = self._vectorizer.transform([question_features(tree, self._nouns) for tree in trees])
         return [str(label) for label in self._machine.predict(features)]
 
     def accuracy(self, trees: Sequence[Tree]) -> float:
-        """The share of questions that get the label at their root; 0 where there are none."""
+        """Return the share of questions with the right label; 0 if there are none."""
         right = sum(tree.label == found for tree, found in zip(trees, self.predict(trees), strict=True))
         return right / len(trees) if trees else 0.0
 
 
 def train_svm(corpus: Corpus, *, wordnet: str | Path | None = None) -> SvmClassifier:
-    """Train on the questions of a corpus; `wordnet` is the folder of WordNet's files, if it is not a usual one.
+    """Train a classifier on the questions of a corpus.
 
-    The development split chooses C; the machine that is returned has learnt from it as well.
+    The development split chooses C; the final classifier is trained on it as well.
+
+    Args:
+        corpus: Questions with labels at their roots.
+        wordnet: Folder of WordNet's files; by default the usual places are searched.
+
+    Raises:
+        ConfigError: The corpus has fewer than two labels.
+        MissingExtraError: scikit-learn is not installed.
     """
     trees = [tree for tree in corpus.scored_trees("train") if tree.label]
     if len({tree.label for tree in trees}) < 2:
-        raise ConfigError(f"the corpus {corpus.name} has fewer than two labels to tell apart")
+        raise ConfigError(f"the corpus {corpus.name} has fewer than two labels")
     nouns = find_nouns(wordnet)
     if nouns is None:
         warnings.warn(
-            "WordNet is not installed, so hypernyms are left out; its files are in Debian's package"
+            "WordNet is not installed, so hypernyms are omitted; its files are in Debian's package"
             " wordnet-base and in NLTK's data (python -m nltk.downloader wordnet)",
             stacklevel=2,
         )
@@ -66,7 +74,7 @@ def train_svm(corpus: Corpus, *, wordnet: str | Path | None = None) -> SvmClassi
 
 
 def question_features(tree: Tree, nouns: Nouns | None) -> list[str]:
-    """The features that a question has, some perhaps twice."""
+    """Return the features of a question, possibly with duplicates."""
     focus = question_focus(tree)
     names = [f"word={word.lower()}" for word in tree.words]
     names += [f"asks={focus.wh_word}", f"head={focus.head}", f"pattern={focus.pattern}"]
@@ -80,7 +88,7 @@ def _fit(trees: Sequence[Tree], penalty: float, nouns: Nouns | None) -> SvmClass
         import_extra(module, extra="svm", purpose="The SVM", package="scikit-learn")
         for module in ("sklearn.feature_extraction.text", "sklearn.svm")
     )
-    # A function that takes a text apart is as good as a name; theirs has nothing to do, ours are names already.
+    # The features are already a list of names, so there is nothing to tokenize.
     vectorizer: Any = text.CountVectorizer(analyzer=list, binary=True)
     features: Any = vectorizer.fit_transform([question_features(tree, nouns) for tree in trees])
     machine = svm.LinearSVC(C=penalty, random_state=0)

@@ -12,7 +12,7 @@ from lexitree.models.model_config import DEFAULT_MODEL
 NOT_RUN = "–"
 NOT_MEASURED = "*Not measured yet.*"
 APPROXIMATED = "approx"
-"""In the name of a file of vectors: they stand in for the real ones, and every table must say so."""
+"""In the name of a vector file: the vectors approximate the real ones, and every table must say so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,14 +23,14 @@ class Table:
     rows: tuple[tuple[str, ...], ...]
     notes: tuple[str, ...] = ()
     title: str = ""
-    """Empty where the experiment's own title says it."""
+    """Empty if the experiment's title is enough."""
     num_text_columns: int = 1
-    """So many columns are words and stand to the left; the others are figures."""
+    """Number of leading columns with text, aligned left; the others are figures."""
 
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A picture that a record names."""
+    """A picture of a record."""
 
     file: str
     caption: str
@@ -38,21 +38,26 @@ class Picture:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What is known of an experiment."""
+    """The tables and pictures of an experiment."""
 
     tables: tuple[Table, ...] = ()
     pictures: tuple[Picture, ...] = ()
 
 
 def to_markdown(report: Report, *, images: str = "images") -> str:
-    """The report as a page shows it; `images` is the folder of the pictures, seen from the page."""
+    """Render a report as Markdown.
+
+    Args:
+        report: The report.
+        images: Folder of the pictures, relative to the page.
+    """
     parts = [f"![{picture.caption}]({images}/{picture.file})" for picture in report.pictures]
     parts += [table_to_markdown(table) for table in report.tables]
     return "\n\n".join(parts) or NOT_MEASURED
 
 
 def table_to_markdown(table: Table) -> str:
-    """One table, under its title if it has one and over its notes."""
+    """Render a table with its title and notes."""
     sides = ["---" if place < table.num_text_columns else "---:" for place in range(len(table.columns))]
     lines = [_line(table.columns), _line(sides), *map(_line, table.rows)]
     title = f"{table.title[0].upper()}{table.title[1:]}:\n\n" if table.title else ""
@@ -65,7 +70,7 @@ def _line(cells: Sequence[str]) -> str:
 
 
 def training_notes(trained: Iterable[Mapping[str, Any]]) -> list[str]:
-    """What a reader must know of the models behind figures: seeds, epochs, vectors that stand in for others."""
+    """Return notes on the models behind figures: seeds, epochs, approximated vectors."""
     known = list(trained)
     spans = sorted({(one["recipe"]["training"]["epochs"], len(one["seeds"])) for one in known})
     notes = [f"{counted(seeds, 'seed')}, {counted(epochs, 'epoch')}" for epochs, seeds in spans]
@@ -90,7 +95,7 @@ def counted(number: int, thing: str) -> str:
 
 
 def spread(shares: Sequence[float]) -> str:
-    """The mean in percent, with the deviation where there are several."""
+    """Format the mean in percent, with the deviation if there are several values."""
     mean = f"{100 * statistics.fmean(shares):.1f}"
     return f"{mean} ± {100 * statistics.stdev(shares):.1f}" if len(shares) > 1 else mean
 

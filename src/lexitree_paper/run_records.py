@@ -20,15 +20,15 @@ from lexitree.version import __version__
 DATA_VARIABLE = "LEXITREE_DATA"
 _COMMIT_VARIABLE = "LEXITREE_COMMIT"
 _KEPT = ("best_epoch", "dev_root", "dev_phrase", "test_root", "test_phrase", "seconds", "epochs")
-"""What a record keeps of each seed: scores and their history, not the settings, which are the same for all."""
+"""What a record keeps of each seed: scores and their history; settings are the same for all."""
 ANSWERS, GOLD = "test_root_answers", "test_root_gold"
-"""A character a test sentence, for paired tests: of each seed what it said, and once what is right."""
+"""One character per test sentence, for paired tests: the answers of each seed, and the gold labels."""
 
 
 def record_seeds(
     command: str, results: Mapping[int, Mapping[str, Any]], files: Iterable[Path], wall_seconds: float | None
 ) -> dict[str, Any]:
-    """The record of one recipe trained with several seeds."""
+    """Return the record of one recipe trained with several seeds."""
     seeds = sorted(results)
     first = results[seeds[0]]
     return {
@@ -44,7 +44,7 @@ def record_seeds(
 
 
 def describe(command: str, files: Iterable[Path], seeds: list[int], *, embedded: str) -> dict[str, Any]:
-    """What every record says first: how its figures were made, from what, and where."""
+    """Return what every record starts with: command, commit, date, data, machine and seeds."""
     return {
         "command": command,
         "commit": commit(),
@@ -56,18 +56,18 @@ def describe(command: str, files: Iterable[Path], seeds: list[int], *, embedded:
 
 
 def keep_scores(result: Mapping[str, Any]) -> dict[str, Any]:
-    """What a record keeps of one seed; runs from before answers were kept have none."""
+    """Return what a record keeps of one seed; older runs have no answers."""
     answers = {ANSWERS: result[ANSWERS]} if result.get(ANSWERS) else {}
     return {**{key: result[key] for key in _KEPT}, **answers}
 
 
 def public_recipe(recipe: Mapping[str, Any]) -> dict[str, Any]:
-    """The recipe without the folders of the machine it ran on."""
+    """Return the recipe without the folders of the machine it ran on."""
     public = {**recipe, "data": None}
     for name in ("vectors", "corpus"):
         if recipe[name] and Path(recipe[name]).is_absolute():
             public[name] = f"${DATA_VARIABLE}/{public_name(recipe[name])}"
-    # Records from before there were teachers have none.
+    # Older records have no teachers.
     if recipe.get("teacher"):
         public["teacher"] = _relative(recipe["teacher"])
         public["teacher_trees"] = [_relative(path) for path in recipe["teacher_trees"]]
@@ -79,7 +79,7 @@ def _relative(path: str) -> str:
 
 
 def read_record(path: Path) -> dict[str, Any] | None:
-    """A record, None where nothing was measured yet."""
+    """Read a record; None if there is none yet."""
     return json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
 
 
@@ -91,9 +91,9 @@ def save_record(path: Path, record: Mapping[str, Any]) -> None:
 
 
 def commit() -> str:
-    """The commit that runs, marked when files were changed since; the version where there is no history.
+    """Return the current commit, marked `+changes` if files differ from it; without a history, the version.
 
-    A machine that was given the files without their history is told by LEXITREE_COMMIT.
+    On a machine without the history, LEXITREE_COMMIT names the commit.
     """
     if told := os.environ.get(_COMMIT_VARIABLE):
         return told
@@ -113,18 +113,18 @@ def commit() -> str:
 
 
 def checksums(paths: Iterable[Path]) -> dict[str, str]:
-    """The SHA-256 of data files, named below $LEXITREE_DATA or by their bare names."""
+    """Return the SHA-256 of data files by public name."""
     return {public_name(path): checksum(path) for path in paths}
 
 
 def checksum(path: Path) -> str:
-    """The SHA-256 of a file."""
+    """Return the SHA-256 of a file."""
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def public_name(path: str | Path) -> str:
-    """A path as anybody may read it: below the data folder, else the file's name alone."""
+    """Return a path relative to the data folder, or the file name alone."""
     folder = os.environ.get(DATA_VARIABLE)
     resolved = Path(path).resolve()
     if folder and resolved.is_relative_to(Path(folder).resolve()):
@@ -133,7 +133,7 @@ def public_name(path: str | Path) -> str:
 
 
 def machine() -> dict[str, Any]:
-    """The processor, its cores and memory, the GPU if there is one, and the versions."""
+    """Describe the processor, memory, GPU and versions."""
     return {
         "cpu": _cpu_name(),
         "cores": os.cpu_count(),
@@ -148,7 +148,7 @@ def _memory_gib() -> int | None:
     try:
         return round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30)
     except (AttributeError, ValueError, OSError):
-        # Not every system tells.
+        # Not every system reports it.
         return None
 
 

@@ -31,7 +31,7 @@ _SMOKE_CORPORA = {
     "trec-subtypes": "mini-questions-subtypes",
 }
 SMOKE_MODEL = {"hidden": 12, "word_size": 12}
-"""The same for both: RNTN takes its word vectors for states."""
+"""Both sizes are equal, because the word vectors of RNTN are its states."""
 SMOKE_EPOCHS = 1
 _SMOKE_FOLDER = "smoke"
 _PICTURES_FOLDER = Path("docs/images")
@@ -43,27 +43,27 @@ class Settings:
     """How experiments are run: where, with which vectors, how many seeds and epochs."""
 
     folder: Path
-    """Where the runs go: checkpoints, models, all that is large."""
+    """Folder of runs: checkpoints and models."""
     results: Path
-    """Where the records go: one small JSON file a run."""
+    """Folder of records: one small JSON file per run."""
     vectors: str | None = None
     data: str | None = None
     seeds: Sequence[int] | None = None
-    """None: as many as the experiment asks for."""
+    """None: those of the experiment."""
     epochs: int | None = None
     jobs: int | None = None
     minutes: float | None = None
-    """Begin nothing that would end later; only experiments of many short runs heed it."""
+    """Start nothing that would end later; only for experiments of many short runs."""
     device: str = "cpu"
     precision: str = "float32"
     smoke: bool = False
-    """A trial of seconds: embedded corpora, tiny models, one epoch."""
+    """Smoke test: embedded corpora, tiny models, one epoch."""
     again: bool = False
-    """Run what is recorded already as well."""
+    """Also run what is already recorded."""
     sentences: Sequence[str] = ()
-    """Trees in brackets that are to be drawn besides the paper's."""
+    """Trees in brackets to draw besides the paper's."""
     pictures: Path | None = None
-    """Where pictures go; None: docs/images, and at the smoke size beside the records."""
+    """Folder of pictures; None: docs/images, or beside the records in a smoke test."""
 
     @property
     def records_folder(self) -> Path:
@@ -79,7 +79,7 @@ class Settings:
 
 
 Watch = Callable[[PlannedRun, Recipe], AbstractContextManager[OnEvent | None]]
-"""Opened around every run that is trained; what it gives is told of the run's progress."""
+"""Opened around every run that is trained; returns the observer of its progress."""
 
 
 def watch_nothing(_run: PlannedRun, _recipe: Recipe) -> AbstractContextManager[OnEvent | None]:
@@ -87,7 +87,7 @@ def watch_nothing(_run: PlannedRun, _recipe: Recipe) -> AbstractContextManager[O
 
 
 def chosen_seeds(experiment: Experiment, settings: Settings) -> list[int]:
-    """The seeds asked for, else as many as the experiment has; one at the smoke size."""
+    """Return the seeds to train: those of the settings or of the experiment; one in a smoke test."""
     seeds = list(settings.seeds or range(1, experiment.num_seeds + 1))
     return seeds[:1] if settings.smoke else seeds
 
@@ -97,7 +97,7 @@ def record_path(name: str, settings: Settings) -> Path:
 
 
 def plan(run: PlannedRun, settings: Settings) -> Recipe:
-    """The recipe as it will be trained."""
+    """Return the recipe of a run as it will be trained."""
     recipe = run.read()
     if recipe.teacher:
         # A teacher is another run of the same experiment.
@@ -113,18 +113,18 @@ def plan(run: PlannedRun, settings: Settings) -> Recipe:
 
 
 def _takes_vectors(recipe: Recipe) -> bool:
-    """A model whose word vectors are its states learns its own; beside a transformer, a recipe asks for them."""
+    """Models whose word vectors are their states learn their own; with a transformer, the recipe decides."""
     if recipe.encoder:
         return recipe.vectors is not None
     return not encoder_class(recipe.model.get("model", DEFAULT_MODEL)).words_are_states
 
 
 def _make_small(recipe: Recipe) -> Recipe:
-    """Of the same kind and without files: words learn vectors of their own in place of a transformer's."""
+    """Return a small recipe of the same kind without files; trained vectors replace a transformer."""
     entry = find_entry(recipe.corpus)
     corpus = _SMOKE_CORPORA.get(entry.name if entry else recipe.corpus)
     if corpus is None:
-        raise ConfigError(f"no embedded corpus stands in for {recipe.corpus}")
+        raise ConfigError(f"no embedded corpus can replace {recipe.corpus}")
     reads_phrases = encoder_class(recipe.model.get("model", DEFAULT_MODEL)).reads == "phrase"
     stand_in = {"model": "bilstm-plain"} if reads_phrases else {}
     return dataclasses.replace(
@@ -140,13 +140,13 @@ def _make_small(recipe: Recipe) -> Recipe:
 
 
 def covers(record: Mapping[str, Any], recipe: Recipe, seeds: Sequence[int]) -> bool:
-    """Whether a record is of the same recipe, as far as it can be compared, and has all of the seeds."""
+    """Return whether a record has the same recipe and all of the seeds."""
     return is_same_recipe(record["recipe"], recipe) and set(seeds) <= set(record["seeds"])
 
 
 def is_same_recipe(done: Mapping[str, Any], recipe: Recipe) -> bool:
-    """Whether something was trained as the recipe says, whatever the seed and the folders of its machine."""
-    # A setting that is younger than the record had, in effect, the value that is now its default.
+    """Return whether a recipe is the same, apart from the seed and the folders of the machine."""
+    # A setting that did not exist yet had, in effect, its default.
     trained = {**TrainingConfig().as_dict(), **done["training"]}
     same_training = all(
         trained[name] == value for name, value in recipe.training.as_dict().items() if name != "seed"
@@ -158,16 +158,16 @@ def is_same_recipe(done: Mapping[str, Any], recipe: Recipe) -> bool:
 
 
 def _lessons_of(recipe: Mapping[str, Any]) -> tuple[str, list[str]]:
-    """The names of a recipe's teacher and of the files of its trees; older records have neither.
+    """Return the names of a recipe's teacher and of the files of its trees; older records have neither.
 
-    A file with its folder: a parser's trees may be called as those of the treebank.
+    Files include their folder, since a parser's trees may have the same name as those of the treebank.
     """
     trees = ["/".join(Path(path).parts[-2:]) for path in recipe.get("teacher_trees", ())]
     return Path(recipe.get("teacher", "")).name, trees
 
 
 def _has_vectors_of(done: Mapping[str, Any], recipe: Recipe) -> bool:
-    """Whether the file of vectors has the same name; where none is asked for, any will do."""
+    """Return whether the vector file has the same name; any will do if none is given."""
     if recipe.vectors is None:
         return True
     return bool(done["vectors"]) and Path(done["vectors"]).name == Path(recipe.vectors).name
@@ -181,7 +181,7 @@ def train_run(
     settings: Settings,
     on_event: OnEvent | None,
 ) -> SeedSummary:
-    """Train a run into its folder; one that was cut goes on."""
+    """Train a run in its folder, resuming an interrupted one."""
     folder = run_folder(run, settings)
     return train_seeds(
         recipe,
@@ -190,19 +190,19 @@ def train_run(
         jobs=settings.jobs,
         device=experiment.device or settings.device,
         precision=settings.precision,
-        # The checkpoint refuses what was begun with other settings.
+        # The checkpoint refuses other settings.
         resume=folder.exists(),
         on_event=on_event,
     )
 
 
 def run_folder(run: PlannedRun, settings: Settings) -> Path:
-    """Where a run's seeds lie, each in a folder of its own."""
+    """Return the folder of a run, with a subfolder per seed."""
     return settings.runs_folder / run.name
 
 
 def command_of(experiment: Experiment, settings: Settings, *, only: PlannedRun | None = None) -> str:
-    """The command that makes a record again."""
+    """Return the command that repeats a record."""
     words = ["lexitree", "reproduce", experiment.name]
     if only is not None:
         words += ["--only", only.name]
@@ -224,7 +224,7 @@ def command_of(experiment: Experiment, settings: Settings, *, only: PlannedRun |
 
 
 def data_files(recipe: Recipe) -> list[Path]:
-    """What a run read, as far as it is files: none for an embedded corpus without vectors."""
+    """Return the files that a run reads; none for an embedded corpus without vectors."""
     files = [Path(recipe.vectors)] if recipe.vectors else []
     files += encoder_weights(recipe.encoder["name"]) if recipe.encoder else []
     files += [find_data_file(path, recipe.data) for path in recipe.teacher_trees]

@@ -19,19 +19,19 @@ from lexitree_paper.run_records import ANSWERS, GOLD, read_record
 
 
 def read_records(experiment: Experiment, results: Path) -> dict[str, dict[str, Any]]:
-    """The records that there are, by their names."""
+    """Read the existing records of an experiment, by name."""
     found = {name: read_record(results / f"{name}.json") for name in experiment.record_names}
     return {name: record for name, record in found.items() if record is not None}
 
 
 def report_scores(experiment: Experiment, records: Mapping[str, Mapping[str, Any]]) -> Report:
-    """The table of scores and, where answers were recorded, how sure the differences are."""
+    """Report the scores and, if answers were recorded, the significance of differences."""
     tables = (make_table(experiment, records), significance_table(experiment, records))
     return Report(tuple(table for table in tables if table is not None))
 
 
 def make_table(experiment: Experiment, records: Mapping[str, Mapping[str, Any]]) -> Table:
-    """One row a system; for each task the figures that the paper or a run has."""
+    """Make the table of scores: one row per system, beside the paper's figures."""
     figures = [
         (task, figure)
         for task in experiment.tasks
@@ -72,7 +72,7 @@ def _is_shown(
 
 
 def _is_printed(experiment: Experiment, task: str, figure: str) -> bool:
-    """Whether the paper has such a figure of any system."""
+    """Return whether the paper has this figure for any system."""
     return any(figure in tasks[task].paper for tasks in experiment.rows.values() if task in tasks)
 
 
@@ -83,7 +83,7 @@ def _cells(
     task: str,
     figure: str,
 ) -> list[str]:
-    """Ours and, where the paper has that of any system, the paper's."""
+    """Return our cell and, if the paper has the figure for any system, the paper's."""
     run = tasks.get(task)
     record = records.get(run.name) if run else None
     cells = [_ours(record, figure) if record else NOT_RUN]
@@ -106,13 +106,13 @@ def _ours(record: Mapping[str, Any], figure: str) -> str:
 
 
 def _scores(record: Mapping[str, Any], figure: str) -> list[float]:
-    """The test scores of all seeds; none where the task has no such score."""
+    """Return the test scores of all seeds; empty if the task has no such score."""
     values = [run[f"test_{figure}"] for run in record["runs"].values()]
     return [] if any(value is None for value in values) else values
 
 
 def _chosen(record: Mapping[str, Any], figure: str) -> float:
-    """The test score of the seed with the best development accuracy, as the paper chooses."""
+    """Return the test score of the seed with the best development accuracy, as in the paper."""
     return max(record["runs"].values(), key=lambda run: run["dev_root"])[f"test_{figure}"]
 
 
@@ -121,7 +121,7 @@ def _plain(value: float, figure: str) -> str:
 
 
 def _notes(experiment: Experiment, records: Mapping[str, Mapping[str, Any]]) -> tuple[str, ...]:
-    """What a reader must know: seeds and epochs, vectors that stand in for others, what has not been run."""
+    """Return notes on seeds, epochs and vectors, and on what has not been run."""
     notes = training_notes(records.values())
     missing = [name for name in experiment.record_names if name not in records]
     if missing:
@@ -140,7 +140,7 @@ SIGNIFICANCE_NOTES = (
 
 
 def significance_table(experiment: Experiment, records: Records) -> Table | None:
-    """One row for each pair of systems; None where no pair has answers recorded."""
+    """Make a table with one row per pair of systems; None if no pair has recorded answers."""
     columns = ["systems"]
     for title in experiment.tasks.values():
         columns += [f"{title} difference", "95 % between", "p"]
@@ -157,7 +157,7 @@ def significance_table(experiment: Experiment, records: Records) -> Table | None
 
 
 def result_cells(result: BootstrapResult | None) -> tuple[str, str, str]:
-    """The difference, the bounds and p, as text."""
+    """Format the difference, its bounds and p."""
     if result is None:
         return NOT_RUN, NOT_RUN, NOT_RUN
     bounds = f"{100 * result.low:+.1f} and {100 * result.high:+.1f}"
@@ -167,10 +167,10 @@ def result_cells(result: BootstrapResult | None) -> tuple[str, str, str]:
 def _test_pair(
     experiment: Experiment, records: Records, pair: tuple[str, str], task: str
 ) -> BootstrapResult | None:
-    """The test of one pair on one task; None where one was not run, or before answers were kept."""
+    """Test one pair on one task; None if answers are missing."""
     runs = [experiment.rows[system].get(task) for system in pair if system in experiment.rows]
     chosen = [records[run.name] for run in runs if run is not None and run.name in records]
-    # Other sentences, or the same in another order, cannot be paired.
+    # Different sentences, or the same in another order, cannot be paired.
     if len(chosen) < 2 or chosen[0].get(GOLD) != chosen[1].get(GOLD):
         return None
     first, second = map(right_answers, chosen)
@@ -178,7 +178,7 @@ def _test_pair(
 
 
 def right_answers(record: Mapping[str, Any]) -> npt.NDArray[np.bool_] | None:
-    """[seeds, sentences]: which sentences each seed got right; None for a record without answers."""
+    """Return [seeds, sentences]: what each seed got right; None for a record without answers."""
     answers = [run.get(ANSWERS) for run in record["runs"].values()]
     if not record.get(GOLD) or not all(answers):
         return None

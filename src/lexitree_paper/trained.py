@@ -34,12 +34,12 @@ from lexitree_paper.runner import (
 
 @dataclass(frozen=True, slots=True)
 class TrainedSystem:
-    """A system of an experiment: a run with a saved model for each of its seeds."""
+    """A system of an experiment, with a saved model for each seed."""
 
     name: str
     run: PlannedRun
     folders: Mapping[int, Path]
-    """By seed."""
+    """Folders by seed."""
     device: str
 
     @property
@@ -48,18 +48,18 @@ class TrainedSystem:
 
     @property
     def chosen_seed(self) -> int:
-        """The seed with the best development accuracy, as the paper chooses."""
+        """The seed with the best development accuracy, as in the paper."""
         return max(self.folders, key=lambda seed: read_result(self.folders[seed])["dev_root"])
 
     def load(self, seed: int) -> TreeClassifier:
         return from_pretrained(self.folders[seed] / MODEL_FOLDER, device=self.device)
 
     def models(self) -> Iterator[TreeClassifier]:
-        """The models of all seeds, one after the other."""
+        """Yield the models of all seeds, one at a time."""
         return map(self.load, self.folders)
 
     def describe(self) -> dict[str, Any]:
-        """What a record says of it: how it was trained, and the checksums of its models."""
+        """Return its entry in a record: recipe, seeds and checksums of its models."""
         recipe = read_result(next(iter(self.folders.values())))["recipe"]
         return {
             "run": self.run.name,
@@ -72,7 +72,7 @@ class TrainedSystem:
 def train_missing(
     experiment: Experiment, settings: Settings, *, watch: Watch = watch_nothing
 ) -> list[TrainedSystem]:
-    """The systems of an experiment; a seed whose model is there is not trained again."""
+    """Return the systems of an experiment, training seeds without a model."""
     seeds = chosen_seeds(experiment, settings)
     systems: list[TrainedSystem] = []
     for name, tasks in experiment.rows.items():
@@ -85,14 +85,14 @@ def train_missing(
 def _train_missing_seeds(
     run: PlannedRun, seeds: list[int], experiment: Experiment, settings: Settings, watch: Watch
 ) -> dict[int, Path]:
-    """The folders of a run's seeds, each with its model; what was trained for that is recorded."""
+    """Return the folders of a run's seeds, training and recording missing ones."""
     recipe = plan(run, settings)
     folders = {seed: seed_folder(run_folder(run, settings), seed) for seed in seeds}
     missing = [seed for seed, folder in folders.items() if not is_trained(folder, recipe)]
     if missing:
         summary = train_taught(run, missing, experiment, settings, watch)
         results = {seed: read_result(folder) for seed, folder in folders.items()}
-        # The time of some of the seeds would be taken for that of all.
+        # The time of some seeds must not be recorded as that of all.
         seconds = summary.wall_seconds if missing == seeds else None
         _record(run, recipe, results, seconds, experiment, settings)
     return folders
@@ -101,11 +101,11 @@ def _train_missing_seeds(
 def train_taught(
     run: PlannedRun, seeds: list[int], experiment: Experiment, settings: Settings, watch: Watch
 ) -> SeedSummary:
-    """Train seeds of a run, and before them its teachers where it has any that have not taught it yet."""
+    """Train seeds of a run, after its teachers if it needs them."""
     recipe = plan(run, settings)
     if recipe.teacher and not (run_folder(run, settings) / LESSONS_FILE).exists():
         teacher = find_run(experiment.name, Path(recipe.teacher).name)
-        # All seeds teach, whichever are asked for.
+        # All seeds teach, whichever seeds are trained.
         everybody = dataclasses.replace(settings, seeds=None)
         _train_missing_seeds(teacher, chosen_seeds(experiment, everybody), experiment, everybody, watch)
     with watch(run, recipe) as on_event:
@@ -120,7 +120,7 @@ def _record(
     experiment: Experiment,
     settings: Settings,
 ) -> None:
-    """Leave the record that the tables of scores read, unless the one that is there has more seeds."""
+    """Write the record that the tables of scores read, unless the existing one has more seeds."""
     path = record_path(run.name, settings)
     old = read_record(path)
     if old is not None and covers(old, recipe, list(results)) and len(old["seeds"]) > len(results):
@@ -130,7 +130,7 @@ def _record(
 
 
 def is_trained(folder: Path, recipe: Recipe) -> bool:
-    """Whether a seed's folder holds a finished run of the recipe with its model."""
+    """Return whether a folder has a finished run of the recipe with its model."""
     if not (folder / RESULT_FILE).is_file() or not weights_path(folder).is_file():
         return False
     return is_same_recipe(read_result(folder)["recipe"], recipe)

@@ -11,7 +11,7 @@ from typing import Any
 from lexitree.errors import FileError
 
 FOLDERS = ("/usr/share/wordnet", "/usr/local/share/wordnet", "/usr/local/WordNet-3.0/dict")
-"""Where packages and WordNet's own installer put the files, after the folder that $WNSEARCHDIR names."""
+"""Where packages and WordNet's installer put the files; $WNSEARCHDIR comes first."""
 
 _ENDINGS = (("s", ""), ("ses", "s"), ("xes", "x"), ("zes", "z"), ("ches", "ch"), ("shes", "sh"))
 _LATER_ENDINGS = (("men", "man"), ("ies", "y"))
@@ -21,14 +21,14 @@ ReadFile = Callable[[str], str]
 
 @dataclass(frozen=True, slots=True)
 class Nouns:
-    """The nouns of WordNet: their senses, most frequent first, and what each is a kind of."""
+    """The nouns of WordNet: their senses, most frequent first, and their hypernyms."""
 
     senses: dict[str, list[str]]
-    """The synsets of a lemma, by their number in the file."""
+    """The synsets of each lemma, as numbers in the file."""
     irregular: dict[str, str]
     """Irregular plurals."""
     lines: dict[str, str]
-    """The entry of each synset, taken apart when it is asked for."""
+    """The entry of each synset, parsed on demand."""
 
     @classmethod
     def read(cls, read_file: ReadFile) -> Nouns:
@@ -42,7 +42,7 @@ class Nouns:
         return cls(senses, irregular, lines)
 
     def lemma(self, word: str) -> str | None:
-        """The form under which a noun is listed; None where it is not."""
+        """Return the form under which a noun is listed, or None."""
         word = word.lower()
         forms = [self.irregular.get(word, word), word]
         for ending, replacement in (*_ENDINGS, *_LATER_ENDINGS):
@@ -51,7 +51,7 @@ class Nouns:
         return next((form for form in forms if form in self.senses), None)
 
     def hypernyms(self, word: str) -> list[str]:
-        """What the first sense of a noun is a kind of, from itself to the most general."""
+        """Return the hypernyms of a noun's first sense, from itself to the most general."""
         lemma = self.lemma(word)
         if lemma is None:
             return []
@@ -63,7 +63,7 @@ class Nouns:
         return names
 
     def _entry(self, synset: str) -> tuple[str, str | None]:
-        """The name of a synset, and its first hypernym: its kind or, for a proper name, its class."""
+        """Return the name of a synset and its first hypernym; for a proper name, its class."""
         fields = self.lines[synset].partition("|")[0].split()
         num_words = int(fields[3], 16)
         pointers = fields[5 + 2 * num_words :]
@@ -72,12 +72,12 @@ class Nouns:
 
 
 def _entries(text: str) -> Iterator[str]:
-    """The lines of a file without the licence at its top, which is indented."""
+    """Yield the lines of a file without the licence at the top, which is indented."""
     return (line for line in text.splitlines() if line and not line.startswith(" "))
 
 
 def find_nouns(folder: str | Path | None = None) -> Nouns | None:
-    """The nouns of a folder or, if none is given, of the WordNet that this machine has; None if it has none."""
+    """Read the nouns of a folder, or of an installed WordNet; None if there is none."""
     if folder is not None:
         return Nouns.read(_reader_of(Path(folder)))
     named = os.environ.get("WNSEARCHDIR")
@@ -96,14 +96,14 @@ def _reader_of(folder: Path) -> ReadFile:
             raise FileError(
                 folder / name,
                 f"cannot be read ({error.strerror or error})",
-                remedy="WordNet's folder holds index.noun, data.noun and noun.exc.",
+                remedy="WordNet's folder contains index.noun, data.noun and noun.exc.",
             ) from error
 
     return read
 
 
 def _nltk_reader() -> ReadFile | None:
-    """NLTK's copy of the files, packed or not; None without NLTK or its data."""
+    """Return a reader of NLTK's copy of the files, zipped or not; None without it."""
     try:
         import nltk.data
     except ImportError:

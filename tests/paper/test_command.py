@@ -51,11 +51,11 @@ def test_an_unknown_run_names_those_there_are(tmp_path: Path) -> None:
 def test_what_an_experiment_cannot_do_is_told(tmp_path: Path) -> None:
     analysis = ["reproduce", "collins-overlap", "--results", str(tmp_path)]
     result = runner.invoke(app, [*analysis, "--only", "sst-bicontree"])
-    assert "one analysis of all its runs" in str(result.exception)
+    assert "analyses all its runs together" in str(result.exception)
     result = runner.invoke(app, [*analysis, "--sentence", "(_ good)"])
     assert "head-pictures" in str(result.exception)
     result = runner.invoke(app, [*analysis, "--table"])
-    assert "nothing is recorded yet" in result.stdout
+    assert "nothing recorded yet" in result.stdout
 
 
 def test_a_malformed_sentence_is_told_before_anything_is_trained(tmp_path: Path) -> None:

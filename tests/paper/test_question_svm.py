@@ -75,7 +75,7 @@ def test_hypernyms_tell_what_words_cannot(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("no_wordnet")
 def test_without_wordnet_it_says_so_and_learns_all_the_same() -> None:
     corpus = load_corpus("mini-questions")
-    with pytest.warns(UserWarning, match=r"hypernyms are left out.*wordnet-base"):
+    with pytest.warns(UserWarning, match=r"hypernyms are omitted.*wordnet-base"):
         machine = train_svm(corpus)
     assert machine.penalty in PENALTIES
     assert machine.accuracy(corpus.test) > 0.9

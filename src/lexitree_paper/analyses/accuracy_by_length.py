@@ -15,12 +15,12 @@ from lexitree_paper.report import NOT_RUN, Picture, Report, Table, percent, trai
 
 PLOT = "accuracy-by-length"
 _FEWEST_SENTENCES = 20
-"""The longest sentences share a bin of at least so many: an accuracy of one sentence says nothing."""
+"""The last bin has at least this many sentences: an accuracy over one sentence means nothing."""
 
 
 def analyse_lengths(job: Job) -> Findings:
-    """Bins of five words, as in the paper's plot, and long sentences against the others."""
-    # Said before anything is trained.
+    """Compute accuracy in bins of five words, as in the paper's plot, and on long and shorter sentences."""
+    # Fail before anything is trained.
     require_plots()
     answers, found, corpus = collect_test_answers(job)
     bins = accuracy_by_length(answers, fewest=_FEWEST_SENTENCES)
@@ -40,7 +40,7 @@ def analyse_lengths(job: Job) -> Findings:
 
 
 def report_lengths(experiment: Experiment, record: Mapping[str, Any]) -> Report:
-    """The plot and its figures."""
+    """Report the plot and its figures."""
     figures = record["figures"]
     systems: list[str] = list(record["systems"])
     bins = [(LengthBin(**part).title, part) for part in figures["bins"]]
@@ -56,7 +56,7 @@ def report_lengths(experiment: Experiment, record: Mapping[str, Any]) -> Report:
 
 
 def share_with_deviation(part: Mapping[str, Any], system: str) -> str:
-    """An accuracy in percent, with the deviation where several seeds differ."""
+    """Format an accuracy in percent, with the deviation if seeds differ."""
     share, deviation = part["accuracies"][system], part["deviations"][system]
     if share is None:
         return NOT_RUN

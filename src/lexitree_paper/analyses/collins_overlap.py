@@ -24,11 +24,11 @@ from lexitree_paper.trained import TrainedSystem
 
 _SST_SPLITS = ("dev", "test")
 _WSJ_FILE = "treebanks/wsj.sample.txt"
-"""NLTK's sample of the Penn Treebank, `file<TAB>tree` on every line, below the data folder."""
+"""NLTK's sample of the Penn Treebank in the data folder: `file<TAB>tree` on every line."""
 _EMBEDDED_PARSES = "mini-questions"
 LEARNED, *CHANCE = CHOICES
 PAPER_COUNTS = "all inner nodes"
-"""The row that the paper's figures stand in."""
+"""The row of the paper's figures."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +38,12 @@ class PennTreebank:
     name: str
     trees: Sequence[Tree]
     num_left_out: int = 0
-    """Trees that are bracketed differently from those that the models were trained for."""
+    """Trees that are skipped because the sentiment treebank brackets them differently."""
     files: tuple[Path, ...] = ()
 
 
 def analyse_overlap(job: Job) -> Findings:
-    """Measure every model on every treebank that is there."""
+    """Measure every model on every treebank that is available."""
     treebanks, missing = find_treebanks(job)
     systems = job.train()
     measured = [_measure(treebank, systems) for treebank in treebanks]
@@ -53,7 +53,11 @@ def analyse_overlap(job: Job) -> Findings:
 
 
 def find_treebanks(job: Job) -> tuple[list[PennTreebank], list[str]]:
-    """The treebanks that are there, and the files of those that are not; at least one must be."""
+    """Return the available treebanks and the missing files.
+
+    Raises:
+        CorpusNotFoundError: None of them is available.
+    """
     if job.settings.smoke:
         parses = load_mini_parses()
         return [PennTreebank(f"{_EMBEDDED_PARSES} {split}", parses[split]) for split in _SST_SPLITS], []
@@ -68,7 +72,7 @@ def find_treebanks(job: Job) -> tuple[list[PennTreebank], list[str]]:
     if not treebanks:
         raise CorpusNotFoundError(
             f"no trees with Penn labels were found: {', '.join(missing)}",
-            remedy=f"Set {DATA_VARIABLE}, or --data, to a folder that holds one of these files.",
+            remedy=f"Set {DATA_VARIABLE} or --data to a folder with one of these files.",
         )
     return treebanks, missing
 
@@ -80,7 +84,7 @@ def _read_sst(name: str, tags: Path) -> PennTreebank:
 
 
 def read_wsj(path: Path) -> Iterator[Tree]:
-    """The trees of NLTK's sample without their traces; what stands before a tab is the name of the tree's file."""
+    """Read the trees of NLTK's sample without traces; the text before the tab is a file name."""
     lines = ((number, line.rpartition("\t")[2]) for number, line in read_lines(path))
     return strip_trees(read_bracket_lines(lines, str(path)), ["traces"])
 
@@ -114,13 +118,13 @@ def _measure(treebank: PennTreebank, systems: Sequence[TrainedSystem]) -> dict[s
 
 
 def unknown_share(model: TreeClassifier, trees: Sequence[Tree]) -> float:
-    """The share of the words of which the model knows nothing: it was given the vectors of its own corpus only."""
+    """Return the share of words that the model does not know; it has only the vectors of its own corpus."""
     num_unknown = sum(model.lexicon.count_unknown(tree.words) for tree in trees)
     return num_unknown / sum(tree.num_words for tree in trees)
 
 
 def report_overlap(experiment: Experiment, record: Mapping[str, Any]) -> Report:
-    """One row for each treebank and kind of phrase."""
+    """Make a table with one row per treebank and kind of phrase."""
     systems: list[str] = list(record["systems"])
     treebanks: list[dict[str, Any]] = record["figures"]["treebanks"]
     columns = (
@@ -152,12 +156,12 @@ def _paper(experiment: Experiment, treebank: str, phrases: str) -> str:
 
 
 def _notes(record: Mapping[str, Any]) -> Iterator[str]:
-    """What a reader must know, of the models and of the treebanks."""
-    yield "heads that are Collins' heads, in percent"
+    """Yield notes on the models and the treebanks."""
+    yield "heads that agree with Collins' rules, in percent"
     yield from training_notes(record["systems"].values())
     for treebank in record["figures"]["treebanks"]:
         if treebank["num_left_out"]:
-            yield f"{treebank['name']}: {treebank['num_left_out']} trees with other brackets are left out"
+            yield f"{treebank['name']}: {treebank['num_left_out']} trees with other brackets are skipped"
         unknown = max(treebank["unknown_words"].values())
         if unknown >= 0.01:
             yield f"{treebank['name']}: {percent(unknown)} % of the words are unknown to the models"

@@ -1,4 +1,4 @@
-"""The tables of the error analysis."""
+"""The error analysis: where two systems differ, and its tables."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from lexitree_paper.score_tables import SIGNIFICANCE_NOTES, result_cells
 from lexitree_paper.trained import TrainedSystem
 
 NUM_EXAMPLES = 5
-"""How many sentences are shown of each kind."""
+"""Number of example sentences of each kind."""
 
 
 def analyse_errors(job: Job) -> Findings:
@@ -51,7 +51,7 @@ def analyse_errors(job: Job) -> Findings:
 
 
 def compare_slices(system: SystemAnswers, baseline: SystemAnswers) -> list[dict[str, Any]]:
-    """All sentences, those of each class, with negation and long ones: accuracies and how sure the difference is."""
+    """Compare accuracies on all sentences, by class, with negation and on long ones, with significance."""
     everything: dict[str, BoolArray] = {"all sentences": np.ones(len(system.gold), dtype=np.bool_)}
     masks = {**everything, **class_masks(system), **kind_masks(system)}
     return [
@@ -66,14 +66,14 @@ def compare_slices(system: SystemAnswers, baseline: SystemAnswers) -> list[dict[
 
 
 def mean_confusion(system: SystemAnswers) -> list[list[float]]:
-    """[gold, predicted]: how many sentences, the mean over the seeds."""
+    """Return the confusion matrix [gold, predicted], averaged over seeds."""
     answers = system.probabilities.argmax(2)
     counts = [confusion(system.gold, said, system.label_set.names).counts for said in answers]
     return np.mean(counts, axis=0).round(4).tolist()
 
 
 def _ask_examples(systems: Sequence[TrainedSystem], trees: Sequence[Tree]) -> list[dict[str, Any]]:
-    """What the seeds of each system say of the paper's examples: labels and heads of the whole, with their counts."""
+    """Count the labels and heads that the seeds of each system choose for the paper's examples."""
     found: list[dict[str, Any]] = [
         {"text": " ".join(map(shown_word, tree.words)), "gold": tree.label, "labels": {}, "heads": {}}
         for tree in trees
@@ -90,7 +90,7 @@ def _ask_examples(systems: Sequence[TrainedSystem], trees: Sequence[Tree]) -> li
 
 
 def report_errors(experiment: Experiment, record: Mapping[str, Any]) -> Report:
-    """Slices, agreement, confusions and examples."""
+    """Make the tables: slices, agreement, confusion matrices and examples."""
     baseline, system = record["systems"]
     figures: dict[str, Any] = record["figures"]
     tables = [
@@ -173,7 +173,7 @@ def _examples(
 
 
 def _paper_sentences(experiment: Experiment, figures: Mapping[str, Any], systems: Sequence[str]) -> Table:
-    """The paper's examples: what each system says, by how many seeds, and what it says in the paper."""
+    """Tabulate the paper's examples: the answers of each system, by seeds, and those in the paper."""
     names = figures["label_names"]
     columns = ["sentence", "right label"]
     for name in systems:
@@ -191,7 +191,7 @@ def _paper_sentences(experiment: Experiment, figures: Mapping[str, Any], systems
 
 
 def _count(count: float) -> str:
-    """A number of sentences; means over seeds need not be whole."""
+    """Format a number of sentences; means over seeds need not be whole."""
     return f"{count:,.1f}".removesuffix(".0")
 
 

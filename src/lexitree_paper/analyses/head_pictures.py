@@ -20,13 +20,13 @@ from lexitree_paper.report import NOT_RUN, Picture, Report, Table, training_note
 from lexitree_paper.trained import TrainedSystem
 
 PHRASES = "the paper's phrases"
-"""What is drawn, beside the sentences that the command names: no corpus is read."""
+"""Stands for the corpus in the record: no corpus is read."""
 _NUM_NAMING_WORDS = 5
 MAX_NAME_CHARACTERS = 48
 
 
 def analyse_pictures(job: Job) -> Findings:
-    """Draw every sentence with the model that development accuracy chooses, and count what the other seeds say."""
+    """Draw every sentence with the model chosen by development accuracy, and count the heads of all seeds."""
     paper = [entry["tree"] for entry in job.experiment.details["sentences"]]
     trees = [tree_from_brackets(text, "<a sentence>") for text in (*paper, *job.settings.sentences)]
     (system,) = systems = job.train()
@@ -47,7 +47,7 @@ def analyse_pictures(job: Job) -> Findings:
 
 
 def picture_names(trees: Sequence[Tree]) -> list[str]:
-    """A name for each picture, of its first words; those that would be called the same are numbered."""
+    """Name each picture after its first words; duplicates are numbered."""
     names: list[str] = []
     for tree in trees:
         words = re.findall(r"[a-z0-9]+", " ".join(tree.words[:_NUM_NAMING_WORDS]).lower())
@@ -78,7 +78,7 @@ def _describe(prediction: LabelledTree) -> dict[str, Any]:
 
 
 def _heads_by_seed(system: TrainedSystem, trees: Sequence[Tree]) -> list[dict[str, str | None]]:
-    """For each sentence the head of the whole, by seed."""
+    """Return the head of each sentence by seed."""
     heads: list[dict[str, str | None]] = [{} for _ in trees]
     for seed in system.seeds:
         for known, prediction in zip(heads, Predictor(system.load(seed)).predict_all(trees), strict=True):
@@ -87,7 +87,7 @@ def _heads_by_seed(system: TrainedSystem, trees: Sequence[Tree]) -> list[dict[st
 
 
 def report_pictures(experiment: Experiment, record: Mapping[str, Any]) -> Report:
-    """The pictures, and a table of the heads of whole sentences."""
+    """Report the pictures and a table of the heads of whole sentences."""
     sentences: list[dict[str, Any]] = record["figures"]["sentences"]
     pictures = [Picture(entry["picture"], entry["text"]) for entry in sentences]
     printed = [entry.get("head", NOT_RUN) for entry in experiment.details["sentences"]]

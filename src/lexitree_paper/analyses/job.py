@@ -34,7 +34,7 @@ _PICTURE_SUFFIX = ".svg"
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What an analysis works with; it reads its inputs before it trains, so that what is missing is said at once."""
+    """The input of an analysis. Data are read before training, so that missing files are reported at once."""
 
     experiment: Experiment
     settings: Settings
@@ -42,40 +42,40 @@ class Job:
 
     @property
     def recipe(self) -> Recipe:
-        """How the first of the systems is trained; all of them read the same corpus."""
+        """The recipe of the first system; all systems use the same corpus."""
         return plan(self.experiment.runs[0], self.settings)
 
     def load_corpus(self) -> Corpus:
         return load_recipe_corpus(self.recipe)
 
     def train(self) -> list[TrainedSystem]:
-        """The systems with their models; those that are missing are trained."""
+        """Return the systems with their models, training missing ones."""
         return train_missing(self.experiment, self.settings, watch=self.watch)
 
     def picture_path(self, name: str) -> Path:
-        """Where a picture goes; its folder is made."""
+        """Return the path of a picture, creating its folder."""
         self.settings.pictures_folder.mkdir(parents=True, exist_ok=True)
         return self.settings.pictures_folder / (name + _PICTURE_SUFFIX)
 
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """What an analysis found, and what it read."""
+    """The results of an analysis and the files it read."""
 
     systems: Sequence[TrainedSystem]
     figures: Mapping[str, Any]
     files: Sequence[Path]
     embedded: str
-    """The embedded corpus, where no files were read."""
+    """The embedded corpus, if no files were read."""
     pictures: Sequence[str] = ()
-    """The names of the files it drew."""
+    """Names of the pictures."""
 
 
 Analyse = Callable[[Job], Findings]
 
 
 def perform_analysis(analyse: Analyse, job: Job) -> None:
-    """Make an analysis and its record, unless there is one of these models."""
+    """Run an analysis and write its record, unless there is one for these models."""
     path = record_path(job.experiment.name, job.settings)
     record = read_record(path)
     if record is not None and not job.settings.again and is_current(record, job):
@@ -86,7 +86,7 @@ def perform_analysis(analyse: Analyse, job: Job) -> None:
 def record_findings(job: Job, found: Findings) -> dict[str, Any]:
     systems = {system.name: system.describe() for system in found.systems}
     vectors = next(iter(systems.values()))["recipe"]["vectors"]
-    # Whoever has no models yet needs the vectors of these, whatever was given when they were there already.
+    # Repeating the command without the models needs their vectors, whatever was given this time.
     settings = dataclasses.replace(job.settings, vectors=vectors)
     command = command_of(job.experiment, settings)
     seeds = chosen_seeds(job.experiment, job.settings)
@@ -101,7 +101,7 @@ def record_findings(job: Job, found: Findings) -> dict[str, Any]:
 
 
 def is_current(record: Mapping[str, Any], job: Job) -> bool:
-    """Whether a record is of these systems, seeds and sentences, and its pictures are there; models need not be."""
+    """Return whether a record is for these systems, seeds and sentences, and its pictures exist."""
     settings = job.settings
     if record["sentences_asked"] != list(settings.sentences):
         return False
@@ -117,7 +117,7 @@ def _is_same_system(record: Mapping[str, Any], name: str, job: Job) -> bool:
     if known is None or not covers(known, plan(run, job.settings), seeds):
         return False
     folders = {seed: seed_folder(run_folder(run, job.settings), seed) for seed in seeds}
-    # A model that was trained anew since makes the figures old.
+    # Figures are out of date if a model was retrained since.
     return all(
         known["models"][str(seed)] == weights_checksum(folder)
         for seed, folder in folders.items()
@@ -126,7 +126,7 @@ def _is_same_system(record: Mapping[str, Any], name: str, job: Job) -> bool:
 
 
 def collect_test_answers(job: Job) -> tuple[list[SystemAnswers], Findings, Corpus]:
-    """What all systems say of the test sentences, and findings to be filled."""
+    """Return the answers of all systems to the test sentences, and findings to fill in."""
     corpus = job.load_corpus()
     if not corpus.splits.get("test"):
         raise ConfigError(f"the corpus {corpus.name} has no test sentences to analyse")

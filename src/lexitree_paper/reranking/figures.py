@@ -21,33 +21,33 @@ from lexitree_paper.run_records import read_record
 from lexitree_paper.runner import Settings
 
 SENTIMENT_RECORD, SENTIMENT_TREEBANK = "collins-overlap", "WSJ sample"
-"""Where the overlap of the sentiment models on the same kind of text is recorded."""
+"""The record of the sentiment models' overlap on the same kind of text."""
 
 Entries = Mapping[str, Mapping[str, Any]]
-"""What came of the runs of a system on some lists, by seed."""
+"""Results of a system on some lists, by seed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """What a system chose of one set of lists, seed by seed."""
+    """The choices of a system for one set of lists, by seed."""
 
     scores: Mapping[str, RerankScores]
     entries: Entries
 
     def brackets(self, seeds: Sequence[str]) -> SentenceBrackets:
-        """Of each sentence, summed up over some seeds."""
+        """Return the brackets of each sentence, summed over seeds."""
         tables = [self.scores[seed].chosen.sentences for seed in seeds]
         matched = np.sum([table.matched for table in tables], 0)
         return matched, np.sum([table.gold + table.guessed for table in tables], 0)
 
     @property
     def some(self) -> RerankScores:
-        """The scores of one seed: the parser's own choice and the bounds are the same for all."""
+        """The scores of one seed; the parser's own choice and the bounds are the same for all."""
         return next(iter(self.scores.values()))
 
     @property
     def first_brackets(self) -> SentenceBrackets:
-        """Those of the parser's own choice, as often as there are seeds."""
+        """The brackets of the parser's own choice, times the number of seeds."""
         first = self.some.bounds.first.sentences
         return len(self.scores) * first.matched, len(self.scores) * (first.gold + first.guessed)
 
@@ -55,7 +55,7 @@ class Answers:
 def collect_figures(
     experiment: Experiment, plan: RerankPlan, runs: Runs, settings: Settings
 ) -> dict[str, Any]:
-    """The figures of all systems on all lists, of as many seeds as there are."""
+    """Return the figures of all systems on all lists, over the available seeds."""
     list_sets = [lists for lists in plan.list_sets if lists.name in runs]
     answers = {lists.name: _score_runs(plan, lists, runs, settings.data) for lists in list_sets}
     return {
@@ -72,7 +72,7 @@ def collect_figures(
 
 
 def _score_runs(plan: RerankPlan, lists: ListSet, runs: Runs, data: str | None) -> dict[str, Answers]:
-    """The systems in the order of the table."""
+    """Score the systems, in the order of the table."""
     parts = [lists.read_part(part, plan.recipe.direction, data) for part in range(lists.num_parts)]
     scored = [_scored(each) for part in parts for each in part.test]
     known: Mapping[str, Entries] = runs[lists.name]["systems"]
@@ -89,7 +89,7 @@ def _score_runs(plan: RerankPlan, lists: ListSet, runs: Runs, data: str | None) 
 
 
 def _scored(binary: BinaryList) -> ScoredList:
-    """A list of which only the parser's scores and the counts are needed."""
+    """Return a list with the parser's scores and the counts only."""
     base = np.array([candidate.score for candidate in binary.source.candidates])
     return ScoredList(np.zeros_like(base), base, binary.counts)
 
@@ -112,7 +112,7 @@ def _describe_systems(plan: RerankPlan, answers: Mapping[str, Mapping[str, Answe
 
 
 def _describe(answers: Answers) -> dict[str, Any]:
-    """The figures of a system on a set of lists; its difference to the parser is that of all seeds together."""
+    """Return the figures of a system on a set of lists; significance is over all seeds together."""
     scores = list(answers.scores.values())
     brackets = answers.brackets(list(answers.scores))
     return {
@@ -134,7 +134,7 @@ def _describe(answers: Answers) -> dict[str, Any]:
 
 
 def _mean_rows(by_seed: Sequence[Sequence[Mapping[str, Any]]], key: str) -> list[dict[str, Any]]:
-    """Rows with the mean F1 of the seeds; a label that is not in the gold trees may be missing from some."""
+    """Average F1 over seeds; a label that is not in the gold trees may be missing from some."""
     found: dict[Any, list[Mapping[str, Any]]] = {}
     for rows in by_seed:
         for row in rows:
@@ -143,7 +143,7 @@ def _mean_rows(by_seed: Sequence[Sequence[Mapping[str, Any]]], key: str) -> list
 
 
 def _compare(experiment: Experiment, answers: Mapping[str, Mapping[str, Answers]]) -> list[dict[str, Any]]:
-    """The systems of each pair against each other, on all lists and with all seeds that both have."""
+    """Compare the systems of each pair on all lists, with the seeds that both have."""
     compared: list[dict[str, Any]] = []
     for first, second in experiment.details["comparisons"]:
         for name, found in answers.items():
@@ -157,7 +157,7 @@ def _compare(experiment: Experiment, answers: Mapping[str, Mapping[str, Answers]
 
 
 def _overlap_rows(lists: str, found: Mapping[str, Answers]) -> list[dict[str, Any]]:
-    """How often learned heads are Collins' on the gold trees of the tests, by system and kind of phrase."""
+    """Return how often learned heads agree with Collins' rules on gold test trees."""
     rows: list[dict[str, Any]] = []
     for system, answers in found.items():
         by_seed = [entry["heads"] for entry in answers.entries.values() if "heads" in entry]
@@ -177,7 +177,7 @@ def _overlap_rows(lists: str, found: Mapping[str, Answers]) -> list[dict[str, An
 
 
 def _drawn(experiment: Experiment, answers: Mapping[str, Mapping[str, Answers]]) -> dict[str, Any] | None:
-    """The heads of the experiment's sentences by the system that is shown: its first seed on the first lists."""
+    """Return the heads of the sentences to draw, by the first seed of the shown system on the first lists."""
     for name, found in answers.items():
         shown = found.get(experiment.details["shown"])
         if shown is not None:
@@ -192,7 +192,7 @@ def _drawn(experiment: Experiment, answers: Mapping[str, Mapping[str, Answers]])
 
 
 def _sentiment_heads(settings: Settings) -> dict[str, Any] | None:
-    """What the models for sentiment have on the Wall Street Journal, by the record of that experiment."""
+    """Return the overlap of the sentiment models on the Wall Street Journal, from its record."""
     record = read_record(settings.results / f"{SENTIMENT_RECORD}.json")
     if record is None:
         return None

@@ -24,24 +24,24 @@ SMOKE_MODEL = {"hidden": 12}
 SMOKE_EPOCHS = 2
 _SMOKE_LISTS = "lists.jsonl"
 _ONLY = "only"
-"""Among the details of an experiment: the models whose runs are made, if not all."""
+"""In the details of an experiment: the models to train, if not all."""
 _LISTS_KEPT = 4
-"""How many sets of lists a process remembers; each run takes its part of one."""
+"""Number of list files cached per process; each run uses a part of one."""
 
 
 @dataclass(frozen=True, slots=True)
 class ListSet:
-    """Lists on which systems are compared: cut into folds, or with others to train on."""
+    """Lists on which systems are compared: in folds, or with separate training lists."""
 
     name: str
     title: str
     lists: tuple[str, ...]
-    """Files to train on; with folds, to test on as well."""
+    """Training files; with folds, also test files."""
     test: tuple[str, ...] = ()
     folds: int = 0
-    """Each of so many parts is tested on once; 0: the test is files of its own."""
+    """Number of folds, each tested once; 0 for separate test files."""
     dev_share: float = 0.125
-    """The share of the lists to train on that is held out for development."""
+    """Share of the training lists held out for development."""
 
     @property
     def num_parts(self) -> int:
@@ -51,7 +51,7 @@ class ListSet:
         return [find_data_file(name, data) for name in (*self.lists, *self.test)]
 
     def read_part(self, part: int, direction: Direction, data: str | None) -> RerankData:
-        """The lists of one run, parts counted from 0; a sentence that is tested on is never trained on."""
+        """Return the lists of one run, parts counted from 0; test sentences are never trained on."""
         lists = _read_once(self.lists, direction, data)
         if self.folds:
             return cut_folds(lists, self.folds, dev_share=self.dev_share)[part]
@@ -61,7 +61,7 @@ class ListSet:
 
 
 def _read_once(names: Sequence[str], direction: Direction, data: str | None) -> list[BinaryList]:
-    """The lists of files, remembered for as long as these do not change."""
+    """Read lists from files, cached until the files change."""
     return _read(tuple(FileState.of(find_data_file(name, data)) for name in names), direction)
 
 
@@ -71,7 +71,7 @@ def _read(files: tuple[FileState, ...], direction: Direction) -> list[BinaryList
 
 
 class FileState(NamedTuple):
-    """A file as it is now; one that was changed has another size or time."""
+    """The state of a file; a change shows in its size or time."""
 
     path: Path
     size: int
@@ -90,12 +90,12 @@ class System:
     name: str
     model: str
     paper: float | None = None
-    """The F1 that the paper prints."""
+    """F1 in the paper."""
 
 
 @dataclass(frozen=True, slots=True)
 class RerankTask:
-    """One run: what is trained on which lists, and where it goes."""
+    """One run: a system, its lists and its folder."""
 
     system: System
     lists: ListSet
@@ -105,7 +105,7 @@ class RerankTask:
     data: str | None
     device: str
     drawn: tuple[str, ...] = ()
-    """Trees in brackets whose learned heads are kept."""
+    """Trees in brackets whose learned heads are recorded."""
 
     @property
     def seed(self) -> int:
@@ -123,7 +123,7 @@ class RerankTask:
 
 
 def data_checksums(lists: ListSet, recipe: RerankRecipe, data: str | None) -> dict[str, str]:
-    """The SHA-256 of all that runs on some lists read; an error where a file is not there."""
+    """Return the SHA-256 of all files that runs on these lists read; a missing file is an error."""
     files = lists.files(data)
     if recipe.vectors:
         files.append(find_data_file(recipe.vectors, data))
@@ -150,22 +150,22 @@ def is_same_recipe(done: Mapping[str, Any], recipe: RerankRecipe) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class RerankPlan:
-    """Everything that the experiment runs."""
+    """All runs of the experiment."""
 
     systems: Sequence[System]
-    """All that the table has, whether they are to be run or not."""
+    """All systems of the table, whether they are run or not."""
     list_sets: Sequence[ListSet]
     recipe: RerankRecipe
     seeds: Sequence[int]
     tasks: Sequence[RerankTask]
 
     def tasks_of(self, system: System, lists: ListSet, seed: int) -> list[RerankTask]:
-        """The parts of one seed, in their order."""
+        """Return the parts of one seed, in order."""
         return [task for task in self.tasks if (task.system, task.lists, task.seed) == (system, lists, seed)]
 
 
 def plan_reranking(experiment: Experiment, settings: Settings) -> RerankPlan:
-    """The runs of the experiment; at the smoke size, tiny ones on lists of a tiny parser."""
+    """Plan the runs of the experiment; in a smoke test, tiny ones on lists of a tiny parser."""
     details = experiment.details
     systems = [System(**values) for values in details["systems"]]
     list_sets = [_list_set(values) for values in details["lists"]]
@@ -192,7 +192,7 @@ def plan_reranking(experiment: Experiment, settings: Settings) -> RerankPlan:
             drawn,
         )
         for lists in list_sets
-        # All systems of a seed before the next seed: a run that is cut has something of each.
+        # All systems of a seed before the next seed, so that an interrupted experiment has some of each.
         for seed in seeds
         for system in systems
         if system.model in details.get(_ONLY, (system.model,))
@@ -224,12 +224,12 @@ def _make_small(recipe: RerankRecipe) -> RerankRecipe:
 
 
 def keep_systems(experiment: Experiment, models: Sequence[str]) -> Experiment:
-    """The experiment with the runs of some of its systems only, by the names of their models."""
+    """Return the experiment with the systems of the named models only."""
     known = [values["model"] for values in experiment.details["systems"]]
     unknown = [model for model in models if model not in known]
     if unknown:
         raise ConfigError(
-            f"{experiment.name} has no system of the model {', '.join(unknown)}",
+            f"{experiment.name} has no system with the model {', '.join(unknown)}",
             remedy=f"Its systems are: {', '.join(known)}.",
         )
     return dataclasses.replace(experiment, details={**experiment.details, _ONLY: tuple(models)})

@@ -15,16 +15,16 @@ from lexitree_paper.reranking.plan import ListSet, RerankPlan, RerankTask, data_
 from lexitree_paper.reranking.run_answers import read_answer
 
 Runs = dict[str, dict[str, Any]]
-"""For each set of lists the checksums of its `data`, and its `systems`: by name and seed, what came of the runs."""
+"""For each set of lists: checksums of its `data`, and results of its `systems` by name and seed."""
 
 CHILD_CHOICES = ("always_left", "always_right", "random_child")
-"""Heads that need no model, to be set beside those that are learned."""
+"""Heads without a model, to compare with learned ones."""
 
 
 def recorded_runs(record: Mapping[str, Any] | None, plan: RerankPlan, data: str | None) -> Runs:
-    """What a record has that need not be run again: of the same recipe, lists and vectors.
+    """Return the recorded runs with the same recipe, lists and vectors, which need not be repeated.
 
-    Where a file is not there, the record is believed: nothing could be run anyway.
+    If a file is missing, the record is trusted: nothing could be run anyway.
     """
     if not record or "runs" not in record or not is_same_recipe(record["settings"], plan.recipe):
         return {}
@@ -44,13 +44,13 @@ def _is_same_data(recorded: Mapping[str, str], lists: ListSet, plan: RerankPlan,
 
 
 def has_run(runs: Runs, task: RerankTask) -> bool:
-    """Whether the seed that a run belongs to is among those that are recorded."""
+    """Return whether the seed of a run is recorded."""
     systems = runs.get(task.lists.name, {}).get("systems", {})
     return str(task.seed) in systems.get(task.system.name, {})
 
 
 def add_answers(runs: Runs, plan: RerankPlan, data: str | None) -> Runs:
-    """The runs with all seeds of the plan whose parts are all done; what is there twice is the newer one."""
+    """Add the seeds of the plan whose parts are all done, replacing older results."""
     merged = copy.deepcopy(runs)
     for lists in plan.list_sets:
         for system in plan.systems:
@@ -65,7 +65,7 @@ def add_answers(runs: Runs, plan: RerankPlan, data: str | None) -> Runs:
 
 
 def _join_parts(tasks: Sequence[RerankTask]) -> dict[str, Any] | None:
-    """What the parts of one seed make together; None where one of them is missing."""
+    """Join the parts of one seed; None if one is missing."""
     found = [read_answer(task) for task in tasks]
     parts = [answer for answer in found if answer is not None]
     if not tasks or len(parts) < len(tasks):
@@ -83,7 +83,7 @@ def _join_parts(tasks: Sequence[RerankTask]) -> dict[str, Any] | None:
 
 
 def _written(choices: list[int]) -> str | list[int]:
-    """A character each, where lists are short enough for that."""
+    """Write choices as one character each if lists are short enough."""
     return answers_to_text(choices) or choices
 
 
@@ -92,7 +92,7 @@ def read_choices(written: str | list[int]) -> list[int]:
 
 
 def _join_heads(parts: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The overlap of all parts, each counted by its phrases."""
+    """Average the overlap over parts, weighted by phrases."""
     rows: list[dict[str, Any]] = []
     for kinds in zip(*(part["heads"] for part in parts), strict=True):
         counts = [kind["num_phrases"] for kind in kinds]

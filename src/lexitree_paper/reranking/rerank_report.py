@@ -24,11 +24,11 @@ BOUNDS = (
     ("oracle_f1", "oracle"),
 )
 _MIN_GOLD = 50
-"""Labels that are rarer in the gold trees have no row."""
+"""Labels that are rarer in the gold trees are omitted."""
 
 
 def report_reranking(experiment: Experiment, record: Mapping[str, Any]) -> Report:
-    """F1 beside its bounds, systems against each other, the chosen system by length and label, and heads."""
+    """Report F1 with its bounds, comparisons of systems, one system by length and label, and heads."""
     figures = record["figures"]
     tables = [
         _score_table(experiment, record),
@@ -98,7 +98,7 @@ def _notes(record: Mapping[str, Any]) -> tuple[str, ...]:
     for values in record["figures"]["lists"].values():
         how = f"in {values['folds']} folds" if values["folds"] else "with other texts to train on"
         notes.append(f"{values['title']}: {values['sentences']:,} sentences, {how}")
-    notes.append("gap closed: of the way from the parser's own choice to the oracle")
+    notes.append("gap closed: share of the distance from the parser's own choice to the oracle")
     notes.append("p: paired bootstrap against the parser's own choice, all seeds together, two-sided")
     if recipe["vectors"] and APPROXIMATED in recipe["vectors"]:
         notes.append("the word vectors are an approximation of GloVe 840B")
@@ -112,7 +112,7 @@ def _comparison_table(figures: Mapping[str, Any]) -> Table | None:
         return None
     rows = [
         (
-            f"{row['first']} less {row['second']}",
+            f"{row['first']} minus {row['second']}",
             figures["lists"][row["lists"]]["title"],
             f"{100 * row['difference']:+.2f}",
             f"{100 * row['low']:+.2f} to {100 * row['high']:+.2f}",
@@ -129,7 +129,7 @@ def _result(row: Mapping[str, Any]) -> BootstrapResult:
 
 
 def _detail_table(experiment: Experiment, figures: Mapping[str, Any], key: str, what: str) -> Table | None:
-    """F1 of one system beside the parser's, on the first set of lists."""
+    """Tabulate F1 of one system and of the parser, on the first set of lists."""
     name = experiment.details["shown"]
     lists = next(iter(figures["lists"]))
     shown = figures["systems"].get(name, {}).get(lists)
@@ -155,7 +155,7 @@ def _row_title(row: Mapping[str, Any]) -> str:
 
 
 def _head_table(figures: Mapping[str, Any]) -> Table | None:
-    """Learned heads that are Collins', of rerankers and of the models for sentiment."""
+    """Tabulate how often learned heads agree with Collins' rules, for rerankers and sentiment models."""
     if not figures["heads"]:
         return None
     rows = [

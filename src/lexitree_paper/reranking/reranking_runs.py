@@ -31,7 +31,7 @@ PICTURE = "reranker-heads.svg"
 
 
 def _write_drawings(experiment: Experiment, figures: Mapping[str, Any], folder: Path) -> list[str]:
-    """Draw the experiment's sentences with the heads of the system that is shown; the names of the pictures."""
+    """Draw the experiment's sentences with the heads of the shown system; return the names of the pictures."""
     if not figures["drawn"]:
         return []
     trees = [_without_tags(tree_from_brackets(text)) for text in experiment.details["drawn"]]
@@ -47,7 +47,7 @@ def _write_drawings(experiment: Experiment, figures: Mapping[str, Any], folder: 
 
 
 def _without_tags(tree: Tree) -> Tree:
-    """Colours for phrases only: there are too many tags."""
+    """Remove tags, so that only phrases are coloured: there are too many tags."""
     pairs = zip(tree.arity.tolist(), tree.labels, strict=True)
     return Tree(tree.arity, [label if num_parts else NO_LABEL for num_parts, label in pairs], tree.words)
 
@@ -63,23 +63,23 @@ _SMOKE_PARSER: dict[str, Any] = {
         "layers": 1,
         "span_size": 40,
     },
-    "training": {"epochs": 12, "batch_words": 100, "learning_rate": 0.01, "warm_up": 5, "averaging": 0.9},
+    "training": {"epochs": 12, "batch_words": 100, "learning_rate": 0.01, "warm_up": 0.03, "averaging": 0.9},
     "treebanks": [
         {"name": "questions", "path": "mini-questions/train", "last": 160},
         {"name": "dev", "path": "mini-questions/dev", "part": "dev", "last": 20},
     ],
 }
-"""A parser of seconds that gets some things wrong, as a parser should that is to be reranked."""
+"""A parser that trains in seconds and makes some mistakes, so that there is something to rerank."""
 SMOKE_FOLDS, SMOKE_K = 2, 4
 
 Say = Callable[[str], object]
 
 
 def perform_reranking(experiment: Experiment, settings: Settings, say: Say = lambda _: None) -> None:
-    """Train what is missing and write the record of all that is done, with what was recorded before.
+    """Train missing runs and write the record of all finished ones, including those recorded before.
 
-    With `settings.minutes`, what would take longer is left for the next time: the same command goes on. With
-    `settings.again` the runs that are asked for begin anew; after a cut, the command without it goes on with them.
+    With `settings.minutes`, runs that would take longer are left for the next call. With `settings.again` runs are
+    restarted; after an interruption, the command without it resumes them.
     """
     plan = plan_reranking(experiment, settings)
     path = record_path(experiment.name, settings)
@@ -103,13 +103,13 @@ def perform_reranking(experiment: Experiment, settings: Settings, say: Say = lam
 
 def _how_to_go_on(settings: Settings) -> str:
     how = "the same command without --again" if settings.again else "the same command"
-    return f"{how} goes on with them"
+    return f"{how} resumes them"
 
 
 def _run_tasks(tasks: Sequence[RerankTask], settings: Settings, say: Say) -> None:
     begin = time.time()
     limit = None if settings.minutes is None else TimeLimit(begin, begin + 60 * settings.minutes)
-    # One GPU serves many runs at once, a core one.
+    # A GPU serves many runs at once, a core one.
     jobs = settings.jobs or os.cpu_count() or 1
     arguments = [(task, limit) for task in tasks]
     num_done = 0
@@ -129,7 +129,7 @@ def _make_smoke_lists(settings: Settings, plan: RerankPlan) -> None:
 
 
 def _make_record(experiment: Experiment, settings: Settings, plan: RerankPlan, runs: Runs) -> dict[str, Any]:
-    """The record of all runs. Where and with what they were made is said of the newest."""
+    """Return the record of all runs; commit, date and machine are those of the newest."""
     entries = [
         (seed, entry)
         for found in runs.values()

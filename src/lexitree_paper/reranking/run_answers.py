@@ -1,4 +1,4 @@
-"""Writes what the record of the reranking experiment needs from one run; a run without this file is not finished."""
+"""Trains one run of the reranking experiment and writes what the record needs of it."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ from lexitree_paper.reranking.plan import RerankTask, is_same_recipe, settings_o
 from lexitree_paper.run_records import commit, machine
 
 ANSWER_FILE = "answer.json"
-"""In the folder of a run: all of it that the record needs, so that models can stay where they were trained."""
+"""In the folder of a finished run: all that the record needs, so that models need not be copied."""
 
 _SECONDS_AROUND = 20.0
-"""What a run takes besides its epochs: reading lists, scoring the tests, comparing heads."""
+"""Time of a run besides its epochs: reading lists, scoring the tests, comparing heads."""
 
 
 @dataclass(frozen=True, slots=True)
 class TimeLimit:
-    """From when to when runs may go on, in seconds since the epoch."""
+    """The time in which runs may be trained, in seconds since the epoch."""
 
     begin: float
     end: float
@@ -46,19 +46,19 @@ class TimeLimit:
         return (self.end - time.time()) / 60
 
     def has_room_for(self, seconds: float) -> bool:
-        """Whether a run that long would end in time; one that would never do so is begun all the same, and cut."""
+        """Return whether a run would end in time; one that never could is started anyway, and interrupted."""
         return time.time() + seconds <= self.end or seconds > self.end - self.begin
 
 
 def run_task(task: RerankTask, limit: TimeLimit | None) -> bool:
-    """Train one run, in this process or in one of its own; whether it is done."""
+    """Train one run; return whether it is finished."""
     if limit is not None and (limit.minutes_left <= 0 or not _has_room(task, limit)):
         return False
-    # The products are small: runs make better use of several cores.
+    # Matrix products are small: several runs make better use of the cores.
     torch.set_num_threads(1)
     lists = task.read_lists()
     if (task.folder / ANSWER_FILE).exists():
-        # That of another recipe, or of other lists or vectors.
+        # It belongs to another recipe, or to other lists or vectors.
         shutil.rmtree(task.folder)
     run = train_reranker(
         task.recipe,
@@ -73,13 +73,13 @@ def run_task(task: RerankTask, limit: TimeLimit | None) -> bool:
     if len(run.training.history) < task.recipe.training.epochs:
         return False
     _write_answer(task, _make_answer(task, lists, run))
-    # It is large, and a run that is done never goes on.
+    # It is large, and a finished run is never resumed.
     (task.folder / CHECKPOINT_FILE).unlink(missing_ok=True)
     return True
 
 
 def _has_room(task: RerankTask, limit: TimeLimit) -> bool:
-    """Whether the run would end in time, by those of the same system on the same lists; what was begun goes on."""
+    """Return whether the run would end in time, judging by similar runs; started runs are always resumed."""
     folder = task.folder.parents[1]
     known = [json.loads(path.read_bytes())["seconds"] for path in folder.glob(f"*/*/{ANSWER_FILE}")]
     is_begun = (task.folder / CHECKPOINT_FILE).exists()
@@ -87,25 +87,25 @@ def _has_room(task: RerankTask, limit: TimeLimit) -> bool:
 
 
 def read_answer(task: RerankTask) -> dict[str, Any] | None:
-    """What a run left, if it is done, with the same recipe and the same data."""
+    """Read the answer of a run; None unless it is finished with the same recipe and data."""
     path = task.folder / ANSWER_FILE
     if not path.is_file():
         return None
     try:
         answer: dict[str, Any] = json.loads(path.read_bytes())
     except ValueError as error:
-        raise FileError(path, "is damaged or cut off", remedy="Delete it: the run is made anew.") from error
+        raise FileError(path, "is damaged or cut off", remedy="Delete it to repeat the run.") from error
     is_same = is_same_recipe(answer["settings"], task.recipe) and answer["data"] == task.checksums()
     return answer if is_same else None
 
 
 def is_begun(task: RerankTask) -> bool:
-    """Whether a run was begun and not brought to its end."""
+    """Return whether a run was started but not finished."""
     return task.folder.exists() and not (task.folder / ANSWER_FILE).exists()
 
 
 def begin_anew(task: RerankTask) -> None:
-    """Throw away what a run left; the empty folder says that it is to be made, also by a later command."""
+    """Delete a run; its empty folder tells later commands to train it."""
     shutil.rmtree(task.folder, ignore_errors=True)
     task.folder.mkdir(parents=True)
 
@@ -129,7 +129,7 @@ def _make_answer(task: RerankTask, lists: RerankData, run: RerankRun) -> dict[st
 
 
 def _describe_heads(model: RerankerModel, lists: RerankData, drawn: Sequence[str]) -> dict[str, Any]:
-    """How often learned heads are Collins' on the gold trees of the tests, and the heads of trees to be drawn."""
+    """Return how often learned heads agree with Collins' rules on gold test trees, and the heads of trees to draw."""
     overlap = reranker_overlap(model, [_without_traces(each.source.gold) for each in lists.test])
     trees = [tree_from_brackets(text) for text in drawn]
     return {

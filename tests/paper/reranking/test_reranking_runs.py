@@ -99,7 +99,7 @@ def test_a_run_that_is_cut_goes_on(tmp_path: Path) -> None:
     said: list[str] = []
     one = keep_systems(EXPERIMENT, ["contree"])
     perform(one, with_lists(tmp_path, minutes=0), say=said.append)
-    assert said == ["2 of 2 runs are not done yet; the same command goes on with them"]
+    assert said == ["2 of 2 runs are not done yet; the same command resumes them"]
     assert not (tmp_path / "results").exists()
     assert len(run(tmp_path)) == 2
     assert set(record_in(tmp_path)["figures"]["systems"]) == {"ConTree"}
