@@ -248,6 +248,18 @@ def test_a_resumed_run_ends_as_an_undisturbed_one(tmp_path: Path) -> None:
     assert [record["epoch"] for record in timeless[1]] == [1, 2, 3, 4]
 
 
+def test_a_run_is_resumed_from_its_last_epoch_even_if_another_is_the_best(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake_scores(monkeypatch, [0.9, 0.5, 0.4] * 2)
+    make_trainer(tmp_path / "a", epochs=3).run()
+    for epochs in (2, 3):
+        make_trainer(tmp_path / "b", epochs=epochs).run()
+    first, second = (load_checkpoint(tmp_path / name / CHECKPOINT_FILE) for name in "ab")
+    assert_same_weights(dict(first.weights), dict(second.weights))
+    assert_same_weights(dict(first.best_weights), dict(second.best_weights))
+
+
 def test_metrics_are_mended_on_resume(tmp_path: Path) -> None:
     """A kill can fall between the checkpoint and the metrics: the checkpoint is right."""
     make_trainer(tmp_path, epochs=2).run()
