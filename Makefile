@@ -1,4 +1,4 @@
-# The two commands of the README, and what a contributor needs. Everything installs itself into .venv.
+# The two commands of the README, and those of a contributor. Everything is installed into .venv.
 PYTHON ?= python3
 BIN := .venv/bin
 
@@ -30,8 +30,8 @@ docs: .venv/ready
 	$(BIN)/pip install --quiet -c constraints.txt -e '.[docs]'
 	$(BIN)/mkdocs build --strict
 
-# The models that come with the package, made anew: the treebanks, corpora and vectors lie under LEXITREE_DATA. On a GPU
-# (DEVICE=cuda) it is a matter of minutes; on a CPU five models over a transformer, which teach the one for sentiment, are slow.
+# Train the models that come with the package again, from treebanks, corpora and vectors in LEXITREE_DATA. This takes minutes
+# on a GPU (DEVICE=cuda); on a CPU the five teachers of the sentiment model, which use a transformer, are slow.
 DEVICE ?= auto
 VECTORS ?= $(LEXITREE_DATA)/vectors/glove.840B.300d.approx.npz
 SHIPPED := src/lexitree/shipped
@@ -63,7 +63,7 @@ models: .venv/ready
 clean:
 	rm -rf .venv build dist site .pytest_cache .ruff_cache .hypothesis
 
-# torch is pinned in constraints.txt, so that the set-up gives the same build every time.
+# torch is pinned in constraints.txt, so that every set-up has the same build.
 .venv/ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --upgrade pip

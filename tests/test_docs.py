@@ -11,7 +11,7 @@ import pytest
 import lexitree
 
 ROOT = Path(__file__).parent.parent
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 FENCE = re.compile(r"^```(bash|console)\n(.*?)^```", re.DOTALL | re.MULTILINE)
 PROMPTS = {"bash": "", "console": "$ "}
 ROOMS = "|".join(path.name for path in (ROOT / "src" / "lexitree").iterdir() if path.is_dir())

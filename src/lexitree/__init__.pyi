@@ -25,8 +25,8 @@ from lexitree.evaluation.bracket_score import score_brackets as score_brackets
 from lexitree.evaluation.significance import paired_bootstrap as paired_bootstrap
 from lexitree.labels import LabelSet as LabelSet
 from lexitree.learning.curves import read_curve as read_curve
+from lexitree.lexicon.vector_files import read_vectors as read_vectors
 from lexitree.lexicon.vector_npz import write_vectors_npz as write_vectors_npz
-from lexitree.lexicon.vectors import read_vectors as read_vectors
 from lexitree.lexicon.vocabulary import Vocabulary as Vocabulary
 from lexitree.lexicon.vocabulary import coverage as coverage
 from lexitree.models.catalog import count_parameters as count_parameters
