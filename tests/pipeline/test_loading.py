@@ -76,7 +76,7 @@ def test_what_is_not_there_is_said(shipped_folder: Path, saved_model: Path) -> N
         with pytest.raises(ModelFileError, match=f"{name}: does not come with this version"):
             lexitree.load(name)
     shutil.copytree(saved_model, shipped_folder / "sentiment")
-    with pytest.raises(lexitree.LexitreeError, match="built-in parser"):
+    with pytest.raises(lexitree.LexitreeError, match="comes without a trained parser"):
         lexitree.load("sentiment")
     with pytest.raises((ParserError, lexitree.LexitreeError), match="unknown parser"):
         lexitree.load(saved_model, parser="magic")
