@@ -1,7 +1,7 @@
 """Finds the head word of a question by rules, as the SVM of Silva et al. (2011) needs it.
 
-The rules are in the spirit of Silva et al. (2011): a few questions are told by their first words, and of the others
-the head of the first noun phrase is taken, by Collins' rules. The wording of the patterns is ours.
+The rules follow Silva et al. (2011): some questions are recognized by their first words; for the others the head of
+the first noun phrase is taken, by Collins' rules. The patterns are ours.
 """
 
 from __future__ import annotations
@@ -14,27 +14,11 @@ from lexitree.trees.tree import Tree
 
 WH_WORDS = frozenset({"what", "which", "who", "whom", "whose", "when", "where", "why", "how"})
 _WITHOUT_NOUN = frozenset({"when", "where", "why", "who", "whom", "whose"})
-"""Wh-words that say themselves what is asked for."""
+"""Wh-words that need no noun to say what is asked for."""
 
-_GENERAL_NOUNS = frozenset(
-    {
-        *(
-            "kind",
-            "kinds",
-            "type",
-            "types",
-            "sort",
-            "sorts",
-            "form",
-            "forms",
-            "part",
-            "parts",
-            "name",
-            "names",
-        ),
-        *("variety", "genre", "species", "group", "class", "example", "title"),
-    }
-)
+_KINDS = ("kind", "type", "sort", "form", "part", "name")
+_OTHERS = ("variety", "genre", "species", "group", "class", "example", "title")
+_GENERAL_NOUNS = frozenset({*_KINDS, *(f"{noun}s" for noun in _KINDS), *_OTHERS})
 """`What kind of dog` asks for a dog: after these nouns, the one after `of` counts."""
 
 _FORMS_OF_BE = ("is", "are", "was", "were", "'s", "'re")
@@ -55,15 +39,15 @@ class QuestionFocus(NamedTuple):
     """What a question asks for."""
 
     wh_word: str
-    """Its wh-word in lower case; empty for none, as in `Name a film`."""
+    """The wh-word in lower case; empty for none, as in `Name a film`."""
     head: str
-    """The head word in lower case; empty where the rules find none."""
+    """The head word in lower case; empty if the rules find none."""
     pattern: str
     """The name of the pattern of its wording; empty for none."""
 
 
 def question_focus(tree: Tree) -> QuestionFocus:
-    """The wh-word of a question, its head word and the pattern of its wording."""
+    """Return the wh-word of a question, its head word and the pattern of its wording."""
     words = [word.lower() for word in tree.words]
     place = next((place for place, word in enumerate(words) if word in WH_WORDS), None)
     wh_word = words[place] if place is not None else ""
@@ -71,7 +55,7 @@ def question_focus(tree: Tree) -> QuestionFocus:
 
 
 def question_pattern(text: str) -> str:
-    """The name of the first pattern that the wording of a question has."""
+    """Return the name of the first pattern that matches a question."""
     return next((name for name, pattern in _PATTERNS if re.search(pattern, text)), "")
 
 
@@ -85,7 +69,7 @@ def _head(tree: Tree, words: list[str], place: int | None) -> str:
 
 
 def _first_noun(tree: Tree, words: list[str], place: int | None) -> int | None:
-    """The noun of the wh-phrase, else that of `What is the ...`; in `What did Galileo say` nothing is named."""
+    """Return the noun of the wh-phrase, or that of `What is the ...`; `What did Galileo say` has none."""
     if place is None:
         return _head_of_noun_phrase(tree, 0)
     noun = _noun_of_wh_phrase(tree, place)
@@ -99,7 +83,7 @@ def _tags(tree: Tree) -> list[str]:
 
 
 def _noun_of_wh_phrase(tree: Tree, place: int) -> int | None:
-    """`What county`: the last of the nouns that follow the wh-word before anything else than adjectives does."""
+    """Return the last noun of a phrase such as `What county`; only adjectives may come before it."""
     found = None
     for word, tag in list(enumerate(_tags(tree)))[place + 1 :]:
         if tag.startswith("NN"):
@@ -110,7 +94,7 @@ def _noun_of_wh_phrase(tree: Tree, place: int) -> int | None:
 
 
 def _head_of_noun_phrase(tree: Tree, place: int) -> int | None:
-    """The head of the first noun phrase after a word, a whole one rather than its parts."""
+    """Return the head of the first (outermost) noun phrase after a word."""
     starts, heads, tags = tree.starts.tolist(), head_words(tree).tolist(), _tags(tree)
     for node in range(1, tree.num_nodes):
         is_noun_phrase = base_category(tree.labels[node]) == "NP" and starts[node] >= place
@@ -120,7 +104,7 @@ def _head_of_noun_phrase(tree: Tree, place: int) -> int | None:
 
 
 def _after_of(tree: Tree, words: list[str], head: int) -> int:
-    """The noun that a general one such as `kind` is about."""
+    """Return the noun after `of` if the head is a general noun such as `kind`."""
     if words[head] not in _GENERAL_NOUNS or words[head + 1 : head + 2] != ["of"]:
         return head
     noun = _head_of_noun_phrase(tree, head + 2)

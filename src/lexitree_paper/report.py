@@ -11,7 +11,7 @@ from lexitree.models.model_config import DEFAULT_MODEL
 
 NOT_RUN = "–"
 NOT_MEASURED = "*Not measured yet.*"
-APPROXIMATED = "approx"
+_APPROXIMATED = "approx"
 """In the name of a vector file: the vectors approximate the real ones, and every table must say so."""
 
 
@@ -73,9 +73,9 @@ def training_notes(trained: Iterable[Mapping[str, Any]]) -> list[str]:
     """Return notes on the models behind figures: seeds, epochs, approximated vectors."""
     known = list(trained)
     spans = sorted({(one["recipe"]["training"]["epochs"], len(one["seeds"])) for one in known})
-    notes = [f"{counted(seeds, 'seed')}, {counted(epochs, 'epoch')}" for epochs, seeds in spans]
+    notes = [f"{_counted(seeds, 'seed')}, {_counted(epochs, 'epoch')}" for epochs, seeds in spans]
     vectors = {one["recipe"]["vectors"] for one in known}
-    if any(name and APPROXIMATED in name for name in vectors):
+    if any(name and _APPROXIMATED in name for name in vectors):
         notes.append("the word vectors are an approximation of GloVe 840B")
     if None in vectors:
         own = sorted(
@@ -90,7 +90,7 @@ def training_notes(trained: Iterable[Mapping[str, Any]]) -> list[str]:
     return notes
 
 
-def counted(number: int, thing: str) -> str:
+def _counted(number: int, thing: str) -> str:
     return f"{number} {thing}" + ("" if number == 1 else "s")
 
 

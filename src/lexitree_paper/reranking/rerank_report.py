@@ -7,16 +7,7 @@ from typing import Any
 
 from lexitree.evaluation.significance import BootstrapResult
 from lexitree_paper.experiments import Experiment
-from lexitree_paper.report import (
-    APPROXIMATED,
-    NOT_RUN,
-    Picture,
-    Report,
-    Table,
-    counted,
-    percent,
-    spread,
-)
+from lexitree_paper.report import NOT_RUN, Picture, Report, Table, percent, spread, training_notes
 
 BOUNDS = (
     ("random_f1", "a candidate at random"),
@@ -93,17 +84,12 @@ def _paper_cells(printed: float | None, paper: Mapping[str, float]) -> tuple[str
 
 
 def _notes(record: Mapping[str, Any]) -> tuple[str, ...]:
-    recipe = record["recipe"]
-    notes = [f"{counted(len(record['seeds']), 'seed')}, {counted(recipe['training']['epochs'], 'epoch')}"]
+    notes = training_notes([record])
     for values in record["figures"]["lists"].values():
         how = f"in {values['folds']} folds" if values["folds"] else "with other texts to train on"
         notes.append(f"{values['title']}: {values['sentences']:,} sentences, {how}")
     notes.append("gap closed: share of the distance from the parser's own choice to the oracle")
     notes.append("p: paired bootstrap against the parser's own choice, all seeds together, two-sided")
-    if recipe["vectors"] and APPROXIMATED in recipe["vectors"]:
-        notes.append("the word vectors are an approximation of GloVe 840B")
-    if recipe["vectors"] is None:
-        notes.append("without pretrained word vectors")
     return tuple(notes)
 
 
