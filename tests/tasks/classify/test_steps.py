@@ -76,12 +76,13 @@ def test_recorded_steps_equal_plain_ones(head_method: str, taught: bool) -> None
     config = TrainingConfig(learning_rate=0.01, epsilon=0.01, word_rate=0.5, root_weight=3.0, averaging=0.8)
     weights: list[dict[str, torch.Tensor]] = []
     losses: list[float] = []
-    for kind in (PlainStep, RecordedStep):
+    for is_recorded in (False, True):
         model = tiny_model(dropout=0.0, head_method=head_method).cuda()
         examples = prepared(model, 60)
         examples = with_targets(examples) if taught else examples
         optimizer = LazyAdam(model, config)
-        step = kind(model, optimizer)
+        plain = PlainStep(model, optimizer, config.root_weight)
+        step = RecordedStep(plain) if is_recorded else plain
         for first, size in ((0, 5), (5, 5), (10, 25), (35, 1), (36, 1), (0, 25), (40, 19)):
             step(examples[first : first + size])
         assert optimizer.average is not None
