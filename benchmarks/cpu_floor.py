@@ -25,7 +25,7 @@ import torch
 
 from environment import corpus_files, describe_run
 from levelwise_vs_reference import GATE_TOLERANCE, run_gate
-from lexitree.batch.examples import Example, make_examples
+from lexitree.batch.tree_examples import Example, make_examples
 from lexitree.corpora.corpus import Corpus
 from lexitree.corpora.named import load_corpus
 from lexitree.learning.optimizer import LazyAdam

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 import torch
 
-from lexitree.batch.examples import Example, make_examples
+from lexitree.batch.tree_examples import Example, make_examples
 from lexitree.corpora.corpus import Corpus
 from lexitree.corpora.named import load_corpus
 from lexitree.lexicon.vocabulary import Vocabulary

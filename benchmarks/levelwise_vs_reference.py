@@ -19,7 +19,7 @@ from typing import Any
 import torch
 
 from environment import corpus_files, describe_run
-from lexitree.batch.examples import Example, make_examples
+from lexitree.batch.tree_examples import Example, make_examples
 from lexitree.corpora.named import load_corpus
 from lexitree.learning.optimizer import LazyAdam
 from lexitree.lexicon.vocabulary import Vocabulary

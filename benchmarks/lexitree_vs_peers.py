@@ -32,7 +32,7 @@ import numpy as np
 
 import lexitree
 from environment import corpus_files, describe_run
-from lexitree.batch.examples import make_examples
+from lexitree.batch.tree_examples import make_examples
 from lexitree.corpora.named import load_corpus
 from lexitree.lexicon.vocabulary import Vocabulary
 from lexitree.models.word_table import WordTable

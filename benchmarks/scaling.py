@@ -27,7 +27,7 @@ from typing import Any
 import torch
 
 from environment import describe_run
-from lexitree.batch.examples import Example
+from lexitree.batch.tree_examples import Example
 from lexitree.lexicon.vocabulary import Vocabulary
 from lexitree.models.classifier import TreeClassifier
 from lexitree.models.model_config import ModelConfig

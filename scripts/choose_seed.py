@@ -16,9 +16,9 @@ from pathlib import Path
 from lexitree.corpora.corpus import Corpus
 from lexitree.corpora.named import load_corpus
 from lexitree.parsers.adapters import open_parser
-from lexitree.pipeline.predictor import Predictor
+from lexitree.pipeline.text_pipeline import Predictor
+from lexitree.saving.packing import with_answers_of
 from lexitree.saving.pretrained import from_pretrained
-from lexitree.saving.shipped_models import with_answers_of
 from lexitree.tasks.classify.parsed_corpus import with_parses
 
 COARSER = {"sst-fine": "sst-polarity"}

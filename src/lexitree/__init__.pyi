@@ -1,12 +1,13 @@
 """The public names of lexitree, for type checkers and editors."""
 
-from lexitree.analysis.by_length import accuracy_by_length as accuracy_by_length
+from lexitree.analysis.comparison import accuracy_by_length as accuracy_by_length
 from lexitree.analysis.comparison import compare_systems as compare_systems
+from lexitree.analysis.curves import plot_curves as plot_curves
+from lexitree.analysis.curves import plot_lengths as plot_lengths
+from lexitree.analysis.curves import read_curve as read_curve
 from lexitree.analysis.head_overlap import head_overlap as head_overlap
-from lexitree.analysis.plots import plot_curves as plot_curves
-from lexitree.analysis.plots import plot_lengths as plot_lengths
-from lexitree.batch.examples import Example as Example
-from lexitree.batch.examples import make_examples as make_examples
+from lexitree.batch.tree_examples import Example as Example
+from lexitree.batch.tree_examples import make_examples as make_examples
 from lexitree.corpora.corpus import Corpus as Corpus
 from lexitree.corpora.download import fetch as fetch
 from lexitree.corpora.named import load_corpus as load_corpus
@@ -24,7 +25,6 @@ from lexitree.evaluation.bracket_score import bracket_bootstrap as bracket_boots
 from lexitree.evaluation.bracket_score import score_brackets as score_brackets
 from lexitree.evaluation.significance import paired_bootstrap as paired_bootstrap
 from lexitree.labels import LabelSet as LabelSet
-from lexitree.learning.curves import read_curve as read_curve
 from lexitree.lexicon.vector_files import read_vectors as read_vectors
 from lexitree.lexicon.vector_npz import write_vectors_npz as write_vectors_npz
 from lexitree.lexicon.vocabulary import Vocabulary as Vocabulary
@@ -44,7 +44,7 @@ from lexitree.parsers.saved_parser import load_parser as load_parser
 from lexitree.pipeline.labelling import LabellingJob as LabellingJob
 from lexitree.pipeline.labelling import label_file as label_file
 from lexitree.pipeline.loading import load as load
-from lexitree.pipeline.predictor import Predictor as Predictor
+from lexitree.pipeline.text_pipeline import Predictor as Predictor
 from lexitree.pipeline.text_pipeline import TextPipeline as TextPipeline
 from lexitree.pipeline.workers import LabellerSettings as LabellerSettings
 from lexitree.results.document import Document as Document
@@ -52,9 +52,9 @@ from lexitree.results.labelled_tree import LabelledTree as LabelledTree
 from lexitree.saving.model_kinds import load_model as load_model
 from lexitree.saving.model_kinds import push_to_hub as push_to_hub
 from lexitree.saving.model_kinds import save_model as save_model
+from lexitree.saving.packing import list_shipped as list_shipped
 from lexitree.saving.packing import pack_model as pack_model
 from lexitree.saving.pretrained import from_pretrained as from_pretrained
-from lexitree.saving.shipped_models import list_shipped as list_shipped
 from lexitree.tasks.classify.recipe import Recipe as Recipe
 from lexitree.tasks.classify.recipe import TrainingConfig as TrainingConfig
 from lexitree.tasks.classify.run import train as train
@@ -63,7 +63,7 @@ from lexitree.tasks.rerank.lists import CandidateList as CandidateList
 from lexitree.tasks.rerank.lists import read_lists as read_lists
 from lexitree.tasks.rerank.reranker import RankedList as RankedList
 from lexitree.tasks.rerank.reranker import Reranker as Reranker
-from lexitree.tasks.rerank.saved_reranker import load_reranker as load_reranker
+from lexitree.tasks.rerank.reranker import load_reranker as load_reranker
 from lexitree.tasks.rerank.scores import score_reranker as score_reranker
 from lexitree.text.detokenizer import detokenize as detokenize
 from lexitree.text.sentences import split_sentences as split_sentences
@@ -75,6 +75,8 @@ from lexitree.trees.binarize import expand_unary as expand_unary
 from lexitree.trees.binarize import to_binary as to_binary
 from lexitree.trees.binarize import unbinarize as unbinarize
 from lexitree.trees.brackets import read_trees as read_trees
+from lexitree.trees.brackets import strip_function_tags as strip_function_tags
+from lexitree.trees.brackets import strip_traces as strip_traces
 from lexitree.trees.brackets import tree_from_brackets as tree_from_brackets
 from lexitree.trees.brackets import tree_to_brackets as tree_to_brackets
 from lexitree.trees.brackets import write_trees as write_trees
@@ -88,8 +90,6 @@ from lexitree.trees.jsonl import tree_to_json as tree_to_json
 from lexitree.trees.jsonl import write_json_lines as write_json_lines
 from lexitree.trees.nltk_trees import tree_from_nltk as tree_from_nltk
 from lexitree.trees.nltk_trees import tree_to_nltk as tree_to_nltk
-from lexitree.trees.penn import strip_function_tags as strip_function_tags
-from lexitree.trees.penn import strip_traces as strip_traces
 from lexitree.trees.statistics import tree_statistics as tree_statistics
 from lexitree.trees.tree import Tree as Tree
 from lexitree.version import __version__ as __version__

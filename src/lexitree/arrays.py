@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
@@ -17,3 +19,14 @@ DoubleArray = npt.NDArray[np.float64]
 
 NO_INDEX = -1
 """"None" in an index array: the parent of a root, the label of an unlabelled node."""
+
+DIGITS = 6
+"""Probabilities are rounded to so many decimals: a model's last bits mean nothing, and files stay small."""
+
+
+def rounded(values: npt.ArrayLike | None) -> Any:
+    """Numbers as JSON has them: a float for a number, nested lists for an array, None for None."""
+    if values is None:
+        return None
+    # In single precision, rounded numbers would still be written with all their digits.
+    return np.asarray(values).astype(np.float64).round(DIGITS).tolist()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import gzip
+import json
 import os
 import shutil
 import sys
@@ -259,3 +260,20 @@ def _current_umask() -> int:
     mask = os.umask(0)
     os.umask(mask)
     return mask
+
+
+def to_json(record: object, *, indent: int | None = None) -> str:
+    """JSON in which text stays readable; line separators of JavaScript are escaped, so one line stays one line."""
+    written = json.dumps(record, ensure_ascii=False, indent=indent, allow_nan=False)
+    if not _has_whole_characters(written):
+        return json.dumps(record, indent=indent, allow_nan=False)
+    return written.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029").replace("\x85", "\\u0085")
+
+
+def _has_whole_characters(text: str) -> bool:
+    """Half a surrogate pair, which JSON can hold and files cannot, has to stay escaped."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -170,7 +170,7 @@ def _say(text: str) -> None:
 def _watch(run: PlannedRun, recipe: Recipe) -> Generator[OnEvent, None, None]:
     """Show the name of a run and its progress, as `lexitree train` does."""
     from lexitree.cli.console import messages
-    from lexitree.cli.progress import TrainingProgress
+    from lexitree.cli.train_runs import TrainingProgress
 
     messages.print(f"[bold]{run.name}[/bold]")
     with TrainingProgress(recipe.training.epochs) as progress:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lexitree.analysis.by_length import accuracy_by_length
+from lexitree.analysis.comparison import accuracy_by_length
 from lexitree.errors import ConfigError
 from tests.evaluation.systems import made_up_system
 

@@ -11,10 +11,9 @@ from xml.etree import ElementTree
 
 import pytest
 
-from lexitree.analysis.by_length import LengthBin
-from lexitree.analysis.plots import plot_curves, plot_lengths, require_plots
+from lexitree.analysis.comparison import LengthBin
+from lexitree.analysis.curves import LearningCurve, plot_curves, plot_lengths, require_plots
 from lexitree.errors import FileError, MissingExtraError
-from lexitree.learning.curves import LearningCurve
 from lexitree.learning.observers import EpochRecord
 
 BINS = [

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lexitree.arrays import NO_INDEX
-from lexitree.batch.examples import make_examples
+from lexitree.batch.tree_examples import make_examples
 from lexitree.errors import ConfigError
 from lexitree.evaluation.accuracy import evaluate
 from lexitree.evaluation.answers import ALPHABET, answers_from_text, answers_to_text

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import torch
 
-from lexitree.batch.examples import Example, make_examples
+from lexitree.batch.tree_examples import Example, make_examples
 from lexitree.errors import CheckpointError, TrainingDivergedError
 from lexitree.evaluation.accuracy import Confusion, Evaluation
 from lexitree.learning.checkpoint import CHECKPOINT_FILE, load_checkpoint, save_checkpoint

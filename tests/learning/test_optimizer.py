@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import torch
 
-from lexitree.batch.examples import make_examples
+from lexitree.batch.tree_examples import make_examples
 from lexitree.errors import ConfigError
 from lexitree.learning.optimizer import Adam, LazyAdam
 from lexitree.learning.schedule import DecayKind, TrainingSettings, rate_scale

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from torch import nn
 
 from lexitree.arrays import NO_INDEX
-from lexitree.batch.examples import Example
+from lexitree.batch.tree_examples import Example
 from lexitree.errors import LabelError
 from lexitree.models.classifier import TreeClassifier
 from lexitree.ops.tree_batch import batch_examples, fill_batch

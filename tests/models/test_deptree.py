@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from lexitree.batch.examples import make_example
+from lexitree.batch.tree_examples import make_example
 from lexitree.errors import ConfigError, TreeError
 from lexitree.models.catalog import DepTree, count_parameters
 from lexitree.models.classifier import TreeClassifier

@@ -16,7 +16,7 @@ from lexitree.parsers.neural import NeuralParser
 from lexitree.parsers.penn_spans import derive, without_root
 from lexitree.parsers.protocol import Parser
 from lexitree.tasks.parse.run import ParserRun
-from lexitree.tasks.parse.scores import score_parser
+from lexitree.tasks.parse.task import score_parser
 from lexitree.trees.brackets import tree_to_brackets
 from lexitree.trees.tree import Tree
 

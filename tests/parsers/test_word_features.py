@@ -11,9 +11,9 @@ import pytest
 from lexitree.errors import ConfigError
 from lexitree.lexicon.vocabulary import Vocabulary
 from lexitree.parsers.word_features import WordFeatures, affixes_of, hash_affix, word_shape
-from lexitree.tasks.parse.building import build_parser_model, reduced_vectors
 from lexitree.tasks.parse.data import load_parser_data
 from lexitree.tasks.parse.recipe import ParserRecipe
+from lexitree.tasks.parse.run import build_parser_model, reduced_vectors
 from tests.tiny_parser import TINY_SIZES, mini_recipe
 
 

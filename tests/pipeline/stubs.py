@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from lexitree.pipeline.predictor import Predictor
-from lexitree.pipeline.text_pipeline import TextPipeline
+from lexitree.pipeline.text_pipeline import Predictor, TextPipeline
 from lexitree.trees.tree import Tree
 from tests.tiny import tiny_model
 

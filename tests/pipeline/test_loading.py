@@ -16,8 +16,7 @@ import lexitree
 from lexitree.errors import ConfigError, ModelFileError, ParserError
 from lexitree.parsers.neural import NeuralParser
 from lexitree.pipeline import loading
-from lexitree.pipeline.predictor import Predictor
-from lexitree.pipeline.text_pipeline import TextPipeline
+from lexitree.pipeline.text_pipeline import Predictor, TextPipeline
 from tests.cli.untrained_parser import save_untrained_parser
 from tests.pipeline.stubs import RightBranching
 from tests.tiny import tiny_trees

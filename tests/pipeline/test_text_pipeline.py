@@ -14,11 +14,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lexitree.batch import examples
+from lexitree.batch import tree_examples as examples
 from lexitree.errors import ConfigError, LexitreeError, TreeError
 from lexitree.pipeline import text_pipeline
-from lexitree.pipeline.predictor import Predictor
-from lexitree.pipeline.text_pipeline import TextPipeline
+from lexitree.pipeline.text_pipeline import Predictor, TextPipeline
 from lexitree.results.document import Document
 from lexitree.text import Token, TokenizedSentence
 from lexitree.trees.binarize import to_binary

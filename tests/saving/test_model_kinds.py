@@ -18,7 +18,7 @@ from lexitree.saving.model_folder import FILES, ModelFolder
 from lexitree.saving.model_kinds import KIND_MODULES, load_model, push_to_hub, save_model
 from lexitree.saving.pretrained import from_pretrained
 from lexitree.saving.quantized import TableForm
-from lexitree.tasks.rerank.saved_reranker import load_reranker
+from lexitree.tasks.rerank.reranker import load_reranker
 from tests.command import files_of, leftovers
 from tests.saving.edited_models import DATA_FILES, edit_config, hidden_of, make, tensors_of
 

@@ -3,8 +3,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 
-from lexitree.trees.brackets import tree_from_brackets, tree_to_brackets
-from lexitree.trees.penn import strip_function_tags, strip_traces
+from lexitree.trees.brackets import strip_function_tags, strip_traces, tree_from_brackets, tree_to_brackets
 from lexitree.trees.tree import Tree
 from tests.strategies import trees
 

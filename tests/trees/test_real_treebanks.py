@@ -11,10 +11,15 @@ import pytest
 
 from lexitree.files import read_lines
 from lexitree.trees.binarize import binarize, collapse_unary, expand_unary, to_binary, unbinarize
-from lexitree.trees.brackets import read_bracket_lines, read_trees, tree_to_brackets
+from lexitree.trees.brackets import (
+    read_bracket_lines,
+    read_trees,
+    strip_function_tags,
+    strip_traces,
+    tree_to_brackets,
+)
 from lexitree.trees.head_rules import head_words
 from lexitree.trees.jsonl import tree_from_json, tree_to_json
-from lexitree.trees.penn import strip_function_tags, strip_traces
 from lexitree.trees.statistics import tree_statistics
 from lexitree.trees.tree import Tree
 

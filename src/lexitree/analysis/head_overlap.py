@@ -13,7 +13,7 @@ import numpy.typing as npt
 import torch
 
 from lexitree.arrays import BoolArray, DoubleArray, IndexArray
-from lexitree.batch.examples import make_examples
+from lexitree.batch.tree_examples import make_examples
 from lexitree.batch.tree_layout import TreeLayout
 from lexitree.corpora.treebank import Strip, read_any, strip_trees
 from lexitree.errors import ConfigError, TreeError

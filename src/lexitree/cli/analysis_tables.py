@@ -6,11 +6,10 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from lexitree.analysis.by_length import LengthBin
-    from lexitree.analysis.comparison import Comparison, PairComparison
+    from lexitree.analysis.comparison import Comparison, LengthBin, PairComparison
+    from lexitree.analysis.curves import LearningCurve
     from lexitree.analysis.head_overlap import HeadOverlap
     from lexitree.analysis.mistakes import Slice
-    from lexitree.learning.curves import LearningCurve
     from lexitree.learning.seeds import Spread
 
 

@@ -121,7 +121,7 @@ def length(
 
     Bins of five words, with the number of sentences beside; one without sentences is left out.
     """
-    from lexitree.analysis.by_length import accuracy_by_length
+    from lexitree.analysis.comparison import accuracy_by_length
 
     if output is not None:
         # Said at once, not after all models have answered.
@@ -129,7 +129,7 @@ def length(
     found = _collect(systems, corpus, split, data, encoding, on_error, device, backend)
     bins = accuracy_by_length(found, words_per_bin=words)
     if output is not None:
-        from lexitree.analysis.plots import plot_lengths
+        from lexitree.analysis.curves import plot_lengths
 
         plot_lengths(bins, output)
     if as_json:
@@ -198,13 +198,13 @@ def curves(
     Reads the metrics.jsonl of each run, also of one that is still going on. Of several seeds the mean is shown and,
     as a band, one standard deviation to each side.
     """
-    from lexitree.learning.curves import read_curve
+    from lexitree.analysis.curves import read_curve
     from lexitree.learning.run_folder import parse_named_folder
 
     named = [parse_named_folder(run) for run in runs]
     found = [read_curve(folder, name) for name, folder in named]
     if output is not None:
-        from lexitree.analysis.plots import plot_curves
+        from lexitree.analysis.curves import plot_curves
 
         plot_curves(found, output)
     if as_json:
@@ -214,7 +214,7 @@ def curves(
 
 
 def _require_plots() -> None:
-    from lexitree.analysis.plots import require_plots
+    from lexitree.analysis.curves import require_plots
 
     require_plots()
 

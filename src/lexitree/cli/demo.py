@@ -12,7 +12,7 @@ import typer
 
 if TYPE_CHECKING:
     from lexitree.corpora.corpus import Corpus
-    from lexitree.pipeline.predictor import Predictor
+    from lexitree.pipeline.text_pipeline import Predictor
     from lexitree.tasks.classify.recipe import Recipe
     from lexitree.tasks.classify.run import RunResult
     from lexitree.trees.tree import Tree
@@ -68,7 +68,7 @@ def demo_recipe(*, epochs: int = DEMO_EPOCHS, seed: int = 1) -> Recipe:
 
 def _train_model(corpus: Corpus, recipe: Recipe, output: Path | None) -> tuple[Predictor, RunResult]:
     from lexitree.cli.console import messages
-    from lexitree.cli.progress import TrainingProgress
+    from lexitree.cli.train_runs import TrainingProgress
     from lexitree.learning.run_folder import MODEL_FOLDER
     from lexitree.pipeline.loading import load
     from lexitree.saving.model_kinds import save_model

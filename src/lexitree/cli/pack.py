@@ -209,8 +209,8 @@ def _pack_answers(
     from lexitree.corpora.named import load_corpus
     from lexitree.errors import ConfigError
     from lexitree.saving import shipped
+    from lexitree.saving.packing import save_answers, with_answers_of
     from lexitree.saving.pretrained import from_pretrained
-    from lexitree.saving.shipped_models import save_answers, with_answers_of
 
     if given:
         raise ConfigError(f"--answers keeps weights and words as they are; omit {given[0]}")
@@ -240,7 +240,7 @@ def _read_all(path: Path) -> WordVectors:
 
 def _score(model: TreeClassifier, corpus: Corpus) -> Scores:
     """Root and phrase accuracy on the development and test sentences, if there are any."""
-    from lexitree.pipeline.predictor import Predictor
+    from lexitree.pipeline.text_pipeline import Predictor
 
     predictor = Predictor(model)
     splits = {split: trees for split in ("dev", "test") if (trees := corpus.scored_trees(split))}

@@ -123,7 +123,7 @@ def evaluate_command(
     from lexitree.parsers.penn_spans import clean_trees
     from lexitree.parsers.saved_parser import load_parser
     from lexitree.pipeline.inputs import read_tree_files
-    from lexitree.tasks.parse.scores import score_parser
+    from lexitree.tasks.parse.task import score_parser
     from lexitree.trees.brackets import ReadReport
 
     report = ReadReport()
@@ -188,8 +188,7 @@ def _with_reranker(parser: NeuralParser, reranker: str | None, device: str) -> K
     """The parser as it is, or with a reranker behind it."""
     if reranker is None:
         return parser
-    from lexitree.tasks.rerank.reranker import RerankedParser
-    from lexitree.tasks.rerank.saved_reranker import load_reranker
+    from lexitree.tasks.rerank.reranker import RerankedParser, load_reranker
 
     return RerankedParser(parser, load_reranker(reranker, device=device))
 

@@ -30,7 +30,7 @@ from lexitree.cli.options import (
 from lexitree.cli.rerank_heads import heads_command
 
 if TYPE_CHECKING:
-    from lexitree.cli.progress import EpochPrinter
+    from lexitree.cli.train_runs import EpochPrinter
     from lexitree.tasks.rerank.reranker import RankedList
 
 
@@ -94,7 +94,7 @@ def lists_command(
 
 def _observer_of(fold: int) -> EpochPrinter:
     """Called where the fold is trained, which may be another process."""
-    from lexitree.cli.progress import EpochPrinter
+    from lexitree.cli.train_runs import EpochPrinter
 
     return EpochPrinter(f"fold {fold} ")
 
@@ -227,7 +227,7 @@ def evaluate_command(
     from lexitree.errors import FileError
     from lexitree.ops.devices import choose_device
     from lexitree.tasks.rerank.lists import read_lists
-    from lexitree.tasks.rerank.saved_reranker import load_reranker
+    from lexitree.tasks.rerank.reranker import load_reranker
     from lexitree.tasks.rerank.scores import score_reranker
     from lexitree.trees.brackets import ReadReport
 
@@ -275,7 +275,7 @@ def apply_command(
     from lexitree.cli.console import show_skipped
     from lexitree.files import display_name, open_output, read_lines
     from lexitree.ops.devices import choose_device
-    from lexitree.tasks.rerank.saved_reranker import load_reranker
+    from lexitree.tasks.rerank.reranker import load_reranker
     from lexitree.trees.brackets import ReadReport
 
     loaded = load_reranker(reranker, device=choose_device(device), backend=backend, base_weight=base_weight)

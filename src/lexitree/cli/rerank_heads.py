@@ -130,7 +130,7 @@ def heads_command(
     from lexitree.ops.devices import choose_device
     from lexitree.pipeline.inputs import read_tree_files
     from lexitree.saving.pretrained import from_pretrained
-    from lexitree.tasks.rerank.saved_reranker import load_reranker
+    from lexitree.tasks.rerank.reranker import load_reranker
     from lexitree.trees.brackets import ReadReport
 
     report = ReadReport()

@@ -84,7 +84,7 @@ def convert(
 
     Example: lexitree trees convert wsj.mrg --strip-traces --strip-function-tags -o wsj.jsonl
     """
-    from lexitree.trees import penn
+    from lexitree.trees import brackets as penn
     from lexitree.trees.binarize import collapse_unary, expand_unary
 
     asked: list[tuple[bool, Change]] = [

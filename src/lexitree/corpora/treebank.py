@@ -12,10 +12,9 @@ from lexitree.corpora.assemble import assemble_files
 from lexitree.corpora.corpus import SPLITS, Corpus, SplitName, Supervision, name_splits
 from lexitree.errors import ConfigError, CorpusNotFoundError, OnError, Place, SentenceError
 from lexitree.files import display_name, read_lines
-from lexitree.trees.brackets import ReadReport, read_trees
+from lexitree.trees.brackets import ReadReport, read_trees, strip_function_tags, strip_traces
 from lexitree.trees.dependencies import WORDS_SUFFIX, read_dependencies
 from lexitree.trees.jsonl import read_json_lines
-from lexitree.trees.penn import strip_function_tags, strip_traces
 from lexitree.trees.tree import Tree
 
 Strip = Literal["traces", "function-tags"]

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lexitree.arrays import NO_INDEX, BoolArray, IndexArray
-from lexitree.batch.examples import Example
+from lexitree.batch.tree_examples import Example
 from lexitree.corpora.corpus import Supervision
 from lexitree.evaluation.answers import answers_to_text
 from lexitree.models.classifier import TreeClassifier

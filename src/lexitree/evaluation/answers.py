@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lexitree.arrays import NO_INDEX, BoolArray, DoubleArray, IndexArray
-from lexitree.batch.examples import Example, make_example
+from lexitree.batch.tree_examples import Example, make_example
 from lexitree.errors import ConfigError
 from lexitree.labels import LabelSet
 from lexitree.models.classifier import TreeClassifier

@@ -17,8 +17,7 @@ import numpy as np
 
 from lexitree.arrays import BoolArray
 from lexitree.errors import ConfigError
-from lexitree.trees.brackets import surface_form
-from lexitree.trees.penn import TRACE_LABEL
+from lexitree.trees.brackets import TRACE_LABEL, surface_form
 from lexitree.trees.tree import CHAIN_JOINT, NO_LABEL, Tree, intermediate_nodes, refuse_inner_words
 
 TagSource = Literal["gold", "own"]

@@ -10,7 +10,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from lexitree.arrays import NO_INDEX
-from lexitree.batch.examples import Example, make_examples
+from lexitree.batch.tree_examples import Example, make_examples
 from lexitree.corpora.corpus import Supervision
 from lexitree.errors import ConfigError, TreeError
 from lexitree.models.catalog import encoder_class

@@ -15,7 +15,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from lexitree.arrays import IndexArray
-from lexitree.batch.examples import TreeKind
+from lexitree.batch.tree_examples import TreeKind
 from lexitree.errors import ConfigError
 from lexitree.lexicon.pieces import Unit
 from lexitree.models.cells import (

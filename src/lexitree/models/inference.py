@@ -16,7 +16,7 @@ import torch
 from torch import nn
 
 from lexitree.arrays import FloatArray, IndexArray
-from lexitree.batch.examples import Example, example_to_label, lay_out_to_label
+from lexitree.batch.tree_examples import Example, example_to_label, lay_out_to_label
 from lexitree.errors import NotFiniteError
 from lexitree.models.classifier import TreeClassifier
 from lexitree.models.head_words import HeadWords, word_weights

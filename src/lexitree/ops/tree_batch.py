@@ -13,7 +13,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from lexitree.arrays import NO_INDEX, FloatArray, IndexArray
-from lexitree.batch.examples import Example, lay_out_examples
+from lexitree.batch.tree_examples import Example, lay_out_examples
 from lexitree.batch.tree_layout import TreeLayout
 from lexitree.lexicon.pieces import PieceLayout
 from lexitree.trees.tree import Tree

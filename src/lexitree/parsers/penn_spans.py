@@ -10,7 +10,7 @@ import numpy as np
 
 from lexitree.arrays import NodeArray
 from lexitree.errors import LabelError, TreeError
-from lexitree.trees.penn import strip_function_tags, strip_traces
+from lexitree.trees.brackets import strip_function_tags, strip_traces
 from lexitree.trees.tree import CHAIN_JOINT, NO_LABEL, Tree, refuse_inner_words
 
 ROOT_LABELS = frozenset({NO_LABEL, "ROOT", "S1", "TOP", "VROOT"})

@@ -64,7 +64,7 @@ class OutputSettings:
 
     def added_columns(self, document: Document) -> list[tuple[str, Any]]:
         """The columns that are added to a row: `label`, `probability` and, if asked for, `phrases`."""
-        from lexitree.results.plain_values import rounded
+        from lexitree.arrays import rounded
 
         values: list[Any] = [document.label, rounded(document.probability)]
         if self.phrases:
@@ -237,7 +237,7 @@ class JsonFormat(RecordFormat):
         return json_line([*row.columns, *self.settings.added_columns(document)], row.place)
 
     def tree_record(self, tree: LabelledTree) -> str:
-        from lexitree.results.plain_values import to_json
+        from lexitree.files import to_json
 
         return to_json(tree.as_dict(head_weights=self.settings.head_weights)) + "\n"
 

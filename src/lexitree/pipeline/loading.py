@@ -11,8 +11,7 @@ from lexitree.parsers.adapters.opening import open_parser
 from lexitree.parsers.neural import NeuralParser
 from lexitree.parsers.protocol import Parser
 from lexitree.parsers.saved_parser import load_parser
-from lexitree.pipeline.predictor import Predictor
-from lexitree.pipeline.text_pipeline import TextPipeline
+from lexitree.pipeline.text_pipeline import Predictor, TextPipeline
 from lexitree.saving import shipped
 from lexitree.saving.pretrained import from_pretrained
 

@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from lexitree.errors import JsonLinesError, OnError, Place, TableError
-from lexitree.files import MAX_LINE_CHARACTERS, display_name, read_lines
-from lexitree.results.plain_values import to_json
+from lexitree.files import MAX_LINE_CHARACTERS, display_name, read_lines, to_json
 from lexitree.trees.brackets import ReadReport
 from lexitree.trees.jsonl import parse_json_line
 

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from lexitree.results.plain_values import rounded, to_json
+from lexitree.arrays import rounded
+from lexitree.files import to_json
 from lexitree.results.sentence import Phrase, Sentence
 from lexitree.text.tokens import Token
 from lexitree.views.svg import draw_svg

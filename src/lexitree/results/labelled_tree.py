@@ -10,10 +10,9 @@ from typing import Any, Protocol, Self, cast
 import numpy as np
 import numpy.typing as npt
 
-from lexitree.arrays import FloatArray, IndexArray
+from lexitree.arrays import FloatArray, IndexArray, rounded
 from lexitree.errors import ConfigError
 from lexitree.labels import LabelSet, order_labels
-from lexitree.results.plain_values import rounded
 from lexitree.trees.brackets import surface_form, tree_to_brackets
 from lexitree.trees.jsonl import tree_to_json
 from lexitree.trees.tree import NO_LABEL, Tree

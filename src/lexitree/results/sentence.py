@@ -6,16 +6,19 @@ always `phrase.text`. A phrase is a view of its sentence's arrays, made when it 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any, Self
 
-from lexitree.arrays import FloatArray
+from lexitree.arrays import FloatArray, rounded
 from lexitree.results.labelled_tree import LabelledTree
-from lexitree.results.plain_values import rounded, written_tree
 from lexitree.text.tokens import Token
+from lexitree.trees.brackets import tree_to_brackets
 from lexitree.trees.tree import Tree
+
+_WHITE_SPACE = re.compile(r"\s+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,3 +230,10 @@ class Sentence(LabelledTree):
 
     def __repr__(self) -> str:
         return f"Sentence({self.text!r}, {self.label!r} {self.probability:.2f})"
+
+
+def written_tree(tree: Tree) -> str:
+    """The tree in brackets; white space inside a word, which brackets cannot hold, becomes `_`."""
+    if any(map(_WHITE_SPACE.search, tree.words)):
+        tree = Tree(tree.arity, tree.labels, [_WHITE_SPACE.sub("_", word) for word in tree.words])
+    return tree_to_brackets(tree)

@@ -38,7 +38,7 @@ from lexitree.version import __version__
 KIND_MODULES = {
     "classifier": "lexitree.saving.pretrained",
     "parser": "lexitree.parsers.saved_parser",
-    "reranker": "lexitree.tasks.rerank.saved_reranker",
+    "reranker": "lexitree.tasks.rerank.reranker",
 }
 """The module whose `KIND` describes each kind. It is imported when a model of that kind is met, because parsers and
 tasks build on this room."""

@@ -10,7 +10,7 @@ from typing import Any, cast
 import torch
 from torch import Tensor
 
-from lexitree.batch.examples import TreeKind
+from lexitree.batch.tree_examples import TreeKind
 from lexitree.errors import ConfigError, LexitreeError, MissingExtraError, ModelFileError
 from lexitree.lexicon.pieces import Unit
 from lexitree.models.catalog import encoder_class

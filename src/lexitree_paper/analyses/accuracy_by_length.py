@@ -6,9 +6,9 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
-from lexitree.analysis.by_length import LengthBin, accuracy_by_length
+from lexitree.analysis.comparison import LengthBin, accuracy_by_length
+from lexitree.analysis.curves import plot_lengths, require_plots
 from lexitree.analysis.mistakes import kind_masks, take_slice
-from lexitree.analysis.plots import plot_lengths, require_plots
 from lexitree_paper.analyses.job import Findings, Job, collect_test_answers
 from lexitree_paper.experiments import Experiment
 from lexitree_paper.report import NOT_RUN, Picture, Report, Table, percent, training_notes

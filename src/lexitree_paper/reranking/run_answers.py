@@ -19,10 +19,9 @@ from lexitree.learning.checkpoint import CHECKPOINT_FILE
 from lexitree.learning.run_folder import MODEL_FOLDER
 from lexitree.tasks.rerank.data import RerankData
 from lexitree.tasks.rerank.model import RerankerModel
+from lexitree.tasks.rerank.reranker import load_reranker
 from lexitree.tasks.rerank.run import RerankRun, train_reranker
-from lexitree.tasks.rerank.saved_reranker import load_reranker
-from lexitree.trees.brackets import tree_from_brackets
-from lexitree.trees.penn import strip_traces
+from lexitree.trees.brackets import strip_traces, tree_from_brackets
 from lexitree.trees.tree import Tree
 from lexitree_paper.reranking.plan import RerankTask, is_same_recipe, settings_of
 from lexitree_paper.run_records import commit, machine

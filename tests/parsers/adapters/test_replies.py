@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lexitree.errors import BracketError
-from lexitree.parsers.adapters import replies as answers_module
-from lexitree.parsers.adapters.replies import Answer, FreeAnswers, make_answers
+from lexitree.parsers.adapters import bracket_files as answers_module
+from lexitree.parsers.adapters.bracket_files import Answer, FreeAnswers, make_answers
 from lexitree.trees.brackets import tree_to_brackets
 from lexitree.trees.tree import Tree
 from tests.strategies import trees

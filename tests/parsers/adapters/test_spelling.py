@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lexitree.parsers.adapters.spelling import penn_spelling, plain_spelling, same_words
+from lexitree.parsers.adapters.adapter import penn_spelling, plain_spelling, same_words
 
 any_words = st.lists(st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8), min_size=1)
 

@@ -11,7 +11,7 @@ import pytest
 
 from lexitree.errors import ConfigError, MissingExtraError, ParseMismatchError, ParseRefusedError, ParserError
 from lexitree.parsers.adapters import StanzaParser
-from lexitree.parsers.adapters.stanza import tree_from_stanza
+from lexitree.parsers.adapters.python_packages import tree_from_stanza
 from lexitree.trees.brackets import tree_to_brackets
 
 

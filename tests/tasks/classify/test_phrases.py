@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from lexitree.arrays import NO_INDEX
-from lexitree.batch.examples import Example
+from lexitree.batch.tree_examples import Example
 from lexitree.learning.loop import Trainer
 from lexitree.tasks.classify.recipe import TrainingConfig
 from lexitree.tasks.classify.task import ClassifyTask, PhraseEpochs

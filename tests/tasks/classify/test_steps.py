@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from lexitree.batch.examples import Example
+from lexitree.batch.tree_examples import Example
 from lexitree.learning.optimizer import LazyAdam
 from lexitree.models.classifier import TreeClassifier
 from lexitree.ops.tree_batch import batch_examples

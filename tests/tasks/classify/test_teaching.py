@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lexitree.arrays import NO_INDEX
-from lexitree.batch.examples import Example
+from lexitree.batch.tree_examples import Example
 from lexitree.corpora.named import load_corpus
 from lexitree.errors import CheckpointError, ConfigError, FileError, ModelFileError
 from lexitree.learning.observers import BatchProgress, EpochRecord, SilentObserver

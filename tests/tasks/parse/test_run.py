@@ -15,7 +15,6 @@ from lexitree.errors import CheckpointError, FileError, TrainingDivergedError
 from lexitree.learning.loop import Trainer
 from lexitree.learning.observers import BatchProgress, EpochRecord, SilentObserver
 from lexitree.parsers.saved_parser import load_parser
-from lexitree.tasks.parse.building import build_parser_model
 from lexitree.tasks.parse.data import load_parser_data
 from lexitree.tasks.parse.examples import (
     WordDropper,
@@ -26,7 +25,7 @@ from lexitree.tasks.parse.examples import (
     parser_loss,
 )
 from lexitree.tasks.parse.recipe import ParserTraining
-from lexitree.tasks.parse.run import ParserRun, train_parser
+from lexitree.tasks.parse.run import ParserRun, build_parser_model, train_parser
 from lexitree.tasks.parse.task import ParserTask
 from tests.tiny_parser import mini_recipe
 

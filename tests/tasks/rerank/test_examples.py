@@ -8,13 +8,11 @@ from hypothesis import strategies as st
 
 from lexitree.errors import JsonLinesError
 from lexitree.parsers.penn_spans import without_root
-from lexitree.tasks.rerank.examples import binarize_list, frequent_labels, make_list_example
+from lexitree.tasks.rerank.examples import binarize_list, frequent_labels, make_list_example, pack_trees
 from lexitree.tasks.rerank.lists import CandidateList, ScoredTree
-from lexitree.tasks.rerank.packing import pack_trees
 from lexitree.tasks.rerank.recipe import OTHER_LABEL
 from lexitree.trees.binarize import Direction, binarize, collapse_unary, expand_unary, unbinarize
-from lexitree.trees.brackets import tree_from_brackets, tree_to_brackets
-from lexitree.trees.penn import strip_function_tags
+from lexitree.trees.brackets import strip_function_tags, tree_from_brackets, tree_to_brackets
 from lexitree.trees.tree import Tree
 from tests.batch.sharing import share_subtrees
 from tests.strategies import trees

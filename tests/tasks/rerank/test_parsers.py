@@ -11,12 +11,11 @@ from lexitree.errors import ConfigError
 from lexitree.parsers.saved_parser import load_parser
 from lexitree.tasks.parse.data import load_parser_data, sentence_key
 from lexitree.tasks.parse.recipe import ParserRecipe
-from lexitree.tasks.parse.scores import score_parser
+from lexitree.tasks.parse.task import score_parser
 from lexitree.tasks.rerank.jackknife import cut_jackknife, write_jackknife_lists
 from lexitree.tasks.rerank.lists import read_lists
-from lexitree.tasks.rerank.reranker import RerankedParser
+from lexitree.tasks.rerank.reranker import RerankedParser, load_reranker
 from lexitree.tasks.rerank.run import train_reranker
-from lexitree.tasks.rerank.saved_reranker import load_reranker
 from tests.tasks.rerank.tiny_lists import tiny_data, tiny_recipe
 
 RECIPE = ParserRecipe.from_dict(

@@ -19,9 +19,8 @@ from lexitree.tasks.rerank.data import RerankData, cut_folds, load_rerank_data, 
 from lexitree.tasks.rerank.examples import BinaryList
 from lexitree.tasks.rerank.lists import parse_list
 from lexitree.tasks.rerank.recipe import RERANKERS, RerankRecipe, RerankTraining
-from lexitree.tasks.rerank.reranker import ranked_to_json
+from lexitree.tasks.rerank.reranker import load_reranker, ranked_to_json
 from lexitree.tasks.rerank.run import RerankRun, train_reranker
-from lexitree.tasks.rerank.saved_reranker import load_reranker
 from lexitree.tasks.rerank.scores import score_reranker
 from lexitree.trees.brackets import tree_from_brackets
 from tests.saving.edited_models import edit_weights

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from lexitree.parsers.adapters.adapter import Adapter, OnRefused, ParseReport, Refusal
-from lexitree.parsers.adapters.benepar import BeneparParser
+from lexitree.parsers.adapters.adapter import (
+    Adapter,
+    OnRefused,
+    ParseReport,
+    Refusal,
+    Spelling,
+    penn_spelling,
+    plain_spelling,
+)
 from lexitree.parsers.adapters.bracket_files import BracketsParser
 from lexitree.parsers.adapters.command_line import CommandParser
 from lexitree.parsers.adapters.corenlp import CoreNLPParser
 from lexitree.parsers.adapters.opening import PARSER_KINDS, open_parser
-from lexitree.parsers.adapters.spelling import Spelling, penn_spelling, plain_spelling
+from lexitree.parsers.adapters.python_packages import BeneparParser, StanzaParser
 from lexitree.parsers.adapters.stanford import ScoredTree, StanfordParser
-from lexitree.parsers.adapters.stanza import StanzaParser
 
 __all__ = [
     "PARSER_KINDS",

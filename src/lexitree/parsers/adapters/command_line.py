@@ -10,11 +10,17 @@ from pathlib import Path
 from typing import TypeVar
 
 from lexitree.errors import BracketError, ConfigError, ParserError
-from lexitree.parsers.adapters.adapter import Adapter, OnRefused, Sentence, number_sentences
+from lexitree.parsers.adapters.adapter import (
+    Adapter,
+    OnRefused,
+    Sentence,
+    Spelling,
+    number_sentences,
+    plain_spelling,
+)
+from lexitree.parsers.adapters.bracket_files import Answer, AnswerLayout, make_answers
 from lexitree.parsers.adapters.conversation import AnswerReader, Conversation
 from lexitree.parsers.adapters.process import CommandProcess
-from lexitree.parsers.adapters.replies import Answer, AnswerLayout, make_answers
-from lexitree.parsers.adapters.spelling import Spelling, plain_spelling
 from lexitree.trees.tree import Tree
 
 READ_AHEAD = 1_000

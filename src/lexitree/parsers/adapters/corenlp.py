@@ -10,9 +10,15 @@ from urllib.parse import urlencode, urlsplit, urlunsplit
 from urllib.request import OpenerDirector, ProxyHandler, Request, build_opener
 
 from lexitree.errors import BracketError, ConfigError, ParserError
-from lexitree.parsers.adapters.adapter import BatchAdapter, BatchFailed, OnRefused, Sentence
-from lexitree.parsers.adapters.replies import Answer
-from lexitree.parsers.adapters.spelling import Spelling, plain_spelling
+from lexitree.parsers.adapters.adapter import (
+    BatchAdapter,
+    BatchFailed,
+    OnRefused,
+    Sentence,
+    Spelling,
+    plain_spelling,
+)
+from lexitree.parsers.adapters.bracket_files import Answer
 from lexitree.trees.tree import Tree
 
 BATCH_SIZE = 50

@@ -8,12 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from lexitree.errors import ConfigError
-from lexitree.parsers.adapters.benepar import BeneparParser
 from lexitree.parsers.adapters.bracket_files import BracketsParser
 from lexitree.parsers.adapters.command_line import CommandParser
 from lexitree.parsers.adapters.corenlp import CoreNLPParser
+from lexitree.parsers.adapters.python_packages import BeneparParser, StanzaParser
 from lexitree.parsers.adapters.stanford import StanfordParser
-from lexitree.parsers.adapters.stanza import StanzaParser
 from lexitree.parsers.protocol import Parser
 from lexitree.saving import shipped
 

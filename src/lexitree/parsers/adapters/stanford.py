@@ -11,11 +11,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lexitree.errors import BracketError, ConfigError, FileError, ParserError
-from lexitree.parsers.adapters.adapter import Adapter, OnRefused, Sentence, number_sentences
+from lexitree.parsers.adapters.adapter import (
+    Adapter,
+    OnRefused,
+    Sentence,
+    Spelling,
+    number_sentences,
+    penn_spelling,
+)
+from lexitree.parsers.adapters.bracket_files import Answer
 from lexitree.parsers.adapters.command_line import READ_AHEAD, TIMEOUT_SECONDS, CommandParser
 from lexitree.parsers.adapters.conversation import Conversation
-from lexitree.parsers.adapters.replies import Answer
-from lexitree.parsers.adapters.spelling import Spelling, penn_spelling
 from lexitree.trees.tree import Tree
 
 _ENGLISH_PCFG = "edu/stanford/nlp/models/lexparser/englishPCFG.ser.gz"

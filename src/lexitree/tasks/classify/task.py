@@ -11,7 +11,7 @@ import numpy.typing as npt
 from torch import Tensor
 
 from lexitree.arrays import NO_INDEX, IndexArray
-from lexitree.batch.examples import Example
+from lexitree.batch.tree_examples import Example
 from lexitree.evaluation.accuracy import evaluate
 from lexitree.learning.checkpoint import checksum
 from lexitree.learning.loop import BatchSize, EpochBatches

@@ -18,7 +18,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file  # pyright: ignore[reportUnknownVariableType]
 
 from lexitree.arrays import NO_INDEX, FloatArray
-from lexitree.batch.examples import Example, as_read, example_to_label
+from lexitree.batch.tree_examples import Example, as_read, example_to_label
 from lexitree.errors import ConfigError, FileError
 from lexitree.files import atomic_path
 from lexitree.learning.run_folder import model_folders

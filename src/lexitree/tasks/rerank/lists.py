@@ -16,9 +16,8 @@ from typing import Any, NamedTuple, cast
 
 from lexitree.errors import InputError, JsonLinesError, LexitreeError, OnError, Place, TreeError
 from lexitree.files import display_name, read_lines
-from lexitree.trees.brackets import ReadReport, surface_form, tree_from_brackets
+from lexitree.trees.brackets import ReadReport, strip_traces, surface_form, tree_from_brackets
 from lexitree.trees.jsonl import parse_json_line, tree_from_json
-from lexitree.trees.penn import strip_traces
 from lexitree.trees.tree import Tree
 
 LIST_KEYS, SCORE_KEYS, GOLD_KEY, TREE_KEY = (

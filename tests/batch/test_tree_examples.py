@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lexitree.batch.examples import make_example
+from lexitree.batch.tree_examples import make_example
 from lexitree.corpora.named import load_corpus
 from lexitree.errors import LabelError
 from lexitree.lexicon.vocabulary import Vocabulary

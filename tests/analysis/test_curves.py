@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from lexitree.analysis.curves import LearningCurve, read_curve
 from lexitree.errors import FileError
-from lexitree.learning.curves import LearningCurve, read_curve
 from lexitree.learning.observers import METRICS_FILE, EpochRecord
 
 
