@@ -9,7 +9,7 @@ import pytest
 import torch
 from hypothesis import settings
 
-from lexitree.parsers.adapters import opening
+from lexitree.parsers import adapters
 from lexitree.saving import shipped
 from lexitree.tasks.classify.run import train
 from tests.tiny import tiny_recipe, write_dependency_treebank, write_treebank
@@ -54,7 +54,7 @@ def shipped_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "shipped"
     folder.mkdir()
     monkeypatch.setattr(shipped, "FOLDER", folder)
-    monkeypatch.setattr(opening, "BUILTIN_MODEL", folder / "parser")
+    monkeypatch.setattr(adapters, "BUILTIN_MODEL", folder / "parser")
     return folder
 
 

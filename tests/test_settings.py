@@ -18,7 +18,7 @@ from lexitree.errors import ConfigError, FileError
 from lexitree.learning.schedule import LexicalSettings, TrainingSettings
 from lexitree.models.model_config import ModelConfig
 from lexitree.models.transformer import TransformerConfig
-from lexitree.parsers.parser_config import ParserConfig
+from lexitree.parsers.network import ParserConfig
 from lexitree.settings import REQUIRED, DeclaredSetting, Setting, Settings
 from lexitree.tasks.classify.recipe import Recipe, TrainingConfig
 from lexitree.tasks.parse.recipe import ParserRecipe, ParserTraining, TreebankPlan

@@ -44,7 +44,7 @@ _NAMES = {
     "models.transformer": "TransformerConfig TransformerLexicon open_transformer",
     "models.word_table": "WordTable",
     "ops.tree_batch": "TreeBatch batch_examples",
-    "parsers.adapters.opening": "open_parser",
+    "parsers.adapters": "open_parser",
     "parsers.saved_parser": "load_parser",
     "pipeline.labelling": "LabellingJob label_file",
     "pipeline.loading": "load",

@@ -39,7 +39,7 @@ from lexitree.models.transformer import open_transformer as open_transformer
 from lexitree.models.word_table import WordTable as WordTable
 from lexitree.ops.tree_batch import TreeBatch as TreeBatch
 from lexitree.ops.tree_batch import batch_examples as batch_examples
-from lexitree.parsers.adapters.opening import open_parser as open_parser
+from lexitree.parsers.adapters import open_parser as open_parser
 from lexitree.parsers.saved_parser import load_parser as load_parser
 from lexitree.pipeline.labelling import LabellingJob as LabellingJob
 from lexitree.pipeline.labelling import label_file as label_file

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from lexitree.lexicon.vector_npz import write_vectors_npz
-from lexitree.lexicon.vector_rows import WordVectors
+from lexitree.lexicon.vector_streams import WordVectors
 from lexitree.saving.model_folder import ModelFolder
 from lexitree.saving.model_kinds import load_model, save_model
 from lexitree.saving.pretrained import from_pretrained

@@ -14,7 +14,7 @@ import pytest
 
 from lexitree.errors import ConfigError, FileError, VectorsError
 from lexitree.lexicon.vector_files import read_vectors
-from lexitree.lexicon.vector_rows import _MAX_KEPT_ERRORS
+from lexitree.lexicon.vector_streams import _MAX_KEPT_ERRORS
 from tests.lexicon.vector_files import (
     GLOVE,
     npy_header,

@@ -22,8 +22,7 @@ from lexitree.lexicon.vector_files import (
     with_length,
 )
 from lexitree.lexicon.vector_npz import write_vectors_npz
-from lexitree.lexicon.vector_rows import WordVectors
-from lexitree.lexicon.vector_sources import CHUNK_BYTES
+from lexitree.lexicon.vector_streams import CHUNK_BYTES, WordVectors
 from lexitree.lexicon.vocabulary import Vocabulary, coverage
 from lexitree.tasks.classify.building import build_model, load_recipe_corpus
 from lexitree.tasks.classify.recipe import Recipe

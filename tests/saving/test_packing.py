@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from lexitree.errors import ConfigError
-from lexitree.lexicon.vector_rows import WordVectors
+from lexitree.lexicon.vector_streams import WordVectors
 from lexitree.lexicon.vocabulary import count_words
 from lexitree.models.classifier import TreeClassifier
 from lexitree.models.word_table import Lexicon, WordTable

@@ -8,7 +8,7 @@ import torch
 
 from lexitree.errors import ConfigError
 from lexitree.lexicon.vector_files import build_table, with_length
-from lexitree.lexicon.vector_rows import WordVectors
+from lexitree.lexicon.vector_streams import WordVectors
 from lexitree.lexicon.vocabulary import Vocabulary
 from lexitree.models.word_table import WordTable
 from lexitree.saving.packing import resize_table

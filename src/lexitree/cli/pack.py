@@ -14,7 +14,7 @@ from lexitree.cli.options import DataOption, JsonOption, ModelArgument, TableFor
 if TYPE_CHECKING:
     from lexitree.corpora.corpus import Corpus
     from lexitree.evaluation.accuracy import Evaluation
-    from lexitree.lexicon.vector_rows import WordVectors
+    from lexitree.lexicon.vector_streams import WordVectors
     from lexitree.models.classifier import TreeClassifier
     from lexitree.saving.model_folder import ModelFolder
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from lexitree.errors import OnError
-    from lexitree.lexicon.vector_rows import WordVectors
+    from lexitree.lexicon.vector_streams import WordVectors
     from lexitree.lexicon.vocabulary import CoverageReport
     from lexitree.trees.brackets import ReadReport
     from lexitree.trees.tree import Tree

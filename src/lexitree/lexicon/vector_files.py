@@ -12,8 +12,7 @@ from lexitree.arrays import FloatArray
 from lexitree.errors import ConfigError, OnError, Place, VectorsError
 from lexitree.lexicon.vector_formats import read_text_rows, read_word2vec_rows
 from lexitree.lexicon.vector_npz import read_npz_rows
-from lexitree.lexicon.vector_rows import RowCollector, WordVectors
-from lexitree.lexicon.vector_sources import Progress, open_source
+from lexitree.lexicon.vector_streams import Progress, RowCollector, WordVectors, open_source
 from lexitree.lexicon.vocabulary import UNK, Vocabulary
 from lexitree.trees.brackets import surface_form
 

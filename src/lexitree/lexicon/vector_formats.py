@@ -12,16 +12,16 @@ import numpy as np
 
 from lexitree.arrays import FloatArray
 from lexitree.errors import Place, VectorsError
-from lexitree.lexicon.vector_rows import (
+from lexitree.lexicon.vector_streams import (
     DAMAGED_REMEDY,
     MAX_DIM,
     SKIP_REMEDY,
+    ByteSource,
     RowCollector,
     RowError,
     check_same_dim,
     checked_dim,
 )
-from lexitree.lexicon.vector_sources import ByteSource
 
 LINES_LOOKED_AT = 32
 """The number of lines from which the dimension of a text file is inferred."""

@@ -15,15 +15,19 @@ import numpy.typing as npt
 
 from lexitree.errors import Place, VectorsError
 from lexitree.files import atomic_path
-from lexitree.lexicon.vector_rows import (
+from lexitree.lexicon.vector_streams import (
+    CHUNK_BYTES,
     DAMAGED_REMEDY,
     SKIP_REMEDY,
+    ByteSource,
+    Progress,
     RowCollector,
     WordVectors,
     check_same_dim,
     checked_dim,
+    open_archive,
+    open_member,
 )
-from lexitree.lexicon.vector_sources import CHUNK_BYTES, ByteSource, Progress, open_archive, open_member
 
 MAX_WORD_BYTES = 1 << 16
 _NPZ_REMEDY = (

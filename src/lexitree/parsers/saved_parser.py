@@ -9,9 +9,8 @@ from typing import Any
 import torch
 
 from lexitree.errors import ModelFileError
-from lexitree.parsers.network import ParserModel
+from lexitree.parsers.network import ParserConfig, ParserModel
 from lexitree.parsers.neural import NeuralParser
-from lexitree.parsers.parser_config import ParserConfig
 from lexitree.saving.card import Card
 from lexitree.saving.model_folder import (
     TRAINED_WORDS_FILE,

@@ -7,7 +7,7 @@ from typing import Any, Literal, TypedDict, Unpack, overload
 
 from lexitree.errors import ConfigError
 from lexitree.ops.devices import Precision, check_precision, choose_device, set_precision
-from lexitree.parsers.adapters.opening import open_parser
+from lexitree.parsers.adapters import open_parser
 from lexitree.parsers.neural import NeuralParser
 from lexitree.parsers.protocol import Parser
 from lexitree.parsers.saved_parser import load_parser

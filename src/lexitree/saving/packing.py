@@ -15,7 +15,7 @@ import torch
 from lexitree.corpora.corpus import Corpus
 from lexitree.errors import ConfigError
 from lexitree.lexicon.vector_files import with_length
-from lexitree.lexicon.vector_rows import WordVectors
+from lexitree.lexicon.vector_streams import WordVectors
 from lexitree.lexicon.vocabulary import UNK, Vocabulary
 from lexitree.models.classifier import TreeClassifier
 from lexitree.models.guesses import fit_guesser

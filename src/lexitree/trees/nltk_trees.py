@@ -1,4 +1,7 @@
-"""Convert trees to and from NLTK's; NLTK is imported only to create its trees."""
+"""Convert trees to and from NLTK's; NLTK is imported only to create its trees.
+
+It is a module of its own because it is part of the public interface and needs the extra `nltk`.
+"""
 
 from __future__ import annotations
 

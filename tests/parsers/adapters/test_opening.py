@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from lexitree.errors import ConfigError, FileError, MissingExtraError
+from lexitree.parsers import adapters as opening_module
 from lexitree.parsers import saved_parser as saved
 from lexitree.parsers.adapters import BracketsParser, CommandParser, CoreNLPParser, open_parser
-from lexitree.parsers.adapters import opening as opening_module
 
 
 def test_specs_lead_to_parsers() -> None:

@@ -7,9 +7,8 @@ and the gradients of the weights after it, each as one product over all nodes.
 Importing this package needs Triton; `lexitree.ops.registry` reports when it is missing.
 """
 
-from lexitree.ops.fused.bottom_up import fused_run_bottom_up
 from lexitree.ops.fused.heads import fused_compose_heads
+from lexitree.ops.fused.passes import fused_run_bottom_up, fused_run_top_down
 from lexitree.ops.fused.rows import fused_update_rows
-from lexitree.ops.fused.top_down import fused_run_top_down
 
 __all__ = ["fused_compose_heads", "fused_run_bottom_up", "fused_run_top_down", "fused_update_rows"]

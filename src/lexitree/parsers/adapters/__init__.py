@@ -1,7 +1,13 @@
-"""Adapters for other parsers: bracket files, commands, the Stanford parser, Stanza, benepar and CoreNLP servers."""
+"""Adapters for other parsers, and `open_parser`, which opens any parser by name, such as `brackets:FILE`."""
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from lexitree.errors import ConfigError
 from lexitree.parsers.adapters.adapter import (
     Adapter,
     OnRefused,
@@ -14,9 +20,10 @@ from lexitree.parsers.adapters.adapter import (
 from lexitree.parsers.adapters.bracket_files import BracketsParser
 from lexitree.parsers.adapters.command_line import CommandParser
 from lexitree.parsers.adapters.corenlp import CoreNLPParser
-from lexitree.parsers.adapters.opening import PARSER_KINDS, open_parser
 from lexitree.parsers.adapters.python_packages import BeneparParser, StanzaParser
 from lexitree.parsers.adapters.stanford import ScoredTree, StanfordParser
+from lexitree.parsers.protocol import Parser
+from lexitree.saving import shipped
 
 __all__ = [
     "PARSER_KINDS",
@@ -36,3 +43,71 @@ __all__ = [
     "penn_spelling",
     "plain_spelling",
 ]
+
+BUILTIN_MODEL = shipped.FOLDER / "parser"
+"""The folder of the parser that comes with the package."""
+
+
+def _open_builtin(model: str = "", *, device: str = "cpu", style: str | None = None) -> Parser:
+    """Load the built-in parser from a folder; by default the one that comes with the package."""
+    # Imported here because the adapters work without torch, which takes a second to import.
+    from lexitree.parsers.saved_parser import load_parser
+
+    if not model and not BUILTIN_MODEL.is_dir():
+        raise ConfigError(
+            "this version comes without a trained parser",
+            remedy="Train one with `lexitree parser train` and give its folder: builtin:FOLDER",
+        )
+    return load_parser(model or BUILTIN_MODEL, device=device, style=style)
+
+
+@dataclass(frozen=True, slots=True)
+class ParserKind:
+    """How a kind of parser is opened, and what follows its name after a colon."""
+
+    open: Callable[..., Parser]
+    form: str
+    needs: str = ""
+    """What must follow the colon; empty if nothing must."""
+
+
+PARSER_KINDS = {
+    "brackets": ParserKind(BracketsParser, "brackets:FILE", "a bracket file, or - for standard input"),
+    "command": ParserKind(CommandParser, "command:PROGRAM ARGUMENTS", "a command"),
+    "stanford": ParserKind(StanfordParser, "stanford:FOLDER", "the folder of its jar files"),
+    "stanza": ParserKind(StanzaParser, "stanza[:MODEL]"),
+    "benepar": ParserKind(BeneparParser, "benepar[:MODEL]"),
+    "corenlp": ParserKind(CoreNLPParser, "corenlp:http://HOST:9000", "the address of its server"),
+    "builtin": ParserKind(_open_builtin, "builtin[:MODEL]"),
+}
+
+
+def open_parser(spec: str, **options: Any) -> Parser:
+    """Open a parser by name.
+
+    Args:
+        spec: `builtin[:FOLDER]`, `brackets:FILE`, `command:PROGRAM ARGUMENTS`, `stanford:FOLDER`, `stanza[:MODEL]`,
+            `benepar[:MODEL]` or `corenlp:http://HOST:9000`.
+        **options: Options of the parser's class, such as `on_refused="flat"`.
+
+    Returns:
+        The parser. All but the built-in one are context managers.
+
+    Raises:
+        ConfigError: The name or an option is unknown.
+        ParserError: The parser cannot be opened.
+    """
+    name, _, argument = spec.partition(":")
+    kind = PARSER_KINDS.get(name)
+    if kind is None:
+        forms = "\n".join(f"  {one.form}" for one in PARSER_KINDS.values())
+        raise ConfigError(f"unknown parser {spec!r}", remedy=f"Parsers are\n{forms}")
+    if kind.needs and not argument.strip():
+        raise ConfigError(f"the parser {name!r} needs {kind.needs}", remedy=f"Write {kind.form}")
+    arguments = (argument,) if argument.strip() else ()
+    try:
+        inspect.signature(kind.open).bind(*arguments, **options)
+    except TypeError as error:
+        known = ", ".join(inspect.signature(kind.open).parameters)
+        raise ConfigError(f"the parser {name!r}: {error}", remedy=f"Its options are {known}.") from error
+    return kind.open(*arguments, **options)

@@ -20,7 +20,7 @@ from lexitree.models.classifier import TreeClassifier
 from lexitree.models.model_config import DEFAULT_MODEL, ModelConfig
 from lexitree.models.transformer import TransformerConfig, open_transformer
 from lexitree.models.word_table import Lexicon, WordTable
-from lexitree.parsers.adapters.opening import open_parser
+from lexitree.parsers.adapters import open_parser
 from lexitree.tasks.classify.parsed_corpus import read_unlabelled, with_parses, with_unlabelled
 from lexitree.tasks.classify.recipe import Recipe
 from lexitree.trees.binarize import Direction

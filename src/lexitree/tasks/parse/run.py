@@ -25,9 +25,8 @@ from lexitree.learning.run_folder import (
 )
 from lexitree.lexicon.vector_files import read_vectors
 from lexitree.lexicon.vocabulary import UNK, Vocabulary, count_words
-from lexitree.parsers.network import ParserModel
+from lexitree.parsers.network import ParserConfig, ParserModel
 from lexitree.parsers.neural import NeuralParser
-from lexitree.parsers.parser_config import ParserConfig
 from lexitree.parsers.saved_parser import load_parser
 from lexitree.parsers.word_features import SENTENCE_END, SENTENCE_START
 from lexitree.saving.model_kinds import save_model

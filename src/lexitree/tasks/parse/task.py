@@ -17,9 +17,8 @@ from lexitree.learning.checkpoint import checksum
 from lexitree.learning.loop import BatchSize, EpochBatches
 from lexitree.learning.optimizer import Adam
 from lexitree.lexicon.vocabulary import count_words
-from lexitree.parsers.network import ParserModel
+from lexitree.parsers.network import GENERIC_STYLE, ParserModel
 from lexitree.parsers.neural import NeuralParser
-from lexitree.parsers.parser_config import GENERIC_STYLE
 from lexitree.parsers.protocol import KBestParser
 from lexitree.tasks.parse.data import ParserData, Treebank
 from lexitree.tasks.parse.examples import (
