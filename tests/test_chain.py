@@ -70,14 +70,20 @@ def train_on_chain(folder: Path, num_words: int, *options: str) -> Cost:
     return run_measured("train", folder, "-o", folder / "run", "--epochs", "1", *sizes, *options, "-q")
 
 
-def test_the_chain_of_50_000_words(tmp_path: Path) -> None:
-    """Read, checked, batched, trained on, predicted and written, by the commands a user types."""
-    check_commands_on_chain(tmp_path, "contree-lex")
+def test_a_chain_of_5_000_words(tmp_path: Path) -> None:
+    """Trained on and predicted, by the commands a user types."""
+    train_on_chain(tmp_path, 5_000, "-m", "contree-lex")
+    run_measured("predict", tmp_path / "run" / "model", tmp_path / "train.txt", "-o", tmp_path / "out.jsonl")
+    (predicted,) = read_json_lines(tmp_path / "out.jsonl")
+    assert predicted.words == chain(5_000).words
+    assert set(predicted.labels) <= set(LABELS)
 
 
 @pytest.mark.slow
-def test_the_chain_of_50_000_words_in_both_directions(tmp_path: Path) -> None:
-    check_commands_on_chain(tmp_path, "bicontree")
+@pytest.mark.parametrize("name", ["contree-lex", "bicontree"])
+def test_the_chain_of_50_000_words(name: str, tmp_path: Path) -> None:
+    """Read, checked, batched, trained on, predicted and written, in time and memory linear in its length."""
+    check_commands_on_chain(tmp_path, name)
 
 
 def assert_linear(measure: Callable[[int], Cost]) -> None:

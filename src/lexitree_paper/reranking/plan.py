@@ -143,9 +143,14 @@ def settings_of(recipe: RerankRecipe) -> dict[str, Any]:
     return values
 
 
+_NEW_NAMES = {"batch_lists": "batch_size"}
+"""Settings that had other names when the first records were made."""
+
+
 def is_same_recipe(done: Mapping[str, Any], recipe: RerankRecipe) -> bool:
     """Whether recorded settings (see `settings_of`) are those of a recipe; newer settings had their defaults."""
-    return settings_of(RerankRecipe.from_dict(done)) == settings_of(recipe)
+    training = {_NEW_NAMES.get(name, name): value for name, value in done["training"].items()}
+    return settings_of(RerankRecipe.from_dict({**done, "training": training})) == settings_of(recipe)
 
 
 @dataclass(frozen=True, slots=True)
