@@ -9,18 +9,17 @@ from __future__ import annotations
 import json
 import platform
 import shutil
-from collections.abc import Generator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import torch
 
 from lexitree.errors import FileError
 from lexitree.files import atomic_write
 from lexitree.learning.checkpoint import CHECKPOINT_FILE
-from lexitree.learning.loop import TrainingResult
+from lexitree.learning.loop import Task, Trainer, TrainingResult
 from lexitree.learning.observers import (
     METRICS_FILE,
     EpochRecord,
@@ -30,6 +29,7 @@ from lexitree.learning.observers import (
 )
 from lexitree.ops.threads import num_cores
 from lexitree.saving.model_folder import CONFIG_FILE
+from lexitree.settings import Settings
 from lexitree.version import __version__
 
 MODEL_FOLDER, RESULT_FILE = "model", "result.json"
@@ -85,21 +85,28 @@ def _remove_leftovers(folder: Path) -> None:
                 path.unlink(missing_ok=True)
 
 
-@contextmanager
-def run_observers(folder: Path, observer: Observer | None) -> Generator[Observer, None, None]:
-    """The given observer and, where it is installed, TensorBoard; both are closed at the end."""
+def run_in_folder(
+    task: Task[Any],
+    folder: Path,
+    save_best: Callable[[TrainingResult], object],
+    *,
+    observer: Observer | None,
+    minutes: float | None,
+) -> TrainingResult:
+    """Train a task in its folder; the observer and, where it is installed, TensorBoard are told of the progress."""
     observers = [observer] if observer else []
     if TensorBoardObserver.is_available():
         observers.append(TensorBoardObserver(folder / TENSORBOARD_FOLDER))
     group = ObserverGroup(observers)
     try:
-        yield group
+        trainer = Trainer(task, folder=folder, observer=group, save_best=save_best)
+        return trainer.run(minutes=minutes)
     finally:
         group.close()
 
 
-def describe_environment(device: torch.device, **more: Any) -> dict[str, Any]:
-    """The versions and the machine that figures depend on; `more` is what a task adds."""
+def _describe_environment(device: torch.device) -> dict[str, Any]:
+    """The versions and the machine that figures depend on."""
     return {
         "lexitree": __version__,
         "python": platform.python_version(),
@@ -107,25 +114,38 @@ def describe_environment(device: torch.device, **more: Any) -> dict[str, Any]:
         "device": torch.cuda.get_device_name() if device.type == "cuda" else platform.machine(),
         "threads": num_cores(),
         "precision": "float32" if torch.get_float32_matmul_precision() == "highest" else "tf32",
-        **more,
     }
 
 
+class RecordedModel(Protocol):
+    """A model with what the record of its run says about it."""
+
+    @property
+    def config(self) -> Settings: ...
+
+    @property
+    def device(self) -> torch.device: ...
+
+    def num_parameters(self) -> int: ...
+
+
 def write_result(
-    run: FinishedRun,
-    *,
-    recipe: Mapping[str, Any],
-    model: Mapping[str, Any],
-    num_parameters: int,
-    environment: Mapping[str, Any],
-    **own: Any,
+    run: FinishedRun, recipe: Settings, model: RecordedModel, environment: Mapping[str, Any], **own: Any
 ) -> None:
-    """Write the record of a finished run; `own` is what only its task records."""
+    """Write the record of a finished run.
+
+    Args:
+        run: The run.
+        recipe: What was trained on what.
+        model: The trained model.
+        environment: What the task adds to the versions and the machine.
+        **own: What only this task records.
+    """
     record = {
-        "recipe": recipe,
-        "model": model,
-        "num_parameters": num_parameters,
-        "environment": environment,
+        "recipe": recipe.as_dict(),
+        "model": model.config.as_dict(),
+        "num_parameters": model.num_parameters(),
+        "environment": {**_describe_environment(model.device), **environment},
         "best_epoch": run.best.epoch,
         **own,
         "seconds": run.training.seconds,

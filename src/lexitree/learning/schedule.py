@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from lexitree.settings import Setting, Settings
 
@@ -130,6 +131,17 @@ class LexicalSettings(TrainingSettings):
             "Step size of each transformer layer, as a share of that of the layer above.", above=0, at_most=1
         ),
     ] = 1.0
+
+
+class SeededRecipe(Settings):
+    """A recipe that can be trained with several seeds."""
+
+    __slots__ = ()
+    training: Any
+
+    def with_seed(self, seed: int) -> Self:
+        """The same recipe with another seed."""
+        return dataclasses.replace(self, training=dataclasses.replace(self.training, seed=seed))
 
 
 def rate_scale(config: TrainingSettings, number: int, num_updates: int) -> float:

@@ -12,11 +12,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from multiprocessing.process import BaseProcess
 from pathlib import Path
-from typing import Any, Protocol, Self
+from typing import Any
 
 from lexitree.errors import ConfigError, LexitreeError
 from lexitree.learning.observers import BatchProgress, EpochRecord
 from lexitree.learning.run_folder import read_result, seed_folder, write_json
+from lexitree.learning.schedule import SeededRecipe
 from lexitree.processes import how_it_ended
 
 SUMMARY_FILE = "summary.json"
@@ -25,12 +26,6 @@ SECONDS_BETWEEN_MESSAGES = 0.25
 Event = BatchProgress | EpochRecord
 OnEvent = Callable[[int, Event], None]
 """Called with a seed and what its run reports."""
-
-
-class SeededRecipe(Protocol):
-    """What is trained, with one seed or another."""
-
-    def with_seed(self, seed: int) -> Self: ...
 
 
 @dataclass(frozen=True, slots=True)

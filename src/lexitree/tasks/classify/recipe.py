@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 from lexitree.errors import ConfigError, OnError
-from lexitree.learning.schedule import MAX_STEP, LexicalSettings
+from lexitree.learning.schedule import MAX_STEP, LexicalSettings, SeededRecipe
 from lexitree.models.model_config import ModelConfig
 from lexitree.models.transformer import TransformerConfig
-from lexitree.settings import Setting, Settings
+from lexitree.settings import Setting
 from lexitree.tasks.classify.parsed_corpus import Parses
 
 
@@ -41,7 +40,7 @@ class TrainingConfig(LexicalSettings):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Recipe(Settings):
+class Recipe(SeededRecipe):
     """What to train on what, in plain values that can be stored, compared and sent to other processes."""
 
     corpus: Annotated[
@@ -113,7 +112,3 @@ class Recipe(Settings):
                 "distinct_phrases goes by labels, but a teacher rates each occurrence of a phrase by itself",
                 remedy="Use only one of them.",
             )
-
-    def with_seed(self, seed: int) -> Recipe:
-        """The same recipe with another seed."""
-        return dataclasses.replace(self, training=dataclasses.replace(self.training, seed=seed))

@@ -15,7 +15,7 @@ from lexitree.corpora.corpus import Corpus
 from lexitree.corpora.named import find_entry
 from lexitree.errors import ConfigError, FileError
 from lexitree.evaluation.accuracy import Evaluation, evaluate
-from lexitree.learning.loop import Trainer, TrainingResult
+from lexitree.learning.loop import TrainingResult
 from lexitree.learning.observers import Observer
 from lexitree.learning.run_folder import (
     ALREADY_THERE,
@@ -23,8 +23,7 @@ from lexitree.learning.run_folder import (
     MODEL_FOLDER,
     FinishedRun,
     claim_folder,
-    describe_environment,
-    run_observers,
+    run_in_folder,
     write_result,
 )
 from lexitree.learning.seeds import OnEvent, SeedSummary, run_seeds
@@ -118,14 +117,10 @@ def train(
             record = {**about, "best_epoch": training.best.epoch, **scores, **recipe.training.as_dict()}
             save_model(model, folder / MODEL_FOLDER, training=record)
 
-        with run_observers(folder, observer) as observers:
-            trainer = Trainer(
-                task,
-                folder=folder,
-                observer=observers,
-                save_best=lambda training: save(training, **training.best.scores),
-            )
-            training = trainer.run(minutes=minutes)
+        def save_best(training: TrainingResult) -> None:
+            save(training, **training.best.scores)
+
+        training = run_in_folder(task, folder, save_best, observer=observer, minutes=minutes)
         test = splits.get("test")
         run = RunResult(
             folder, training, evaluate(model, splits["dev"]), evaluate(model, test) if test else None
@@ -244,10 +239,9 @@ def _write_result(run: RunResult, recipe: Recipe, model: TreeClassifier, corpus:
     more = {"transformers": version("transformers")} if has_transformer else {}
     write_result(
         run,
-        recipe=recipe.as_dict(),
-        model=model.config.as_dict(),
-        num_parameters=model.num_parameters(),
-        environment=describe_environment(model.device, backend=model.what_runs, **more),
+        recipe,
+        model,
+        environment={"backend": model.what_runs, **more},
         corpus={name: len(trees) for name, trees in corpus.splits.items()},
         **run.scores(),
         test_root_answers=run.test.root_answers_text if run.test else None,

@@ -204,7 +204,7 @@ def _hyphenated(tree: Tree) -> Iterator[list[int]]:
     for children in tree.children:
         run: list[int] = []
         for child in children:
-            if not _is_leaf(tree, child):
+            if tree.arity[child]:
                 yield from _complete(run)
                 run = []
             elif _is_hyphen(tree, child):
@@ -220,10 +220,6 @@ def _hyphenated(tree: Tree) -> Iterator[list[int]]:
 def _complete(run: list[int]) -> Iterator[list[int]]:
     if len(run) >= 3:
         yield run if len(run) % 2 else run[:-1]
-
-
-def _is_leaf(tree: Tree, node: int) -> bool:
-    return not tree.arity[node]
 
 
 def _is_hyphen(tree: Tree, leaf: int) -> bool:

@@ -13,16 +13,9 @@ import torch
 
 from lexitree.arrays import FloatArray
 from lexitree.errors import ConfigError
-from lexitree.learning.loop import Trainer, TrainingResult
+from lexitree.learning.loop import TrainingResult
 from lexitree.learning.observers import Observer
-from lexitree.learning.run_folder import (
-    MODEL_FOLDER,
-    FinishedRun,
-    claim_folder,
-    describe_environment,
-    run_observers,
-    write_result,
-)
+from lexitree.learning.run_folder import MODEL_FOLDER, FinishedRun, claim_folder, run_in_folder, write_result
 from lexitree.lexicon.vector_files import read_vectors
 from lexitree.lexicon.vocabulary import UNK, Vocabulary, count_words
 from lexitree.parsers.network import ParserConfig, ParserModel
@@ -166,9 +159,7 @@ def train_parser(
         record = {**_about_training(recipe, banks, training), **scores}
         save_model(NeuralParser(model), folder / MODEL_FOLDER, training=record)
 
-    with run_observers(folder, observer) as observers:
-        trainer = Trainer(task, folder=folder, observer=observers, save_best=save)
-        training = trainer.run(minutes=minutes)
+    training = run_in_folder(task, folder, save, observer=observer, minutes=minutes)
     save(training)
     # What is scored is what was saved, with its fewer digits; then its card has the scores as well.
     test = score_tests(load_parser(folder / MODEL_FOLDER, device=device), banks.test)
@@ -196,10 +187,9 @@ def _write_result(
     vectors = {recipe.vectors: file_checksum(find_data_file(recipe.vectors, data))} if recipe.vectors else {}
     write_result(
         run,
-        recipe=recipe.as_dict(),
-        model=model.config.as_dict(),
-        num_parameters=model.num_parameters(),
-        environment=describe_environment(model.device),
+        recipe,
+        model,
+        environment={},
         num_bytes=sum(path.stat().st_size for path in (run.folder / MODEL_FOLDER).iterdir()),
         trees=banks.sizes(),
         checksums={**banks.checksums, **vectors},

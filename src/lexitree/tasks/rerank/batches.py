@@ -119,7 +119,7 @@ def _lay_out_shapes(examples: Sequence[ListExample], forest: TreeBatch) -> _Layo
     # Both batches know the nodes of each tree in pre-order: all candidates' here, those of the distinct trees there.
     sizes = [example.binary.tree_size for example in examples]
     first_of = _tree_nodes(
-        sizes, [found.first for found in shapes], [found.num_candidates for found in shapes]
+        sizes, [found.first for found in shapes], [example.num_candidates for example in examples]
     )
     shape_of = _tree_nodes(
         sizes, [found.shape_of for found in shapes], [len(found.first) for found in shapes]

@@ -220,10 +220,6 @@ class Shapes(NamedTuple):
     """The place of the first candidate of each shape."""
     shape_of: IndexArray  # [candidates]
 
-    @property
-    def num_candidates(self) -> int:
-        return len(self.shape_of)
-
 
 @dataclass(frozen=True, slots=True)
 class GoldCounts:
@@ -295,17 +291,9 @@ def _name_fault(trees: Sequence[Tree], direction: Direction) -> str:
     raise AssertionError("one of them is at fault")
 
 
-def count_labels(lists: Iterable[BinaryList]) -> Counter[str]:
-    """How often each phrase label occurs among the candidates."""
-    counts: Counter[str] = Counter()
-    for binary in lists:
-        counts.update(binary.packed.labels)
-    return counts
-
-
 def frequent_labels(lists: Iterable[BinaryList], min_count: int) -> tuple[str, ...]:
     """The labels that are worth learning, the most frequent first, and one that stands for all others."""
-    counts = count_labels(lists)
+    counts = Counter(label for binary in lists for label in binary.packed.labels)
     kept = [label for label, count in counts.items() if count >= min_count and label != OTHER_LABEL]
     return (OTHER_LABEL, *sorted(kept, key=lambda label: (-counts[label], label)))
 

@@ -92,17 +92,13 @@ def write_jackknife_lists(
     folds = range(1, num_folds + 1)
     paths = [Path(folder) / f"fold-{number}-of-{num_folds}" / LISTS_FILE for number in folds]
     tasks = [
-        (functools.partial(make_fold, **options), recipe, path, number, num_folds, k)
+        (recipe, path, number, num_folds, k)
         for number, path in zip(folds, paths, strict=True)
         if not path.exists()
     ]
-    for place, _ in run_in_processes(_call, tasks, jobs=jobs):
-        on_fold(tasks[place][3])
+    for place, _ in run_in_processes(functools.partial(make_fold, **options), tasks, jobs=jobs):
+        on_fold(tasks[place][2])
     return _join_lists(paths, Path(output))
-
-
-def _call(function: Callable[..., None], *arguments: Any) -> None:
-    function(*arguments)
 
 
 def make_fold(

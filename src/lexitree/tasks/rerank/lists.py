@@ -20,14 +20,11 @@ from lexitree.trees.brackets import ReadReport, strip_traces, surface_form, tree
 from lexitree.trees.jsonl import parse_json_line, tree_from_json
 from lexitree.trees.tree import Tree
 
-LIST_KEYS, SCORE_KEYS, GOLD_KEY, TREE_KEY = (
-    ("candidates", "parses"),
-    ("score", "log_probability"),
-    "gold",
-    "tree",
-)
-SAME_WORDS = "All trees of a list must have the words of one sentence, one to one."
+LIST_KEYS = ("candidates", "parses")
+SCORE_KEYS = ("score", "log_probability")
+GOLD_KEY, TREE_KEY = "gold", "tree"
 
+SAME_WORDS = "All trees of a list must have the words of one sentence, one to one."
 
 NOWHERE = Place("<list>")
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 from lexitree.errors import ConfigError
-from lexitree.learning.schedule import Averaging, Decay, Epochs, LexicalSettings, TrainWords
+from lexitree.learning.schedule import Averaging, Decay, Epochs, LexicalSettings, SeededRecipe, TrainWords
 from lexitree.models.cells import BiasInit
 from lexitree.models.model_config import DEFAULT_WORD_SIZE, ModelConfig
 from lexitree.ops.weights import HeadMethod
@@ -110,7 +109,7 @@ class RerankTraining(LexicalSettings):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RerankRecipe(Settings):
+class RerankRecipe(SeededRecipe):
     """What to train on what, in plain values that can be stored, compared and sent to other processes."""
 
     lists: Annotated[
@@ -150,7 +149,3 @@ class RerankRecipe(Settings):
     def direction(self) -> Direction:
         """How phrases of three and more children are split."""
         return RerankerConfig.from_dict({**self.model, "labels": (OTHER_LABEL,)}).binarization
-
-    def with_seed(self, seed: int) -> RerankRecipe:
-        """The same recipe with another seed."""
-        return dataclasses.replace(self, training=dataclasses.replace(self.training, seed=seed))

@@ -11,16 +11,9 @@ from typing import Any
 import torch
 
 from lexitree.errors import ConfigError, OnError
-from lexitree.learning.loop import Trainer, TrainingResult
+from lexitree.learning.loop import TrainingResult
 from lexitree.learning.observers import Observer
-from lexitree.learning.run_folder import (
-    MODEL_FOLDER,
-    FinishedRun,
-    claim_folder,
-    describe_environment,
-    run_observers,
-    write_result,
-)
+from lexitree.learning.run_folder import MODEL_FOLDER, FinishedRun, claim_folder, run_in_folder, write_result
 from lexitree.lexicon.vector_files import build_table, read_vectors, wanted_forms, with_length
 from lexitree.lexicon.vocabulary import Vocabulary
 from lexitree.models.model_config import DEFAULT_WORD_SIZE
@@ -33,8 +26,7 @@ from lexitree.tasks.rerank.examples import BinaryList, ListExample, frequent_lab
 from lexitree.tasks.rerank.model import RerankerModel
 from lexitree.tasks.rerank.recipe import RerankerConfig, RerankRecipe
 from lexitree.tasks.rerank.reranker import Reranker
-from lexitree.tasks.rerank.scores import RerankScores, score_choices
-from lexitree.tasks.rerank.scoring import score_lists
+from lexitree.tasks.rerank.scores import RerankScores, score_model
 from lexitree.tasks.rerank.task import RerankingTask
 from lexitree.trees.brackets import ReadReport
 
@@ -99,11 +91,9 @@ def train_reranker(
         record = _about_training(recipe, lists, training)
         save_model(Reranker(model), folder / MODEL_FOLDER, training=record)
 
-    with run_observers(folder, observer) as observers:
-        trainer = Trainer(task, folder=folder, observer=observers, save_best=save)
-        training = trainer.run(minutes=minutes)
+    training = run_in_folder(task, folder, save, observer=observer, minutes=minutes)
     save(training)
-    choices, test = _score_test(model, parts["test"])
+    choices, test = score_model(model, parts["test"]) if parts["test"] else ([], None)
     run = RerankRun(folder, training, choices, test)
     _write_result(run, recipe, model, lists)
     return run
@@ -143,16 +133,6 @@ def _build_lexicon(recipe: RerankRecipe, lists: RerankData, data: str | Path | N
     return WordTable(vocabulary, torch.from_numpy(table))
 
 
-def _score_test(
-    model: RerankerModel, examples: Sequence[ListExample]
-) -> tuple[list[int], RerankScores | None]:
-    if not examples:
-        return [], None
-    scored = list(score_lists(model, examples))
-    choices = [each.choose(model.config.base_weight) for each in scored]
-    return choices, score_choices(scored, choices)
-
-
 def _about_training(recipe: RerankRecipe, lists: RerankData, training: TrainingResult) -> dict[str, Any]:
     """What the card of the reranker tells about its training."""
     return {
@@ -168,10 +148,9 @@ def _about_training(recipe: RerankRecipe, lists: RerankData, training: TrainingR
 def _write_result(run: RerankRun, recipe: RerankRecipe, model: RerankerModel, lists: RerankData) -> None:
     write_result(
         run,
-        recipe=recipe.as_dict(),
-        model=model.config.as_dict(),
-        num_parameters=model.num_parameters(),
-        environment=describe_environment(model.device, backend=model.what_runs),
+        recipe,
+        model,
+        environment={"backend": model.what_runs},
         lists=lists.sizes(),
         base_weight=run.best.scores["base_weight"],
         dev_f1=run.best.scores["dev_f1"],

@@ -11,7 +11,9 @@ from lexitree.evaluation.bracket_counts import SentenceCounts
 from lexitree.evaluation.bracket_oracle import OracleScores, sum_up_candidates
 from lexitree.evaluation.bracket_score import BracketScores, bracket_bootstrap, sum_up
 from lexitree.evaluation.significance import NUM_RESAMPLES, BootstrapResult
+from lexitree.tasks.rerank.examples import ListExample
 from lexitree.tasks.rerank.lists import CandidateList
+from lexitree.tasks.rerank.model import RerankerModel
 from lexitree.tasks.rerank.reranker import Reranker
 from lexitree.tasks.rerank.scoring import ScoredList, rank_places, score_lists
 
@@ -102,14 +104,17 @@ def score_choices(
     )
 
 
-def score_reranker(
-    reranker: Reranker, lists: Iterable[CandidateList], *, num_resamples: int = NUM_RESAMPLES
-) -> RerankScores:
+def score_model(model: RerankerModel, examples: Iterable[ListExample]) -> tuple[list[int], RerankScores]:
+    """Choose from lists with gold trees; the places of the chosen candidates, and their scores."""
+    scored = list(score_lists(model, examples))
+    choices = [each.choose(model.config.base_weight) for each in scored]
+    return choices, score_choices(scored, choices)
+
+
+def score_reranker(reranker: Reranker, lists: Iterable[CandidateList]) -> RerankScores:
     """Rerank lists with gold trees and score what was chosen."""
     examples = (reranker.prepare(candidates, with_gold=True) for candidates in lists)
-    scored = list(score_lists(reranker.model, examples))
-    choices = [each.choose(reranker.base_weight) for each in scored]
-    return score_choices(scored, choices, num_resamples=num_resamples)
+    return score_model(reranker.model, examples)[1]
 
 
 def _counts(scored: ScoredList) -> tuple[SentenceCounts, ...]:
