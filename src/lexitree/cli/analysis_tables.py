@@ -1,9 +1,11 @@
-"""What an analysis found in, tables on the screen out."""
+"""Prints the tables of `lexitree analyze` and `lexitree rerank heads`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
+
+from lexitree.cli.console import output, percent, show_table
 
 if TYPE_CHECKING:
     from lexitree.analysis.comparison import Comparison, LengthBin, PairComparison
@@ -13,23 +15,7 @@ if TYPE_CHECKING:
     from lexitree.learning.seeds import Spread
 
 
-def show_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """A table whose first column is text and whose others are numbers."""
-    from rich.table import Table
-
-    from lexitree.cli.console import output
-
-    table = Table(title=title)
-    for place, column in enumerate(columns):
-        table.add_column(column, justify="right" if place else "left")
-    for row in rows:
-        table.add_row(*row)
-    output.print(table)
-
-
 def show_scores(comparison: Comparison) -> None:
-    from lexitree.cli.console import percent
-
     columns = ("system", "seeds", "root accuracy", "difference", "95 % between", "p")
     rows: list[list[str]] = []
     pairs = {pair.system: pair.significance for pair in comparison.pairs}
@@ -42,24 +28,20 @@ def show_scores(comparison: Comparison) -> None:
         else:
             between = f"{100 * result.low:+.1f} and {100 * result.high:+.1f}"
             rows.append([*row, f"{100 * result.difference:+.1f}", between, result.shown_p()])
-    show_table("root accuracy", columns, rows)
+    show_table(columns, rows, title="root accuracy")
 
 
-def show_slices(title: str, slices: Sequence[Slice]) -> None:
-    columns = ["sentences", "count", *slices[0].accuracies]
+def show_slices(title: str, slices: Sequence[Slice | LengthBin], *, what: str = "sentences") -> None:
     rows = [[part.title, str(part.num_sentences), *_shares(part)] for part in slices]
-    show_table(f"root accuracy {title}", columns, rows)
+    show_table([what, "count", *slices[0].accuracies], rows, title=f"root accuracy {title}")
 
 
 def show_lengths(bins: Sequence[LengthBin]) -> None:
-    rows = [[part.title, str(part.num_sentences), *_shares(part)] for part in bins]
-    show_table("root accuracy by length", ["words", "count", *bins[0].accuracies], rows)
+    show_slices("by length", bins, what="words")
 
 
 def _shares(part: Slice | LengthBin) -> list[str]:
     """The accuracies, with their deviations where there are several seeds that differ."""
-    from lexitree.cli.console import percent
-
     return [
         percent(share) + (f" ± {percent(deviation)}" if (deviation := part.deviations.get(name)) else "")
         for name, share in part.accuracies.items()
@@ -67,8 +49,6 @@ def _shares(part: Slice | LengthBin) -> list[str]:
 
 
 def show_pair(pair: PairComparison) -> None:
-    from lexitree.cli.console import output
-
     found = pair.agreement
     output.out(
         f"\n{pair.system} and {pair.baseline}: both right {found.both:g}, only {pair.system} "
@@ -85,8 +65,6 @@ def show_pair(pair: PairComparison) -> None:
 
 
 def show_overlap(overlap: HeadOverlap, num_left_out: int, *, title: str = "heads") -> None:
-    from lexitree.cli.console import output, percent
-
     left_out = f"; {num_left_out:,} left out, whose brackets differ" if num_left_out else ""
     output.print(f"{overlap.num_trees:,} trees{left_out}")
     rows = [
@@ -98,22 +76,17 @@ def show_overlap(overlap: HeadOverlap, num_left_out: int, *, title: str = "heads
         for row in overlap.rows()
     ]
     columns = ("phrases", "count", "learned", "always left", "always right", "random child")
-    show_table(f"{title} that are Collins' heads (%)", columns, rows)
+    show_table(columns, rows, title=f"{title} that are Collins' heads (%)")
 
 
 def show_curves(curves: Sequence[LearningCurve]) -> None:
     for curve in curves:
-        rows = [
-            [
-                str(epoch.epoch),
-                str(epoch.num_seeds),
-                _spread(epoch.loss, 1, epoch.num_seeds),
-                _spread(epoch.dev_root, 100, epoch.num_seeds),
-                _spread(epoch.dev_phrase, 100, epoch.num_seeds),
-            ]
-            for epoch in curve.epochs()
-        ]
-        show_table(curve.name, ("epoch", "seeds", "loss", "dev root", "dev phrase"), rows)
+        rows: list[list[str]] = []
+        for epoch in curve.epochs():
+            spreads = ((epoch.loss, 1), (epoch.dev_root, 100), (epoch.dev_phrase, 100))
+            cells = [_spread(spread, scale, epoch.num_seeds) for spread, scale in spreads]
+            rows.append([str(epoch.epoch), str(epoch.num_seeds), *cells])
+        show_table(("epoch", "seeds", "loss", "dev root", "dev phrase"), rows, title=curve.name)
 
 
 def _spread(spread: Spread | None, scale: int, num_seeds: int) -> str:

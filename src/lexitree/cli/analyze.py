@@ -1,4 +1,4 @@
-"""`lexitree analyze`: saved models and runs in; comparisons, plots and overlaps of heads out."""
+"""`lexitree analyze`: compare trained models, plot accuracies and learning curves, and judge learned heads."""
 
 from __future__ import annotations
 
@@ -17,8 +17,11 @@ from lexitree.cli.analysis_tables import (
     show_scores,
     show_slices,
 )
+from lexitree.cli.console import output as screen
+from lexitree.cli.console import show_skipped
 from lexitree.cli.options import (
     BackendOption,
+    CorpusArgument,
     DataOption,
     DeviceOption,
     EncodingOption,
@@ -26,6 +29,7 @@ from lexitree.cli.options import (
     ModelArgument,
     OnErrorOption,
     SplitName,
+    SplitOption,
     StripTracesOption,
 )
 
@@ -49,10 +53,6 @@ SystemsArgument = Annotated[
         metavar="SYSTEM", help="Saved models, runs, or folders of several seeds; NAME=PATH gives a name."
     ),
 ]
-CorpusArgument = Annotated[
-    str, typer.Argument(help="A corpus by name, or a folder or file of labelled trees.")
-]
-SplitOption = Annotated[SplitName, typer.Option(help="Which split of a corpus.")]
 PlotOption = Annotated[
     Path | None, typer.Option("--output", "-o", help="Draw the plot into this file, as SVG.")
 ]
@@ -85,14 +85,13 @@ def compare(
     With several seeds a sentence counts with the share of the seeds that are right.
     """
     from lexitree.analysis.comparison import compare_systems
-    from lexitree.cli.console import output
 
     found = _collect(systems, corpus, split, data, encoding, on_error, device, backend)
     comparison = compare_systems(found, num_examples=examples, num_resamples=resamples, seed=seed)
     if as_json:
         typer.echo(json.dumps(comparison.as_dict(), indent=2, ensure_ascii=False))
         return
-    output.print(f"{comparison.num_sentences:,} sentences")
+    screen.print(f"{comparison.num_sentences:,} sentences")
     show_scores(comparison)
     show_slices("by gold label", comparison.classes)
     show_slices("by kind of sentence", comparison.hard_sentences)
@@ -122,15 +121,14 @@ def length(
     Bins of five words, with the number of sentences beside; one without sentences is left out.
     """
     from lexitree.analysis.comparison import accuracy_by_length
+    from lexitree.analysis.curves import plot_lengths, require_plots
 
     if output is not None:
-        # Said at once, not after all models have answered.
-        _require_plots()
+        # Fail at once, not after all models have answered.
+        require_plots()
     found = _collect(systems, corpus, split, data, encoding, on_error, device, backend)
     bins = accuracy_by_length(found, words_per_bin=words)
     if output is not None:
-        from lexitree.analysis.curves import plot_lengths
-
         plot_lengths(bins, output)
     if as_json:
         typer.echo(json.dumps([part.as_dict() for part in bins], indent=2, ensure_ascii=False))
@@ -198,25 +196,16 @@ def curves(
     Reads the metrics.jsonl of each run, also of one that is still going on. Of several seeds the mean is shown and,
     as a band, one standard deviation to each side.
     """
-    from lexitree.analysis.curves import read_curve
+    from lexitree.analysis.curves import plot_curves, read_curve
     from lexitree.learning.run_folder import parse_named_folder
 
-    named = [parse_named_folder(run) for run in runs]
-    found = [read_curve(folder, name) for name, folder in named]
+    found = [read_curve(folder, name) for name, folder in map(parse_named_folder, runs)]
     if output is not None:
-        from lexitree.analysis.curves import plot_curves
-
         plot_curves(found, output)
     if as_json:
         typer.echo(json.dumps([curve.as_dict() for curve in found], indent=2, ensure_ascii=False))
     else:
         show_curves(found)
-
-
-def _require_plots() -> None:
-    from lexitree.analysis.curves import require_plots
-
-    require_plots()
 
 
 def _collect(
@@ -230,7 +219,6 @@ def _collect(
     backend: str,
 ) -> list[SystemAnswers]:
     """The answers of all systems to a split."""
-    from lexitree.cli.console import show_skipped
     from lexitree.corpora.named import read_split
     from lexitree.evaluation.answers import collect_answers
     from lexitree.learning.run_folder import parse_named_folder

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -77,6 +77,25 @@ def make_table(*columns: str, numbers_from: int | None = None) -> Table:
         is_number = numbers_from is not None and number >= numbers_from
         table.add_column(column, justify="right" if is_number else "left", overflow="fold")
     return table
+
+
+def show_table(
+    columns: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    *,
+    title: str | None = None,
+    numbers: Sequence[str] | None = None,
+) -> None:
+    """Print a table on standard output; columns of numbers, by default all but the first, are right-aligned."""
+    from rich.table import Table
+
+    table = Table(title=title)
+    for column in columns:
+        is_number = column in (columns[1:] if numbers is None else numbers)
+        table.add_column(column, justify="right" if is_number else "left")
+    for row in rows:
+        table.add_row(*row)
+    output.print(table)
 
 
 def parse_seeds(text: str) -> list[int]:

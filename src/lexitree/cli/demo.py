@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from lexitree.cli.console import messages, show_tree
+from lexitree.cli.console import output as screen
+
 if TYPE_CHECKING:
     from lexitree.corpora.corpus import Corpus
     from lexitree.pipeline.text_pipeline import Predictor
@@ -35,7 +38,6 @@ def demo_command(
 
     It needs no download and takes about a minute.
     """
-    from lexitree.cli.console import output as screen
     from lexitree.corpora.named import load_corpus
 
     _read_sentence()
@@ -51,7 +53,6 @@ def demo_command(
 
 def _read_sentence() -> None:
     """Label a sentence without any training."""
-    from lexitree.cli.console import messages, show_tree
     from lexitree.pipeline.loading import load
 
     messages.print('The model "sentiment", which comes with the package, labels a sentence:')
@@ -67,8 +68,7 @@ def demo_recipe(*, epochs: int = DEMO_EPOCHS, seed: int = 1) -> Recipe:
 
 
 def _train_model(corpus: Corpus, recipe: Recipe, output: Path | None) -> tuple[Predictor, RunResult]:
-    from lexitree.cli.console import messages
-    from lexitree.cli.train_runs import TrainingProgress
+    from lexitree.cli.train_runs import ProgressObserver, TrainingProgress
     from lexitree.learning.run_folder import MODEL_FOLDER
     from lexitree.pipeline.loading import load
     from lexitree.saving.model_kinds import save_model
@@ -79,8 +79,8 @@ def _train_model(corpus: Corpus, recipe: Recipe, output: Path | None) -> tuple[P
         f" ({sum(tree.num_nodes for tree in corpus.train):,} phrases) ..."
     )
     with tempfile.TemporaryDirectory() as scratch:
-        with TrainingProgress(recipe.training.epochs) as progress:
-            observer = progress.observer(f"seed {recipe.training.seed}")
+        with TrainingProgress(recipe.training.epochs) as bars:
+            observer = ProgressObserver(bars, recipe.training.seed)
             result = train(recipe, scratch, corpus=corpus, observer=observer)
         predictor = load(Path(scratch) / MODEL_FOLDER)
         if output:
@@ -89,8 +89,6 @@ def _train_model(corpus: Corpus, recipe: Recipe, output: Path | None) -> tuple[P
 
 
 def _show_scores(result: RunResult, seconds: float) -> None:
-    from lexitree.cli.console import output as screen
-
     assert result.test is not None
     assert result.test.phrase is not None
     screen.print(
@@ -101,9 +99,6 @@ def _show_scores(result: RunResult, seconds: float) -> None:
 
 
 def _draw_predictions(predictor: Predictor, corpus: Corpus) -> None:
-    from lexitree.cli.console import output as screen
-    from lexitree.cli.console import show_tree
-
     for prediction in predictor.predict_all(_worth_drawing(corpus.test)):
         show_tree(prediction)
     screen.print(

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from lexitree.cli.console import output, percent, show_skipped, show_table
 from lexitree.cli.options import (
     BackendOption,
+    CorpusArgument,
     DataOption,
     DeviceOption,
     EncodingOption,
@@ -16,22 +18,20 @@ from lexitree.cli.options import (
     ModelArgument,
     OnErrorOption,
     PrecisionOption,
-    SplitName,
+    SplitOption,
     StripTagsOption,
     StripTracesOption,
     Supervision,
 )
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from lexitree.evaluation.accuracy import Confusion
 
 
 def evaluate_command(
     model: ModelArgument,
-    corpus: Annotated[str, typer.Argument(help="A corpus by name, or a folder or file of labelled trees.")],
-    split: Annotated[SplitName, typer.Option(help="Which split of a corpus.")] = "test",
+    corpus: CorpusArgument,
+    split: SplitOption = "test",
     data: DataOption = None,
     supervision: Annotated[
         Supervision | None, typer.Option(help="Score all phrases, or whole sentences only.")
@@ -54,7 +54,6 @@ def evaluate_command(
     Only the file of the chosen split is read from a folder. Unless --supervision says so, a named corpus decides
     whether phrases count, else how the model was trained.
     """
-    from lexitree.cli.console import output, percent, show_skipped
     from lexitree.corpora.named import read_split
     from lexitree.corpora.treebank import chosen_strips
     from lexitree.pipeline.loading import load
@@ -81,29 +80,22 @@ def evaluate_command(
         output.print(
             f"{len(trees):,} trees: [bold]root accuracy {percent(scores.root.accuracy)}{phrase}[/bold]"
         )
-        output.print(_class_table(scores.root, "whole sentences"))
+        _show_classes(scores.root, "whole sentences")
         if scores.phrase:
-            output.print(_class_table(scores.phrase, "all phrases"))
+            _show_classes(scores.phrase, "all phrases")
     show_skipped(report.num_errors, report.errors)
 
 
-def _class_table(confusion: Confusion, title: str) -> Table:
-    """The scores of each label beside its row of the confusion matrix."""
-    from rich.table import Table
-
-    from lexitree.cli.console import percent
-
-    table = Table(title=f"{title}: scores and confusion matrix")
-    table.add_column("gold label")
-    for column in ("count", "precision", "recall", "F1"):
-        table.add_column(column, justify="right")
-    for label in confusion.labels:
-        table.add_column(f"→ {label}", justify="right")
+def _show_classes(confusion: Confusion, title: str) -> None:
+    """Show the scores of each label beside its row of the confusion matrix."""
+    predicted = [f"→ {label}" for label in confusion.labels]
+    rows: list[list[str]] = []
     for row, score in enumerate(confusion.class_scores()):
         shares = [percent(value) for value in (score.precision, score.recall, score.f1)]
         counts = [
             f"[bold]{count}[/bold]" if column == row else str(count)
             for column, count in enumerate(confusion.counts[row].tolist())
         ]
-        table.add_row(score.label, str(score.num_gold), *shares, *counts)
-    return table
+        rows.append([score.label, str(score.num_gold), *shares, *counts])
+    columns = ("gold label", "count", "precision", "recall", "F1", *predicted)
+    show_table(columns, rows, title=f"{title}: scores and confusion matrix")

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from lexitree.cli.console import messages
 from lexitree.cli.options import (
     BackendOption,
     DeviceOption,
@@ -59,7 +60,6 @@ def explain_command(
     the tree with the head word of every phrase, and the steps from the words to the whole, with those marked at which
     the label changes. A file of text is read as one text of any number of sentences.
     """
-    from lexitree.cli.console import messages
     from lexitree.pipeline.inputs import Inputs
     from lexitree.pipeline.workers import LabellerSettings
     from lexitree.views.page import explanation_page

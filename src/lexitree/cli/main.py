@@ -1,4 +1,4 @@
-"""The command line: arguments in, library calls out; nothing is computed here."""
+"""The command `lexitree`: collects the subcommands, runs the one that was asked for, and shows errors."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def _import_command(name: str) -> Any:
 
 
 def make_app(names: Iterable[str] | None = None) -> typer.Typer:
-    """The command line with these commands; no others are imported, so that a command starts at once."""
+    """Build the command line with these commands; no others are imported, so that a command starts at once."""
     app = typer.Typer(
         name="lexitree",
         no_args_is_help=True,

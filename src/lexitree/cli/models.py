@@ -7,6 +7,7 @@ from typing import Annotated, Any, cast
 
 import typer
 
+from lexitree.cli.console import messages, output, percent, show_table
 from lexitree.cli.options import JsonOption, ModelArgument, flag
 
 
@@ -48,18 +49,13 @@ def models_command(
     if as_json:
         typer.echo(json.dumps(rows, indent=2))
         return
-    from rich.table import Table
-
-    from lexitree.cli.console import output
-
-    table = Table()
-    for column in ("name", "in the paper", "state size", "parameters", "what it does"):
-        table.add_column(column, justify="right" if column in ("state size", "parameters") else "left")
+    shown: list[list[str]] = []
     for row in rows:
         # A model without a size is not in the paper.
         sizes = [row["title"], str(row["hidden"]), f"{row['parameters']:,}"] if row["hidden"] else ["–"] * 3
-        table.add_row(row["model"], *sizes, row["about"])
-    output.print(table)
+        shown.append([row["model"], *sizes, row["about"]])
+    columns = ("name", "in the paper", "state size", "parameters", "what it does")
+    show_table(columns, shown, numbers=("state size", "parameters"))
 
 
 def _show_shipped(as_json: bool) -> None:
@@ -71,22 +67,16 @@ def _show_shipped(as_json: bool) -> None:
     if as_json:
         typer.echo(json.dumps([dataclasses.asdict(model) for model in models], indent=2, ensure_ascii=False))
         return
-    from rich.table import Table
-
-    from lexitree.cli.console import messages, output, percent
-
     if not models:
         messages.print("no models come with this version")
         return
-    table = Table()
-    for column in ("name", "size", "answers", "scores"):
-        table.add_column(column, justify="right" if column == "size" else "left")
+    rows: list[list[str]] = []
     for model in models:
         size = f"as {model.weights_of}" if model.weights_of else f"{model.num_bytes / 1e6:.1f} MB"
         scores = [f"{kind.replace('_', ' ')} {percent(share)}" for kind, share in model.scores.items()]
         answers = ", ".join(model.answers) or "Penn trees"
-        table.add_row(model.name, size, answers, ", ".join(scores) or "–")
-    output.print(table)
+        rows.append([model.name, size, answers, ", ".join(scores) or "–"])
+    show_table(("name", "size", "answers", "scores"), rows, numbers=("size",))
 
 
 def info_command(model: ModelArgument, as_json: JsonOption = False) -> None:
@@ -106,8 +96,6 @@ def info_command(model: ModelArgument, as_json: JsonOption = False) -> None:
         typer.echo(json.dumps(values, indent=2, ensure_ascii=False))
         return
     from rich.table import Table
-
-    from lexitree.cli.console import output
 
     table = Table(show_header=False, title=str(model))
     table.add_column(style="bold")

@@ -49,11 +49,15 @@ BackendOption = Annotated[str, typer.Option(help=BACKEND_HELP)]
 PrecisionOption = Annotated[
     Precision, typer.Option(help="Full precision (float32), or faster and less exact on a GPU (tf32, bf16).")
 ]
-ModelArgument = Annotated[
-    str,
-    typer.Argument(
-        help="A model: its name in the package, its directory, or owner/name on the Hugging Face hub."
-    ),
+_MODEL_HELP = "A model: its name in the package, its directory, or owner/name on the Hugging Face hub."
+ModelArgument = Annotated[str, typer.Argument(help=_MODEL_HELP)]
+ModelOrInputArgument = Annotated[str | None, typer.Argument(help=f"{_MODEL_HELP} If omitted: sentiment.")]
+CorpusArgument = Annotated[
+    str, typer.Argument(help="A corpus by name, or a folder or file of labelled trees.")
+]
+SplitOption = Annotated[SplitName, typer.Option(help="Which split of a corpus.")]
+KBestOption = Annotated[
+    int, typer.Option("--kbest", "-k", help="Number of trees per sentence.", min=1, max=1000)
 ]
 OutputOption = Annotated[
     Path | None,
@@ -63,13 +67,6 @@ OutputOption = Annotated[
 ]
 RerankerArgument = Annotated[
     str, typer.Argument(metavar="RERANKER", help="The directory of a saved reranker.")
-]
-ModelOrInputArgument = Annotated[
-    str | None,
-    typer.Argument(
-        help="A model: its name in the package, its directory, or owner/name on the Hugging Face hub. If omitted:"
-        " sentiment."
-    ),
 ]
 ModelOption = Annotated[
     str | None,

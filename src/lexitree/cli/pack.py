@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from lexitree.cli.console import output, percent, progress_bars, show_table
 from lexitree.cli.options import DataOption, JsonOption, ModelArgument, TableForm, flag
+from lexitree.errors import ConfigError
 
 if TYPE_CHECKING:
     from lexitree.corpora.corpus import Corpus
-    from lexitree.evaluation.accuracy import Evaluation
     from lexitree.lexicon.vector_streams import WordVectors
     from lexitree.models.classifier import TreeClassifier
     from lexitree.saving.model_folder import ModelFolder
@@ -139,7 +141,6 @@ def _shrink(
     source: ModelFolder, folder: Path, table: TableForm, said: Mapping[str, str], given: list[str]
 ) -> dict[str, Any]:
     """Write a parser or a reranker with fewer bytes."""
-    from lexitree.errors import ConfigError
     from lexitree.saving.model_kinds import load_model, save_model
 
     if given:
@@ -168,7 +169,6 @@ def _pack_classifier(
 
     from lexitree.cli.vectors import count_source_words
     from lexitree.corpora.named import load_corpus
-    from lexitree.errors import ConfigError
     from lexitree.lexicon.vocabulary import count_words
     from lexitree.saving.model_kinds import save_model
     from lexitree.saving.packing import pack_model
@@ -207,7 +207,6 @@ def _pack_answers(
 ) -> dict[str, Any]:
     """Write a shipped model that uses the weights of another and answers differently."""
     from lexitree.corpora.named import load_corpus
-    from lexitree.errors import ConfigError
     from lexitree.saving import shipped
     from lexitree.saving.packing import save_answers, with_answers_of
     from lexitree.saving.pretrained import from_pretrained
@@ -229,9 +228,6 @@ def _pack_answers(
 
 
 def _read_all(path: Path) -> WordVectors:
-    from functools import partial
-
-    from lexitree.cli.console import progress_bars
     from lexitree.lexicon.vector_files import read_vectors
 
     with progress_bars() as show_progress:
@@ -243,15 +239,13 @@ def _score(model: TreeClassifier, corpus: Corpus) -> Scores:
     from lexitree.pipeline.text_pipeline import Predictor
 
     predictor = Predictor(model)
-    splits = {split: trees for split in ("dev", "test") if (trees := corpus.scored_trees(split))}
-    return {
-        split: _accuracies(predictor.evaluate(trees, supervision=corpus.supervision))
-        for split, trees in splits.items()
-    }
-
-
-def _accuracies(scores: Evaluation) -> dict[str, float | None]:
-    return {"root": scores.root.accuracy, "phrase": scores.phrase.accuracy if scores.phrase else None}
+    accuracies: Scores = {}
+    for split in ("dev", "test"):
+        if trees := corpus.scored_trees(split):
+            scores = predictor.evaluate(trees, supervision=corpus.supervision)
+            phrase = scores.phrase.accuracy if scores.phrase else None
+            accuracies[split] = {"root": scores.root.accuracy, "phrase": phrase}
+    return accuracies
 
 
 def _accuracy_record(scores: Scores) -> dict[str, float | None]:
@@ -263,8 +257,6 @@ def _size(folder: Path) -> int:
 
 
 def _show(report: Mapping[str, Any]) -> None:
-    from lexitree.cli.console import output, percent
-
     if "table" in report:
         size, before = (f"{report[name] / 1e6:.1f} MB" for name in ("bytes", "bytes_before"))
         output.print(f"{report['model']}: {size} in {report['table']} (was {before})", soft_wrap=True)
@@ -287,14 +279,8 @@ def _show(report: Mapping[str, Any]) -> None:
 
 
 def _show_change(before: Scores, after: Scores) -> None:
-    from rich.table import Table
-
-    from lexitree.cli.console import output, percent
-
-    table = Table()
-    for column in ("split", "root before", "after", "phrase before", "after"):
-        table.add_column(column)
+    rows: list[list[str]] = []
     for split, old in before.items():
         shares = [each[kind] for kind in ("root", "phrase") for each in (old, after[split])]
-        table.add_row(split, *map(percent, shares))
-    output.print(table)
+        rows.append([split, *map(percent, shares)])
+    show_table(("split", "root before", "after", "phrase before", "after"), rows, numbers=())

@@ -1,20 +1,23 @@
-"""`lexitree parser`: treebanks in, a parser out; a parser and sentences in, scores or trees out."""
+"""`lexitree parser`: train a constituency parser, score it, and parse sentences with it."""
 
 from __future__ import annotations
 
 import json
 import sys
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from lexitree.cli.console import output, percent, show_skipped
 from lexitree.cli.options import (
     DataOption,
     DeviceOption,
     EncodingOption,
     JsonOption,
+    KBestOption,
     MinutesOption,
     OnErrorOption,
     QuietOption,
@@ -25,6 +28,8 @@ from lexitree.cli.options import (
     help_settings,
     plan_recipe,
 )
+from lexitree.errors import FileError
+from lexitree.files import read_lines
 
 if TYPE_CHECKING:
     from lexitree.parsers.neural import NeuralParser
@@ -41,9 +46,6 @@ StyleOption = Annotated[
     typer.Option(
         help="The treebank whose conventions the trees follow ('' is none in particular). Default: the parser's own."
     ),
-]
-KBestOption = Annotated[
-    int, typer.Option("--kbest", "-k", help="How many trees a sentence.", min=1, max=1000)
 ]
 RerankOption = Annotated[
     str | None,
@@ -113,12 +115,10 @@ def evaluate_command(
 ) -> None:
     """Parse the words of gold trees and compare: labelled F1 as evalb counts it, tags and complete matches.
 
-    Traces, function tags and ROOT are taken off the gold trees first; what is punctuation is told by their tags. With
+    Traces, function tags and ROOT are removed from the gold trees first; their tags tell what is punctuation. With
     --kbest 8 also the F1 of the best among the 8 most probable trees of each sentence. With --rerank the tree is the
     one that the reranker chooses among them.
     """
-    from lexitree.cli.console import output, percent, show_skipped
-    from lexitree.errors import FileError
     from lexitree.ops.devices import choose_device
     from lexitree.parsers.penn_spans import clean_trees
     from lexitree.parsers.saved_parser import load_parser
@@ -150,7 +150,7 @@ def parse_command(
     parser: ParserArgument,
     sentences: Annotated[
         Path,
-        typer.Argument(help="One sentence a line, its words separated by spaces; - reads standard input."),
+        typer.Argument(help="One sentence per line, its words separated by spaces; - reads standard input."),
     ] = Path("-"),
     kbest: KBestOption = 1,
     form: Annotated[
@@ -170,13 +170,12 @@ def parse_command(
     a list of them as `parses`. An empty line stays an empty line. With --rerank the trees come in the order of the
     reranker, with the parser's own probabilities.
     """
-    from lexitree.files import read_lines
     from lexitree.ops.devices import choose_device
     from lexitree.parsers.saved_parser import load_parser
 
     device = choose_device(device)
     loaded = _with_reranker(load_parser(parser, device=device, style=style), rerank, device)
-    # Who types expects an answer to each line; a file is read ahead, so that sentences of a length go together.
+    # Whoever types expects an answer to each line; a file is read ahead, to batch sentences of similar length.
     read_ahead = 1 if str(sentences) == "-" and sys.stdin.isatty() else READ_AHEAD
     lines = (line.split() for _, line in read_lines(sentences, encoding))
     for text in _parse_lines(loaded, lines, kbest, form, read_ahead):
@@ -199,8 +198,6 @@ READ_AHEAD = 128
 def _parse_lines(
     parser: KBestParser, lines: Iterator[list[str]], k: int, form: Format, read_ahead: int
 ) -> Iterator[str]:
-    from itertools import islice
-
     while chunk := list(islice(lines, read_ahead)):
         texts = _parse_chunk(parser, [words for words in chunk if words], k, form)
         for words in chunk:
@@ -210,7 +207,7 @@ def _parse_lines(
 def _parse_chunk(
     parser: KBestParser, sentences: Sequence[Sequence[str]], k: int, form: Format
 ) -> Iterator[str]:
-    """What is written for each sentence, without the end of its last line."""
+    """Yield the text of each sentence, without the end of its last line."""
     from lexitree.trees.brackets import tree_to_brackets
 
     if k == 1 and form == "brackets":

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from lexitree.cli.console import messages, show_skipped, show_tree
+from lexitree.cli.console import output as screen
 from lexitree.cli.options import (
     BackendOption,
     DeviceOption,
@@ -125,7 +127,6 @@ def predict_command(
     head_weights, the shares of all its words. In pictures, colours are labels, boxes hold head words, thick lines
     lead to them, and hovering shows probabilities.
     """
-    from lexitree.cli.console import output as screen
     from lexitree.pipeline.inputs import Inputs
     from lexitree.pipeline.labelling import LabellingJob
     from lexitree.pipeline.workers import LabellerSettings
@@ -151,9 +152,6 @@ def predict_command(
 
 def _run(job: LabellingJob) -> None:
     """Run a job with a progress bar, or draw its trees in colours if they are for a screen."""
-    from lexitree.cli.console import output as screen
-    from lexitree.cli.console import show_skipped, show_tree
-
     if job.output_format.name == "tree" and job.output is None and screen.is_terminal:
         for tree in job.trees():
             show_tree(tree)
@@ -167,9 +165,6 @@ def _run(job: LabellingJob) -> None:
 @contextmanager
 def _progress(job: LabellingJob) -> Generator[Callable[[int], object]]:
     """A bar on standard error with the number of texts, if that is a screen with nothing else on it."""
-    from lexitree.cli.console import messages
-    from lexitree.cli.console import output as screen
-
     if not messages.is_terminal or job.source == "trees" or (job.output is None and screen.is_terminal):
         yield lambda _: None
         return

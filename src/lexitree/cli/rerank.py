@@ -1,4 +1,4 @@
-"""`lexitree rerank`: trains rerankers, scores them and reranks the candidate trees of a parser."""
+"""`lexitree rerank`: train a reranker, score it, and rerank the candidate trees of a parser."""
 
 from __future__ import annotations
 
@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from lexitree.cli.console import messages, parse_seeds, show_skipped
+from lexitree.cli.console import output as screen
 from lexitree.cli.options import (
     BackendOption,
     DataOption,
     DeviceOption,
     EncodingOption,
     JsonOption,
+    KBestOption,
     MinutesOption,
     OnErrorOption,
     OutputOption,
@@ -27,7 +30,9 @@ from lexitree.cli.options import (
     help_settings,
     plan_recipe,
 )
-from lexitree.cli.rerank_heads import heads_command
+from lexitree.cli.rerank_heads import heads_command, show_details, show_scores
+from lexitree.errors import ConfigError, FileError
+from lexitree.files import display_name, open_output, read_lines
 
 if TYPE_CHECKING:
     from lexitree.cli.train_runs import EpochPrinter
@@ -35,28 +40,24 @@ if TYPE_CHECKING:
 
 
 def lists_command(
-    output: Annotated[Path, typer.Argument(metavar="OUTPUT", help="The file that the lists go to.")],
+    output: Annotated[Path, typer.Argument(metavar="OUTPUT", help="The file to write the lists to.")],
     recipe: Annotated[
         Path, typer.Option(help="The TOML recipe of the parser, as for `lexitree parser train`.")
     ],
-    folder: Annotated[Path, typer.Option("--runs", help="Where the parsers of the folds go.")] = Path(
+    folder: Annotated[Path, typer.Option("--runs", help="Folder for the parsers of the folds.")] = Path(
         "runs/jackknife"
     ),
-    folds: Annotated[int, typer.Option(help="Into how many parts the sentences are cut.", min=2)] = 5,
-    kbest: Annotated[
-        int, typer.Option("--kbest", "-k", help="How many trees a sentence.", min=1, max=1000)
-    ] = 8,
+    folds: Annotated[int, typer.Option(help="Number of parts that the sentences are split into.", min=2)] = 5,
+    kbest: KBestOption = 8,
     epochs: Annotated[
-        int | None, typer.Option(help="How often each parser sees its trees. Default: the recipe's.", min=1)
+        int | None, typer.Option(help="Passes of each parser over its trees. Default: the recipe's.", min=1)
     ] = None,
-    minutes: Annotated[
-        float | None, typer.Option(help="The most that the training of one parser may take.", min=0)
-    ] = None,
+    minutes: Annotated[float | None, typer.Option(help="Time limit for training one parser.", min=0)] = None,
     jobs: Annotated[
         int,
-        typer.Option(help="How many parsers are trained at the same time; one GPU has room for all.", min=1),
+        typer.Option(help="Parsers trained at the same time; one GPU has room for all.", min=1),
     ] = 1,
-    quiet: Annotated[bool, flag("--quiet", "-q", text="No progress, only the result.")] = False,
+    quiet: QuietOption = False,
     data: DataOption = None,
     device: DeviceOption = "auto",
 ) -> None:
@@ -66,11 +67,9 @@ def lists_command(
     --device cuda
 
     A parser has its training sentences by heart: its lists of them are too good, and a reranker would learn to
-    trust them. So the training treebanks of the recipe are cut into parts, and each part is parsed by a parser that
-    was trained on the others. The same command goes on where it was cut, with as many --jobs as you like.
+    trust them. So the training treebanks of the recipe are split into parts, and each part is parsed by a parser that
+    was trained on the others. After an interruption, the same command resumes, with any number of --jobs.
     """
-    from lexitree.cli.console import messages
-    from lexitree.cli.console import output as console
     from lexitree.ops.devices import choose_device
     from lexitree.tasks.parse.recipe import ParserRecipe
     from lexitree.tasks.rerank.jackknife import write_jackknife_lists
@@ -89,7 +88,7 @@ def lists_command(
         minutes=minutes,
         observer_of=None if quiet else _observer_of,
     )
-    console.print(f"{num_lists:,} lists: {output}", soft_wrap=True)
+    screen.print(f"{num_lists:,} lists: {output}", soft_wrap=True)
 
 
 def _observer_of(fold: int) -> EpochPrinter:
@@ -170,9 +169,7 @@ def train_command(
     The run leaves model/ (the reranker), result.json, metrics.jsonl and checkpoint.safetensors; several seeds leave
     seed-1, seed-2 and so on. --resume continues an interrupted run.
     """
-    from lexitree.cli.console import parse_seeds
     from lexitree.cli.train_runs import run_reranker
-    from lexitree.errors import ConfigError
     from lexitree.ops.devices import choose_device
     from lexitree.tasks.rerank.recipe import RerankRecipe
 
@@ -222,9 +219,6 @@ def evaluate_command(
     sentences, two-sided. What is punctuation is told by the gold tags. Every list must have a gold tree; with
     --on-error skip those that have none, and damaged ones, are left out and listed.
     """
-    from lexitree.cli.console import show_skipped
-    from lexitree.cli.rerank_heads import show_details, show_scores
-    from lexitree.errors import FileError
     from lexitree.ops.devices import choose_device
     from lexitree.tasks.rerank.lists import read_lists
     from lexitree.tasks.rerank.reranker import load_reranker
@@ -272,8 +266,6 @@ def apply_command(
     hundreds is reranked whole. An empty line stays an empty line. A damaged list is an error that names its line or,
     with --on-error skip, becomes an empty line.
     """
-    from lexitree.cli.console import show_skipped
-    from lexitree.files import display_name, open_output, read_lines
     from lexitree.ops.devices import choose_device
     from lexitree.tasks.rerank.reranker import load_reranker
     from lexitree.trees.brackets import ReadReport

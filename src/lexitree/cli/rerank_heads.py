@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from lexitree.cli.analysis_tables import show_overlap
+from lexitree.cli.console import output, percent, show_skipped, show_table, show_tree
 from lexitree.cli.options import (
     BackendOption,
     DeviceOption,
@@ -17,6 +19,7 @@ from lexitree.cli.options import (
     OnErrorOption,
     RerankerArgument,
 )
+from lexitree.errors import FileError
 
 if TYPE_CHECKING:
     from lexitree.tasks.rerank.model import RerankerModel
@@ -28,30 +31,16 @@ FEWEST_BRACKETS = 10
 
 
 def show_scores(scores: RerankScores, base_weight: float) -> None:
-    """The reranker between its bounds."""
-    from rich.table import Table
-
-    from lexitree.cli.console import output, percent
-
+    """Show the reranker between its bounds."""
     chosen, bounds = scores.chosen, scores.bounds
-    table = Table(title=f"{chosen.overall.num_sentences:,} sentences, up to {scores.k} candidates each")
-    table.add_column("choice")
-    for column in ("F1", "precision", "recall", "complete"):
-        table.add_column(column, justify="right")
-    table.add_row(
-        "at random",
-        percent(bounds.random.f1),
-        percent(bounds.random.precision),
-        percent(bounds.random.recall),
-    )
-    for name, figures in (
-        ("the parser's", bounds.first),
-        ("the reranker's", chosen),
-        ("the best (oracle)", bounds.best),
-    ):
+    at_random = (bounds.random.f1, bounds.random.precision, bounds.random.recall)
+    rows = [["at random", *map(percent, at_random)]]
+    choices = {"the parser's": bounds.first, "the reranker's": chosen, "the best (oracle)": bounds.best}
+    for name, figures in choices.items():
         values = (figures.f1, figures.precision, figures.recall, figures.overall.complete_match)
-        table.add_row(name, *map(percent, values))
-    output.print(table)
+        rows.append([name, *map(percent, values)])
+    title = f"{chosen.overall.num_sentences:,} sentences, up to {scores.k} candidates each"
+    show_table(("choice", "F1", "precision", "recall", "complete"), rows, title=title)
     test = scores.significance
     output.print(
         f"{100 * scores.gap_closed:.1f} % of the way from the parser to the oracle;"
@@ -62,39 +51,22 @@ def show_scores(scores: RerankScores, base_weight: float) -> None:
 
 
 def show_details(scores: RerankScores) -> None:
-    """F1 by sentence length and by label, beside the parser's."""
-    from lexitree.cli.analysis_tables import show_table
-    from lexitree.cli.console import percent
-
-    figures = ("the parser's F1", "the reranker's F1")
-    show_table(
-        "by sentence length",
-        ("words", "sentences", *figures),
-        [
-            (
-                f"{row['first']}–{row['last']}",
-                f"{row['sentences']:,}",
-                percent(row["first_f1"]),
-                percent(row["f1"]),
-            )
-            for row in scores.by_length()
-        ],
-    )
-    show_table(
-        f"by label, from {FEWEST_BRACKETS} on",
-        ("label", "in gold trees", *figures),
-        [
-            (row["label"], f"{row['gold']:,}", percent(row["first_f1"]), percent(row["f1"]))
-            for row in scores.by_label()
-            if row["gold"] >= FEWEST_BRACKETS
-        ],
-    )
+    """Show F1 by sentence length and by label, beside the parser's."""
+    lengths = [(f"{row['first']}–{row['last']}", row["sentences"], row) for row in scores.by_length()]
+    labels = [(row["label"], row["gold"], row) for row in scores.by_label() if row["gold"] >= FEWEST_BRACKETS]
+    for title, kinds, found in (
+        ("by sentence length", ("words", "sentences"), lengths),
+        (f"by label, from {FEWEST_BRACKETS} on", ("label", "in gold trees"), labels),
+    ):
+        rows = [
+            (name, f"{count:,}", percent(row["first_f1"]), percent(row["f1"])) for name, count, row in found
+        ]
+        show_table((*kinds, "the parser's F1", "the reranker's F1"), rows, title=title)
 
 
 def draw_heads(model: RerankerModel, trees: Sequence[Tree]) -> None:
     """Trees as they came, each phrase with the head word that the reranker has learned."""
     from lexitree.analysis.head_overlap import find_reranker_heads
-    from lexitree.cli.console import show_tree
     from lexitree.results.labelled_tree import LabelledTree
 
     for headed in find_reranker_heads(model, trees):
@@ -106,27 +78,24 @@ def heads_command(
     trees: Annotated[Path, typer.Argument(help="A file of trees with Penn labels; - reads standard input.")],
     beside: Annotated[
         str | None,
-        typer.Option(help="Another model with heads, such as one for sentiment, to be set beside it."),
+        typer.Option(help="Another model with heads, such as one for sentiment, to compare with."),
     ] = None,
-    draw: Annotated[int, typer.Option(help="Draw so many of the trees with their learned heads.", min=0)] = 0,
+    draw: Annotated[int, typer.Option(help="Number of trees to draw with their learned heads.", min=0)] = 0,
     as_json: JsonOption = False,
     encoding: EncodingOption = "utf-8",
     on_error: OnErrorOption = "raise",
     device: DeviceOption = "auto",
     backend: BackendOption = "auto",
 ) -> None:
-    """The head words that a reranker has learned: drawn, and how often they are those of Collins' rules.
+    """Draw the head words that a reranker has learned, and count how often they are those of Collins' rules.
 
     [bold]Look at one:[/bold]  echo "(S (NP (DT the) (NN film)) (VP (VBZ works)))" | lexitree rerank heads RERANKER -
     --draw 1
 
-    A phrase is a node with two or more words; see `lexitree analyze heads`. Traces are taken off first.
+    A phrase is a node with two or more words; see `lexitree analyze heads`. Traces are removed first.
     """
     from lexitree.analysis.head_overlap import model_overlap, reranker_overlap
-    from lexitree.cli.analysis_tables import show_overlap
-    from lexitree.cli.console import show_skipped
     from lexitree.corpora.treebank import strip_trees
-    from lexitree.errors import FileError
     from lexitree.ops.devices import choose_device
     from lexitree.pipeline.inputs import read_tree_files
     from lexitree.saving.pretrained import from_pretrained

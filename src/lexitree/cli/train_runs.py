@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
-from lexitree.cli.console import messages, output, percent, show_skipped
+from lexitree.cli.console import messages, output, percent, show_skipped, show_table
 from lexitree.learning.observers import BatchProgress, EpochRecord, SilentObserver
 
 if TYPE_CHECKING:
@@ -29,11 +28,13 @@ class TrainingProgress:
     Args:
         num_epochs: The number of epochs of each run.
         unit: What is trained on: trees or lists.
+        quiet: Show nothing.
     """
 
-    def __init__(self, num_epochs: int, unit: str = "trees") -> None:
+    def __init__(self, num_epochs: int, unit: str = "trees", *, quiet: bool = False) -> None:
         self.num_epochs = num_epochs
         self.unit = unit
+        self.quiet = quiet
         self.tasks: dict[str, TaskID] = {}
         self.bars = Progress(
             TextColumn("{task.description}"),
@@ -45,6 +46,7 @@ class TrainingProgress:
             TimeRemainingColumn(),
             console=messages,
             transient=True,
+            disable=quiet,
         )
 
     def __enter__(self) -> TrainingProgress:
@@ -56,18 +58,12 @@ class TrainingProgress:
 
     def on_event(self, seed: int, event: BatchProgress | EpochRecord) -> None:
         """Show what the run of a seed reports."""
-        self.show(f"seed {seed}", event)
-
-    def observer(self, name: str) -> ProgressObserver:
-        """The same bars, as the observer of a run in this process."""
-        return ProgressObserver(self, name)
-
-    def show(self, name: str, event: BatchProgress | EpochRecord) -> None:
-        """Show what a run reports."""
+        if self.quiet:
+            return
         if isinstance(event, BatchProgress):
-            self._show_batch(name, event)
+            self._show_batch(f"seed {seed}", event)
         else:
-            self._show_epoch(name, event)
+            self._show_epoch(f"seed {seed}", event)
 
     def _show_batch(self, name: str, progress: BatchProgress) -> None:
         if name not in self.tasks:
@@ -89,21 +85,18 @@ class TrainingProgress:
         _print_epoch(name, record, self.unit)
 
 
-class ProgressObserver:
-    """Passes the events of one run to the bars."""
+class ProgressObserver(SilentObserver):
+    """Passes the events of a run in this process to the bars."""
 
-    def __init__(self, progress: TrainingProgress, name: str) -> None:
-        self.progress = progress
-        self.name = name
+    def __init__(self, bars: TrainingProgress, seed: int) -> None:
+        self.bars = bars
+        self.seed = seed
 
     def on_batch(self, progress: BatchProgress) -> None:
-        self.progress.show(self.name, progress)
+        self.bars.on_event(self.seed, progress)
 
     def on_epoch(self, record: EpochRecord) -> None:
-        self.progress.show(self.name, record)
-
-    def close(self) -> None:
-        return None
+        self.bars.on_event(self.seed, record)
 
 
 class EpochPrinter(SilentObserver):
@@ -140,13 +133,6 @@ def _describe_scores(scores: Mapping[str, Any]) -> str:
     return "  ".join(parts)
 
 
-def show_progress(
-    num_epochs: int, unit: str, *, quiet: bool
-) -> AbstractContextManager[TrainingProgress | None]:
-    """The bars of a command, or None where it is to be quiet."""
-    return nullcontext() if quiet else TrainingProgress(num_epochs, unit)
-
-
 def run_classifier(
     recipe: Recipe, seeds: Sequence[int], folder: Path, *, jobs: int | None, quiet: bool, **options: Any
 ) -> None:
@@ -157,17 +143,16 @@ def run_classifier(
     # With several seeds every process reads the corpus for itself: here it is read to be shown, and to fail early.
     corpus = load_recipe_corpus(recipe)
     _describe_corpus(recipe, corpus, options, quiet)
-    bars = show_progress(recipe.training.epochs, "trees", quiet=quiet)
+    bars = TrainingProgress(recipe.training.epochs, quiet=quiet)
     if len(seeds) == 1:
-        with bars as progress:
-            observer = progress.observer(f"seed {seeds[0]}") if progress else None
+        with bars:
+            observer = ProgressObserver(bars, seeds[0])
             run = train(recipe.with_seed(seeds[0]), folder, corpus=corpus, observer=observer, **options)
         _show_classifier(run)
     else:
         options |= {"corpus": corpus, "jobs": jobs}
-        with bars as progress:
-            on_event = progress.on_event if progress else None
-            summary = train_seeds(recipe, seeds, folder, on_event=on_event, **options)
+        with bars:
+            summary = train_seeds(recipe, seeds, folder, on_event=bars.on_event, **options)
         _show_summary(summary, recipe.corpus, folder)
 
 
@@ -229,27 +214,25 @@ def run_parser(recipe: ParserRecipe, folder: Path, *, quiet: bool, **options: An
     """Train a parser and print its scores."""
     from lexitree.tasks.parse.run import train_parser
 
-    with show_progress(recipe.training.epochs, "trees", quiet=quiet) as progress:
-        observer = progress.observer(f"seed {recipe.training.seed}") if progress else None
+    with TrainingProgress(recipe.training.epochs, quiet=quiet) as bars:
+        observer = ProgressObserver(bars, recipe.training.seed)
         run = train_parser(recipe, folder, observer=observer, **options)
     _show_parser(run)
 
 
 def _show_parser(run: ParserRun) -> None:
-    from rich.table import Table
-
     from lexitree.learning.run_folder import MODEL_FOLDER
 
     best, num_epochs = run.best, len(run.training.history)
     output.print(f"best epoch {best.epoch} of {num_epochs}:  dev F1 {percent(best.scores['dev_f1'])}")
     if run.test:
-        table = Table()
-        for column in ("test treebank", "style", "F1", "generic F1", "tags", "complete", "best of 8"):
-            table.add_column(column)
-        for name, scores in run.test.items():
-            kinds = ("f1", "generic_f1", "tags", "complete_match", "oracle_f1")
-            table.add_row(name, scores["style"] or "generic", *(percent(scores[kind]) for kind in kinds))
-        output.print(table)
+        columns = ("test treebank", "style", "F1", "generic F1", "tags", "complete", "best of 8")
+        kinds = ("f1", "generic_f1", "tags", "complete_match", "oracle_f1")
+        rows = [
+            (name, scores["style"] or "generic", *(percent(scores[kind]) for kind in kinds))
+            for name, scores in run.test.items()
+        ]
+        show_table(columns, rows, numbers=())
     output.print(f"parser: {run.folder / MODEL_FOLDER}", soft_wrap=True)
 
 
@@ -265,15 +248,15 @@ def run_reranker(
     report = ReadReport()
     lists = load_rerank_data(recipe, options["data"], on_error=options["on_error"], report=report)
     show_skipped(report.num_errors, report.errors, what="lists")
-    bars = show_progress(recipe.training.epochs, "lists", quiet=quiet)
+    bars = TrainingProgress(recipe.training.epochs, "lists", quiet=quiet)
     if len(seeds) == 1:
-        with bars as progress:
-            observer = progress.observer(f"seed {seeds[0]}") if progress else None
+        with bars:
+            observer = ProgressObserver(bars, seeds[0])
             seeded = recipe.with_seed(seeds[0])
             run = train_reranker(seeded, folder, lists=lists, observer=observer, **options)
         _show_reranker(run)
     else:
-        with bars as progress:
+        with bars:
             summary = run_seeds(
                 train_reranker,
                 recipe,
@@ -282,7 +265,7 @@ def run_reranker(
                 scores=SCORES,
                 jobs=jobs,
                 options=options,
-                on_event=progress.on_event if progress else None,
+                on_event=bars.on_event,
             )
         _show_summary(summary, "reranker", folder)
 
