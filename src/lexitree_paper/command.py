@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from lexitree.cli.console import messages, output, parse_seeds, show_table
 from lexitree.cli.options import DataOption, DeviceOption, JsonOption, flag
+from lexitree.errors import ConfigError
 
 if TYPE_CHECKING:
     from lexitree.learning.seeds import OnEvent
@@ -90,7 +92,6 @@ def reproduce_command(
     error-analysis, accuracy-by-length) uses the models of such runs, trains missing ones, and writes its own record;
     --again repeats it with the same models.
     """
-    from lexitree.cli.console import output, parse_seeds
     from lexitree.ops.devices import choose_device
     from lexitree_paper.experiments import find_experiment
     from lexitree_paper.kinds import make_report, perform
@@ -136,7 +137,6 @@ def _read_sentences(path: Path | None) -> list[str]:
 
 def _keep_only(experiment: Experiment, only: list[str] | None) -> Experiment:
     """Return the experiment with the named runs only."""
-    from lexitree.errors import ConfigError
     from lexitree_paper.experiments import SCORE_TABLE
     from lexitree_paper.kinds import RERANKING
     from lexitree_paper.reranking.plan import keep_systems
@@ -161,15 +161,12 @@ def _keep_only(experiment: Experiment, only: list[str] | None) -> Experiment:
 
 
 def _say(text: str) -> None:
-    from lexitree.cli.console import messages
-
     messages.print(text, soft_wrap=True)
 
 
 @contextmanager
 def _watch(run: PlannedRun, recipe: Recipe) -> Generator[OnEvent, None, None]:
     """Show the name of a run and its progress, as `lexitree train` does."""
-    from lexitree.cli.console import messages
     from lexitree.cli.train_runs import TrainingProgress
 
     messages.print(f"[bold]{run.name}[/bold]")
@@ -178,9 +175,6 @@ def _watch(run: PlannedRun, recipe: Recipe) -> Generator[OnEvent, None, None]:
 
 
 def _list_experiments(results: Path, as_json: bool) -> None:
-    from rich.table import Table
-
-    from lexitree.cli.console import output
     from lexitree_paper.experiments import list_experiments
     from lexitree_paper.score_tables import read_records
 
@@ -200,16 +194,14 @@ def _list_experiments(results: Path, as_json: bool) -> None:
             ]
         )
         return
-    listing = Table("experiment", "description", "recorded", title="the paper's experiments")
+    rows: list[list[str]] = []
     for experiment in experiments:
         done = f"{len(read_records(experiment, results))} of {len(experiment.record_names)}"
-        listing.add_row(experiment.name, f"{experiment.title}: {experiment.about}", done)
-    output.print(listing)
+        rows.append([experiment.name, f"{experiment.title}: {experiment.about}", done])
+    show_table(("experiment", "description", "recorded"), rows, title="the paper's experiments", numbers=())
 
 
 def _show(experiment: Experiment, report: Report, pictures: Path) -> None:
-    from lexitree.cli.console import output
-
     if not report.tables:
         output.print(f"{experiment.title}: nothing recorded yet")
     for table in report.tables:
@@ -221,8 +213,6 @@ def _show(experiment: Experiment, report: Report, pictures: Path) -> None:
 def _show_table(table: Table, title: str) -> None:
     from rich import table as rich_table
     from rich.text import Text
-
-    from lexitree.cli.console import output
 
     listing = rich_table.Table(title=title, caption="; ".join(table.notes))
     for number, column in enumerate(table.columns):

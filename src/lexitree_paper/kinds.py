@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from lexitree.errors import ConfigError
@@ -35,20 +34,13 @@ _PICTURES = "head-pictures"
 RERANKING = "reranking"
 
 
-@dataclass(frozen=True, slots=True)
-class Analysis:
-    """How to run one kind of analysis and report its record."""
-
-    analyse: Analyse
-    report: Callable[[Experiment, Mapping[str, Any]], Report]
-
-
-ANALYSES: dict[str, Analysis] = {
-    "collins-overlap": Analysis(analyse_overlap, report_overlap),
-    _PICTURES: Analysis(analyse_pictures, report_pictures),
-    "error-analysis": Analysis(analyse_errors, report_errors),
-    "accuracy-by-length": Analysis(analyse_lengths, report_lengths),
+ANALYSES: dict[str, tuple[Analyse, Callable[[Experiment, Mapping[str, Any]], Report]]] = {
+    "collins-overlap": (analyse_overlap, report_overlap),
+    _PICTURES: (analyse_pictures, report_pictures),
+    "error-analysis": (analyse_errors, report_errors),
+    "accuracy-by-length": (analyse_lengths, report_lengths),
 }
+"""How to run each kind of analysis, and how to report its record."""
 KINDS = (SCORE_TABLE, RERANKING, *ANALYSES)
 
 
@@ -75,7 +67,7 @@ def perform(
     elif experiment.kind == RERANKING:
         perform_reranking(experiment, settings, say)
     else:
-        perform_analysis(ANALYSES[experiment.kind].analyse, Job(experiment, settings, watch))
+        perform_analysis(ANALYSES[experiment.kind][0], Job(experiment, settings, watch))
 
 
 def run_experiment(
@@ -107,5 +99,5 @@ def make_report(experiment: Experiment, records: Mapping[str, Mapping[str, Any]]
     record = records.get(experiment.name)
     if record is None:
         return Report()
-    report = report_reranking if experiment.kind == RERANKING else ANALYSES[experiment.kind].report
+    report = report_reranking if experiment.kind == RERANKING else ANALYSES[experiment.kind][1]
     return report(experiment, record)

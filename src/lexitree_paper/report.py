@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from lexitree.models.model_config import DEFAULT_MODEL
+from lexitree.views.visible import shown_word
 
 NOT_RUN = "–"
 NOT_MEASURED = "*Not measured yet.*"
@@ -98,6 +99,12 @@ def spread(shares: Sequence[float]) -> str:
     """Format the mean in percent, with the deviation if there are several values."""
     mean = f"{100 * statistics.fmean(shares):.1f}"
     return f"{mean} ± {100 * statistics.stdev(shares):.1f}" if len(shares) > 1 else mean
+
+
+def list_counts(counts: Mapping[str, int], names: Mapping[str, str]) -> str:
+    """Format counted words, such as `film 3, not 2`, or the names that stand for them."""
+    shown = [f"{shown_word(names.get(word, word))} {count}" for word, count in counts.items()]
+    return ", ".join(shown) or NOT_RUN
 
 
 def percent(share: float | None) -> str:

@@ -105,9 +105,6 @@ class SystemScore:
     """Sample standard deviation over seeds; 0 for one seed."""
     seed_accuracies: list[float]
 
-    def as_dict(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in SystemScore.__slots__}
-
 
 @dataclass(frozen=True, slots=True)
 class PairComparison:
@@ -123,16 +120,6 @@ class PairComparison:
     lost: list[WonExample]
     """Sentences that only the baseline gets right."""
 
-    def as_dict(self) -> dict[str, Any]:
-        return {
-            "system": self.system,
-            "baseline": self.baseline,
-            "significance": self.significance.as_dict(),
-            "agreement": self.agreement.as_dict(),
-            "won": [example.as_dict() for example in self.won],
-            "lost": [example.as_dict() for example in self.lost],
-        }
-
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
@@ -146,9 +133,7 @@ class Comparison:
     lengths: list[LengthBin]
 
     def as_dict(self) -> dict[str, Any]:
-        lists = ("systems", "pairs", "classes", "hard_sentences", "lengths")
-        rows = {name: [row.as_dict() for row in getattr(self, name)] for name in lists}
-        return {"num_sentences": self.num_sentences, **rows}
+        return asdict(self)
 
 
 def compare_systems(

@@ -32,9 +32,6 @@ class EpochSpread:
     dev_phrase: Spread | None
     """None where only the sentences carry labels."""
 
-    def as_dict(self) -> dict[str, Any]:
-        return asdict(self)
-
 
 @dataclass(frozen=True, slots=True)
 class LearningCurve:
@@ -56,7 +53,7 @@ class LearningCurve:
         return {
             "name": self.name,
             "seeds": list(self.runs),
-            "epochs": [epoch.as_dict() for epoch in self.epochs()],
+            "epochs": [asdict(epoch) for epoch in self.epochs()],
         }
 
 
@@ -220,7 +217,7 @@ def _look(number: int) -> dict[str, Any]:
 @contextmanager
 def _figure(path: str | Path, *, width: float, height: float) -> Generator[Figure, None, None]:
     """Open a figure to draw into; the file is written when it is complete."""
-    matplotlib = _import_matplotlib()
+    matplotlib = require_plots()
     from matplotlib.figure import Figure
 
     # Only for this figure: the user's pyplot backend and settings stay unchanged.
@@ -231,10 +228,6 @@ def _figure(path: str | Path, *, width: float, height: float) -> Generator[Figur
             figure.savefig(temporary, format="svg", metadata={"Date": None})
 
 
-def _import_matplotlib() -> Any:
+def require_plots() -> Any:
+    """Return matplotlib; call it before a long computation to fail early if it is missing."""
     return import_extra("matplotlib", extra="plots", purpose="Drawing a plot")
-
-
-def require_plots() -> None:
-    """Fail early if matplotlib is missing, before a long computation."""
-    _import_matplotlib()

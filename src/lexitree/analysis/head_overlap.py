@@ -43,9 +43,6 @@ class Overlap:
     random_child: float
     """The exact expected share: a head three steps down is found once in eight."""
 
-    def as_dict(self) -> dict[str, Any]:
-        return asdict(self)
-
 
 @dataclass(frozen=True, slots=True)
 class HeadOverlap:

@@ -15,11 +15,11 @@ from lexitree.evaluation.bracket_counts import SentenceCounts
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Matches:
-    """Matched, gold and predicted brackets; shares are 0 if there are none."""
+    """Matched, gold and predicted brackets, or mean numbers of them; shares are 0 if there are none."""
 
-    matched: int
-    gold: int
-    guessed: int
+    matched: float
+    gold: float
+    guessed: float
 
     @property
     def precision(self) -> float:
@@ -33,8 +33,11 @@ class Matches:
     def f1(self) -> float:
         return _share(2 * self.matched, self.gold + self.guessed)
 
+    def shares(self) -> dict[str, float]:
+        return {name: getattr(self, name) for name in ("precision", "recall", "f1")}
+
     def as_dict(self) -> dict[str, Any]:
-        return asdict(self) | {name: getattr(self, name) for name in ("precision", "recall", "f1")}
+        return asdict(self) | self.shares()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,16 +147,13 @@ class SentenceTable:
     def summarize(self, chosen: BoolArray) -> BracketScore:
         """Return the figures of the chosen sentences."""
         counted = chosen & self.is_valid
+        summed = ("matched", "gold", "guessed", "unlabelled", "crossing")
         is_complete = (self.matched == self.gold) & (self.matched == self.guessed)
         return BracketScore(
             num_sentences=int(chosen.sum()),
             num_errors=int((chosen & self.is_error).sum()),
             num_skipped=int((chosen & ~self.is_valid & ~self.is_error).sum()),
-            matched=int(self.matched[counted].sum()),
-            gold=int(self.gold[counted].sum()),
-            guessed=int(self.guessed[counted].sum()),
-            unlabelled=int(self.unlabelled[counted].sum()),
-            crossing=int(self.crossing[counted].sum()),
+            **{name: int(getattr(self, name)[counted].sum()) for name in summed},
             num_complete=int((counted & is_complete).sum()),
             num_uncrossed=int((counted & (self.crossing == 0)).sum()),
             num_hardly_crossed=int((counted & (self.crossing <= 2)).sum()),
@@ -162,5 +162,5 @@ class SentenceTable:
         )
 
 
-def _share(part: int, whole: int) -> float:
+def _share(part: float, whole: float) -> float:
     return part / whole if whole else 0.0

@@ -18,22 +18,11 @@ from lexitree.evaluation.bracket_counts import (
     check_tag_source,
     count_sentence,
 )
+from lexitree.evaluation.bracket_figures import Matches
 from lexitree.evaluation.bracket_score import BracketScores, pair_trees, sum_up
 from lexitree.trees.tree import Tree
 
 NO_CHOICE = -1
-
-
-@dataclass(frozen=True, slots=True)
-class RandomScore:
-    """The expected score of choosing a candidate at random.
-
-    It is computed from mean counts of brackets, which F1 over many sentences approaches.
-    """
-
-    precision: float
-    recall: float
-    f1: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +33,8 @@ class OracleScores:
     """Choosing the candidate with the highest F1; the first of equals."""
     first: BracketScores
     """Choosing the first candidate, as the parser does without a reranker."""
-    random: RandomScore
+    random: Matches
+    """Choosing a candidate at random: the mean counts of brackets, whose F1 that of many sentences approaches."""
     chosen: npt.NDArray[np.int64]
     """[sentences]: index of the best candidate, -1 without one."""
 
@@ -52,7 +42,7 @@ class OracleScores:
         return {
             "best": self.best.as_dict(),
             "first": self.first.as_dict(),
-            "random": {name: getattr(self.random, name) for name in RandomScore.__slots__},
+            "random": self.random.shares(),
         }
 
 
@@ -112,7 +102,7 @@ def _find_best(counts: Sequence[SentenceCounts]) -> int:
     return max(valid, key=lambda place: counts[place].f1, default=NO_CHOICE)
 
 
-def _mean_score(lists: Sequence[Sequence[SentenceCounts]]) -> RandomScore:
+def _mean_score(lists: Sequence[Sequence[SentenceCounts]]) -> Matches:
     """Average over the valid candidates of each sentence, all equally likely."""
     means = np.zeros(3)
     for counts in lists:
@@ -122,8 +112,4 @@ def _mean_score(lists: Sequence[Sequence[SentenceCounts]]) -> RandomScore:
         if rows:
             means += np.mean(rows, axis=0)
     matched, gold, guessed = means.tolist()
-    return RandomScore(
-        precision=matched / guessed if guessed else 0.0,
-        recall=matched / gold if gold else 0.0,
-        f1=2 * matched / (gold + guessed) if gold + guessed else 0.0,
-    )
+    return Matches(matched=matched, gold=gold, guessed=guessed)

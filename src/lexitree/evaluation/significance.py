@@ -82,7 +82,10 @@ def paired_bootstrap(
         ConfigError: The shapes do not fit, or a setting is out of range.
     """
     check_settings(num_resamples, confidence)
-    differences = _sentence_scores(first) - _paired(_sentence_scores(second), first)
+    one, other = _sentence_scores(first), _sentence_scores(second)
+    if len(one) != len(other):
+        raise ConfigError(f"a paired test needs the same sentences: {len(one):,} and {len(other):,}")
+    differences = one - other
     means = resample_means(differences, num_resamples, seed)
     return sum_up_resamples(float(differences.mean()), means, confidence, len(differences))
 
@@ -95,7 +98,7 @@ def check_settings(num_resamples: int, confidence: float) -> None:
 def resample_means(values: DoubleArray, num_resamples: int, seed: int) -> DoubleArray:
     """Return the means of [resamples] samples drawn with replacement."""
     drawings = draw_resamples(len(values), num_resamples, seed)
-    return np.concatenate([values[drawn].mean(1) for drawn in drawings]).round(TIE_DECIMALS)
+    return np.concatenate([values[drawn].mean(1) for drawn in drawings])
 
 
 def draw_resamples(num_sentences: int, num_resamples: int, seed: int) -> Iterator[npt.NDArray[np.int64]]:
@@ -136,11 +139,4 @@ def _sentence_scores(correct: npt.ArrayLike) -> DoubleArray:
         scores = scores.mean(0)
     if scores.ndim != 1 or not scores.size:
         raise ConfigError("answers must be a non-empty array [sentences] or [seeds, sentences]")
-    return scores
-
-
-def _paired(scores: DoubleArray, other: npt.ArrayLike) -> DoubleArray:
-    num_others = np.asarray(other).shape[-1]
-    if len(scores) != num_others:
-        raise ConfigError(f"a paired test needs the same sentences: {num_others:,} and {len(scores):,}")
     return scores

@@ -21,7 +21,7 @@ from lexitree.views.visible import shown_word
 from lexitree_paper.analyses.accuracy_by_length import share_with_deviation
 from lexitree_paper.analyses.job import Findings, Job, collect_test_answers
 from lexitree_paper.experiments import Experiment
-from lexitree_paper.report import NOT_RUN, Report, Table, training_notes
+from lexitree_paper.report import NOT_RUN, Report, Table, list_counts, training_notes
 from lexitree_paper.score_tables import SIGNIFICANCE_NOTES, result_cells
 from lexitree_paper.trained import TrainedSystem
 
@@ -183,8 +183,8 @@ def _paper_sentences(experiment: Experiment, figures: Mapping[str, Any], systems
     for entry, printed in zip(figures["paper_sentences"], experiment.details["sentences"], strict=True):
         cells = [entry["text"], names.get(entry["gold"], entry["gold"])]
         for name in systems:
-            cells += [_counts(entry["labels"][name], names), printed["paper"][name]]
-        cells += [_counts(entry["heads"].get(systems[-1], {}), {}), printed.get("head", NOT_RUN)]
+            cells += [list_counts(entry["labels"][name], names), printed["paper"][name]]
+        cells += [list_counts(entry["heads"].get(systems[-1], {}), {}), printed.get("head", NOT_RUN)]
         rows.append(tuple(cells))
     notes = ("with the number of seeds that say so",)
     return Table(tuple(columns), tuple(rows), notes, "the paper's examples", len(columns))
@@ -193,8 +193,3 @@ def _paper_sentences(experiment: Experiment, figures: Mapping[str, Any], systems
 def _count(count: float) -> str:
     """Format a number of sentences; means over seeds need not be whole."""
     return f"{count:,.1f}".removesuffix(".0")
-
-
-def _counts(counts: Mapping[str, int], names: Mapping[str, str]) -> str:
-    shown = [f"{shown_word(names.get(word, word))} {count}" for word, count in counts.items()]
-    return ", ".join(shown) or NOT_RUN

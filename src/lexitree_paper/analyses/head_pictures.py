@@ -16,7 +16,7 @@ from lexitree.trees.tree import Tree
 from lexitree.views.visible import shown_word
 from lexitree_paper.analyses.job import Findings, Job
 from lexitree_paper.experiments import Experiment
-from lexitree_paper.report import NOT_RUN, Picture, Report, Table, training_notes
+from lexitree_paper.report import NOT_RUN, Picture, Report, Table, list_counts, training_notes
 from lexitree_paper.trained import TrainedSystem
 
 PHRASES = "the paper's phrases"
@@ -92,9 +92,10 @@ def report_pictures(experiment: Experiment, record: Mapping[str, Any]) -> Report
     pictures = [Picture(entry["picture"], entry["text"]) for entry in sentences]
     printed = [entry.get("head", NOT_RUN) for entry in experiment.details["sentences"]]
     printed += [NOT_RUN] * (len(sentences) - len(printed))
+    counts = [dict(Counter(entry["heads_by_seed"].values()).most_common()) for entry in sentences]
     rows = [
-        (entry["text"], entry["label"], entry["head"], _count_heads(entry["heads_by_seed"]), head)
-        for entry, head in zip(sentences, printed, strict=True)
+        (entry["text"], entry["label"], entry["head"], list_counts(by_head, {}), head)
+        for entry, by_head, head in zip(sentences, counts, printed, strict=True)
     ]
     columns = ("sentence", "label", "its head", "seeds that choose each head", "the paper's head")
     notes = [
@@ -103,7 +104,3 @@ def report_pictures(experiment: Experiment, record: Mapping[str, Any]) -> Report
         "a box is coloured by its label and shows the head, a thick line leads to where the head comes from",
     ]
     return Report((Table(columns, tuple(rows), tuple(notes), "", len(columns)),), tuple(pictures))
-
-
-def _count_heads(heads: Mapping[str, str]) -> str:
-    return ", ".join(f"{shown_word(head)} {count}" for head, count in Counter(heads.values()).most_common())

@@ -176,7 +176,8 @@ def plan_reranking(experiment: Experiment, settings: Settings) -> RerankPlan:
     list_sets = [_list_set(values) for values in details["lists"]]
     recipe = RerankRecipe.from_toml(recipes_folder() / f"{details['recipe']}.toml")
     if settings.smoke:
-        list_sets = [_smoke_lists(settings)]
+        path = settings.runs_folder / "reranking" / _SMOKE_LISTS
+        list_sets = [ListSet("mini", "embedded questions", (str(path),), folds=2)]
         recipe = _make_small(recipe)
     else:
         epochs = settings.epochs or recipe.training.epochs
@@ -208,17 +209,11 @@ def plan_reranking(experiment: Experiment, settings: Settings) -> RerankPlan:
 
 def _list_set(values: Mapping[str, Any]) -> ListSet:
     files = {name: tuple(values[name]) for name in ("lists", "test") if name in values}
-    settings: dict[str, Any] = {**values, **files}
-    return ListSet(**settings)
+    return ListSet(**{**values, **files})
 
 
 def _of_system(recipe: RerankRecipe, system: System) -> RerankRecipe:
     return dataclasses.replace(recipe, model={**recipe.model, "model": system.model})
-
-
-def _smoke_lists(settings: Settings) -> ListSet:
-    path = settings.runs_folder / "reranking" / _SMOKE_LISTS
-    return ListSet("mini", "embedded questions", (str(path),), folds=2)
 
 
 def _make_small(recipe: RerankRecipe) -> RerankRecipe:

@@ -9,11 +9,11 @@ from lexitree.evaluation.significance import BootstrapResult
 from lexitree_paper.experiments import Experiment
 from lexitree_paper.report import NOT_RUN, Picture, Report, Table, percent, spread, training_notes
 
-BOUNDS = (
-    ("random_f1", "a candidate at random"),
-    ("first_f1", "the parser's own choice"),
-    ("oracle_f1", "oracle"),
-)
+BOUNDS = {
+    "random_f1": "a candidate at random",
+    "first_f1": "the parser's own choice",
+    "oracle_f1": "{k}-best oracle",
+}
 _MIN_GOLD = 50
 """Labels that are rarer in the gold trees are omitted."""
 
@@ -45,18 +45,16 @@ def _score_table(experiment: Experiment, record: Mapping[str, Any]) -> Table:
     for values in lists.values():
         columns += [f"{values['title']} F1", "gap closed (%)", "p"]
     columns += ["the paper, WSJ 23", "gap closed (%)"]
-    paper = experiment.details["paper"]
-    rows = [_bound_row(name, key, lists, paper) for key, name in BOUNDS[:2]]
-    rows += [_system_row(name, values, lists, experiment) for name, values in figures["systems"].items()]
-    rows.append(_bound_row(BOUNDS[2][1], BOUNDS[2][0], lists, paper))
+    at_random, first, oracle = (_bound_row(key, lists, experiment.details["paper"]) for key in BOUNDS)
+    systems = [_system_row(name, values, lists, experiment) for name, values in figures["systems"].items()]
+    rows = [at_random, first, *systems, oracle]
     return Table(tuple(columns), tuple(rows), _notes(record))
 
 
 def _bound_row(
-    name: str, key: str, lists: Mapping[str, Mapping[str, Any]], paper: Mapping[str, float]
+    key: str, lists: Mapping[str, Mapping[str, Any]], paper: Mapping[str, float]
 ) -> tuple[str, ...]:
-    k = max(values["k"] for values in lists.values())
-    title = f"{k}-best oracle" if key == "oracle_f1" else name
+    title = BOUNDS[key].format(k=max(values["k"] for values in lists.values()))
     cells = [cell for values in lists.values() for cell in (percent(values[key]), NOT_RUN, NOT_RUN)]
     return title, *cells, (f"{paper[key]:.2f}" if key in paper else NOT_RUN), NOT_RUN
 

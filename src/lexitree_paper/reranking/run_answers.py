@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
 import json
 import shutil
@@ -132,7 +133,7 @@ def _describe_heads(model: RerankerModel, lists: RerankData, drawn: Sequence[str
     overlap = reranker_overlap(model, [_without_traces(each.source.gold) for each in lists.test])
     trees = [tree_from_brackets(text) for text in drawn]
     return {
-        "heads": [row.as_dict() for row in overlap.rows()],
+        "heads": [dataclasses.asdict(row) for row in overlap.rows()],
         "drawn": [headed.source_heads() for headed in find_reranker_heads(model, trees)],
     }
 
