@@ -91,10 +91,15 @@ def _train_missing_seeds(
     missing = [seed for seed, folder in folders.items() if not is_trained(folder, recipe)]
     if missing:
         summary = train_taught(run, missing, experiment, settings, watch)
-        results = {seed: read_result(folder) for seed, folder in folders.items()}
-        # The time of some seeds must not be recorded as that of all.
-        seconds = summary.wall_seconds if missing == seeds else None
-        _record(run, recipe, results, seconds, experiment, settings)
+        path = record_path(run.name, settings)
+        old = read_record(path)
+        # The record that the tables of scores read; one of more seeds is kept.
+        if old is None or not covers(old, recipe, seeds) or len(old["seeds"]) <= len(seeds):
+            results = {seed: read_result(folder) for seed, folder in folders.items()}
+            # The time of some seeds must not be recorded as that of all.
+            seconds = summary.wall_seconds if missing == seeds else None
+            command = command_of(experiment, settings)
+            save_record(path, record_seeds(command, results, data_files(recipe), seconds))
     return folders
 
 
@@ -110,23 +115,6 @@ def train_taught(
         _train_missing_seeds(teacher, chosen_seeds(experiment, everybody), experiment, everybody, watch)
     with watch(run, recipe) as on_event:
         return train_run(run, recipe, seeds, experiment, settings, on_event)
-
-
-def _record(
-    run: PlannedRun,
-    recipe: Recipe,
-    results: Mapping[int, Mapping[str, Any]],
-    seconds: float | None,
-    experiment: Experiment,
-    settings: Settings,
-) -> None:
-    """Write the record that the tables of scores read, unless the existing one has more seeds."""
-    path = record_path(run.name, settings)
-    old = read_record(path)
-    if old is not None and covers(old, recipe, list(results)) and len(old["seeds"]) > len(results):
-        return
-    command = command_of(experiment, settings)
-    save_record(path, record_seeds(command, results, data_files(recipe), seconds))
 
 
 def is_trained(folder: Path, recipe: Recipe) -> bool:

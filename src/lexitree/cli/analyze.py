@@ -166,10 +166,9 @@ def heads(
     """
     from lexitree.analysis.head_overlap import model_overlap, read_penn_trees
     from lexitree.corpora.treebank import chosen_strips
-    from lexitree.ops.devices import choose_device
     from lexitree.saving.pretrained import from_pretrained
 
-    loaded = from_pretrained(model, device=choose_device(device), backend=backend)
+    loaded = from_pretrained(model, device=device, backend=backend)
     strip = chosen_strips(traces=strip_traces, function_tags=False)
     kept, num_left_out = read_penn_trees(trees, same_as=same_as, encoding=encoding, strip=strip)
     overlap = model_overlap(loaded, kept)
@@ -222,15 +221,13 @@ def _collect(
     from lexitree.corpora.named import read_split
     from lexitree.evaluation.answers import collect_answers
     from lexitree.learning.run_folder import parse_named_folder
-    from lexitree.ops.devices import choose_device
     from lexitree.trees.brackets import ReadReport
 
     report = ReadReport()
     options: dict[str, Any] = {"encoding": encoding, "on_error": on_error, "strip": []}
     trees, _ = read_split(corpus, split, None, default="root", data=data, options=options, report=report)
-    chosen = choose_device(device)
     found = [
-        collect_answers(name, _load_models(folder, chosen, backend), trees)
+        collect_answers(name, _load_models(folder, device, backend), trees)
         for name, folder in map(parse_named_folder, systems)
     ]
     show_skipped(report.num_errors, report.errors)

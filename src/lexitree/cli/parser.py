@@ -119,7 +119,6 @@ def evaluate_command(
     --kbest 8 also the F1 of the best among the 8 most probable trees of each sentence. With --rerank the tree is the
     one that the reranker chooses among them.
     """
-    from lexitree.ops.devices import choose_device
     from lexitree.parsers.penn_spans import clean_trees
     from lexitree.parsers.saved_parser import load_parser
     from lexitree.pipeline.inputs import read_tree_files
@@ -130,7 +129,6 @@ def evaluate_command(
     gold = list(clean_trees(read_tree_files([trees], encoding, on_error, report)))
     if not gold:
         raise FileError(trees, "has no trees")
-    device = choose_device(device)
     loaded = load_parser(parser, device=device, style=style)
     scores = score_parser(_with_reranker(loaded, rerank, device), gold, k=kbest).as_dict()
     show_skipped(report.num_errors, report.errors)
@@ -170,10 +168,8 @@ def parse_command(
     a list of them as `parses`. An empty line stays an empty line. With --rerank the trees come in the order of the
     reranker, with the parser's own probabilities.
     """
-    from lexitree.ops.devices import choose_device
     from lexitree.parsers.saved_parser import load_parser
 
-    device = choose_device(device)
     loaded = _with_reranker(load_parser(parser, device=device, style=style), rerank, device)
     # Whoever types expects an answer to each line; a file is read ahead, to batch sentences of similar length.
     read_ahead = 1 if str(sentences) == "-" and sys.stdin.isatty() else READ_AHEAD

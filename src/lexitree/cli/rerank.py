@@ -219,13 +219,12 @@ def evaluate_command(
     sentences, two-sided. What is punctuation is told by the gold tags. Every list must have a gold tree; with
     --on-error skip those that have none, and damaged ones, are left out and listed.
     """
-    from lexitree.ops.devices import choose_device
     from lexitree.tasks.rerank.lists import read_lists
     from lexitree.tasks.rerank.reranker import load_reranker
     from lexitree.tasks.rerank.scores import score_reranker
     from lexitree.trees.brackets import ReadReport
 
-    loaded = load_reranker(reranker, device=choose_device(device), backend=backend, base_weight=base_weight)
+    loaded = load_reranker(reranker, device=device, backend=backend, base_weight=base_weight)
     report = ReadReport()
     found = list(read_lists(lists, encoding=encoding, on_error=on_error, report=report, needs_gold=True))
     show_skipped(report.num_errors, report.errors, what="lists")
@@ -266,11 +265,10 @@ def apply_command(
     hundreds is reranked whole. An empty line stays an empty line. A damaged list is an error that names its line or,
     with --on-error skip, becomes an empty line.
     """
-    from lexitree.ops.devices import choose_device
     from lexitree.tasks.rerank.reranker import load_reranker
     from lexitree.trees.brackets import ReadReport
 
-    loaded = load_reranker(reranker, device=choose_device(device), backend=backend, base_weight=base_weight)
+    loaded = load_reranker(reranker, device=device, backend=backend, base_weight=base_weight)
     report = ReadReport()
     lines = read_lines(lists, encoding)
     found = loaded.rerank_lines(lines, display_name(lists), on_error=on_error, report=report)

@@ -96,22 +96,20 @@ def heads_command(
     """
     from lexitree.analysis.head_overlap import model_overlap, reranker_overlap
     from lexitree.corpora.treebank import strip_trees
-    from lexitree.ops.devices import choose_device
     from lexitree.pipeline.inputs import read_tree_files
     from lexitree.saving.pretrained import from_pretrained
     from lexitree.tasks.rerank.reranker import load_reranker
     from lexitree.trees.brackets import ReadReport
 
     report = ReadReport()
-    chosen = choose_device(device)
     found = list(strip_trees(read_tree_files([trees], encoding, on_error, report), ["traces"]))
     show_skipped(report.num_errors, report.errors)
     if not found:
         raise FileError(trees, "has no trees")
-    model = load_reranker(reranker, device=chosen, backend=backend).model
+    model = load_reranker(reranker, device=device, backend=backend).model
     overlaps = {"reranker": reranker_overlap(model, found)}
     if beside is not None:
-        overlaps[beside] = model_overlap(from_pretrained(beside, device=chosen, backend=backend), found)
+        overlaps[beside] = model_overlap(from_pretrained(beside, device=device, backend=backend), found)
     if as_json:
         typer.echo(json.dumps({name: overlap.as_dict() for name, overlap in overlaps.items()}, indent=2))
         return

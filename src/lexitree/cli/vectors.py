@@ -16,8 +16,6 @@ from lexitree.cli.console import make_table, output, progress_bars, show_skipped
 from lexitree.cli.options import DataOption, EncodingOption, JsonOption, OnErrorOption
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from lexitree.errors import OnError
     from lexitree.lexicon.vector_streams import WordVectors
     from lexitree.lexicon.vocabulary import CoverageReport
@@ -177,13 +175,6 @@ def _read_wanted(path: Path, counts: Counter[str], dim: int | None, on_error: On
 
 
 def _print_report(report: CoverageReport) -> None:
-    output.print(_coverage_table(report))
-    if report.most_frequent_unknown:
-        unknown = ", ".join(f"{word} ({count})" for word, count in report.most_frequent_unknown)
-        output.print(f"Most frequent unknown words: {unknown}", markup=False)
-
-
-def _coverage_table(report: CoverageReport) -> Table:
     table = make_table("found", "distinct words", "", "running words", "", numbers_from=1)
     kinds: tuple[tuple[Literal["exact", "lower", "unknown"], str], ...] = (
         ("exact", "as written"),
@@ -195,4 +186,7 @@ def _coverage_table(report: CoverageReport) -> Table:
         for counts in (report.types, report.tokens):
             cells += [f"{getattr(counts, kind):,}", f"{counts.share(kind):.2%}"]
         table.add_row(shown, *cells)
-    return table
+    output.print(table)
+    if report.most_frequent_unknown:
+        unknown = ", ".join(f"{word} ({count})" for word, count in report.most_frequent_unknown)
+        output.print(f"Most frequent unknown words: {unknown}", markup=False)

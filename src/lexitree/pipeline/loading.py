@@ -100,7 +100,7 @@ def load(
     if name == "parser" and (shipped.is_shipped(name) or not Path(name).is_dir()):
         if reads is not None or parser is not None or backend != "auto" or precision != "float32":
             raise ConfigError("a parser is loaded with a device only", remedy="Omit the other settings.")
-        return load_parser(name, device=choose_device(device))
+        return load_parser(name, device=device)
     check_precision(precision)
     device = choose_device(device)
     model = from_pretrained(name, device=device, backend=backend)

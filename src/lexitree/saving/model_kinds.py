@@ -21,6 +21,7 @@ from torch import Tensor
 from lexitree.errors import FileError, LexitreeError, ModelFileError, import_extra
 from lexitree.files import atomic_folder
 from lexitree.lexicon.vocabulary import Vocabulary
+from lexitree.ops.devices import choose_device
 from lexitree.ops.threads import one_thread
 from lexitree.saving.card import Card, render_card
 from lexitree.saving.model_folder import (
@@ -107,6 +108,7 @@ class ModelKind(Generic[Model]):
                 f"is a {folder.kind}, not a {self.name}",
                 remedy=f"Use `{_COMMANDS[folder.kind]}` for a {folder.kind}.",
             )
+        device = choose_device(device) if isinstance(device, str) else device
         model = self.build(folder, device, **options)
         model.training_record = folder.training
         return model
@@ -151,7 +153,7 @@ def load_model(
 
     Args:
         name: The name of a shipped model, a folder, `owner/name` on the Hugging Face hub, or an opened folder.
-        device: Where the model computes.
+        device: Where the model computes; `auto` is a GPU if there is one.
         revision: The branch, tag or commit on the hub.
         **options: Further options of its kind, such as `backend` for a classifier or `style` for a parser.
 

@@ -71,20 +71,17 @@ def _join_parts(tasks: Sequence[RerankTask]) -> dict[str, Any] | None:
     if not tasks or len(parts) < len(tasks):
         return None
     newest = max(parts, key=lambda part: part["date"])
+    choices = [choice for part in parts for choice in part["choices"]]
     return {
         **{name: newest[name] for name in ("commit", "date", "machine", "num_parameters")},
         "best_epochs": [part["best_epoch"] for part in parts],
         "base_weights": [part["base_weight"] for part in parts],
         "dev_f1": statistics.fmean(part["dev_f1"] for part in parts),
         "seconds": sum(part["seconds"] for part in parts),
-        "choices": _written([choice for part in parts for choice in part["choices"]]),
+        # One character each if lists are short enough.
+        "choices": answers_to_text(choices) or choices,
         **({"heads": _join_heads(parts), "drawn": parts[0]["drawn"]} if "heads" in parts[0] else {}),
     }
-
-
-def _written(choices: list[int]) -> str | list[int]:
-    """Write choices as one character each if lists are short enough."""
-    return answers_to_text(choices) or choices
 
 
 def read_choices(written: str | list[int]) -> list[int]:

@@ -119,23 +119,17 @@ def _detail_table(experiment: Experiment, figures: Mapping[str, Any], key: str, 
     shown = figures["systems"].get(name, {}).get(lists)
     if shown is None:
         return None
+    if key == "by_length":
+        count = "sentences"
+        parts = [(f"{row['first']}–{row['last']} words", row["sentences"], row) for row in shown[key]]
+    else:
+        count = "in gold trees"
+        parts = [(row["label"], row["gold"], row) for row in shown[key] if row["gold"] >= _MIN_GOLD]
     rows = [
-        (
-            _row_title(row),
-            f"{row.get('sentences', row.get('gold')):,}",
-            percent(row["first_f1"]),
-            percent(row["f1"]),
-        )
-        for row in shown[key]
-        if row.get("gold", _MIN_GOLD) >= _MIN_GOLD
+        (part, f"{number:,}", percent(row["first_f1"]), percent(row["f1"])) for part, number, row in parts
     ]
-    count = "sentences" if key == "by_length" else "in gold trees"
     title = f"{figures['lists'][lists]['title']} by {what}, {name}"
     return Table((what, count, "the parser's F1", "the reranker's F1"), tuple(rows), (), title)
-
-
-def _row_title(row: Mapping[str, Any]) -> str:
-    return row["label"] if "label" in row else f"{row['first']}–{row['last']} words"
 
 
 def _head_table(figures: Mapping[str, Any]) -> Table | None:

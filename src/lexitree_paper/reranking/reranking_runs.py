@@ -95,15 +95,11 @@ def perform_reranking(experiment: Experiment, settings: Settings, say: Say = lam
     _run_tasks([task for task in wanted if read_answer(task) is None], settings, say)
     num_missing = sum(read_answer(task) is None for task in wanted)
     if num_missing:
-        say(f"{num_missing} of {len(plan.tasks)} runs are not done yet; {_how_to_go_on(settings)}")
+        command = "the same command without --again" if settings.again else "the same command"
+        say(f"{num_missing} of {len(plan.tasks)} runs are not done yet; {command} resumes them")
     runs = add_answers(recorded, plan, settings.data)
     if runs:
         save_record(path, _make_record(experiment, settings, plan, runs))
-
-
-def _how_to_go_on(settings: Settings) -> str:
-    how = "the same command without --again" if settings.again else "the same command"
-    return f"{how} resumes them"
 
 
 def _run_tasks(tasks: Sequence[RerankTask], settings: Settings, say: Say) -> None:

@@ -7,7 +7,7 @@ import datetime
 import json
 import shutil
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -72,7 +72,10 @@ def run_task(task: RerankTask, limit: TimeLimit | None) -> bool:
     )
     if len(run.training.history) < task.recipe.training.epochs:
         return False
-    _write_answer(task, _make_answer(task, lists, run))
+    answer = _make_answer(task, lists, run)
+    with atomic_write(task.folder / ANSWER_FILE) as stream:
+        json.dump(answer, stream)
+        stream.write("\n")
     # It is large, and a finished run is never resumed.
     (task.folder / CHECKPOINT_FILE).unlink(missing_ok=True)
     return True
@@ -142,9 +145,3 @@ def _without_traces(tree: Tree | None) -> Tree:
     kept = None if tree is None else strip_traces(tree)
     assert kept is not None, "lists that are scored have gold trees with words"
     return kept
-
-
-def _write_answer(task: RerankTask, answer: Mapping[str, Any]) -> None:
-    with atomic_write(task.folder / ANSWER_FILE) as stream:
-        json.dump(answer, stream)
-        stream.write("\n")
