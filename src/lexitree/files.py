@@ -187,29 +187,41 @@ def open_output(path: str | Path | None, *, flush: bool = False) -> Generator[Ca
 
 
 @contextmanager
-def atomic_path(path: str | Path) -> Generator[Path, None, None]:
+def file_errors(path: str | Path, what: str = "read") -> Generator[None, None, None]:
+    """Report an OSError inside as a FileError: the path cannot be read, written or made."""
+    try:
+        yield
+    except OSError as error:
+        raise FileError(path, f"cannot be {what} ({error.strerror or error})") from error
+
+
+@contextmanager
+def atomic_path(path: str | Path, *errors: type[Exception]) -> Generator[Path, None, None]:
     """Provide a temporary path that replaces `path` on success and is removed on failure.
 
     The old file stays in place until the new one is complete, so a full disk or a killed process damages nothing.
     A pipe or a device, such as /dev/null, cannot be replaced and is written to directly.
+
+    Args:
+        path: The file to create or replace.
+        *errors: Exceptions besides OSError that mean that the file cannot be written.
     """
     path = Path(path)
     if path.exists() and not path.is_file() and not path.is_dir():
         yield path
         return
-    try:
+    with file_errors(path, "written"):
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
         os.close(handle)
-    except OSError as error:
-        raise FileError(path, f"cannot be written ({error.strerror or error})") from error
     temporary = Path(name)
     try:
         yield temporary
         temporary.chmod(0o666 & ~_current_umask())
         temporary.replace(path)
-    except OSError as error:
-        raise FileError(path, f"cannot be written ({error.strerror or error})", remedy=_UNCHANGED) from error
+    except (OSError, *errors) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise FileError(path, f"cannot be written ({reason})", remedy=_UNCHANGED) from error
     finally:
         temporary.unlink(missing_ok=True)
 
@@ -222,11 +234,9 @@ def atomic_folder(folder: Path, *errors: type[Exception]) -> Generator[Path, Non
         folder: The folder to create or replace.
         *errors: Exceptions besides OSError that mean that the folder cannot be written.
     """
-    try:
+    with file_errors(folder, "written"):
         folder.parent.mkdir(parents=True, exist_ok=True)
         temporary = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}.", suffix=".part"))
-    except OSError as error:
-        raise FileError(folder, f"cannot be written ({error.strerror or error})") from error
     try:
         yield temporary
         _swap_in(temporary, folder)

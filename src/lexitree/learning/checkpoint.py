@@ -48,13 +48,9 @@ def save_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
         for group in _GROUPS
         for name, tensor in cast(Mapping[str, Tensor], getattr(checkpoint, group)).items()
     }
-    with atomic_path(path) as temporary:
-        try:
-            save_file(
-                _without_shared_memory(tensors), temporary, metadata={"record": json.dumps(checkpoint.record)}
-            )
-        except SafetensorError as error:
-            raise OSError(str(error)) from error
+    metadata = {"record": json.dumps(checkpoint.record)}
+    with atomic_path(path, SafetensorError) as temporary:
+        save_file(_without_shared_memory(tensors), temporary, metadata=metadata)
         with open(temporary, "rb") as stream:
             # The name must not reach the disk before the bytes do.
             os.fsync(stream.fileno())

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, Protocol
 import torch
 
 from lexitree.errors import FileError
-from lexitree.files import atomic_write
+from lexitree.files import atomic_write, file_errors
 from lexitree.learning.checkpoint import CHECKPOINT_FILE
 from lexitree.learning.loop import Task, Trainer, TrainingResult
 from lexitree.learning.observers import (
@@ -65,10 +65,8 @@ def claim_folder(folder: str | Path, *, resume: bool) -> Path:
         raise FileError(folder, "has results but no checkpoint to resume from")
     if not resume and any((folder / name).exists() for name in (CHECKPOINT_FILE, RESULT_FILE, MODEL_FOLDER)):
         raise FileError(folder, "already holds a run", remedy=ALREADY_THERE)
-    try:
+    with file_errors(folder, "made"):
         folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise FileError(folder, f"cannot be made ({error.strerror or error})") from error
     if resume:
         _remove_leftovers(folder)
     return folder

@@ -141,7 +141,7 @@ def find_k_best_trees(
     added, only pairs of ranks with fewer than k pairs before them can be among the k best sums.
     """
     order = ChartOrder(num_words_of(len(scores)))
-    pairs = _rank_pairs(k)
+    pairs = [(first, second) for first in range(k) for second in range(k // (first + 1))]
     firsts, seconds = (torch.tensor(ranks, device=scores.device) for ranks in zip(*pairs, strict=True))
     label_scores, labels = _k_best_labels(scores, order.num_words, k)
     part_scores = scores[:, :, NO_PHRASE].unsqueeze(2)
@@ -167,10 +167,6 @@ def find_k_best_trees(
         choices.numpy(force=True),
         charts.rights[charts.sentences(lengths)].cpu(),
     )
-
-
-def _rank_pairs(k: int) -> list[tuple[int, int]]:
-    return [(first, second) for first in range(k) for second in range(k // (first + 1))]
 
 
 def _k_best_labels(

@@ -11,7 +11,7 @@ from itertools import islice
 from pathlib import Path
 
 from lexitree.errors import ConfigError, FileError
-from lexitree.files import STANDARD_STREAM
+from lexitree.files import STANDARD_STREAM, file_errors
 from lexitree.pipeline.formats import OutputFormat, RecordFormat
 from lexitree.pipeline.tables import Row
 
@@ -34,13 +34,10 @@ def find_whole_records(path: Path, *, quoted: bool) -> WholeRecords:
     if not path.exists():
         return WholeRecords()
     found, offset, in_quotes = WholeRecords(), 0, False
-    try:
-        with path.open("rb") as stream:
-            while chunk := stream.read(CHUNK_BYTES):
-                found, in_quotes = _scan(chunk, offset, found, in_quotes, quoted=quoted)
-                offset += len(chunk)
-    except OSError as error:
-        raise FileError(path, f"cannot be read ({error.strerror or error})") from error
+    with file_errors(path), path.open("rb") as stream:
+        while chunk := stream.read(CHUNK_BYTES):
+            found, in_quotes = _scan(chunk, offset, found, in_quotes, quoted=quoted)
+            offset += len(chunk)
     return found
 
 
@@ -73,12 +70,9 @@ def cut_to_whole_records(path: Path, records: WholeRecords) -> None:
     """Drop a partial last record, and have that on disk before anything is added."""
     if not path.exists() or path.stat().st_size == records.end:
         return
-    try:
-        with path.open("r+b") as stream:
-            stream.truncate(records.end)
-            os.fsync(stream.fileno())
-    except OSError as error:
-        raise FileError(path, f"cannot be written ({error.strerror or error})") from error
+    with file_errors(path, "written"), path.open("r+b") as stream:
+        stream.truncate(records.end)
+        os.fsync(stream.fileno())
 
 
 def check_resumable(path: str | Path | None, output_format: OutputFormat) -> Path:
@@ -145,11 +139,9 @@ def _check(path: Path, is_same: bool) -> None:
 
 @contextmanager
 def _append(path: Path) -> Generator[Callable[[str], object]]:
-    try:
+    with file_errors(path, "written"):
         path.parent.mkdir(parents=True, exist_ok=True)
         stream = path.open("a", encoding="utf-8", newline="\n")
-    except OSError as error:
-        raise FileError(path, f"cannot be written ({error.strerror or error})") from error
     with stream:
 
         def write(text: str) -> None:

@@ -8,7 +8,6 @@ from contextlib import AbstractContextManager, ExitStack
 from functools import partial
 from itertools import chain, islice
 from threading import Lock
-from types import TracebackType
 from typing import Self, TypeVar
 
 from lexitree.batch.tree_examples import Example, example_to_label, make_example
@@ -166,9 +165,7 @@ class TextPipeline:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def __call__(self, text: str, *, one_sentence: bool = False) -> Document:

@@ -82,7 +82,7 @@ def test_sentences_that_are_too_long(folder: Path) -> None:
 def test_k_best_trees_have_scores(folder: Path) -> None:
     with fake(folder, max_length=3, on_refused="flat") as parser:
         lists = list(parser.parse_k_best([["a", "b", "c"], ["a"], ["a"] * 4, ["a", "b"]], 2))
-    assert [[(one.tree.label, one.score) for one in trees] for trees in lists] == [
+    assert [[(one.tree.label, one.log_probability) for one in trees] for trees in lists] == [
         [("X0", -10.5), ("X1", -11.5)],
         [("X0", -10.5)],
         [("X", float("-inf"))],
@@ -109,7 +109,7 @@ def test_k_best_lists_end_where_the_next_begins() -> None:
     found = [one for number, line in enumerate(lines, 1) for one in reader.feed(number, line)] + list(
         reader.finish()
     )
-    assert [(one.best.text, [score for score, _ in one.scored]) for one in found] == [
+    assert [(one.best.text, [score for score, _ in one.log_probabilityd]) for one in found] == [
         ("(A b)", [-15.0]),
         ("(())", []),
         ("(C d)", [-2.0, -3.0]),
@@ -230,7 +230,9 @@ def test_the_real_parser_gives_k_best_trees() -> None:
             [["Time", "flies", "like", "an", "arrow", "."], ["a"] * 11, ["(", "yes", ")"]], 8
         )
     assert len({tree_to_brackets(one.tree) for one in long}) == 8
-    assert [one.score for one in long] == sorted((one.score for one in long), reverse=True)
+    assert [one.log_probability for one in long] == sorted(
+        (one.log_probability for one in long), reverse=True
+    )
     assert len(short) == 1
     assert all(one.tree.words == ("(", "yes", ")") for one in odd)
 

@@ -8,40 +8,25 @@ from dataclasses import dataclass
 from typing import Any
 
 from lexitree.errors import ConfigError
-from lexitree.parsers.adapters.adapter import (
-    Adapter,
-    OnRefused,
-    ParseReport,
-    Refusal,
-    Spelling,
-    penn_spelling,
-    plain_spelling,
-)
+from lexitree.parsers.adapters.adapter import penn_spelling
 from lexitree.parsers.adapters.bracket_files import BracketsParser
 from lexitree.parsers.adapters.command_line import CommandParser
 from lexitree.parsers.adapters.corenlp import CoreNLPParser
 from lexitree.parsers.adapters.python_packages import BeneparParser, StanzaParser
-from lexitree.parsers.adapters.stanford import ScoredTree, StanfordParser
+from lexitree.parsers.adapters.stanford import StanfordParser
 from lexitree.parsers.protocol import Parser
 from lexitree.saving import shipped
 
 __all__ = [
     "PARSER_KINDS",
-    "Adapter",
     "BeneparParser",
     "BracketsParser",
     "CommandParser",
     "CoreNLPParser",
-    "OnRefused",
-    "ParseReport",
-    "Refusal",
-    "ScoredTree",
-    "Spelling",
     "StanfordParser",
     "StanzaParser",
     "open_parser",
     "penn_spelling",
-    "plain_spelling",
 ]
 
 BUILTIN_MODEL = shipped.FOLDER / "parser"

@@ -8,7 +8,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from types import TracebackType
 from typing import Literal, Self
 
 from lexitree.errors import ConfigError, ParseMismatchError, ParseRefusedError, ParserError
@@ -170,9 +169,7 @@ class Adapter(ABC):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def accept(self, sentence: Sentence, tree: Tree) -> Tree:

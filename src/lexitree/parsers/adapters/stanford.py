@@ -22,6 +22,7 @@ from lexitree.parsers.adapters.adapter import (
 from lexitree.parsers.adapters.bracket_files import Answer
 from lexitree.parsers.adapters.command_line import READ_AHEAD, TIMEOUT_SECONDS, CommandParser
 from lexitree.parsers.adapters.conversation import Conversation
+from lexitree.parsers.protocol import Candidate
 from lexitree.trees.tree import Tree
 
 _ENGLISH_PCFG = "edu/stanford/nlp/models/lexparser/englishPCFG.ser.gz"
@@ -34,14 +35,6 @@ _WHERE_TO_GET_IT = (
     "include it) and give the folder with its jar files."
 )
 _SCORE = re.compile(r"# Parse \d+ with score (\S+)")
-
-
-@dataclass(frozen=True, slots=True)
-class ScoredTree:
-    """One of several trees of a sentence, with its log probability."""
-
-    tree: Tree
-    score: float
 
 
 class StanfordParser(Adapter):
@@ -112,10 +105,11 @@ class StanfordParser(Adapter):
         """Yield the most probable tree of each sentence; those over `max_length` are refused."""
         return self._command.parse_all(sentences)
 
-    def parse_k_best(self, sentences: Iterable[Sequence[str]], k: int) -> Iterator[list[ScoredTree]]:
+    def parse_k_best(self, sentences: Iterable[Sequence[str]], k: int) -> Iterator[list[Candidate]]:
         """Yield up to k trees for each sentence, most probable first.
 
-        Every call starts its own Java process. The flat tree of a refused sentence has the score minus infinity.
+        Every call starts its own Java process. The flat tree of a refused sentence has a log probability of minus
+        infinity.
         """
         if k < 1:
             raise ConfigError("k must be greater than 0")
@@ -147,11 +141,11 @@ class StanfordParser(Adapter):
         finally:
             conversation.process.close()
 
-    def _settle_k_best(self, sentence: Sentence, answer: KBestAnswer) -> list[ScoredTree]:
+    def _settle_k_best(self, sentence: Sentence, answer: KBestAnswer) -> list[Candidate]:
         if not answer.scored:
-            return [ScoredTree(self.refuse(sentence, f"it returned {answer.best.text!r}"), float("-inf"))]
+            return [Candidate(self.refuse(sentence, f"it returned {answer.best.text!r}"), float("-inf"))]
         self.report.num_sentences += 1
-        return [ScoredTree(self._read_tree(sentence, one), score) for score, one in answer.scored]
+        return [Candidate(self._read_tree(sentence, one), score) for score, one in answer.scored]
 
     def _read_tree(self, sentence: Sentence, answer: Answer) -> Tree:
         try:

@@ -1,7 +1,7 @@
-"""Corpora with the trees of a parser, which are what a model meets when it reads raw text.
+"""Adds a parser's trees, or trees without labels, to a corpus.
 
-A model that was trained on the trees of a treebank alone has never seen a parser's mistakes, nor its ways of building
-a phrase. A corpus of sentences without trees has nothing but these.
+A model that reads raw text gets its trees from a parser. If it was trained on treebank trees alone, it has never seen
+a parser's mistakes or conventions. A corpus of sentences without trees has only the parser's.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from lexitree.trees.brackets import surface_form
 from lexitree.trees.tree import NO_LABEL, Tree
 
 NO_BRACKETS = (".jsonl", ".toks")
-"""How the files end that hold trees in another form."""
+"""The endings of files whose trees are not written in brackets."""
 
 
 def read_unlabelled(paths: Iterable[str], data: str | Path | None = None) -> list[Tree]:
-    """The trees of files, found by their paths or below a data folder; without traces, function tags and ROOT."""
+    """Read the trees of files, given by path or below the data folder; traces, function tags and ROOT are removed."""
     return [tree for path in paths for tree in _read(find_data_file(path, data))]
 
 
@@ -37,11 +37,11 @@ def _read(path: Path) -> Iterator[Tree]:
 
 
 def with_unlabelled(corpus: Corpus, trees: Iterable[Tree], *, direction: Direction = "head") -> Corpus:
-    """The corpus with trees that have no label besides those of its training split.
+    """Add trees without task labels to the training split of a corpus.
 
-    Sentences of its other splits are left out, but for those of up to 3 words, which anybody says. Where phrases have
-    labels of the task, trees are made binary in the given direction by those that they have here; where sentences
-    alone have one, the model will do so, and labels below the root stay.
+    Sentences that also occur in another split are skipped, unless they have at most 3 words and could occur anywhere.
+    If all phrases are labelled for the task, the trees are binarized here and lose their own labels. If only
+    sentences are, the trees keep their phrase labels and the model binarizes them.
     """
     scored = {
         sentence_key(tree)
@@ -62,41 +62,40 @@ def _without_labels(tree: Tree, supervision: Supervision, direction: Direction) 
     if tree.has_inner_words:
         return tree.with_labels([NO_LABEL] * tree.num_nodes)
     if supervision == "root":
-        # As with a parser's trees: the sentence stands above the parse.
-        return Tree([1, *tree.arity.tolist()], [NO_LABEL, *tree.labels], tree.words)
+        return _below(NO_LABEL, tree)
     binary = to_binary(tree, direction).tree
     return binary.with_labels([NO_LABEL] * binary.num_nodes)
 
 
 Parses = Literal["replace", "add"]
-"""The parser's trees instead of the corpus's own, or beside those of the training split."""
+"""Use the parser's trees in place of the corpus's own, or add them to the training split."""
 
 MAX_PHRASE_WORDS = 12
-"""Longer phrases hardly ever occur twice, and the words of all phrases of a long sentence would be too many."""
+"""Longer phrases hardly ever occur twice, and would take much memory."""
 
 PhraseLabels = Mapping[tuple[str, ...], str]
 
 
 def with_parses(corpus: Corpus, parser: Parser, *, parses: Parses, direction: Direction = "head") -> Corpus:
-    """The corpus with trees of a parser, which read the same words.
+    """Parse the sentences of a corpus and use, or add, the parser's trees.
 
-    Where every phrase has a label, a phrase of the parser's tree has the one that the same phrase has in the
-    sentence's own tree or, in the training split, elsewhere in it; other phrases have none. Such trees are made
-    binary in the given direction.
+    If all phrases are labelled for the task, the parser's trees are binarized and their phrases take the label of the
+    same words in the sentence's own tree or, in the training split, anywhere else in that split. Other phrases have
+    no label.
     """
     asked = corpus.splits if parses == "replace" else {"train": corpus.train}
     parsed = dict(zip(asked, _parse_splits(asked.values(), parser), strict=True))
-    if corpus.supervision == "root":
-        # Phrase labels stay: the model makes the trees binary, and may look at them to do so.
-        labelled = {split: _with_sentence_labels(parsed[split], asked[split]) for split in asked}
-    else:
-        known = _phrase_labels(corpus.train)
-        labelled = {
-            split: _with_phrase_labels(
-                parsed[split], asked[split], known if split == "train" else {}, direction
-            )
-            for split in asked
-        }
+    known: PhraseLabels = _phrase_labels(corpus.train) if corpus.supervision == "all" else {}
+
+    def label(parse: Tree, tree: Tree, split: str) -> Tree:
+        if corpus.supervision == "root":
+            return _below(tree.label, parse)
+        return _label_phrases(to_binary(parse, direction).tree, tree, known if split == "train" else {})
+
+    labelled = {
+        split: tuple(label(parse, tree, split) for parse, tree in zip(parsed[split], trees, strict=True))
+        for split, trees in asked.items()
+    }
     if parses == "add":
         labelled["train"] = (*corpus.train, *labelled["train"])
         how = "the training split has a parser's trees besides"
@@ -106,36 +105,21 @@ def with_parses(corpus: Corpus, parser: Parser, *, parses: Parses, direction: Di
 
 
 def _parse_splits(splits: Iterable[Sequence[Tree]], parser: Parser) -> Iterator[list[Tree]]:
-    """The parses of each split, from one call: a parser may be a file of trees, or slow to start."""
+    """Parse all splits in one call, because a parser may be a file of trees, or slow to start."""
     splits = list(splits)
     sentences = ([surface_form(word) for word in tree.words] for tree in chain.from_iterable(splits))
     parses = iter(parser.parse_all(sentences))
     for trees in splits:
         # The last split asks for one more, so that a parser that has too many trees can say so.
         wanted = len(trees) + (trees is splits[-1])
-        yield [_over(parse, tree) for parse, tree in zip(islice(parses, wanted), trees, strict=True)]
+        pairs = zip(islice(parses, wanted), trees, strict=True)
+        # With the words as the corpus spells them.
+        yield [Tree(parse.arity, parse.labels, tree.words) for parse, tree in pairs]
 
 
-def _over(parse: Tree, tree: Tree) -> Tree:
-    """The parse over the words as the corpus writes them."""
-    return Tree(parse.arity, parse.labels, tree.words)
-
-
-def _with_sentence_labels(parses: Sequence[Tree], trees: Sequence[Tree]) -> tuple[Tree, ...]:
-    """The parses below a node with the sentence's label, as a treebank's stand below ROOT: none of theirs is lost."""
-    return tuple(
-        Tree([1, *parse.arity.tolist()], [tree.label, *parse.labels], parse.words)
-        for parse, tree in zip(parses, trees, strict=True)
-    )
-
-
-def _with_phrase_labels(
-    parses: Sequence[Tree], trees: Sequence[Tree], known: PhraseLabels, direction: Direction
-) -> tuple[Tree, ...]:
-    return tuple(
-        _label_phrases(to_binary(parse, direction).tree, tree, known)
-        for parse, tree in zip(parses, trees, strict=True)
-    )
+def _below(label: str, parse: Tree) -> Tree:
+    """Put a parse below a node with the sentence's label, so that the model can still read the phrase labels."""
+    return Tree([1, *parse.arity.tolist()], [label, *parse.labels], parse.words)
 
 
 def _label_phrases(parse: Tree, tree: Tree, known: PhraseLabels) -> Tree:
@@ -152,7 +136,7 @@ def _label_phrases(parse: Tree, tree: Tree, known: PhraseLabels) -> Tree:
 
 
 def _phrase_labels(trees: Iterable[Tree]) -> PhraseLabels:
-    """The label of every phrase by its words; of one that has several, the first."""
+    """The label of every phrase by its words; the first one, if it has several."""
     labels: dict[tuple[str, ...], str] = {}
     for tree in trees:
         for (start, end), label in zip(_spans(tree), tree.labels, strict=True):

@@ -1,15 +1,16 @@
-"""Distillation: a trained teacher labels the training trees, and its student learns from that beside the labels.
+"""Distillation: a trained teacher labels the training trees, and its student learns from both kinds of labels.
 
-The teacher is asked once, before the first epoch. Its lessons are a file: several seeds learn from one, and a run
-that is resumed finds what it began with, also where a GPU would not say the same twice.
+The teacher labels the trees once, before the first epoch, and its probabilities ("lessons") are written to a file.
+Several seeds can share this file, and a resumed run reads the same numbers again, even if a GPU would not reproduce
+them exactly.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from lexitree.arrays import NO_INDEX, FloatArray
 from lexitree.batch.tree_examples import Example, as_read, example_to_label
 from lexitree.errors import ConfigError, FileError
 from lexitree.files import atomic_path
+from lexitree.learning.checkpoint import checksum
 from lexitree.learning.run_folder import model_folders
 from lexitree.models.catalog import encoder_class
 from lexitree.models.classifier import TreeClassifier
@@ -33,25 +35,29 @@ from lexitree.trees.tree import Tree
 
 @dataclass(frozen=True, slots=True)
 class Lessons:
-    """What a teacher says of the training trees of one student."""
+    """A teacher's probabilities for the training trees of its student."""
 
     teacher: str
-    """What it was called."""
+    """The name by which it was loaded."""
     about: str
-    """What it is, for people."""
+    """A short description for the model card."""
     trees: str
-    """A checksum of the trees that it has read."""
+    """A checksum of the trees that it labelled."""
     probabilities: FloatArray
-    """[nodes, scores]: of each label it was trained with, nodes in pre-order, trees one after the other."""
+    """[nodes, labels]: the probability of each label it was trained with, for the nodes of all trees in pre-order."""
 
 
 def give_lessons(
     name: str, student: ModelConfig, trees: Iterable[Tree], *, device: str = "cpu", backend: str = "auto"
 ) -> Lessons:
-    """Let a teacher label trees as its student will read them.
+    """Let a teacher label trees in the form in which its student will read them.
 
-    The teacher is a saved model by whatever it can be loaded by, or a run; of the runs of several seeds all teach, by
-    the mean of their probabilities.
+    Args:
+        name: A saved model, a run, or a folder with runs of several seeds, whose probabilities are averaged.
+        student: The configuration of the student.
+        trees: The training trees.
+        device: Where the teacher computes.
+        backend: The implementation of the tree operations.
     """
     kind = encoder_class(student.model).tree_kind
     read = [as_read(tree, student.binarization, student.supervision, kind).tree for tree in trees]
@@ -67,7 +73,7 @@ def give_lessons(
 
 
 def check_teacher(name: str, teacher: ModelConfig, student: ModelConfig) -> None:
-    """Refuse a teacher that cannot speak of what its student has to learn."""
+    """Raise a ConfigError if the teacher cannot label what the student has to learn."""
     taught, learned = teacher.label_set.trained_ids, student.label_set.trained_ids
     if taught != learned:
         raise ConfigError(
@@ -88,7 +94,7 @@ def check_teacher(name: str, teacher: ModelConfig, student: ModelConfig) -> None
 
 
 def _ask(teacher: TreeClassifier, trees: Iterable[Tree]) -> FloatArray:
-    """The probabilities of the labels that the teacher was trained with, whatever it makes answers of."""
+    """The probabilities of the labels that the teacher was trained with, not of the coarser ones it answers with."""
     config = dataclasses.replace(teacher.config, labels=teacher.config.label_set.trained_ids, finer_labels={})
     teacher.config = config
     examples = (example_to_label(unchanged(tree), teacher.lexicon) for tree in trees)
@@ -109,17 +115,14 @@ def _describe(teacher: TreeClassifier, num_models: int) -> str:
 
 
 def save_lessons(lessons: Lessons, path: Path) -> None:
-    """Write lessons to a file, whole or not at all."""
+    """Write lessons to a file, completely or not at all."""
     texts = {name: getattr(lessons, name) for name in _TEXTS}
-    with atomic_path(path) as temporary:
-        try:
-            save_file({"probabilities": lessons.probabilities}, temporary, metadata=texts)
-        except SafetensorError as error:
-            raise OSError(str(error)) from error
+    with atomic_path(path, SafetensorError) as temporary:
+        save_file({"probabilities": lessons.probabilities}, temporary, metadata=texts)
 
 
 def read_lessons(path: Path, teacher: str) -> Lessons:
-    """The lessons of a file, which must be those of the given teacher."""
+    """Read lessons from a file and check that they are from the given teacher."""
     try:
         opened: Any = safe_open(path, framework="numpy")
         with opened as file:
@@ -139,10 +142,10 @@ _ANEW = "Start the run anew in another directory, or give the settings it was st
 
 
 def learn_from(lessons: Lessons, examples: Sequence[Example], weight: float) -> list[Example]:
-    """The examples with targets.
+    """Add the teacher's probabilities to the examples as targets.
 
-    Where a node has a label, the teacher's probabilities count `weight` and the label the rest; where it has none,
-    its target is what the teacher says.
+    The target of a labelled node mixes the teacher's probabilities, with the given weight, and the label. The target
+    of a node without a label is the teacher's probabilities alone.
     """
     if lessons.trees != trees_checksum(example.binary.tree for example in examples):
         raise ConfigError(
@@ -160,9 +163,6 @@ def learn_from(lessons: Lessons, examples: Sequence[Example], weight: float) -> 
 
 
 def trees_checksum(trees: Iterable[Tree]) -> str:
-    """What stands for the shapes and words of trees."""
-    checksum = 0
-    for tree in trees:
-        checksum = zlib.crc32(np.ascontiguousarray(tree.arity).data, checksum)
-        checksum = zlib.crc32("\n".join(tree.words).encode(), checksum)
-    return f"{checksum:08x}"
+    """A checksum of the shapes and words of trees."""
+    arrays = ((tree.arity, np.frombuffer("\n".join(tree.words).encode(), np.uint8)) for tree in trees)
+    return f"{checksum(chain.from_iterable(arrays)):08x}"

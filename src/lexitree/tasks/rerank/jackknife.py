@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from lexitree.errors import ConfigError, FileError
-from lexitree.files import atomic_write
+from lexitree.errors import ConfigError
+from lexitree.files import atomic_write, file_errors
 from lexitree.learning.observers import Observer
 from lexitree.learning.run_folder import MODEL_FOLDER
 from lexitree.parsers.neural import NeuralParser
@@ -158,10 +158,8 @@ def _join_lists(parts: Sequence[Path], output: Path) -> int:
     num_lists = 0
     with atomic_write(output) as stream:
         for path in parts:
-            try:
+            with file_errors(path):
                 lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
-            except OSError as error:
-                raise FileError(path, f"cannot be read ({error.strerror or error})") from error
             stream.writelines(lines)
             num_lists += len(lines)
     return num_lists

@@ -44,18 +44,15 @@ def rank_places(totals: DoubleArray, base_scores: DoubleArray) -> list[int]:
     return np.lexsort((-base_scores, -totals)).tolist()
 
 
-def choice_f1(lists: Sequence[ScoredList], choices: Sequence[int]) -> float:
-    """The labelled F1 of one choice from each list; brackets are added up before anything is divided."""
+def weight_f1(lists: Sequence[ScoredList], weight: float) -> float:
+    """The labelled F1 of the candidates that a weight chooses, over all lists together."""
     matched = brackets = 0
-    for scored, choice in zip(lists, choices, strict=True):
+    for scored in lists:
         assert scored.counts is not None
+        choice = scored.choose(weight)
         matched += int(scored.counts.matched[choice])
         brackets += int(scored.counts.guessed[choice]) + scored.counts.gold
     return 2 * matched / brackets if brackets else 0.0
-
-
-def weight_f1(lists: Sequence[ScoredList], weight: float) -> float:
-    return choice_f1(lists, [scored.choose(weight) for scored in lists])
 
 
 class WeightChoice(NamedTuple):
