@@ -58,10 +58,6 @@ class Corpus:
         """The ids of the labels that models are scored on."""
         return self.label_set.ids
 
-    def split_labels(self, split: str) -> tuple[str, ...]:
-        """Return the labels that occur in a split."""
-        return self.label_set.trained_ids if split == "train" else self.labels
-
     def scored_trees(self, split: str) -> Sequence[Tree]:
         """Return the trees of a split with the answers as labels, as models are scored on them."""
         trees = self.splits.get(split, ())
@@ -71,7 +67,8 @@ class Corpus:
 
     def counts(self, split: str) -> SplitCounts:
         """Count the trees, words, nodes and labels of a split."""
-        return count_labels(self.splits.get(split, ()), self.split_labels(split), self.supervision)
+        labels = self.label_set.trained_ids if split == "train" else self.labels
+        return count_labels(self.splits.get(split, ()), labels, self.supervision)
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from lexitree.trees.tree import Tree
 Strip = Literal["traces", "function-tags"]
 """What to remove from Penn trees: empty elements, and function tags such as the -SBJ of NP-SBJ."""
 
-_STRIPS: tuple[Strip, ...] = ("traces", "function-tags")
+STRIPS: tuple[Strip, ...] = ("traces", "function-tags")
 _SUFFIXES = (".txt", ".mrg", ".ptb", ".jsonl", ".tsv")
 """The endings of the files in a folder, which determine the format: .tsv is `label<TAB>words`."""
 
@@ -142,9 +142,9 @@ def load_treebank(
         LabelError: There are no labels, or a split has labels that the training split lacks.
         CorpusNotFoundError: The folder has no training file.
     """
-    unknown = set(strip) - set(_STRIPS)
+    unknown = set(strip) - set(STRIPS)
     if unknown:
-        raise ConfigError(f"cannot strip {', '.join(sorted(unknown))}; choose from {' and '.join(_STRIPS)}")
+        raise ConfigError(f"cannot strip {', '.join(sorted(unknown))}; choose from {' and '.join(STRIPS)}")
     paths = name_splits(train, dev, test)
     if train is not None and Path(train).is_dir():
         paths = {**_split_files(train), **name_splits(None, dev, test)}

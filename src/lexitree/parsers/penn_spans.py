@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from lexitree.arrays import NodeArray
+from lexitree.corpora.treebank import STRIPS, strip_trees
 from lexitree.errors import LabelError, TreeError
-from lexitree.trees.brackets import strip_function_tags, strip_traces
 from lexitree.trees.tree import CHAIN_JOINT, NO_LABEL, Tree, refuse_inner_words
 
 ROOT_LABELS = frozenset({NO_LABEL, "ROOT", "S1", "TOP", "VROOT"})
@@ -48,10 +48,7 @@ class Derivation(NamedTuple):
 
 def clean_trees(trees: Iterable[Tree]) -> Iterator[Tree]:
     """Strip traces, function tags and the root label; trees without words are dropped."""
-    for tree in trees:
-        kept = strip_traces(tree)
-        if kept is not None:
-            yield without_root(strip_function_tags(kept))
+    return map(without_root, strip_trees(trees, STRIPS))
 
 
 def without_root(tree: Tree) -> Tree:

@@ -1,4 +1,4 @@
-"""Batches of candidate lists, laid out so that the trees of a list share words and subtrees."""
+"""Batches of candidate lists, in which the trees of a list share their words and, if possible, subtrees."""
 
 from __future__ import annotations
 
@@ -21,30 +21,30 @@ from lexitree.trees.tree import Tree
 
 @dataclass(frozen=True, slots=True)
 class ListBatch:
-    """Lists side by side. Candidates are numbered through; `[lists, ranks]` tables have one row a list."""
+    """A batch of lists. Candidates are numbered across all lists; tables `[lists, ranks]` have one row per list."""
 
     up: TreeBatch
-    """What is computed from the words upwards: distinct subtrees or, for a backend without them, single trees."""
+    """The nodes computed bottom-up: distinct subtrees or, for a backend that cannot share them, whole trees."""
     word_index: Int[Tensor, " words"]
-    """The row of the lexicon for each word of each sentence, once a list."""
+    """The lexicon row of each word; the words of a list occur once, whatever its number of candidates."""
     leaf_word: Int[Tensor, " leaves"] | None
-    """The word of each leaf of `up`; None where leaves and words are the same."""
+    """The word of each leaf of `up`; None if leaves and words are the same."""
     down: TreeBatch | None
-    """Trees of their own, for a model that goes down as well; with sharing, those of one shape are one."""
+    """Whole trees, for a model that also works top-down; with sharing, candidates of the same shape are one tree."""
     down_source: Int[Tensor, " down_nodes"] | None
-    """The node of `up` for each node of `down`; None where they are the same."""
+    """The node of `up` for each node of `down`; None if they are the same."""
     node: Int[Tensor, " scored"]
-    """All nodes of all candidates, among those of `down` or, for a model that goes up only, of `up` ..."""
+    """The nodes of all candidates, as indices into `down` or, for a model without it, into `up`."""
     label: Int[Tensor, " scored"]
-    """... the label that each has in its tree ..."""
+    """The label of each of these nodes."""
     candidate: Int[Tensor, " scored"]
-    """... and whose node it is."""
+    """The candidate that each of these nodes belongs to."""
     place: Int[Tensor, " candidates"]
-    """Where each candidate stands in a table `[lists, ranks]` that is read as a list."""
+    """The index of each candidate in a flattened table `[lists, ranks]`."""
     base_scores: Float[Tensor, "lists ranks"]
-    """The parser's scores, less the highest of the list; 0 where a list has no such rank."""
+    """The parser's scores minus the highest one of the list; 0 where a list has no such rank."""
     wrong: Float[Tensor, "lists ranks"]
-    """The numbers of wrong constituents; 0 where nothing is known of them."""
+    """The number of wrong constituents of each candidate; 0 for lists without a gold tree."""
     is_there: Bool[Tensor, "lists ranks"]
     """Whether a list has a candidate of that rank."""
 
@@ -57,7 +57,7 @@ class ListBatch:
         return len(self.place)
 
     def table(self, values: Float[Tensor, " candidates"], empty: float) -> Float[Tensor, "lists ranks"]:
-        """Values of all candidates, a row a list."""
+        """Arrange the values of all candidates in a table with one row per list."""
         filled = values.new_full((self.is_there.numel(),), empty)
         return filled.index_copy(0, self.place, values).view(self.is_there.shape)
 
@@ -65,9 +65,17 @@ class ListBatch:
 def batch_lists(
     examples: Sequence[ListExample], device: torch.device | str = "cpu", *, goes_down: bool, shares: bool
 ) -> ListBatch:
-    """Lay lists out for a model that goes down the trees as well, or only up; `shares` computes subtrees once."""
+    """Make a batch of lists.
+
+    Args:
+        examples: The lists.
+        device: Where the batch goes.
+        goes_down: Whether the model also works top-down.
+        shares: Whether equal subtrees are computed once.
+    """
     layout = _lay_out(examples, goes_down=goes_down, shares=shares)
     is_there = _presence(examples)
+    base_scores = [example.base_scores for example in examples]
 
     def move(tensor: Tensor) -> Tensor:
         return send(tensor, device)
@@ -82,7 +90,8 @@ def batch_lists(
         label=move(_join([example.label_index for example in examples])),
         candidate=move(_candidates(examples)),
         place=move(is_there.flatten().nonzero().squeeze(1)),
-        base_scores=move(_fill(is_there, [_below_best(example) for example in examples])),
+        # A parser's scores can be so large that 32 bits would lose their differences.
+        base_scores=move(_fill(is_there, [scores - scores.max() for scores in base_scores])),
         wrong=move(_fill(is_there, [_wrong(example) for example in examples])),
         is_there=move(is_there),
     )
@@ -110,7 +119,7 @@ def _lay_out(examples: Sequence[ListExample], *, goes_down: bool, shares: bool) 
 
 
 def _lay_out_shapes(examples: Sequence[ListExample], forest: TreeBatch) -> _Layout:
-    """Candidates that differ in nothing but their labels are one tree to a model that goes down."""
+    """Lay out one tree for all candidates of a list that differ only in their labels."""
     shapes = [example.binary.shapes for example in examples]
     trees: list[Tree] = []
     for example, found in zip(examples, shapes, strict=True):
@@ -130,7 +139,7 @@ def _lay_out_shapes(examples: Sequence[ListExample], forest: TreeBatch) -> _Layo
 
 
 def _tree_nodes(sizes: Sequence[int], chosen: Sequence[IndexArray], num_trees: Sequence[int]) -> Tensor:
-    """Where the nodes of some trees of each list stand among those of all its trees, list after list."""
+    """The indices of the nodes of chosen trees among the nodes of all trees of all lists."""
     found: list[IndexArray] = []
     first = 0
     for size, trees, number in zip(sizes, chosen, num_trees, strict=True):
@@ -140,13 +149,13 @@ def _tree_nodes(sizes: Sequence[int], chosen: Sequence[IndexArray], num_trees: S
 
 
 def _candidates(examples: Sequence[ListExample]) -> Tensor:
-    """The number of the candidate of each node that is scored."""
+    """The candidate of each scored node."""
     sizes = [example.binary.tree_size for example in examples for _ in range(example.num_candidates)]
     return torch.arange(len(sizes)).repeat_interleave(torch.tensor(sizes))
 
 
 def _leaf_words(examples: Sequence[ListExample]) -> Tensor:
-    """The word of each leaf of single trees, words numbered once a list."""
+    """The word of each leaf of whole trees; the candidates of a list share its words."""
     first = 0
     found: list[IndexArray] = []
     for example in examples:
@@ -161,21 +170,16 @@ def _join(arrays: Sequence[IndexArray]) -> Tensor:
 
 
 def _presence(examples: Sequence[ListExample]) -> Tensor:
-    """[lists, ranks]: which ranks each list has, in a table that is as wide as the longest."""
+    """[lists, ranks]: which ranks each list has."""
     sizes = torch.tensor([example.num_candidates for example in examples])
     return torch.arange(int(sizes.max())) < sizes.unsqueeze(1)
 
 
 def _fill(is_there: Tensor, values: Sequence[npt.NDArray[np.float64]]) -> Tensor:
-    """A table of the candidates' values, 0 elsewhere."""
+    """Make a table of the candidates' values, with 0 where there is no candidate."""
     table = torch.zeros(is_there.shape, dtype=torch.float32)
     table[is_there] = torch.from_numpy(np.concatenate(values)).float()
     return table
-
-
-def _below_best(example: ListExample) -> npt.NDArray[np.float64]:
-    """Scores of a parser can be large, with differences that 32 bits would lose."""
-    return example.base_scores - example.base_scores.max()
 
 
 def _wrong(example: ListExample) -> npt.NDArray[np.float64]:

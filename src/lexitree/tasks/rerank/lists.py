@@ -30,7 +30,7 @@ NOWHERE = Place("<list>")
 
 
 class ScoredTree(NamedTuple):
-    """A candidate: a tree and what the parser thinks of it, a log probability or anything that grows with it."""
+    """A candidate tree with the parser's score: a log probability, or any number that is higher for better trees."""
 
     tree: Tree
     score: float
@@ -38,12 +38,12 @@ class ScoredTree(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class CandidateList:
-    """What a parser proposes for one sentence, in any order."""
+    """The candidate trees of one sentence, in any order."""
 
     candidates: tuple[ScoredTree, ...]
     gold: Tree | None = None
     place: Place = NOWHERE
-    """Where it comes from, for errors."""
+    """Where the list was read, for error messages."""
 
     def __post_init__(self) -> None:
         if not self.candidates:
@@ -60,12 +60,12 @@ class CandidateList:
 
     @property
     def words(self) -> tuple[str, ...]:
-        """The words of the sentence as the first candidate has them."""
+        """The words of the sentence, as the first candidate spells them."""
         return _words_of(self.candidates[0].tree)
 
     @property
     def first(self) -> int:
-        """The place of the parser's own choice: the highest score, the earlier one of equals."""
+        """The index of the parser's own choice: the candidate with the highest score, the earlier one of equals."""
         return max(range(len(self.candidates)), key=lambda place: self.candidates[place].score)
 
 
@@ -96,10 +96,14 @@ def read_lists(
     report: ReadReport | None = None,
     needs_gold: bool = False,
 ) -> Iterator[CandidateList]:
-    """Yield the lists of a file (`-` is standard input), one line in memory at a time; empty lines are passed over.
+    """Yield the lists of a file, one line at a time; empty lines are skipped.
 
-    With `on_error="skip"` a damaged list is left out and noted in the report. `needs_gold` makes one without a gold
-    tree such a damaged one.
+    Args:
+        path: The file; `-` is standard input.
+        encoding: Its encoding.
+        on_error: Whether a malformed list is an error, or is skipped and reported.
+        report: Where skipped lists are noted.
+        needs_gold: Whether a list without a gold tree counts as malformed.
     """
     report = report if report is not None else ReadReport()
     name = display_name(path)
@@ -121,7 +125,7 @@ NO_GOLD = 'Give the right tree as "gold", or leave such lists out with --on-erro
 
 
 def parse_list(line: str, number: int, name: str) -> CandidateList:
-    """The list of one line."""
+    """Read the list on one line."""
     place = Place(name, number)
     values = parse_json_line(line, number, name)
     listed = next((values[key] for key in LIST_KEYS if key in values), None)

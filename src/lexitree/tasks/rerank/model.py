@@ -1,4 +1,4 @@
-"""The reranker: it scores a tree by how probable its labels are, given its words and shape."""
+"""The reranking model, which scores a tree by the probability of its labels, given its words and shape."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from lexitree.tasks.rerank.recipe import RerankerConfig
 
 
 class RerankerModel(nn.Module):
-    """A lexicon, one of the paper's encoders over trees, and a scorer of constituents.
+    """A lexicon, one of the paper's tree encoders, and a scorer of constituents.
 
     The score of a tree is the sum over its nodes of the log probability of the node's label.
     """
@@ -45,7 +45,7 @@ class RerankerModel(nn.Module):
 
     @property
     def backend(self) -> Backend:
-        """What runs where the model is now."""
+        """The backend that runs on the model's current device."""
         return get_backend(self.backend_name, self.device, self.scorer.bias.dtype, training=self.training)
 
     @property
@@ -59,12 +59,12 @@ class RerankerModel(nn.Module):
 
     @property
     def shares_subtrees(self) -> bool:
-        """Whether equal subtrees are computed once; the reference and the kernels for GPUs read single trees."""
+        """Whether equal subtrees are computed once; the reference and the GPU kernels read whole trees."""
         backend = self.backend
         return all(backend.implementation(each).shares_nodes for each in self.encoder.operations)
 
     def forward(self, batch: ListBatch) -> Float[Tensor, " candidates"]:
-        """The score of every candidate, without what the parser thinks of it."""
+        """The model's score of every candidate; the parser's score is not part of it."""
         x = self._input_vectors(batch)
         features = self._encode(x, batch)
         heads = x if self.encoder.has_heads else None
@@ -73,9 +73,9 @@ class RerankerModel(nn.Module):
         return scores.new_zeros(batch.num_candidates).index_add(0, batch.candidate, chosen)
 
     def _input_vectors(self, batch: ListBatch) -> Tensor:
-        """Head vectors of the nodes of `up` or, for a model without heads, the vectors of its leaves.
+        """The head vectors of the nodes of `up` or, for a model without heads, the word vectors of its leaves.
 
-        Words are looked up, and part of them dropped, once a list: its candidates differ in nothing but their shape.
+        Words are looked up once per list, so dropout is the same for all its candidates.
         """
         words = nn.functional.dropout(self.lexicon(batch.word_index), self.config.dropout, self.training)
         leaves = words if batch.leaf_word is None else words.index_select(0, batch.leaf_word)
@@ -83,7 +83,7 @@ class RerankerModel(nn.Module):
         return leaves if heads is None else heads(leaves, batch.up, self.backend)
 
     def _encode(self, x: Tensor, batch: ListBatch) -> Tensor:
-        """The features of all nodes that are scored: those of `down` or, for a model that goes up only, of `up`."""
+        """The features of all nodes of `down` or, for a model that only works bottom-up, of `up`."""
         encoder = self.encoder
         assert isinstance(encoder, ConTree | ConTreeLex | BiConTree)
         h_up = encoder.bottom_up(x, batch.up, self.backend)
@@ -96,7 +96,7 @@ class RerankerModel(nn.Module):
         return torch.cat([pick(h_up, source), h_down, means], 1)
 
     def find_heads(self, batch: TreeBatch) -> HeadWords | None:
-        """The head word of every node of some trees; None for a model without heads."""
+        """The head word of every node; None for a model without heads."""
         heads: HeadComposer | None = self.encoder.heads
         if heads is None:
             return None
@@ -104,15 +104,15 @@ class RerankerModel(nn.Module):
         return find_head_words(x, heads.weights, batch, heads.method)
 
     def num_parameters(self) -> int:
-        """The number of parameters without those of the lexicon, as the paper counts them."""
+        """The number of parameters, not counting the lexicon, as in the paper."""
         return sum(weight.numel() for part in (self.encoder, self.scorer) for weight in part.parameters())
 
 
 class ConstituentScorer(nn.Module):
-    """For a phrase A with the parts B and C: log softmax(relu(W_L N_B + W_R N_C + W_H H_A + b)), over all labels.
+    """Scores the labels of a phrase A with the parts B and C: log softmax(relu(W_L N_B + W_R N_C + W_H H_A + b)).
 
-    N are the features of nodes and H is the head vector, which a model without heads does not have. A word has no
-    parts: its own features stand for theirs.
+    N are the features of nodes and H is the head vector; a model without heads has no such term. Words have no parts
+    and are scored by their own features.
     """
 
     def __init__(self, config: RerankerConfig, num_features: int, *, has_heads: bool) -> None:
@@ -136,9 +136,9 @@ class ConstituentScorer(nn.Module):
         batch: TreeBatch,
         source: Int[Tensor, " nodes"] | None = None,
     ) -> Float[Tensor, "nodes labels"]:
-        """The log probability of every label at every node; 0 at words where these have no score.
+        """The log probability of every label at every node; 0 at words if words are not scored.
 
-        `source` is the row of `heads` of each node, where nodes have rows in common.
+        `source` is the row of `heads` for each node, if nodes share rows.
         """
         num_leaves = batch.num_leaves
         pairs = features.index_select(0, batch.children_index).view(-1, 2 * features.shape[1])
@@ -148,7 +148,7 @@ class ConstituentScorer(nn.Module):
         return torch.cat([self._score_words(features[:num_leaves]), phrases.relu().log_softmax(1)])
 
     def _score_heads(self, heads: Tensor, num_leaves: int, source: Tensor | None) -> Tensor:
-        """What the head vectors of all phrases say, W_H H_A; each row is multiplied once, however many have it."""
+        """The term W_H H_A of all phrases; a row that several phrases share is multiplied only once."""
         assert self.head_weight is not None
         if source is None:
             return heads[num_leaves:] @ self.head_weight.t()

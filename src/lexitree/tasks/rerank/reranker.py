@@ -1,4 +1,4 @@
-"""Rerankers in use: they put the candidate trees of a sentence in a better order, and are saved and loaded."""
+"""Using, saving and loading rerankers, which put the candidate trees of a sentence in a better order."""
 
 from __future__ import annotations
 
@@ -39,64 +39,64 @@ from lexitree.trees.tree import Tree
 
 @dataclass(frozen=True, slots=True)
 class RankedList:
-    """A list with the order in which a reranker likes its candidates."""
+    """A list with a reranker's scores of its candidates."""
 
     source: CandidateList
     tree_scores: DoubleArray  # [candidates]
-    """What the tree model thinks of them, in the order of the list: sums of log probabilities of labels."""
+    """The tree model's scores, in the order of the list: sums of the log probabilities of labels."""
     totals: DoubleArray  # [candidates]
-    """The same and the parser's scores, with their weight."""
+    """The tree model's scores plus the weighted scores of the parser."""
 
     @property
     def order(self) -> list[int]:
-        """The places of the candidates in the list, from the best on."""
+        """The indices of the candidates, best first."""
         base_scores = np.array([candidate.score for candidate in self.source.candidates])
         return rank_places(self.totals, base_scores)
 
     @property
     def best(self) -> Tree:
-        """The chosen tree, as it came."""
+        """The best tree, unchanged."""
         return self.source.candidates[self.order[0]].tree
 
     @property
     def candidates(self) -> tuple[ScoredTree, ...]:
-        """All candidates from the best on, with their totals as scores."""
+        """All candidates, best first, with their total scores."""
         return tuple(
             ScoredTree(self.source.candidates[place].tree, float(self.totals[place])) for place in self.order
         )
 
 
 class Reranker:
-    """A trained reranker: a tree model, and how much the parser's own scores count beside it."""
+    """A trained reranker: a tree model, and the weight of the parser's own scores."""
 
     kind: ClassVar[str] = "reranker"
-    """What it is saved as."""
+    """The kind of model folder it is saved as."""
 
     def __init__(self, model: RerankerModel) -> None:
         self.model = model.eval()
         self.training_record: dict[str, Any] = {}
-        """What is known of its training (data, scores, settings), for a reranker that was loaded."""
+        """Data, scores and settings of its training, if it was loaded from a folder."""
 
     @property
     def base_weight(self) -> float:
         return self.model.config.base_weight
 
     def prepare(self, candidates: CandidateList, *, with_gold: bool = False) -> ListExample:
-        """A list as the model reads it; to compare it with a gold tree takes longer than to rerank it."""
+        """Prepare a list for the model; comparing it with its gold tree takes longer than reranking it."""
         source = candidates if with_gold else CandidateList(candidates.candidates, None, candidates.place)
         binary = binarize_list(source, self.model.config.binarization)
         return make_list_example(binary, self.model.lexicon, self.model.config.labels)
 
     def rerank(self, candidates: CandidateList) -> RankedList:
-        """One list, from the best candidate on."""
+        """Rerank one list."""
         return next(self.rerank_all([candidates]))
 
     def rerank_all(
         self, lists: Iterable[CandidateList], *, read_ahead: int = LISTS_AT_ONCE
     ) -> Iterator[RankedList]:
-        """Each list from its best candidate on, as a stream; `read_ahead` lists are held at a time.
+        """Rerank a stream of lists, holding `read_ahead` of them at a time.
 
-        The order in which candidates come makes no difference, nor do other lists.
+        The result does not depend on the order of the candidates, nor on other lists.
         """
         waiting = iter(lists)
         while window := list(islice(waiting, read_ahead)):
@@ -111,7 +111,7 @@ class Reranker:
         report: ReadReport | None = None,
         read_ahead: int = LISTS_AT_ONCE,
     ) -> Iterator[RankedList | None]:
-        """The list of each numbered line; None for an empty line, and for a damaged one that is skipped."""
+        """Rerank the list on each numbered line; None for an empty line and for a malformed one that is skipped."""
         report = report if report is not None else ReadReport()
 
         def read(number: int, line: str) -> tuple[CandidateList, ListExample] | None:
@@ -139,7 +139,7 @@ class Reranker:
 
 
 def ranked_to_json(ranked: RankedList) -> str:
-    """A reranked list as a line of JSON, which is a list again; trees are written as `tree_to_json` has them."""
+    """Write a reranked list as a line of JSON, which can be read as a list again."""
     gold = ranked.source.gold
     values: dict[str, Any] = {} if gold is None else {"gold": tree_to_json(gold)}
     values["candidates"] = [
@@ -156,11 +156,11 @@ def ranked_to_json(ranked: RankedList) -> str:
 
 
 NUM_CANDIDATES = 8
-"""How many trees are reranked, as in the paper."""
+"""The number of candidates in the paper."""
 
 
 class RerankedParser:
-    """Parses into several trees each and takes the one that the reranker likes best."""
+    """A parser whose candidates are reranked."""
 
     def __init__(self, parser: KBestParser, reranker: Reranker, num_candidates: int = NUM_CANDIDATES) -> None:
         self.parser = parser
@@ -168,13 +168,13 @@ class RerankedParser:
         self.num_candidates = num_candidates
 
     def parse_all(self, sentences: Iterable[Sequence[str]]) -> Iterator[Tree]:
-        """The best tree of each sentence, in their order, as a stream."""
+        """Yield the best tree of each sentence, in order."""
         return (candidates[0].tree for candidates in self.parse_all_k_best(sentences, 1))
 
     def parse_all_k_best(self, sentences: Iterable[Sequence[str]], k: int) -> Iterator[list[Candidate]]:
-        """The k best trees of each sentence by the reranker, out of at least as many of the parser's as it reranks.
+        """Yield the k best trees of each sentence, chosen from at least `num_candidates` of the parser's.
 
-        The log probabilities are still the parser's, so they need not fall.
+        The log probabilities are the parser's, so they need not decrease.
         """
         found = self.parser.parse_all_k_best(sentences, max(k, self.num_candidates))
         lists = (CandidateList(tuple(ScoredTree(*candidate) for candidate in each)) for each in found)

@@ -1,4 +1,4 @@
-"""Scores of the chosen candidates: F1 beside that of the first, the best, the worst and a random candidate."""
+"""Scores a reranker's choices and compares them with the parser's own, the best and random ones."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ from lexitree.tasks.rerank.scoring import ScoredList, rank_places, score_lists
 
 @dataclass(frozen=True, slots=True)
 class RerankScores:
-    """How well a reranker chooses; shares of 1."""
+    """How well a reranker chooses; all scores are between 0 and 1."""
 
     chosen: BracketScores
-    """With the reranker's choice for each sentence."""
+    """The scores of the reranker's choices."""
     bounds: OracleScores
-    """With the best candidate, with the parser's own choice, and with any of them."""
+    """The scores of the best candidates, of the parser's own choices, and of random choices."""
     significance: BootstrapResult
-    """Of the difference to the parser's own choice: the paired bootstrap over sentences."""
+    """The difference to the parser's own choices, tested by the paired bootstrap over sentences."""
     k: int
     """The length of the longest list."""
 
     @property
     def gap_closed(self) -> float:
-        """Which share of the way from the parser's choice to the best candidate was gone; 0 where there is none."""
+        """The share of the gap from the parser's choices to the best candidates that is closed; 0 without a gap."""
         first, best = self.bounds.first.f1, self.bounds.best.f1
         return (self.chosen.f1 - first) / (best - first) if best > first else 0.0
 
     def summary(self) -> dict[str, Any]:
-        """The figures that a table shows."""
+        """The main scores by name."""
         return {
             "sentences": self.chosen.overall.num_sentences,
             "k": self.k,
@@ -56,11 +56,11 @@ class RerankScores:
         }
 
     def as_dict(self) -> dict[str, Any]:
-        """The same with F1 by length and by label, each beside the parser's."""
+        """The main scores, and F1 by length and by label, each with the parser's for comparison."""
         return {**self.summary(), "by_length": self.by_length(), "by_label": self.by_label()}
 
     def by_length(self) -> list[dict[str, Any]]:
-        """F1 in bins of ten words."""
+        """F1 by sentence length, in bins of ten words."""
         pairs = zip(self.chosen.by_length(), self.bounds.first.by_length(), strict=True)
         return [
             {
@@ -74,7 +74,7 @@ class RerankScores:
         ]
 
     def by_label(self) -> list[dict[str, Any]]:
-        """F1 of each label, the most frequent first."""
+        """F1 of each label, most frequent first."""
         parsers = {score.label: score for score in self.bounds.first.by_label}
         return [
             {
@@ -124,6 +124,6 @@ def _counts(scored: ScoredList) -> tuple[SentenceCounts, ...]:
 
 
 def _from_the_first(scored: ScoredList) -> list[SentenceCounts]:
-    """The counts of all candidates from the one on that the parser likes most."""
+    """The counts of all candidates, in the order of the parser's scores."""
     counts = _counts(scored)
     return [counts[place] for place in rank_places(scored.base_scores, scored.base_scores)]
