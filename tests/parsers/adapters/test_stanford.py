@@ -109,7 +109,7 @@ def test_k_best_lists_end_where_the_next_begins() -> None:
     found = [one for number, line in enumerate(lines, 1) for one in reader.feed(number, line)] + list(
         reader.finish()
     )
-    assert [(one.best.text, [score for score, _ in one.log_probabilityd]) for one in found] == [
+    assert [(one.best.text, [score for score, _ in one.scored]) for one in found] == [
         ("(A b)", [-15.0]),
         ("(())", []),
         ("(C d)", [-2.0, -3.0]),
