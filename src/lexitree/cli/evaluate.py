@@ -51,8 +51,8 @@ def evaluate_command(
 
     [bold]On a file:[/bold]  lexitree evaluate runs/mine/model held-out.txt
 
-    Only the file of the chosen split is read from a folder. Unless --supervision says so, a named corpus decides
-    whether phrases count, else how the model was trained.
+    Only the file of the chosen split is read from a folder. By default a named corpus decides whether
+    phrases are scored; for other input, the model's training does.
     """
     from lexitree.corpora.named import read_split
     from lexitree.corpora.treebank import chosen_strips

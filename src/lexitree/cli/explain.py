@@ -1,4 +1,4 @@
-"""`lexitree explain`: an HTML page that shows how the label of a text came about."""
+"""`lexitree explain`: an HTML page that shows how the model arrived at the label of a text."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def explain_command(
     backend: BackendOption = "auto",
     precision: PrecisionOption = "float32",
 ) -> None:
-    """Show on an HTML page how the label of a text came about, phrase by phrase.
+    """Show on an HTML page how the model arrived at the label of a text, phrase by phrase.
 
     [bold]A text:[/bold]  lexitree explain "Not a bad film."
 

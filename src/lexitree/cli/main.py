@@ -73,8 +73,9 @@ def make_app(names: Iterable[str] | None = None) -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"]},
         help=(
             "Phrase-level text classification with head-lexicalized, bidirectional tree LSTMs.\n\n"
-            "Trees go in; every phrase comes out with a label, a probability and a learned head word.\n\n"
+            "Give it text or trees; every phrase gets a label, a probability and a learned head word.\n\n"
             "[bold]Start here:[/bold]  lexitree demo\n\n"
+            '[bold]Label text:[/bold]  lexitree predict "Not a bad film."\n\n'
             "[bold]Your own data:[/bold]  lexitree train my-treebank/ --output runs/mine, then "
             "lexitree predict runs/mine/model trees.txt"
         ),

@@ -48,7 +48,7 @@ FormatOption = Annotated[
     typer.Option(
         "--format",
         "-f",
-        help="tree, also called draw (default on a screen), json (default elsewhere), brackets, svg, html; for text"
+        help="tree, also called draw (default in a terminal), json (default elsewhere), brackets, svg, html; for text"
         " also table, for a column csv. By default, the ending of the output file decides.",
     ),
 ]
@@ -124,7 +124,7 @@ def predict_command(
     .toks with .dparents beside it, or .jsonl with parents. Existing labels are ignored (write _ where there is none).
     JSON has one line per sentence; each phrase has start and end (words), label, probabilities, head (the index of
     its head word), head_word, head_weight (its share of the phrase's head vector) and, with --head-weights,
-    head_weights, the shares of all its words. In pictures, colours are labels, boxes hold head words, thick lines
+    head_weights, the shares of all its words. In pictures, colours show labels, boxes hold head words, thick lines
     lead to them, and hovering shows probabilities.
     """
     from lexitree.pipeline.inputs import Inputs

@@ -61,12 +61,12 @@ def lists_command(
     data: DataOption = None,
     device: DeviceOption = "auto",
 ) -> None:
-    """Write honest lists of the sentences that our own parser is trained on (jack-knifing).
+    """Write candidate lists for the training sentences of the built-in parser, by jackknifing.
 
-    [bold]Then train on them:[/bold]  lexitree rerank lists lists.jsonl --recipe recipes/parsing/parser.toml
+    [bold]Example:[/bold]  lexitree rerank lists lists.jsonl --recipe recipes/parsing/parser.toml
     --device cuda
 
-    A parser has its training sentences by heart: its lists of them are too good, and a reranker would learn to
+    A parser has memorized its training sentences: its lists of them are too good, and a reranker would learn to
     trust them. So the training treebanks of the recipe are split into parts, and each part is parsed by a parser that
     was trained on the others. After an interruption, the same command resumes, with any number of --jobs.
     """
@@ -259,9 +259,9 @@ def apply_command(
     [bold]Behind our parser:[/bold]  lexitree parser parse PARSER text.txt --kbest 8 -f json | lexitree rerank apply
     RERANKER
 
-    Trees leave as they came. In JSON a line is a list again: `candidates` from the best on, each with its `tree`, its
+    Trees are not modified. In JSON each line is a list again: `candidates`, best first, each with its `tree`, its
     `score` (that of the tree model and the parser's together), `tree_score`, `base_score` and its `place` in the list
-    as it came, from 0. A gold tree is passed on and not looked at. A list of one candidate is given back; one of
+    as it came, from 0. A gold tree is copied to the output and not used. A list of one candidate is given back; one of
     hundreds is reranked whole. An empty line stays an empty line. A damaged list is an error that names its line or,
     with --on-error skip, becomes an empty line.
     """

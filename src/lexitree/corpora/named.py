@@ -25,7 +25,7 @@ EMBEDDED = "embedded"
 
 @dataclass(frozen=True, slots=True)
 class CorpusEntry:
-    """A corpus that has a name."""
+    """What is known of a named corpus: its license, its files and how to load it."""
 
     name: str
     what: str

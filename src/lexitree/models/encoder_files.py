@@ -115,7 +115,7 @@ def import_transformers() -> Any:
 
 @contextmanager
 def _silently(transformers: Any) -> Generator[None]:
-    """Its bars and reports would stand in the middle of our own progress; what matters in them is checked here."""
+    """Suppress the progress bars and logs of transformers; what matters in them is checked here."""
     log = transformers.logging
     was_shown, verbosity = log.is_progress_bar_enabled(), log.get_verbosity()
     log.disable_progress_bar()

@@ -171,7 +171,7 @@ class TransformerLexicon(Lexicon):
                 yield weight, self.num_layers if is_input else 0
 
     def train(self, mode: bool = True) -> TransformerLexicon:
-        """A transformer that is not trained drops nothing out."""
+        """A transformer that is not trained keeps its dropout off."""
         super().train(mode)
         if self.is_frozen:
             self.encoder.eval()

@@ -82,7 +82,7 @@ class Lexicon(nn.Module, ABC):
 
     @property
     def lazy_table(self) -> nn.Parameter | None:
-        """The parameter of which an update moves only the rows of the batch, if there is one."""
+        """The parameter of which an update changes only the rows that a batch uses, if there is one."""
         return None
 
 

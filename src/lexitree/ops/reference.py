@@ -119,7 +119,7 @@ def reference_run_gated_children(
 
     For a node with the children 1 and 2:
 
-        f_1 = s(W_f1 h_1 + W_f2 h_2 + W_cf1 c_1 + W_cf2 c_2 + b_f), f_2 with the children in exchanged roles
+        f_1 = s(W_f1 h_1 + W_f2 h_2 + W_cf1 c_1 + W_cf2 c_2 + b_f), f_2 with the children with swapped roles
         i_1 = s(W_i1 h_1 + W_i2 h_2 + W_ci1 c_1 + W_ci2 c_2 + b_i), i_2 likewise
         c   = f_1 * c_1 + f_2 * c_2 + tanh(W_c1 h_1 * i_1 + W_c2 h_2 * i_2 + b_c)
         o   = s(W_o1 h_1 + W_o2 h_2 + W_co c + b_o)

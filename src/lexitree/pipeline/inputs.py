@@ -156,7 +156,7 @@ class Inputs:
             if is_new and self._holds_trees(argument):
                 raise ConfigError(
                     f"{argument} holds trees, and {self.arguments[0]} text",
-                    remedy="Label them separately, or say --input text.",
+                    remedy="Label them separately, or use --input text.",
                 )
             for number, line in self._lines(argument):
                 yield Row(line, (), Place(_name(argument), number))

@@ -152,7 +152,7 @@ class LabellingJob:
         if wrong:
             raise ConfigError(
                 f"{', '.join(wrong)} {'is' if len(wrong) == 1 else 'are'} for text, and the input is trees",
-                remedy="If it is text that begins with a bracket, say --input text.",
+                remedy="If it is text that begins with a bracket, use --input text.",
             )
 
     def count_texts(self) -> int | None:

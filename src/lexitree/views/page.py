@@ -35,7 +35,7 @@ TURNING_POINT_MEANS = "None of the parts has the label of the whole."
 
 
 def step_list(tree: ShownTree, looks: LabelLooks) -> str:
-    """An ordered list of the steps; those at which the label changes are marked."""
+    """An ordered list of the steps; marking each step where the label changes."""
     steps = composition_order(tree)
     if not steps:
         return '<p class="lt-note">One word: there is nothing to put together.</p>'
@@ -105,7 +105,7 @@ _NOTEBOOKS_IN_THE_DARK = (
 def explanation_page(
     trees: Sequence[ShownTree], *, text: str | None = None, probabilities: Mapping[str, float] | None = None
 ) -> str:
-    """A page that shows how the label of each sentence came about, phrase by phrase.
+    """A page that shows how the model arrived at the label of each sentence, phrase by phrase.
 
     Args:
         trees: The sentences, of one label set.

@@ -148,7 +148,7 @@ class EdgeOrder(NamedTuple):
 
 
 def arrive(rows: Tensor, arriving: Views, out: Tensor) -> Tensor:
-    """Write what stands at the places of the nodes of one level; several of one node are added up."""
+    """Scatter values into the rows of one level's nodes; values of the same node are added up."""
     if len(arriving) == 1:
         return torch.index_select(rows, 0, arriving[0], out=out)
     place, row = arriving

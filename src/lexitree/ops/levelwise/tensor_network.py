@@ -1,6 +1,6 @@
 """The recursive neural tensor network of Socher et al. (2013), level by level.
 
-It is a module of its own, as every recurrence in this package.
+Each recurrence has its own module here, as in the other implementations.
 """
 
 from __future__ import annotations
