@@ -81,3 +81,8 @@ def test_texts_and_trees_do_not_mix(tmp_path: Path) -> None:
 def test_a_file_as_one_text(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("two\nlines\n")
     assert list(Inputs([tmp_path / "a.txt", "a text"]).whole_texts()) == ["two\nlines", "a text"]
+
+
+@pytest.mark.parametrize("name", ["missing.txt", "folder/missing.csv"])
+def test_a_missing_file_of_data_is_no_model(name: str) -> None:
+    assert split_arguments([name]) == ("sentiment", (name,))

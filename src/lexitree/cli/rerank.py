@@ -261,9 +261,9 @@ def apply_command(
 
     Trees are not modified. In JSON each line is a list again: `candidates`, best first, each with its `tree`, its
     `score` (that of the tree model and the parser's together), `tree_score`, `base_score` and its `place` in the list
-    as it came, from 0. A gold tree is copied to the output and not used. A list of one candidate is given back; one of
-    hundreds is reranked whole. An empty line stays an empty line. A damaged list is an error that names its line or,
-    with --on-error skip, becomes an empty line.
+    as it came, from 0. A gold tree is copied to the output and not used. A list of one candidate is returned; one
+    of hundreds is reranked whole. An empty line stays an empty line. A damaged list is an error that names its line,
+    or becomes an empty line with --on-error skip.
     """
     from lexitree.tasks.rerank.reranker import load_reranker
     from lexitree.trees.brackets import ReadReport

@@ -24,6 +24,7 @@ ARGUMENT_NAME = "<command line>"
 _TREE_SUFFIXES = (".toks", ".tsv", ".jsonl")
 """Files that hold trees by their names, unless a column of them is asked for."""
 _FILE_NAME = re.compile(r"\S*[/\\]\S*|\S+\.[A-Za-z]\w{0,5}")
+_DATA_SUFFIXES = (".txt", ".csv", ".tsv", ".json", ".jsonl", ".mrg")
 _MODEL_NAME = re.compile(r"[\w.~:+@\\/-]+")
 
 
@@ -45,7 +46,8 @@ def split_arguments(arguments: Sequence[str], model: str | None = None) -> tuple
 def _is_input(argument: str) -> bool:
     """Whether an argument is a text or a file, and not a model.
 
-    A single word is a text if nothing has that name and no model could: `Great!` and the empty text.
+    A single word is a text if nothing has that name and no model could: `Great!` and the empty text. What ends like a
+    file of data is one, even if it is missing.
     """
     try:
         path = Path(argument)
@@ -53,6 +55,7 @@ def _is_input(argument: str) -> bool:
             argument == STANDARD_STREAM
             or path.is_file()
             or not argument
+            or (path.suffix in _DATA_SUFFIXES and not path.is_dir())
             or not (_MODEL_NAME.fullmatch(argument) or path.exists())
         )
     except (OSError, ValueError):

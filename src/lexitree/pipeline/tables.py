@@ -93,8 +93,8 @@ def _find_column(column: str, columns: Sequence[str], place: Place) -> int:
     problem = (
         f"there is no column {column!r}" if column not in columns else f"the column {column!r} occurs twice"
     )
-    known = ", ".join(map(repr, columns)) or "none: the file is empty"
-    raise TableError(place, problem, remedy=f"The columns are {known}.")
+    known = f"The columns are {', '.join(map(repr, columns))}." if columns else "The file is empty."
+    raise TableError(place, problem, remedy=known)
 
 
 class JsonLinesTable:
