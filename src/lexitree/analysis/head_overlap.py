@@ -169,13 +169,12 @@ TREES_AT_ONCE = 64
 
 @dataclass(frozen=True, slots=True)
 class HeadedTree:
-    """A tree as the model reads it, with the learned and the rule-based head word of every node."""
+    """A tree as the model reads it, with the learned head word of every node."""
 
     source: Tree
     """The original tree."""
     tree: Tree
     learned: IndexArray  # [nodes]
-    by_rule: npt.NDArray[np.int32]  # [nodes]
 
     def source_heads(self) -> list[int]:
         """Return the learned head of every node of the original tree, matched by span."""
@@ -196,8 +195,7 @@ def find_reranker_heads(model: RerankerModel, trees: Iterable[Tree]) -> Iterator
     waiting = iter(trees)
     while chunk := list(islice(waiting, TREES_AT_ONCE)):
         binary = [binary_penn_tree(tree, model.config.binarization) for tree in chunk]
-        for source, tree, learned in zip(chunk, binary, _learned_heads(model, binary), strict=True):
-            yield HeadedTree(source, tree, learned, head_words(tree))
+        yield from map(HeadedTree, chunk, binary, _learned_heads(model, binary))
 
 
 @torch.inference_mode()

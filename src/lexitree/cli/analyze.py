@@ -63,9 +63,9 @@ def compare(
     systems: SystemsArgument,
     corpus: CorpusArgument,
     split: SplitOption = "test",
-    examples: Annotated[int, typer.Option(help="How many sentences to show of each kind.", min=0)] = 5,
-    resamples: Annotated[int, typer.Option(help="Resamples of the bootstrap.", min=1)] = 10_000,
-    seed: Annotated[int, typer.Option(help="The seed of the resamples.", min=0)] = 0,
+    examples: Annotated[int, typer.Option(help="Number of example sentences of each kind.", min=0)] = 5,
+    resamples: Annotated[int, typer.Option(help="Number of bootstrap resamples.", min=1)] = 10_000,
+    seed: Annotated[int, typer.Option(help="Seed of the bootstrap.", min=0)] = 0,
     data: DataOption = None,
     encoding: EncodingOption = "utf-8",
     on_error: OnErrorOption = "raise",
@@ -106,7 +106,7 @@ def length(
     corpus: CorpusArgument,
     output: PlotOption = None,
     split: SplitOption = "test",
-    words: Annotated[int, typer.Option(help="How many lengths share a bin.", min=1)] = 5,
+    words: Annotated[int, typer.Option(help="Width of a bin, in words.", min=1)] = 5,
     data: DataOption = None,
     encoding: EncodingOption = "utf-8",
     on_error: OnErrorOption = "raise",
@@ -118,7 +118,7 @@ def length(
 
     Example: lexitree analyze length ConTree=runs/a BiConTree=runs/b sst -o length.svg
 
-    Bins of five words, with the number of sentences beside; one without sentences is left out.
+    Sentences are grouped in bins of five words (see --words); empty bins are skipped.
     """
     from lexitree.analysis.comparison import accuracy_by_length
     from lexitree.analysis.curves import plot_lengths, require_plots
@@ -143,7 +143,7 @@ def heads(
     same_as: Annotated[
         Path | None,
         typer.Option(
-            help="Trees of the same sentences, line by line: leave out those with other brackets.",
+            help="Trees of the same sentences, line by line: skip those with other brackets.",
             show_default=False,
         ),
     ] = None,
@@ -192,8 +192,8 @@ def curves(
 
     Example: lexitree analyze curves ConTree=runs/a BiConTree=runs/b -o curves.svg
 
-    Reads the metrics.jsonl of each run, also of one that is still going on. Of several seeds the mean is shown and,
-    as a band, one standard deviation to each side.
+    Reads the metrics.jsonl of each run, even while it is running. For several seeds it shows the mean and, as a band,
+    one standard deviation to each side.
     """
     from lexitree.analysis.curves import plot_curves, read_curve
     from lexitree.learning.run_folder import parse_named_folder

@@ -39,8 +39,10 @@ def demo_command(
     It needs no download and takes about a minute.
     """
     from lexitree.corpora.named import load_corpus
+    from lexitree.pipeline.loading import load
 
-    _read_sentence()
+    messages.print('The model "sentiment", which comes with the package, labels a sentence:')
+    show_tree(load("sentiment")(SENTENCE).sentences[0])
     start = time.perf_counter()
     corpus = load_corpus("mini-reviews")
     predictor, result = _train_model(corpus, demo_recipe(epochs=epochs, seed=seed), output)
@@ -49,14 +51,6 @@ def demo_command(
     if output:
         tree = "(_ (_ Not) (_ (_ very) (_ good)))"
         screen.print(f"\nTry it: echo '{tree}' | lexitree predict {output} --format draw", soft_wrap=True)
-
-
-def _read_sentence() -> None:
-    """Label a sentence without any training."""
-    from lexitree.pipeline.loading import load
-
-    messages.print('The model "sentiment", which comes with the package, labels a sentence:')
-    show_tree(load("sentiment")(SENTENCE).sentences[0])
 
 
 def demo_recipe(*, epochs: int = DEMO_EPOCHS, seed: int = 1) -> Recipe:

@@ -51,11 +51,6 @@ def added_commands() -> dict[str, EntryPoint]:
     return {found.name: found for found in entry_points(group=COMMAND_GROUP)}
 
 
-def all_commands() -> list[str]:
-    """The names of all commands, those of this package first."""
-    return [*COMMANDS, *added_commands()]
-
-
 def _import_command(name: str) -> Any:
     if name not in COMMANDS:
         return added_commands()[name].load()
@@ -81,7 +76,7 @@ def make_app(names: Iterable[str] | None = None) -> typer.Typer:
         ),
     )
     app.callback()(common)
-    for name in all_commands() if names is None else names:
+    for name in [*COMMANDS, *added_commands()] if names is None else names:
         command = _import_command(name)
         if isinstance(command, typer.Typer):
             _unwrap_help(command)

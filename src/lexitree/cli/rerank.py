@@ -36,7 +36,6 @@ from lexitree.files import display_name, open_output, read_lines
 
 if TYPE_CHECKING:
     from lexitree.cli.train_runs import EpochPrinter
-    from lexitree.tasks.rerank.reranker import RankedList
 
 
 def lists_command(
@@ -216,8 +215,8 @@ def evaluate_command(
 
     The bounds are the parser's own choice (its highest score), the best candidate of each list (the oracle), and
     a candidate at random. p is that of the difference to the parser's own choice, by paired bootstrap over
-    sentences, two-sided. What is punctuation is told by the gold tags. Every list must have a gold tree; with
-    --on-error skip those that have none, and damaged ones, are left out and listed.
+    sentences, two-sided. The gold tags tell what is punctuation. Every list must have a gold tree; with --on-error
+    skip, lists without one and damaged lists are skipped and reported.
     """
     from lexitree.tasks.rerank.lists import read_lists
     from lexitree.tasks.rerank.reranker import load_reranker
@@ -265,8 +264,8 @@ def apply_command(
     of hundreds is reranked whole. An empty line stays an empty line. A damaged list is an error that names its line,
     or becomes an empty line with --on-error skip.
     """
-    from lexitree.tasks.rerank.reranker import load_reranker
-    from lexitree.trees.brackets import ReadReport
+    from lexitree.tasks.rerank.reranker import load_reranker, ranked_to_json
+    from lexitree.trees.brackets import ReadReport, tree_to_brackets
 
     loaded = load_reranker(reranker, device=device, backend=backend, base_weight=base_weight)
     report = ReadReport()
@@ -274,15 +273,10 @@ def apply_command(
     found = loaded.rerank_lines(lines, display_name(lists), on_error=on_error, report=report)
     with open_output(output) as write:
         for ranked in found:
-            write(("" if ranked is None else _written(ranked, form)) + "\n")
+            if ranked is not None:
+                write(tree_to_brackets(ranked.best) if form == "brackets" else ranked_to_json(ranked))
+            write("\n")
     show_skipped(report.num_errors, report.errors, what="lists")
-
-
-def _written(ranked: RankedList, form: Literal["brackets", "json"]) -> str:
-    from lexitree.tasks.rerank.reranker import ranked_to_json
-    from lexitree.trees.brackets import tree_to_brackets
-
-    return tree_to_brackets(ranked.best) if form == "brackets" else ranked_to_json(ranked)
 
 
 app.command("lists")(lists_command)

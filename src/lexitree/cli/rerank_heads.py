@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -22,9 +21,7 @@ from lexitree.cli.options import (
 from lexitree.errors import FileError
 
 if TYPE_CHECKING:
-    from lexitree.tasks.rerank.model import RerankerModel
     from lexitree.tasks.rerank.scores import RerankScores
-    from lexitree.trees.tree import Tree
 
 FEWEST_BRACKETS = 10
 """A label that is rarer in the gold trees has no row of its own."""
@@ -64,15 +61,6 @@ def show_details(scores: RerankScores) -> None:
         show_table((*kinds, "the parser's F1", "the reranker's F1"), rows, title=title)
 
 
-def draw_heads(model: RerankerModel, trees: Sequence[Tree]) -> None:
-    """Trees as they came, each phrase with the head word that the reranker has learned."""
-    from lexitree.analysis.head_overlap import find_reranker_heads
-    from lexitree.results.labelled_tree import LabelledTree
-
-    for headed in find_reranker_heads(model, trees):
-        show_tree(LabelledTree.from_tree(headed.source, headed.source_heads()))
-
-
 def heads_command(
     reranker: RerankerArgument,
     trees: Annotated[Path, typer.Argument(help="A file of trees with Penn labels; - reads standard input.")],
@@ -94,9 +82,10 @@ def heads_command(
 
     A phrase is a node with two or more words; see `lexitree analyze heads`. Traces are removed first.
     """
-    from lexitree.analysis.head_overlap import model_overlap, reranker_overlap
+    from lexitree.analysis.head_overlap import find_reranker_heads, model_overlap, reranker_overlap
     from lexitree.corpora.treebank import strip_trees
     from lexitree.pipeline.inputs import read_tree_files
+    from lexitree.results.labelled_tree import LabelledTree
     from lexitree.saving.pretrained import from_pretrained
     from lexitree.tasks.rerank.reranker import load_reranker
     from lexitree.trees.brackets import ReadReport
@@ -113,6 +102,7 @@ def heads_command(
     if as_json:
         typer.echo(json.dumps({name: overlap.as_dict() for name, overlap in overlaps.items()}, indent=2))
         return
-    draw_heads(model, found[:draw])
+    for headed in find_reranker_heads(model, found[:draw]):
+        show_tree(LabelledTree.from_tree(headed.source, headed.source_heads()))
     for name, overlap in overlaps.items():
         show_overlap(overlap, 0, title=f"{name}: heads")

@@ -60,10 +60,13 @@ class TrainingProgress:
         """Show what the run of a seed reports."""
         if self.quiet:
             return
+        name = f"seed {seed}"
         if isinstance(event, BatchProgress):
-            self._show_batch(f"seed {seed}", event)
-        else:
-            self._show_epoch(f"seed {seed}", event)
+            self._show_batch(name, event)
+            return
+        if name in self.tasks:
+            self.bars.update(self.tasks[name], scores=_describe_scores(event.scores))
+        _print_epoch(name, event, self.unit)
 
     def _show_batch(self, name: str, progress: BatchProgress) -> None:
         if name not in self.tasks:
@@ -78,11 +81,6 @@ class TrainingProgress:
             loss=f"{progress.loss:.2f}",
             speed=f"{progress.examples_per_second:.0f}",
         )
-
-    def _show_epoch(self, name: str, record: EpochRecord) -> None:
-        if name in self.tasks:
-            self.bars.update(self.tasks[name], scores=_describe_scores(record.scores))
-        _print_epoch(name, record, self.unit)
 
 
 class ProgressObserver(SilentObserver):

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lexitree.arrays import NO_INDEX, BoolArray, DoubleArray, IndexArray
-from lexitree.batch.tree_examples import Example, make_example
+from lexitree.batch.tree_examples import make_examples
 from lexitree.errors import ConfigError
 from lexitree.labels import LabelSet
 from lexitree.models.classifier import TreeClassifier
@@ -117,28 +117,20 @@ def collect_answers(name: str, models: Iterable[TreeClassifier], trees: Iterable
         if rows and model.config.labels != label_set.ids:
             raise ConfigError(f"the models of {name} were trained with different labels")
         label_set = model.config.label_set
-        examples = _prepare(model, labelled)
+        examples = make_examples(
+            labelled,
+            model.lexicon,
+            labels=model.config.labels,
+            direction=model.config.binarization,
+            supervision="root",
+        )
         gold = [int(example.source_label_index[0]) for example in examples]
-        rows.append(_root_probabilities(model, examples))
+        outputs = run_examples(model, examples, nodes="root")
+        rows.append(np.concatenate([output.probabilities for output in outputs]).astype(np.float64))
     if not rows:
         raise ConfigError(f"{name} has no models")
     sentences = tuple(tree.words for tree in labelled)
     return SystemAnswers(name, label_set, sentences, np.array(gold, dtype=np.int64), np.stack(rows))
-
-
-def _prepare(model: TreeClassifier, trees: Iterable[Tree]) -> list[Example]:
-    config = model.config
-    return [
-        make_example(
-            tree, model.lexicon, labels=config.labels, direction=config.binarization, supervision="root"
-        )
-        for tree in trees
-    ]
-
-
-def _root_probabilities(model: TreeClassifier, examples: Iterable[Example]) -> DoubleArray:
-    outputs = run_examples(model, examples, nodes="root")
-    return np.concatenate([output.probabilities for output in outputs]).astype(np.float64)
 
 
 def check_comparable(systems: Sequence[SystemAnswers]) -> None:

@@ -92,9 +92,9 @@ def report_pictures(experiment: Experiment, record: Mapping[str, Any]) -> Report
     pictures = [Picture(entry["picture"], entry["text"]) for entry in sentences]
     printed = [entry.get("head", NOT_RUN) for entry in experiment.details["sentences"]]
     printed += [NOT_RUN] * (len(sentences) - len(printed))
-    counts = [dict(Counter(entry["heads_by_seed"].values()).most_common()) for entry in sentences]
+    counts: list[Counter[str]] = [Counter(entry["heads_by_seed"].values()) for entry in sentences]
     rows = [
-        (entry["text"], entry["label"], entry["head"], list_counts(by_head, {}), head)
+        (entry["text"], entry["label"], entry["head"], list_counts(dict(by_head.most_common()), {}), head)
         for entry, by_head, head in zip(sentences, counts, printed, strict=True)
     ]
     columns = ("sentence", "label", "its head", "seeds that choose each head", "the paper's head")

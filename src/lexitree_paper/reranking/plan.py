@@ -191,7 +191,7 @@ def plan_reranking(experiment: Experiment, settings: Settings) -> RerankPlan:
             system,
             lists,
             part,
-            _of_system(recipe, system).with_seed(seed),
+            dataclasses.replace(recipe, model={**recipe.model, "model": system.model}).with_seed(seed),
             folder / f"{lists.name}-{system.model}" / f"part-{part + 1}" / f"seed-{seed}",
             settings.data,
             settings.device,
@@ -208,12 +208,8 @@ def plan_reranking(experiment: Experiment, settings: Settings) -> RerankPlan:
 
 
 def _list_set(values: Mapping[str, Any]) -> ListSet:
-    files = {name: tuple(values[name]) for name in ("lists", "test") if name in values}
+    files: dict[str, Any] = {name: tuple(values[name]) for name in ("lists", "test") if name in values}
     return ListSet(**{**values, **files})
-
-
-def _of_system(recipe: RerankRecipe, system: System) -> RerankRecipe:
-    return dataclasses.replace(recipe, model={**recipe.model, "model": system.model})
 
 
 def _make_small(recipe: RerankRecipe) -> RerankRecipe:

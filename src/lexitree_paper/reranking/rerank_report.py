@@ -100,16 +100,12 @@ def _comparison_table(figures: Mapping[str, Any]) -> Table | None:
             figures["lists"][row["lists"]]["title"],
             f"{100 * row['difference']:+.2f}",
             f"{100 * row['low']:+.2f} to {100 * row['high']:+.2f}",
-            _result(row).shown_p(),
+            BootstrapResult(**{name: row[name] for name in BootstrapResult.__slots__}).shown_p(),
         )
         for row in figures["comparisons"]
     ]
     columns = ("systems", "lists", "difference in F1", "95 %", "p")
     return Table(columns, tuple(rows), (), "systems against each other", 2)
-
-
-def _result(row: Mapping[str, Any]) -> BootstrapResult:
-    return BootstrapResult(**{name: row[name] for name in BootstrapResult.__slots__})
 
 
 def _detail_table(experiment: Experiment, figures: Mapping[str, Any], key: str, what: str) -> Table | None:
