@@ -79,7 +79,7 @@ _NAMES = {
 
 _HOMES = {name: module for module, names in _NAMES.items() for name in names.split()}
 
-__all__ = ["__version__", *_HOMES]
+__all__ = ["__version__", *_HOMES]  # pyright: ignore[reportUnsupportedDunderAll]  # the stub lists them
 
 
 def __getattr__(name: str) -> Any:
