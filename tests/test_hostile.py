@@ -104,7 +104,7 @@ def test_a_checkpoint_cut_in_half(trained_run: Path, treebank: Path, tmp_path: P
     path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
     before = files_of(run)
     finished = run_limited("train", treebank, "-o", run, "--resume", "--set", "model.hidden=8")
-    assert_one_clear_error(finished, str(path), "is damaged or cut off", "start the run anew")
+    assert_one_clear_error(finished, str(path), "is damaged or cut off", "start the run again")
     assert files_of(run) == before
 
 
