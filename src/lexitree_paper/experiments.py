@@ -31,14 +31,13 @@ class PlannedRun:
     recipe: str
     """Name of the recipe."""
     changes: Mapping[str, Any]
-    """Model settings that differ from the recipe."""
+    """Settings that differ from the recipe, by dotted name, such as `model.hidden`."""
     paper: Mapping[str, float]
     """The paper's figures: root, phrase (percent), num_parameters, seconds."""
 
     def read(self) -> Recipe:
         """Return the recipe with the changes."""
-        recipe = Recipe.from_toml(recipes_folder() / f"{self.recipe}.toml")
-        return dataclasses.replace(recipe, model={**recipe.model, **self.changes})
+        return Recipe.from_toml(recipes_folder() / f"{self.recipe}.toml").with_values(self.changes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +142,12 @@ _FIELDS = ("title", "about", "seeds", "tasks", "rows", "shows", "device", "kind"
 def _parse_run(values: Mapping[str, Any]) -> PlannedRun:
     figures = {key: values[key] for key in (*SCORES, *_OTHER_FIGURES) if key in values}
     name = values["run"]
-    return PlannedRun(name, values.get("recipe", name), values.get("model", {}), figures)
+    changes = {
+        f"{table}.{setting}": value
+        for table in ("model", "training")
+        for setting, value in values.get(table, {}).items()
+    }
+    return PlannedRun(name, values.get("recipe", name), changes, figures)
 
 
 def recipes_folder() -> Path:

@@ -26,8 +26,10 @@ RUNS = {run.name: run for experiment in EXPERIMENTS for run in experiment.runs}
 def test_every_run_has_a_recipe(run: PlannedRun) -> None:
     assert (recipes_folder() / f"{run.recipe}.toml").exists()
     recipe = run.read()
+    values = recipe.as_dict()
     for name, value in run.changes.items():
-        assert recipe.model[name] == value
+        table, _, setting = name.partition(".")
+        assert values[table][setting] == value
     ModelConfig.from_dict({**recipe.model, "labels": ("0", "1")})
 
 
