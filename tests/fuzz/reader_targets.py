@@ -1,0 +1,222 @@
+"""Targets that read files: trees, treebanks, encodings, word vectors and label sets."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+
+from lexitree.corpora.treebank import load_treebank
+from lexitree.errors import TreeError
+from lexitree.files import decode_lines, read_lines
+from lexitree.lexicon.vector_files import build_table, read_vectors, with_length
+from lexitree.models.model_config import ModelConfig
+from lexitree.trees.binarize import to_binary
+from lexitree.trees.brackets import (
+    read_bracket_lines,
+    strip_function_tags,
+    strip_traces,
+    tree_from_brackets,
+    tree_to_brackets,
+)
+from lexitree.trees.dependencies import read_dependencies
+from lexitree.trees.jsonl import read_json_lines, tree_from_json, tree_to_json
+from lexitree.trees.tree import Tree
+from lexitree.views.colors import label_looks
+from tests.fuzz.driver import examples, target, write_case
+from tests.fuzz.mutations import Case
+from tests.lexicon.vector_files import GLOVE, npz_bytes, text_bytes, word2vec_bytes, zip_bytes
+from tests.strategies import dependency_trees, trees
+from tests.tiny import tiny_trees
+
+PENN = """(S
+  (NP-SBJ-1 (DT The) (NN film))
+  (VP (VBZ is) (ADJP (RB n't) (JJ 1\\/2)) (-NONE- *T*-1)) (. .))
+( (S (NP (PRP It)) (VP (VBZ works))) )
+"""
+
+
+def sst_lines() -> str:
+    return "".join(tree_to_brackets(tree) + "\n" for tree in tiny_trees(3))
+
+
+def bracket_files() -> list[Case]:
+    drawn = [tree_to_brackets(tree) + "\n" for tree in examples(trees(5))]
+    return [{"trees.txt": text.encode()} for text in (PENN, sst_lines(), *drawn)]
+
+
+def check_tree(tree: Tree) -> None:
+    """What is written is read again, and what is made of a tree is a tree."""
+    assert tree_from_json(json.loads(json.dumps(tree_to_json(tree)))) == tree
+    if tree.has_inner_words:
+        return
+    assert to_binary(tree, "right").tree.words == tree.words
+    strip_traces(strip_function_tags(tree))
+    try:
+        written = tree_to_brackets(tree)
+    except TreeError:
+        # White space in words, which JSON may hold.
+        return
+    assert tree_to_brackets(tree_from_brackets(written)) == written
+
+
+@target("brackets", bracket_files, 100)
+def check_brackets(case: Case, folder: Path) -> None:
+    lines = list(decode_lines(io.BytesIO(case["trees.txt"]), "utf-8", "trees.txt"))
+    for tree in islice(read_bracket_lines(lines, on_error="skip"), 2):
+        check_tree(tree)
+        if "(" not in "".join(tree.labels) and not any(map(str.isspace, "".join(tree.labels))):
+            assert tree_from_brackets(tree_to_brackets(tree)) == tree
+    list(read_bracket_lines(lines, on_error="raise"))
+
+
+def json_tree_files() -> list[Case]:
+    drawn = examples(trees(4)) + examples(dependency_trees(4))
+    return [{"trees.jsonl": json.dumps(tree_to_json(tree)).encode() + b"\n"} for tree in drawn]
+
+
+@target("tree JSON", json_tree_files, 100)
+def check_tree_json(case: Case, folder: Path) -> None:
+    path = write_case(case, folder) / "trees.jsonl"
+    for tree in read_json_lines(path, on_error="skip"):
+        check_tree(tree)
+    list(read_json_lines(path))
+
+
+def dependency_files() -> list[Case]:
+    drawn = examples(dependency_trees(4))
+    return [
+        {
+            "d.toks": "".join(" ".join(tree.words).replace("\u2028", "") + "\n" for tree in part).encode(),
+            "d.dparents": "".join(
+                " ".join(str(parent + 1) for parent in tree.word_parents) + "\n" for tree in part
+            ).encode(),
+        }
+        for part in (drawn[:2], drawn[2:4], drawn[4:8])
+    ]
+
+
+@target("dependencies", dependency_files, 100)
+def check_dependencies(case: Case, folder: Path) -> None:
+    path = write_case(case, folder) / "d.toks"
+    for tree in read_dependencies(path, on_error="skip"):
+        check_tree(tree)
+    list(read_dependencies(path))
+
+
+def treebank_folders() -> list[Case]:
+    lines = sst_lines().encode()
+    json_lines = b"".join(json.dumps(tree_to_json(tree)).encode() + b"\n" for tree in tiny_trees(3))
+    sentences = "0\ta dull film\n1\tfine , and\u00a0good\n0\tpoor cast\n".encode()
+    return [
+        {"train.txt": lines * 2, "dev.txt": lines},
+        {"train.jsonl": json_lines * 2, "test.jsonl": json_lines},
+        {"train.tsv": sentences * 3, "dev.tsv": sentences},
+        {"train.txt.gz": gzip.compress(lines * 3, mtime=0)},
+        {"train.mrg": PENN.encode() * 3},
+    ]
+
+
+@target("treebanks", treebank_folders, 40)
+def check_treebank(case: Case, folder: Path) -> None:
+    write_case(case, folder)
+    load_treebank(folder, on_error="skip", strip=("traces", "function-tags"))
+    load_treebank(folder)
+
+
+ENCODINGS = (
+    *(
+        "utf-8",
+        "utf-16",
+        "utf-16-le",
+        "utf-32",
+        "utf-7",
+        "latin-1",
+        "cp1252",
+        "shift_jis",
+        "iso2022_jp",
+        "idna",
+    ),
+    *(
+        "punycode",
+        "unicode_escape",
+        "raw_unicode_escape",
+        "undefined",
+        "hz",
+        "utf-8-sig",
+        "rot13",
+        "base64",
+        "",
+    ),
+)
+
+
+def encoded_files() -> list[Case]:
+    text = f"\ufeff{PENN}a\u2028b\x85 caf\u00e9\r\n"
+    return [
+        {"file.txt": text.encode("utf-16" if "16" in name else "utf-8"), "=encoding": name.encode()}
+        for name in ENCODINGS
+    ]
+
+
+@target("encodings", encoded_files, 100)
+def check_encoding(case: Case, folder: Path) -> None:
+    path = write_case(case, folder) / "file.txt"
+    assert not any("\n" in line for _, line in read_lines(path, case["=encoding"].decode()))
+
+
+def vector_files() -> list[Case]:
+    words, numbers = ["the", "film", "é"], np.arange(9, dtype=np.float32).reshape(3, 3)
+    text, binary = text_bytes(words, numbers, header=True), word2vec_bytes(words, numbers)
+    arrays = (words, [word.encode() for word in words], np.array(words, dtype=object))
+    return [
+        {"v.txt": GLOVE},
+        {"v.txt": text},
+        {"v.txt": b"the\nfilm 0.1 0.2\n"},
+        {"v.bin": binary},
+        {"v.txt.gz": gzip.compress(GLOVE, mtime=0)},
+        {"v.bin.gz": gzip.compress(binary, mtime=0)},
+        {"v.zip": zip_bytes(v__txt=GLOVE)},
+        {"v.zip": zip_bytes(v__300d__txt=GLOVE, v__3d__txt=GLOVE)},
+        *({"v.npz": npz_bytes(words=each, vectors=numbers)} for each in arrays),
+        {"v.npz": npz_bytes(words=words, vectors=np.asfortranarray(numbers.astype(np.float16)))},
+    ]
+
+
+@target("vectors", vector_files, 100)
+def check_vectors(case: Case, folder: Path) -> None:
+    path = write_case(case, folder) / next(iter(case))
+    read_vectors(path, {"film"}, on_error="skip", dim=3 if path.suffix == ".zip" else None)
+    vectors = with_length(read_vectors(path), 1.0)
+    assert np.isfinite(vectors.vectors).all()
+    if len(vectors):
+        vocabulary, table = build_table(vectors)
+        assert len(table) == vocabulary.num_rows
+
+
+def label_sets() -> list[Case]:
+    settings = [
+        {"labels": ["0", "1"], "label_names": {"0": "negative", "1": "positive"}},
+        {"labels": ["0", "1"], "finer_labels": {"-": "0", "o": "", "+": "1", "++": "1"}},
+        {"labels": [str(number) for number in range(5)], "label_names": {"3": "a", "4": "a"}},
+        {"labels": ["NP", "VP", "٣", "001"]},
+    ]
+    return [{"labels.json": json.dumps(each).encode()} for each in settings]
+
+
+@target("labels", label_sets, 100)
+def check_labels(case: Case, folder: Path) -> None:
+    try:
+        settings = json.loads(case["labels.json"])
+    except (ValueError, RecursionError):
+        return
+    labels = ModelConfig.from_dict(settings).label_set
+    assert len(labels.names) == len(labels.ids) == len(labels.score_groups)
+    assert labels.polarity is None or all(0 <= place <= 1 for place in labels.polarity)
+    labels.describe_finer()
+    assert "</style" not in label_looks(labels).css(".a", label_looks(labels).light)
+    assert all(labels.describe(label) for label in (*labels.ids, *labels.trained_ids) if label)
