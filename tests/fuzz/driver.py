@@ -225,7 +225,9 @@ class Fuzzer:
             tally.failures[problem].count += 1
             return
         message = f"{error}"[:300]
-        small = case if isinstance(error, TooSlowError) else self._shrink(target, case, problem)
+        # What a target makes by itself is small, and parts of it may take long or do harm.
+        shrinks = target.mutate is mutate_case and not isinstance(error, TooSlowError)
+        small = self._shrink(target, case, problem) if shrinks else case
         tally.failures[problem] = Failure(target.name, problem, message, self.seed, number, small)
 
     def _shrink(self, target: Target, case: Case, problem: str) -> Case:

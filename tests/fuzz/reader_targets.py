@@ -3,28 +3,26 @@
 from __future__ import annotations
 
 import gzip
-import io
 import json
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 
 import numpy as np
 
-from lexitree.corpora.treebank import load_treebank
+from lexitree.corpora.treebank import load_treebank, read_any
 from lexitree.errors import TreeError
-from lexitree.files import decode_lines, read_lines
+from lexitree.files import read_lines
 from lexitree.lexicon.vector_files import build_table, read_vectors, with_length
 from lexitree.models.model_config import ModelConfig
 from lexitree.trees.binarize import to_binary
 from lexitree.trees.brackets import (
-    read_bracket_lines,
     strip_function_tags,
     strip_traces,
     tree_from_brackets,
     tree_to_brackets,
 )
-from lexitree.trees.dependencies import read_dependencies
-from lexitree.trees.jsonl import read_json_lines, tree_from_json, tree_to_json
+from lexitree.trees.jsonl import tree_from_json, tree_to_json
 from lexitree.trees.tree import Tree
 from lexitree.views.colors import label_looks
 from tests.fuzz.driver import examples, target, write_case
@@ -49,6 +47,35 @@ def bracket_files() -> list[Case]:
     return [{"trees.txt": text.encode()} for text in (PENN, sst_lines(), *drawn)]
 
 
+def json_tree_files() -> list[Case]:
+    drawn = examples(trees(4)) + examples(dependency_trees(4))
+    return [{"trees.jsonl": json.dumps(tree_to_json(tree)).encode() + b"\n"} for tree in drawn]
+
+
+def dependency_files() -> list[Case]:
+    drawn = examples(dependency_trees(4))
+    return [
+        {
+            "d.toks": "".join(" ".join(tree.words) + "\n" for tree in part).encode(),
+            "d.dparents": "".join(
+                " ".join(str(up + 1) for up in tree.word_parents) + "\n" for tree in part
+            ).encode(),
+        }
+        for part in (drawn[:2], drawn[2:4], drawn[4:8])
+    ]
+
+
+@target("brackets", bracket_files, 100)
+@target("tree JSON", json_tree_files, 100)
+@target("dependencies", dependency_files, 100)
+def check_trees(case: Case, folder: Path) -> None:
+    path = write_case(case, folder) / next(iter(case))
+    for tree in islice(read_any(path, on_error="skip"), 2):
+        check_tree(tree)
+    for _ in read_any(path):
+        pass
+
+
 def check_tree(tree: Tree) -> None:
     """What is written is read again, and what is made of a tree is a tree."""
     assert tree_from_json(json.loads(json.dumps(tree_to_json(tree)))) == tree
@@ -56,56 +83,10 @@ def check_tree(tree: Tree) -> None:
         return
     assert to_binary(tree, "right").tree.words == tree.words
     strip_traces(strip_function_tags(tree))
-    try:
+    # Brackets cannot hold white space in words, and neither `_` nor brackets in labels.
+    with suppress(TreeError):
         written = tree_to_brackets(tree)
-    except TreeError:
-        # White space in words, which JSON may hold.
-        return
-    assert tree_to_brackets(tree_from_brackets(written)) == written
-
-
-@target("brackets", bracket_files, 100)
-def check_brackets(case: Case, folder: Path) -> None:
-    lines = list(decode_lines(io.BytesIO(case["trees.txt"]), "utf-8", "trees.txt"))
-    for tree in islice(read_bracket_lines(lines, on_error="skip"), 2):
-        check_tree(tree)
-        if "(" not in "".join(tree.labels) and not any(map(str.isspace, "".join(tree.labels))):
-            assert tree_from_brackets(tree_to_brackets(tree)) == tree
-    list(read_bracket_lines(lines, on_error="raise"))
-
-
-def json_tree_files() -> list[Case]:
-    drawn = examples(trees(4)) + examples(dependency_trees(4))
-    return [{"trees.jsonl": json.dumps(tree_to_json(tree)).encode() + b"\n"} for tree in drawn]
-
-
-@target("tree JSON", json_tree_files, 100)
-def check_tree_json(case: Case, folder: Path) -> None:
-    path = write_case(case, folder) / "trees.jsonl"
-    for tree in read_json_lines(path, on_error="skip"):
-        check_tree(tree)
-    list(read_json_lines(path))
-
-
-def dependency_files() -> list[Case]:
-    drawn = examples(dependency_trees(4))
-    return [
-        {
-            "d.toks": "".join(" ".join(tree.words).replace("\u2028", "") + "\n" for tree in part).encode(),
-            "d.dparents": "".join(
-                " ".join(str(parent + 1) for parent in tree.word_parents) + "\n" for tree in part
-            ).encode(),
-        }
-        for part in (drawn[:2], drawn[2:4], drawn[4:8])
-    ]
-
-
-@target("dependencies", dependency_files, 100)
-def check_dependencies(case: Case, folder: Path) -> None:
-    path = write_case(case, folder) / "d.toks"
-    for tree in read_dependencies(path, on_error="skip"):
-        check_tree(tree)
-    list(read_dependencies(path))
+        assert tree_to_brackets(tree_from_brackets(written)) == written
 
 
 def treebank_folders() -> list[Case]:
