@@ -8,7 +8,7 @@ import json
 import re
 import zipfile
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import PurePath
 from random import Random
 from typing import Any
@@ -160,6 +160,11 @@ def mutate_zip(data: bytes, rng: Random, other: bytes) -> bytes:
         members[place] = (rng.choice(("", "a/", "a\0b", "../a", "words.npy", "é" * 200)), content)
     else:
         members[place] = (name, mutate_bytes(content, rng, members[place - 1][1]))
+    return zip_bytes(members)
+
+
+def zip_bytes(members: Iterable[tuple[str, bytes]]) -> bytes:
+    """An archive without dates, so that it is the same each time."""
     written = io.BytesIO()
     with zipfile.ZipFile(written, "w") as archive:
         for name, content in members:

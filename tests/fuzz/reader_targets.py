@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import gzip
+import io
 import json
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 
 from lexitree.corpora.treebank import load_treebank, read_any
 from lexitree.errors import TreeError
@@ -26,8 +28,8 @@ from lexitree.trees.jsonl import tree_from_json, tree_to_json
 from lexitree.trees.tree import Tree
 from lexitree.views.colors import label_looks
 from tests.fuzz.driver import examples, target, write_case
-from tests.fuzz.mutations import Case
-from tests.lexicon.vector_files import GLOVE, npz_bytes, text_bytes, word2vec_bytes, zip_bytes
+from tests.fuzz.mutations import Case, zip_bytes
+from tests.lexicon.vector_files import GLOVE, text_bytes, word2vec_bytes
 from tests.strategies import dependency_trees, trees
 from tests.tiny import tiny_trees
 
@@ -150,21 +152,28 @@ def check_encoding(case: Case, folder: Path) -> None:
     assert not any("\n" in line for _, line in read_lines(path, case["=encoding"].decode()))
 
 
+def npz_bytes(**arrays: npt.ArrayLike) -> bytes:
+    members: list[tuple[str, bytes]] = []
+    for name, array in arrays.items():
+        np.save(stream := io.BytesIO(), array)
+        members.append((f"{name}.npy", stream.getvalue()))
+    return zip_bytes(members)
+
+
 def vector_files() -> list[Case]:
     words, numbers = ["the", "film", "é"], np.arange(9, dtype=np.float32).reshape(3, 3)
-    text, binary = text_bytes(words, numbers, header=True), word2vec_bytes(words, numbers)
-    arrays = (words, [word.encode() for word in words], np.array(words, dtype=object))
+    binary, halves = word2vec_bytes(words, numbers), np.asfortranarray(numbers.astype(np.float16))
     return [
         {"v.txt": GLOVE},
-        {"v.txt": text},
-        {"v.txt": b"the\nfilm 0.1 0.2\n"},
+        {"v.txt": text_bytes(words, numbers, header=True)},
         {"v.bin": binary},
         {"v.txt.gz": gzip.compress(GLOVE, mtime=0)},
         {"v.bin.gz": gzip.compress(binary, mtime=0)},
-        {"v.zip": zip_bytes(v__txt=GLOVE)},
-        {"v.zip": zip_bytes(v__300d__txt=GLOVE, v__3d__txt=GLOVE)},
-        *({"v.npz": npz_bytes(words=each, vectors=numbers)} for each in arrays),
-        {"v.npz": npz_bytes(words=words, vectors=np.asfortranarray(numbers.astype(np.float16)))},
+        {"v.zip": zip_bytes([("v.txt", GLOVE)])},
+        {"v.zip": zip_bytes([("v.300d.txt", GLOVE), ("v.3d.txt", GLOVE)])},
+        {"v.npz": npz_bytes(words=words, vectors=numbers)},
+        {"v.npz": npz_bytes(words=[word.encode() for word in words], vectors=halves)},
+        {"v.npz": npz_bytes(words=np.array(words, dtype=object), vectors=numbers)},
     ]
 
 

@@ -28,8 +28,7 @@ from lexitree.saving.model_kinds import load_model, save_model
 from lexitree.tasks.classify.recipe import TrainingConfig
 from lexitree.tasks.classify.task import ClassifyTask
 from tests.fuzz.driver import target, write_case
-from tests.fuzz.mutations import Case
-from tests.lexicon.vector_files import zip_bytes
+from tests.fuzz.mutations import Case, zip_bytes
 from tests.saving.edited_models import MAKERS, make, seal
 from tests.tiny import LABELS, tiny_model, tiny_trees
 
@@ -77,7 +76,8 @@ def trainer(folder: Path, epochs: int) -> Trainer[Any]:
 def checkpoints() -> list[Case]:
     found: list[Case] = []
     for epochs in (1, 2):
-        with tempfile.TemporaryDirectory() as name:
+        # Its history holds times, and cases should be the same each time.
+        with tempfile.TemporaryDirectory() as name, patch("time.perf_counter", return_value=0.0):
             trainer(Path(name), epochs).run()
             found.append({CHECKPOINT_FILE: (Path(name) / CHECKPOINT_FILE).read_bytes()})
     return found
@@ -91,7 +91,7 @@ def check_checkpoint(case: Case, folder: Path) -> None:
 
 
 CONTENT = b"(0 (1 good) (0 film))\n" * 10
-ARCHIVE = zip_bytes(train__txt=CONTENT)
+ARCHIVE = zip_bytes([("train.txt", CONTENT)])
 
 
 def responses() -> list[Case]:

@@ -49,13 +49,13 @@ MAX_CHARACTERS = 200
 PLAIN = (
     "Not a bad film. Mr. Smith (a U.S. critic) said: \u201cIt's 3.5/5 stars...\u201d\n\nSee e.g. http://a.b/c?d=1 :-)",
     "This costs $1,000.50 -- they're\u2028not [4] gonna buy it!!! Visit a@b.de, #1; caf\u00e9 na\u0131\u0308ve.",
-    "\u4f60\u597d\u3002 \u0645\u0631\u062d\u0628\u0627 \u061f \ud83c\udff4\u200d\u2620\ufe0f good\ttext\r\nbad text",
+    "\u4f60\u597d\u3002 \u0645\u0631\u062d\u0628\u0627 \u061f \U0001f3f4\u200d\u2620\ufe0f good\ttext\r\nbad text",
 )
 
 
 def texts() -> list[Case]:
     drawn = examples(any_text())
-    return [{"text.txt": text.encode("utf-8", "surrogatepass")} for text in (*PLAIN, *drawn, *HOSTILE)]
+    return [{"text.txt": text.encode()} for text in (*PLAIN, *drawn, *HOSTILE)]
 
 
 def text_of(case: Case) -> str:
