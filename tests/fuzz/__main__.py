@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import resource
+import shlex
 import sys
 import tempfile
 import time
@@ -81,7 +82,9 @@ def show(fuzzer: Fuzzer, seconds: float, folder: Path) -> None:
 def record(fuzzer: Fuzzer, seconds: float) -> dict[str, Any]:
     """The record of a run, as results/ holds them."""
     return {
-        **describe(f"make fuzz SECONDS={round(seconds)}", (), [fuzzer.seed], embedded="damaged inputs"),
+        **describe(
+            shlex.join(["python", "-m", "tests.fuzz", *sys.argv[1:]]), (), [fuzzer.seed], embedded="inputs"
+        ),
         "what": "damaged inputs that raised anything but one of our own errors",
         "seconds": round(seconds),
         "cases": sum(tally.cases for tally in fuzzer.tallies.values()),
