@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test test-all faults lint format docs models clean
+.PHONY: demo test test-all fuzz faults lint format docs models clean
 
 demo: .venv/ready
 	$(BIN)/lexitree demo
@@ -12,6 +12,11 @@ test: .venv/ready
 
 test-all: .venv/ready
 	$(BIN)/pytest -n 2
+
+# Feeds damaged files, texts, settings and options to everything that reads them; failed cases go to runs/fuzz.
+SECONDS ?= 600
+fuzz: .venv/ready
+	JAXTYPING_DISABLE=1 $(BIN)/python -m tests.fuzz --seconds $(SECONDS)
 
 # Plants mistakes in a copy of the code, one at a time, and checks that the tests catch each of them.
 faults: .venv/ready

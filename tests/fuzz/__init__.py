@@ -1,0 +1,1 @@
+"""A fuzzer for everything that reads what others wrote: `make fuzz`, or `python -m tests.fuzz --help`."""
