@@ -7,7 +7,8 @@ import re
 import resource
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +63,23 @@ def assert_one_clear_error(finished: subprocess.CompletedProcess[str], *parts: s
     assert "Traceback" not in finished.stderr
     for part in parts:
         assert part in finished.stderr
+
+
+def wait_until(condition: Callable[[], object], seconds: float = 60) -> None:
+    """Wait for something that another process does."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def is_group_alive(group: int) -> bool:
+    """Whether any process of a group is left."""
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    return True
 
 
 def files_of(folder: Path) -> dict[str, bytes]:

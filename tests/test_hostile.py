@@ -123,7 +123,13 @@ def test_a_model_that_claims_to_be_huge(saved_model: Path, treebank: Path, tmp_p
     model = shutil.copytree(saved_model, tmp_path / "model")
     config = (model / "config.json").read_text()
     (model / "config.json").write_text(config.replace('"hidden": 8', '"hidden": 800000000'))
-    assert_one_clear_error(run_limited("predict", model, treebank / "test.txt"), "does not fit config.json")
+    assert_one_clear_error(run_limited("predict", model, treebank / "test.txt"), "hidden must be at least 1")
+
+
+def test_a_model_for_which_there_is_not_enough_memory(treebank: Path, tmp_path: Path) -> None:
+    finished = run_limited("train", treebank, "-o", tmp_path / "run", "--set", "model.hidden=8000")
+    assert_one_clear_error(finished, "not enough memory", "Use a smaller model")
+    assert not leftovers(tmp_path)
 
 
 def test_a_full_disk_stops_training_cleanly(treebank: Path, tmp_path: Path) -> None:

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import pickle
 import signal
 import subprocess
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
-from lexitree.processes import how_it_ended, uninterrupted_children
+import pytest
+
+from lexitree.processes import Terminated, how_it_ended, interrupt_on_signals, uninterrupted_children
+from tests.command import environment, is_group_alive, wait_until
 
 IS_IGNORED = "import signal, sys; sys.exit(signal.getsignal(signal.SIGINT) != signal.SIG_IGN)"
 
@@ -32,3 +38,107 @@ def test_in_another_thread_nothing_is_changed() -> None:
 def test_how_a_process_ended() -> None:
     assert "SIGKILL" in how_it_ended(-signal.SIGKILL)
     assert "exit code 1" in how_it_ended(1)
+
+
+CLEAN_UP = """
+import os, signal, sys, time
+from lexitree.processes import Terminated, interrupt_on_signals
+interrupt_on_signals()
+try:
+    try:
+        os.kill(os.getpid(), signal.{first})
+        time.sleep(60)
+    finally:
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(0.01)
+        print("cleaned up")
+except Terminated as stopped:
+    sys.exit(stopped.number)
+"""
+
+
+@pytest.mark.parametrize("first", ["SIGTERM", "SIGHUP"])
+def test_a_second_signal_does_not_break_off_the_cleaning_up(first: str) -> None:
+    finished = subprocess.run(
+        [sys.executable, "-c", CLEAN_UP.format(first=first)],
+        capture_output=True,
+        text=True,
+        env=environment(),
+        check=False,
+    )
+    assert (finished.returncode, finished.stdout) == (signal.Signals[first], "cleaned up\n"), finished.stderr
+
+
+def test_a_later_signal_is_heard_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A signal that came while Python could not raise anything must not make the process immune."""
+    before = [signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)]
+    now = 1000.0
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    try:
+        interrupt_on_signals()
+        with pytest.raises(Terminated):
+            signal.raise_signal(signal.SIGTERM)
+        signal.raise_signal(signal.SIGTERM)
+        now += 11
+        with pytest.raises(Terminated):
+            signal.raise_signal(signal.SIGHUP)
+    finally:
+        signal.signal(signal.SIGTERM, before[0])
+        signal.signal(signal.SIGHUP, before[1])
+
+
+def test_what_was_ignored_stays_ignored() -> None:
+    code = "import signal; from lexitree.processes import *; interrupt_on_signals(); signal.raise_signal(1)"
+    finished = subprocess.run(
+        [sys.executable, "-c", code],
+        env=environment(),
+        preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN),
+        check=False,
+    )
+    assert finished.returncode == 0
+
+
+def test_a_signal_can_be_sent_to_another_process() -> None:
+    assert pickle.loads(pickle.dumps(Terminated(15))).number == 15
+
+
+WORK = """
+import sys, time
+from pathlib import Path
+from lexitree.processes import Terminated, interrupt_on_signals, run_in_processes
+
+def work(number):
+    path = Path(sys.argv[1], f"{number}.part")
+    try:
+        path.touch()
+        time.sleep(60)
+    finally:
+        path.unlink()
+
+if __name__ == "__main__":
+    interrupt_on_signals()
+    try:
+        list(run_in_processes(work, [(0,), (1,)], jobs=2))
+    except Terminated:
+        sys.exit(7)
+"""
+
+
+def test_a_signal_ends_the_work_in_other_processes(tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(WORK)
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    with subprocess.Popen(
+        [sys.executable, str(program), str(folder)],
+        env=environment(),
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    ) as process:
+        wait_until(lambda: len(list(folder.iterdir())) == 2)
+        process.terminate()
+        assert process.wait(30) == 7
+        assert process.stderr is not None
+        assert process.stderr.read() == b""
+    assert not list(folder.iterdir())
+    wait_until(lambda: not is_group_alive(process.pid))

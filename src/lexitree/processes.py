@@ -1,17 +1,55 @@
-"""Run a function on many tasks in parallel processes."""
+"""Processes: how they are interrupted, and how a function is run on many tasks in several of them."""
 
 from __future__ import annotations
 
 import multiprocessing
 import signal
 import threading
+import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
+from multiprocessing.process import BaseProcess
+from types import FrameType
 from typing import Any, TypeVar
 
 from lexitree.errors import LexitreeError
+
+_STOP_SIGNALS = [signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else [])]
+"""The signals that ask a process to end: by a service manager, and by a terminal that is closed."""
+
+_CLEAN_UP_SECONDS = 10.0
+"""For so long after the first signal, further ones are ignored: they would break off what the first one began."""
+
+
+class Terminated(KeyboardInterrupt):
+    """A signal has asked this process to end; as after Ctrl-C, all `finally` blocks run."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
+
+
+def interrupt_on_signals() -> None:
+    """Let SIGTERM and SIGHUP raise `Terminated` in the main thread, so that no file and no process is left behind.
+
+    A signal that the process was started to ignore, such as SIGHUP by `nohup`, stays ignored.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return
+    last = -_CLEAN_UP_SECONDS
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        nonlocal last
+        now = time.monotonic()
+        if now - last >= _CLEAN_UP_SECONDS:
+            last = now
+            raise Terminated(number)
+
+    for number in _STOP_SIGNALS:
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, stop)
 
 
 @contextmanager
@@ -65,7 +103,7 @@ def run_in_processes(
     # Not "fork": forking a process that has threads is unsafe.
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(min(jobs, len(tasks)), mp_context=context) as pool:
-        numbers = {pool.submit(function, *task): number for number, task in enumerate(tasks)}
+        numbers = {pool.submit(_run_task, function, task): number for number, task in enumerate(tasks)}
         try:
             yield from _as_done(numbers)
         except BrokenProcessPool as error:
@@ -73,8 +111,24 @@ def run_in_processes(
                 "a worker process was killed, perhaps because it ran out of memory",
                 remedy="Run the same command again: finished work is kept. Fewer --jobs need less memory.",
             ) from error
+        except Terminated:
+            # The terminal sends Ctrl-C to all processes, but a signal reaches only this one.
+            workers: dict[int, BaseProcess] = getattr(pool, "_processes", {})
+            for worker in workers.values():
+                worker.terminate()
+            raise
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _run_task(function: Callable[..., Result], task: tuple[Any, ...]) -> Result:
+    """The body of a worker process; between tasks, there is nothing to clean up."""
+    interrupt_on_signals()
+    try:
+        return function(*task)
+    finally:
+        for number in _STOP_SIGNALS:
+            signal.signal(number, signal.SIG_DFL)
 
 
 def _as_done(numbers: dict[Future[Result], int]) -> Iterator[tuple[int, Result]]:

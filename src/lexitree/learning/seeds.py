@@ -14,11 +14,11 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
-from lexitree.errors import ConfigError, LexitreeError
+from lexitree.errors import ConfigError, LexitreeError, find_memory_error
 from lexitree.learning.observers import BatchProgress, EpochRecord
 from lexitree.learning.run_folder import read_result, seed_folder, write_json
 from lexitree.learning.schedule import SeededRecipe
-from lexitree.processes import how_it_ended
+from lexitree.processes import how_it_ended, interrupt_on_signals
 
 SUMMARY_FILE = "summary.json"
 SECONDS_BETWEEN_MESSAGES = 0.25
@@ -190,12 +190,17 @@ def _train_one(
     messages: Any,
 ) -> None:
     """The body of a worker process."""
+    interrupt_on_signals()
     try:
         train(recipe, folder, observer=_Sender(seed, messages), **options)
     except LexitreeError as error:
         messages.put((seed, error))
     except KeyboardInterrupt:
         pass
+    except (MemoryError, RuntimeError) as error:
+        if not (shortage := find_memory_error(error)):
+            raise
+        messages.put((seed, shortage))
 
 
 class _Sender:
