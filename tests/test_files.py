@@ -1,15 +1,20 @@
 from __future__ import annotations
 
 import errno
+import functools
 import gzip
 import io
+import itertools
+import json
 import os
 import stat
 import subprocess
 import sys
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -202,6 +207,113 @@ def test_a_pipe_is_written_and_not_replaced(tmp_path: Path) -> None:
     assert os.read(reader, 99) == b"through"
     os.close(reader)
     assert stat.S_ISFIFO(pipe.stat().st_mode)
+
+
+class Killed(BaseException):
+    """Nothing more happens after it."""
+
+
+class Kill:
+    """Stands in for the functions that change the file system; all fail from the n-th call on.
+
+    A process that is killed does not clean up, so those that clean up fail as well.
+    """
+
+    STEPS = (
+        (tempfile, "mkdtemp"),
+        (os, "fsync"),
+        (os, "chmod"),
+        (os, "rename"),
+        (os, "rmdir"),
+        (os, "unlink"),
+        (files, "_exchange"),
+    )
+
+    def __init__(self, patch: pytest.MonkeyPatch, num_before: int, *, is_done: bool) -> None:
+        self.num_left = num_before
+        self.is_done = is_done
+        """Whether the call that the kill hits is still carried out."""
+        for owner, name in self.STEPS:
+            patch.setattr(owner, name, functools.partial(self.step, getattr(owner, name)))
+
+    def step(self, function: Callable[..., object], *arguments: Any, **options: Any) -> object:
+        self.num_left -= 1
+        if self.num_left >= 0:
+            return function(*arguments, **options)
+        if self.num_left == -1 and self.is_done:
+            function(*arguments, **options)
+        raise Killed
+
+
+def replace(folder: Path, content: dict[str, str]) -> None:
+    with files.atomic_folder(folder) as temporary:
+        for name, text in content.items():
+            (temporary / name).parent.mkdir(exist_ok=True)
+            (temporary / name).write_text(text)
+
+
+@pytest.mark.parametrize("can_exchange", [True, False])
+@pytest.mark.parametrize("is_done", [True, False])
+def test_a_folder_is_whole_wherever_its_replacement_is_killed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, can_exchange: bool, is_done: bool
+) -> None:
+    old, new = {"a": "old", "below/b": "old"}, {"a": "new", "c": "new", "below/d": "new"}
+    folder = tmp_path / "[model]"
+    if not can_exchange:
+        monkeypatch.setattr(files, "_exchange", lambda *_: False)
+    seen: list[dict[str, str]] = []
+    for num_before in itertools.count():
+        replace(folder, old)
+        try:
+            with monkeypatch.context() as patch:
+                Kill(patch, num_before, is_done=is_done)
+                replace(folder, new)
+        except Killed:
+            # On a system that can exchange folders, nothing has to be recovered.
+            assert folder.exists() or not can_exchange
+        else:
+            break
+        files.recover_folder(folder)
+        seen.append({name: (folder / name).read_text() for name in (*old, *new) if (folder / name).exists()})
+    assert {json.dumps(content) for content in seen} == {json.dumps(old), json.dumps(new)}
+    assert len(seen) > 10
+
+
+def test_the_content_of_a_folder_is_on_disk_before_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: list[str] = []
+    sync = files._sync
+
+    def note(path: Path) -> None:
+        assert not (tmp_path / "model").exists()
+        synced.append(path.name)
+        sync(path)
+
+    monkeypatch.setattr(files, "_sync", note)
+    replace(tmp_path / "model", {"a": "1", "below/b": "2"})
+    assert sorted(synced[:-1]) == ["a", "b", "below"]
+    assert synced[-1].startswith(".model.")
+
+
+def test_an_interrupted_replacement_leaves_nothing_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ctrl-C between the two steps of a system that cannot exchange folders."""
+    monkeypatch.setattr(files, "_exchange", lambda *_: False)
+    replace(tmp_path / "model", {"a": "old"})
+    rename = Path.rename
+
+    def interrupt(self: Path, target: Path) -> Path:
+        if self.name.endswith(".part"):
+            raise KeyboardInterrupt
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "rename", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        replace(tmp_path / "model", {"a": "new"})
+    assert {path.name: path.read_text() for path in tmp_path.rglob("*") if path.is_file()} == {"a": "old"}
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
 
 
 HOLD_LOCK = """

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import codecs
+import ctypes
 import errno
+import glob
 import gzip
 import json
 import os
@@ -29,6 +31,9 @@ MAX_LINE_CHARACTERS = 1 << 26
 """Longer lines are an error, so that a hostile file cannot exhaust the memory."""
 
 STANDARD_STREAM = "-"
+
+_AT_FDCWD, _RENAME_EXCHANGE = -100, 2
+"""Linux: paths are relative to the working directory; both names are kept."""
 
 _UNCHANGED = "The previous contents are untouched; free some space and run the command again."
 
@@ -234,7 +239,7 @@ def atomic_path(path: str | Path, *errors: type[Exception]) -> Generator[Path, N
 
 @contextmanager
 def atomic_folder(folder: Path, *errors: type[Exception]) -> Generator[Path, None, None]:
-    """Provide a new folder to fill, which replaces the old one on success.
+    """Provide a new folder to fill, which replaces the old one on success, when it is on disk.
 
     Args:
         folder: The folder to create or replace.
@@ -242,34 +247,71 @@ def atomic_folder(folder: Path, *errors: type[Exception]) -> Generator[Path, Non
     """
     with file_errors(folder, "written"):
         folder.parent.mkdir(parents=True, exist_ok=True)
+        recover_folder(folder)
         temporary = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}.", suffix=".part"))
     try:
         yield temporary
-        _swap_in(temporary, folder)
+        temporary.chmod(0o755)
+        for path in (*temporary.rglob("*"), temporary):
+            _sync(path)
+        if not (folder.exists() and _exchange(temporary, folder)):
+            _replace_folder(temporary, folder)
     except (OSError, *errors) as error:
         raise FileError(folder, f"cannot be written ({error})", remedy=_UNCHANGED) from error
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
 
 
-def _swap_in(temporary: Path, folder: Path) -> None:
-    """Replace a folder. This takes two renames: the old one moves aside, and back if the second one fails."""
-    temporary.chmod(0o755)
+def _sync(path: Path) -> None:
+    """Wait until a file or the names in a folder are on disk, so that a name never gets there before its content."""
+    if sys.platform == "win32" and path.is_dir():
+        return  # Windows cannot open folders.
+    handle = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _exchange(first: Path, second: Path) -> bool:
+    """Let two folders change places in one step; False where the system or the file system cannot."""
+    try:
+        rename = ctypes.CDLL(None).renameat2
+    except (OSError, TypeError, AttributeError):
+        return False  # Only Linux has it.
+    return rename(_AT_FDCWD, os.fsencode(first), _AT_FDCWD, os.fsencode(second), _RENAME_EXCHANGE) == 0
+
+
+def _replace_folder(temporary: Path, folder: Path) -> None:
+    """Replace a folder in two steps: the old one moves aside, and back if the second step fails.
+
+    A process that is killed in between leaves it aside; see `recover_folder`.
+    """
     if not folder.exists():
         temporary.rename(folder)
         return
     aside = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}.", suffix=".old"))
-    old = aside / folder.name
     try:
-        folder.rename(old)
+        folder.rename(aside / folder.name)
         temporary.rename(folder)
-    except OSError:
-        if old.exists():
-            old.rename(folder)
+    except BaseException:
+        recover_folder(folder)
         # Not rmtree: if the old folder could not be moved back, it must stay there.
-        aside.rmdir()
+        with suppress(OSError):
+            aside.rmdir()
         raise
     shutil.rmtree(aside, ignore_errors=True)
+
+
+def recover_folder(folder: Path) -> None:
+    """Move a folder back, if that is possible, which a killed process had moved aside to replace it."""
+    if not folder.name or os.path.lexists(folder):
+        return
+    with suppress(OSError):
+        for old in folder.parent.glob(f".{glob.escape(folder.name)}.*.old/{glob.escape(folder.name)}"):
+            old.rename(folder)
+            old.parent.rmdir()
+            return
 
 
 @contextmanager

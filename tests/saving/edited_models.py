@@ -14,7 +14,7 @@ from lexitree.lexicon.vocabulary import Vocabulary
 from lexitree.models.word_table import WordTable
 from lexitree.parsers.network import ParserConfig, ParserModel
 from lexitree.parsers.neural import NeuralParser
-from lexitree.saving.model_folder import checksum
+from lexitree.saving.model_folder import checksum, config_checksum
 from lexitree.tasks.rerank.model import RerankerModel
 from lexitree.tasks.rerank.recipe import RerankerConfig
 from lexitree.tasks.rerank.reranker import Reranker
@@ -66,15 +66,22 @@ def tensors_of(model: Any) -> dict[str, torch.Tensor]:
 
 
 def edit_config(folder: Path, change: Callable[[dict[str, Any]], object]) -> None:
+    """Change config.json, and its own checksum with it."""
     values = json.loads((folder / "config.json").read_text())
     change(values)
+    if "checksum" in values:
+        values["checksum"] = config_checksum(values)
     (folder / "config.json").write_text(json.dumps(values))
 
 
 def seal(folder: Path) -> None:
     """Make the checksums those of the files as they are now."""
-    names = [path.name for path in folder.iterdir() if path.suffix in (".json", ".safetensors")]
-    checksums = {name: checksum(folder / name) for name in names if name != "config.json"}
+    others = [path for path in folder.rglob("*") if path.is_file() and path.name != "README.md"]
+    checksums = {
+        path.relative_to(folder).as_posix(): checksum(path)
+        for path in others
+        if path != folder / "config.json"
+    }
     edit_config(folder, lambda values: values.update(checksums=checksums))
 
 
