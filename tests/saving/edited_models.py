@@ -21,11 +21,10 @@ from lexitree.tasks.rerank.reranker import Reranker
 from tests.tiny import tiny_model
 
 
-def tiny_parser(hidden: int = 8) -> NeuralParser:
+def tiny_parser(hidden: int = 8, **settings: Any) -> NeuralParser:
     """A parser that has learned nothing."""
-    config = ParserConfig(
-        labels=("S",), tags=("NN",), affix_rows=16, hidden=hidden, layers=1, span_size=8, vector_size=6
-    )
+    sizes: dict[str, Any] = {"affix_rows": 16, "layers": 1, "span_size": 8, "vector_size": 6}
+    config = ParserConfig(labels=("S",), tags=("NN",), hidden=hidden, **sizes, **settings)
     model = ParserModel(config, Vocabulary(["a", "b"]), Vocabulary(["a"]))
     model.set_vectors(torch.randn(3, 6, generator=torch.Generator().manual_seed(1)))
     return NeuralParser(model)

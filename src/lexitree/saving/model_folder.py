@@ -249,6 +249,8 @@ def _read_config(folder: Path) -> dict[str, Any]:
     path = folder / CONFIG_FILE
     try:
         loaded: object = json.loads(path.read_text(encoding="utf-8"))
+        values = cast(dict[str, Any], loaded) if isinstance(loaded, dict) else {}
+        found = config_checksum(values)
     except FileNotFoundError as error:
         inside = folder / "model"
         remedy = f"Did you mean {inside}?" if (inside / CONFIG_FILE).exists() else ""
@@ -257,12 +259,11 @@ def _read_config(folder: Path) -> dict[str, Any]:
         ) from error
     except (OSError, ValueError, RecursionError) as error:
         raise ModelFileError(path, f"cannot be read ({error})") from error
-    values = cast(dict[str, Any], loaded) if isinstance(loaded, dict) else {}
-    _check_config(path, values)
+    _check_config(path, values, found)
     return values
 
 
-def _check_config(path: Path, values: Mapping[str, Any]) -> None:
+def _check_config(path: Path, values: Mapping[str, Any], found: str) -> None:
     if values.get("library") != "lexitree" or not isinstance(values.get("model"), dict):
         raise ModelFileError(path, "does not describe a lexitree model")
     # True is equal to 1.
@@ -272,7 +273,7 @@ def _check_config(path: Path, values: Mapping[str, Any]) -> None:
             f"has format {values.get('format')!r:.40}; this version reads up to {FORMAT}",
             remedy="Upgrade lexitree: pip install --upgrade lexitree",
         )
-    if values.get(CHECKSUM, found := config_checksum(values)) != found:
+    if values.get(CHECKSUM, found) != found:
         raise ModelFileError(
             path,
             "is damaged: its checksum is wrong",
