@@ -23,8 +23,7 @@ from lexitree.settings import Setting, Settings
 GENERIC_STYLE = ""
 """The style of no treebank in particular, which every parser has."""
 
-_MAX_SIZE, _MAX_LAYERS, _MAX_WORDS = 1 << 16, 100, 1_000
-"""A damaged or hostile file could ask for any size; words count squared, since all spans are scored at once."""
+_MAX_SIZE = 1 << 16
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,7 +60,7 @@ class ParserConfig(Settings):
     hidden: Annotated[
         int, Setting("Size of the LSTM's states, in each direction.", at_least=1, at_most=_MAX_SIZE)
     ] = 200
-    layers: Annotated[int, Setting("Number of LSTM layers.", at_least=1, at_most=_MAX_LAYERS)] = 2
+    layers: Annotated[int, Setting("Number of LSTM layers.", at_least=1, at_most=_MAX_SIZE)] = 2
     span_size: Annotated[
         int,
         Setting("Size of the layer between a span and its label scores.", at_least=1, at_most=_MAX_SIZE),
@@ -71,7 +70,7 @@ class ParserConfig(Settings):
         Setting("Dropout on each layer, the same for all words of a sentence.", at_least=0, below=1),
     ] = 0.33
     max_words: Annotated[
-        int, Setting("Longer sentences are split into pieces.", at_least=2, at_most=_MAX_WORDS)
+        int, Setting("Longer sentences are split into pieces.", at_least=2, at_most=_MAX_SIZE)
     ] = 250
 
     def _check_together(self) -> None:
