@@ -98,6 +98,12 @@ def test_a_byte_that_does_not_decode(
     assert f"the byte {byte} is not {encoding}" in caught.value.problem
 
 
+@pytest.mark.parametrize(("content", "encoding"), [(b"(1 a)\n", "utf-16"), (b"\x00.", "punycode")])
+def test_a_codec_that_refuses_even_what_comes_before_the_byte(content: bytes, encoding: str) -> None:
+    with pytest.raises(EncodingError, match="--encoding latin-1"):
+        lines_of(content, encoding)
+
+
 @pytest.mark.parametrize("encoding", ["klingon", "hex", "zlib", "rot13", "base64", "", "utf-8\0"])
 def test_no_such_encoding(encoding: str) -> None:
     with pytest.raises(FileError, match="unknown text encoding"):

@@ -123,7 +123,7 @@ def test_a_model_that_claims_to_be_huge(saved_model: Path, treebank: Path, tmp_p
     model = shutil.copytree(saved_model, tmp_path / "model")
     config = (model / "config.json").read_text()
     (model / "config.json").write_text(config.replace('"hidden": 8', '"hidden": 800000000'))
-    assert_one_clear_error(run_limited("predict", model, treebank / "test.txt"), "does not fit config.json")
+    assert_one_clear_error(run_limited("predict", model, treebank / "test.txt"), "hidden must be at least 1")
 
 
 def test_a_full_disk_stops_training_cleanly(treebank: Path, tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from lexitree.learning.schedule import LexicalSettings, TrainingSettings
 from lexitree.models.model_config import ModelConfig
 from lexitree.models.transformer import TransformerConfig
 from lexitree.parsers.network import ParserConfig
-from lexitree.settings import REQUIRED, DeclaredSetting, Setting, Settings
+from lexitree.settings import MAX_SIZE, REQUIRED, DeclaredSetting, Setting, Settings
 from lexitree.tasks.classify.recipe import Recipe, TrainingConfig
 from lexitree.tasks.parse.recipe import ParserRecipe, ParserTraining, TreebankPlan
 from lexitree.tasks.rerank.recipe import RerankerConfig, RerankRecipe, RerankTraining
@@ -104,6 +104,33 @@ def test_a_wrong_value_is_refused_with_the_name_of_its_setting(
         with pytest.raises(ConfigError) as caught:
             type(settings).from_dict({**settings.as_dict(), declared.name: value})
         assert declared.name in str(caught.value)
+
+
+ABSURD = (-1, 2**63, 2**64, 10**20, 16**5000, math.nan, math.inf, -math.inf, 1e308, -1e308)
+"""Numbers that overflow somewhere, or that compare with nothing; Python does not even write out the longest."""
+
+NUMERIC = [
+    each for each in EVERY_SETTING if {int, float} & {each.values[1].type, *get_args(each.values[1].type)}
+]
+
+
+@pytest.mark.parametrize(("settings", "declared"), NUMERIC)
+def test_an_absurd_number_is_refused_with_the_range(settings: Settings, declared: DeclaredSetting) -> None:
+    setting = declared.setting
+    assert {setting.at_least, setting.above} != {None}
+    assert {setting.at_most, setting.below} != {None}
+    for number in ABSURD:
+        given = [number, number] if get_origin(declared.type) is tuple else number
+        with pytest.raises(ConfigError) as caught:
+            type(settings).from_dict({**settings.as_dict(), declared.name: given})
+        assert declared.name in caught.value.message
+        assert setting.range() in caught.value.message or isinstance(number, float)
+        assert len(caught.value.message) < 300
+
+
+def test_the_range_of_a_setting_in_words() -> None:
+    assert Setting("", at_least=1, at_most=MAX_SIZE).range() == "at least 1 and at most 65,536"
+    assert Setting("", above=0, below=1e-3).range() == "above 0 and below 0.001"
 
 
 @each_setting
@@ -208,6 +235,7 @@ def test_assignments(text: str, expected: dict[str, Any]) -> None:
         ("is_on=true", "what is on needs a name"),
         ("several=[{count = 0}]", "[several] [number 1] count must be at least 1, not 0"),
         ("inner=3", "inner must be a table of settings, not 3"),
+        ("inner=0x" + "f" * 5000, "inner must be a table of settings, not a number of thousands of digits"),
         ("files=a.txt", "files must be a list of strings, not 'a.txt'"),
     ],
 )

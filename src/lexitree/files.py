@@ -141,7 +141,9 @@ def _encoding_error(
     """Find the line of the invalid byte: `num_lines`, plus the line breaks before it in this chunk."""
     problem = f"invalid {encoding} ({error})"
     if isinstance(error, UnicodeDecodeError):
-        num_lines += decoder.decode(error.object[: error.start]).count("\n")
+        # Some codecs (UTF-16 without a byte order mark, punycode) refuse even what comes before.
+        with suppress(UnicodeError):
+            num_lines += decoder.decode(error.object[: error.start]).count("\n")
         problem = f"the byte 0x{error.object[error.start]:02x} is not {encoding}"
     remedy = "Give the file's encoding, for example --encoding latin-1; it is never guessed."
     return EncodingError(Place(name, num_lines), problem, remedy=remedy)

@@ -4,7 +4,7 @@ A settings class is a frozen dataclass; what a field accepts and means stands be
 
     @dataclass(frozen=True, slots=True, kw_only=True)
     class Training(Settings):
-        epochs: Annotated[int, Setting("Passes over the training data.", at_least=1)] = 30
+        epochs: Annotated[int, Setting("Passes over the training data.", at_least=1, at_most=MAX_COUNT)] = 30
 
 Recipes (`from_toml`), saved files (`from_dict`), the command line (`parse_assignments`) and its help (`describe`) all
 read these declarations. Plain dataclasses do the work because msgspec and pydantic are compiled and missing on some
@@ -30,6 +30,17 @@ from lexitree.files import read_toml
 
 REQUIRED = dataclasses.MISSING
 """The default of a setting that must be given."""
+
+# Every number has a range, so that a typing error is refused where it enters, not as an overflow deep inside.
+MAX_SIZE = 1 << 16
+"""The largest size of a vector or layer."""
+MAX_COUNT = 10**9
+"""The largest number of epochs, rows, words and other things that are counted."""
+MAX_BATCH = 10**6
+"""The largest number of examples that are read, or that make an update, together."""
+MAX_SEED = 10**18
+MAX_PROCESSES = 1024
+"""The largest number of processes or threads."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +69,11 @@ class Setting:
             "at most": self.at_most,
             "below": self.below,
         }
-        return " and ".join(f"{word} {bound:g}" for word, bound in bounds.items() if bound is not None)
+        return " and ".join(
+            f"{word} {bound:{',' if isinstance(bound, int) else 'g'}}"
+            for word, bound in bounds.items()
+            if bound is not None
+        )
 
     def contains(self, number: float) -> bool:
         """Whether a number is within the range; infinity and NaN never are."""
@@ -91,13 +106,15 @@ class DeclaredSetting:
     def check(self, value: object) -> None:
         """Raise a ConfigError unless the value has the right type and is within range."""
         if not _fits(value, self.type) or (self.setting.choices and value not in self.setting.choices):
-            raise ConfigError(f"{self.name} must be {self.kind}, not {value!r:.80}")
-        if isinstance(value, int | float) and not self.setting.contains(value):
-            raise ConfigError(f"{self.name} must be {self.setting.range() or 'finite'}, not {value}")
-        if self.setting.unique and isinstance(value, tuple):
-            items = cast(tuple[object, ...], value)
-            if len(set(items)) != len(items):
-                raise ConfigError(f"{self.name} must not hold the same item twice")
+            raise ConfigError(f"{self.name} must be {self.kind}, not {_shown(value)}")
+        items = cast(tuple[object, ...], value if isinstance(value, tuple) else (value,))
+        for item in items:
+            if isinstance(item, int | float) and not self.setting.contains(item):
+                raise ConfigError(
+                    f"{self.name} must be {self.setting.range() or 'finite'}, not {_shown(item)}"
+                )
+        if self.setting.unique and len(set(items)) != len(items):
+            raise ConfigError(f"{self.name} must not hold the same item twice")
         if self.setting.table is not None:
             self._check_table(self.setting.table, cast(Mapping[str, Any], value))
 
@@ -164,7 +181,7 @@ class Settings:
         """
         # What a file holds may be anything.
         if not isinstance(cast(object, values), Mapping):
-            raise ConfigError(f"a table of settings is needed, not {values!r:.80}")
+            raise ConfigError(f"a table of settings is needed, not {_shown(values)}")
         declared = cls.declared()
         _refuse_unknown(values, declared)
         missing = [name for name, each in declared.items() if each.default is REQUIRED and name not in values]
@@ -299,6 +316,14 @@ def _errors_in_table(name: str) -> Generator[None, None, None]:
         yield
     except ConfigError as error:
         raise ConfigError(f"[{name}] {error.message}", remedy=error.remedy) from error
+
+
+def _shown(value: object) -> str:
+    """A value in an error message."""
+    try:
+        return f"{value!r:.80}"
+    except ValueError:
+        return "a number of thousands of digits"  # which Python refuses to write out
 
 
 def _plain(value: object) -> Any:

@@ -209,8 +209,8 @@ def test_models_of_the_first_format(tmp_path: Path, kind: str, has_checksums: bo
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
-        (lambda values: values["model"].update(hidden=10**12), "does not fit config.json"),
-        (lambda values: values["model"].update(hidden=10**40), "does not fit config.json"),
+        (lambda values: values["model"].update(hidden=10**12), "hidden must be"),
+        (lambda values: values["model"].update(hidden=10**40), "hidden must be"),
         (lambda values: values["model"].update(word_size=9), "does not fit config.json"),
         (lambda values: values["model"].update(model="contree"), "does not fit config.json"),
         (lambda values: values["model"].update(model="tree"), "unknown model 'tree'"),

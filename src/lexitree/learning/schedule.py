@@ -7,7 +7,7 @@ import math
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, Self
 
-from lexitree.settings import Setting, Settings
+from lexitree.settings import MAX_COUNT, MAX_SEED, Setting, Settings
 
 MAX_STEP = 1e3
 """A larger learning rate is a typing error, and would overflow before any loss could show it."""
@@ -17,7 +17,7 @@ DecayKind = Literal["decoupled", "adamw", "l2"]
 
 
 # The tasks change some of the defaults: with its type and help under one name, a setting is declared once.
-Epochs = Annotated[int, Setting("Passes over the training data.", at_least=1)]
+Epochs = Annotated[int, Setting("Passes over the training data.", at_least=1, at_most=MAX_COUNT)]
 LearningRate = Annotated[
     float, Setting("Adam's step size; the largest, if there is a schedule.", above=0, at_most=MAX_STEP)
 ]
@@ -62,7 +62,10 @@ Averaging = Annotated[
     ),
 ]
 Patience = Annotated[
-    int, Setting("Stop after this many epochs without improvement; 0 never stops early.", at_least=0)
+    int,
+    Setting(
+        "Stop after this many epochs without improvement; 0 never stops early.", at_least=0, at_most=MAX_COUNT
+    ),
 ]
 TrainWords = Annotated[bool, Setting("Fine-tune the word vectors.")]
 
@@ -91,7 +94,7 @@ class TrainingSettings(Settings):
         Setting(
             "Determines everything random: initial weights, order of the examples, dropout, what is held out.",
             at_least=0,
-            at_most=1e18,
+            at_most=MAX_SEED,
         ),
     ] = 1
 

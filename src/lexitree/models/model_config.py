@@ -11,7 +11,7 @@ from lexitree.errors import ConfigError
 from lexitree.labels import LabelSet
 from lexitree.models.cells import BiasInit
 from lexitree.ops.weights import HeadMethod
-from lexitree.settings import Setting, Settings
+from lexitree.settings import MAX_SIZE, Setting, Settings
 from lexitree.trees.binarize import Direction
 
 DEFAULT_MODEL = "bicontree"
@@ -37,12 +37,17 @@ class ModelConfig(Settings):
     label_names: Annotated[
         Mapping[str, str], Setting("Names shown to people, for labels that are shown by another name.")
     ] = field(default_factory=dict[str, str])
-    word_size: Annotated[int, Setting("Size of the word vectors, unless a file decides it.", at_least=1)] = (
-        DEFAULT_WORD_SIZE
-    )
-    hidden: Annotated[int, Setting("Size of the states h and c, in each direction.", at_least=1)] = 150
+    word_size: Annotated[
+        int, Setting("Size of the word vectors, unless a file decides it.", at_least=1, at_most=MAX_SIZE)
+    ] = DEFAULT_WORD_SIZE
+    hidden: Annotated[
+        int, Setting("Size of the states h and c, in each direction.", at_least=1, at_most=MAX_SIZE)
+    ] = 150
     output: Annotated[
-        int, Setting("Size of the layer between states and label scores; 0 for none.", at_least=0)
+        int,
+        Setting(
+            "Size of the layer between states and label scores; 0 for none.", at_least=0, at_most=MAX_SIZE
+        ),
     ] = 128
     head_method: Annotated[
         HeadMethod, Setting("Where a phrase's head vector comes from: learned gate, left, right or average.")

@@ -18,12 +18,12 @@ from lexitree.lexicon.vocabulary import Vocabulary
 from lexitree.ops.tree_batch import send
 from lexitree.parsers.chart import span_borders
 from lexitree.parsers.word_features import WordFeatures, WordNumbers
-from lexitree.settings import Setting, Settings
+from lexitree.settings import MAX_SIZE, Setting, Settings
 
 GENERIC_STYLE = ""
 """The style of no treebank in particular, which every parser has."""
 
-_MAX_SIZE = 1 << 16
+_MAX_LAYERS = 64
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,37 +40,37 @@ class ParserConfig(Settings):
         GENERIC_STYLE
     )
     vector_size: Annotated[
-        int, Setting("Size of the fixed word vectors; 0 for none.", at_least=0, at_most=_MAX_SIZE)
+        int, Setting("Size of the fixed word vectors; 0 for none.", at_least=0, at_most=MAX_SIZE)
     ] = 0
     word_size: Annotated[
-        int, Setting("Size of the trained vectors of frequent words.", at_least=1, at_most=_MAX_SIZE)
+        int, Setting("Size of the trained vectors of frequent words.", at_least=1, at_most=MAX_SIZE)
     ] = 64
     affix_size: Annotated[
         int,
         Setting(
             "Size of the trained vectors of prefixes, suffixes and word shapes.",
             at_least=1,
-            at_most=_MAX_SIZE,
+            at_most=MAX_SIZE,
         ),
     ] = 64
     affix_rows: Annotated[
-        int, Setting("Number of such vectors that affixes are hashed to.", at_least=1, at_most=_MAX_SIZE)
+        int, Setting("Number of such vectors that affixes are hashed to.", at_least=1, at_most=MAX_SIZE)
     ] = 1 << 13
-    style_size: Annotated[int, Setting("Size of a style's vector.", at_least=1, at_most=_MAX_SIZE)] = 16
+    style_size: Annotated[int, Setting("Size of a style's vector.", at_least=1, at_most=MAX_SIZE)] = 16
     hidden: Annotated[
-        int, Setting("Size of the LSTM's states, in each direction.", at_least=1, at_most=_MAX_SIZE)
+        int, Setting("Size of the LSTM's states, in each direction.", at_least=1, at_most=MAX_SIZE)
     ] = 200
-    layers: Annotated[int, Setting("Number of LSTM layers.", at_least=1, at_most=_MAX_SIZE)] = 2
+    layers: Annotated[int, Setting("Number of LSTM layers.", at_least=1, at_most=_MAX_LAYERS)] = 2
     span_size: Annotated[
         int,
-        Setting("Size of the layer between a span and its label scores.", at_least=1, at_most=_MAX_SIZE),
+        Setting("Size of the layer between a span and its label scores.", at_least=1, at_most=MAX_SIZE),
     ] = 200
     dropout: Annotated[
         float,
         Setting("Dropout on each layer, the same for all words of a sentence.", at_least=0, below=1),
     ] = 0.33
     max_words: Annotated[
-        int, Setting("Longer sentences are split into pieces.", at_least=2, at_most=_MAX_SIZE)
+        int, Setting("Longer sentences are split into pieces.", at_least=2, at_most=MAX_SIZE)
     ] = 250
 
     def _check_together(self) -> None:

@@ -100,7 +100,7 @@ def test_values_round_trip() -> None:
         ("teacher = 't'\n[training]\ndistinct_phrases = true", "distinct_phrases goes by labels"),
         ("[training]\nteacher_weight = 1.5", "teacher_weight must be at least 0 and at most 1, not 1.5"),
         ("[model]\nlabels = ['a']", "[model] labels follows from the data and cannot be set"),
-        ("[model]\nhidden = 0", "[model] hidden must be at least 1, not 0"),
+        ("[model]\nhidden = 0", "[model] hidden must be at least 1 and at most 65,536, not 0"),
         ("[model]\nhiden = 5", "[model] unknown setting: hiden\nDid you mean hidden?"),
         ("[encoder]\nlayers = 'mix'", "there is no encoder for these settings: layers"),
         ("[encoder]\nname = 3", "[encoder] name must be a string, not 3"),

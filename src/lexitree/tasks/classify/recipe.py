@@ -10,7 +10,7 @@ from lexitree.errors import ConfigError, OnError
 from lexitree.learning.schedule import MAX_STEP, LexicalSettings, SeededRecipe
 from lexitree.models.model_config import ModelConfig
 from lexitree.models.transformer import TransformerConfig
-from lexitree.settings import Setting
+from lexitree.settings import MAX_BATCH, MAX_COUNT, Setting
 from lexitree.tasks.classify.parsed_corpus import Parses
 
 
@@ -18,7 +18,9 @@ from lexitree.tasks.classify.parsed_corpus import Parses
 class TrainingConfig(LexicalSettings):
     """How a classifier is trained; the defaults are the paper's protocol with mini-batches of 25."""
 
-    batch_size: Annotated[int, Setting("Trees per update (the paper uses 1).", at_least=1)] = 25
+    batch_size: Annotated[
+        int, Setting("Trees per update (the paper uses 1).", at_least=1, at_most=MAX_BATCH)
+    ] = 25
     root_weight: Annotated[
         float,
         Setting(
@@ -75,7 +77,8 @@ class Recipe(SeededRecipe):
         float, Setting("Scale all vectors to this length; 0 leaves them as they are.", at_least=0, below=1e3)
     ] = 0.0
     min_count: Annotated[
-        int, Setting("Without vectors: rarer training words count as unknown.", at_least=1)
+        int,
+        Setting("Without vectors: rarer training words count as unknown.", at_least=1, at_most=MAX_COUNT),
     ] = 1
     encoder: Annotated[
         Mapping[str, Any],

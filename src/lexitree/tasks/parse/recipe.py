@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 
 from lexitree.errors import ConfigError
 from lexitree.learning.schedule import (
+    MAX_STEP,
     Averaging,
     Beta2,
     Clip,
@@ -21,7 +22,7 @@ from lexitree.learning.schedule import (
     WarmUp,
 )
 from lexitree.parsers.network import GENERIC_STYLE, ParserConfig
-from lexitree.settings import Setting, Settings
+from lexitree.settings import MAX_BATCH, MAX_COUNT, Setting, Settings
 
 Part = Literal["train", "dev", "test"]
 Hyphens = Literal["split", "both"]
@@ -63,9 +64,16 @@ class TreebankPlan(Settings):
         float,
         Setting("Share of the trees that is held out of training, for development.", at_least=0, below=1),
     ] = 0.0
-    first: Annotated[int, Setting("Index of its first tree in the file, from 0.", at_least=0)] = 0
+    first: Annotated[
+        int, Setting("Index of its first tree in the file, from 0.", at_least=0, at_most=MAX_COUNT)
+    ] = 0
     last: Annotated[
-        int, Setting("Index after its last tree in the file; 0 for the end of the file.", at_least=0)
+        int,
+        Setting(
+            "Index after its last tree in the file; 0 for the end of the file.",
+            at_least=0,
+            at_most=MAX_COUNT,
+        ),
     ] = 0
     hyphens: Annotated[
         Hyphens,
@@ -78,7 +86,9 @@ class TreebankPlan(Settings):
         tuple[int, ...],
         Setting(
             "First and last index of other trees of the file: sentences that recur there, ignoring case and"
-            " punctuation, are skipped."
+            " punctuation, are skipped.",
+            at_least=0,
+            at_most=MAX_COUNT,
         ),
     ] = ()
 
@@ -97,7 +107,9 @@ class TreebankPlan(Settings):
 class ParserTraining(TrainingSettings):
     """How a parser is trained."""
 
-    batch_words: Annotated[int, Setting("Approximate number of words per update.", at_least=1)] = 1000
+    batch_words: Annotated[
+        int, Setting("Approximate number of words per update.", at_least=1, at_most=MAX_BATCH)
+    ] = 1000
     learning_rate: LearningRate = 2e-3
     schedule: ScheduleKind = "cosine"
     warm_up: WarmUp = 0.02
@@ -108,14 +120,16 @@ class ParserTraining(TrainingSettings):
     clip: Clip = 5.0
     averaging: Averaging = 0.998
     patience: Patience = 10
-    tag_weight: Annotated[float, Setting("Weight of the tags in the loss; phrases count 1.", at_least=0)] = (
-        1.0
-    )
+    tag_weight: Annotated[
+        float,
+        Setting("Weight of the tags in the loss; phrases count 1.", at_least=0, at_most=MAX_STEP),
+    ] = 1.0
     word_dropout: Annotated[
         float,
         Setting(
             "A word seen n times is replaced by the unknown word with probability x / (x + n); this is x.",
             at_least=0,
+            at_most=MAX_COUNT,
         ),
     ] = 0.25
     vector_dropout: Annotated[
@@ -126,7 +140,11 @@ class ParserTraining(TrainingSettings):
     ] = 0.4
     max_length: Annotated[
         int,
-        Setting("Skip longer training sentences: they are few, and need most of the memory.", at_least=1),
+        Setting(
+            "Skip longer training sentences: they are few, and need most of the memory.",
+            at_least=1,
+            at_most=MAX_COUNT,
+        ),
     ] = 150
 
 
@@ -139,10 +157,16 @@ class ParserRecipe(Settings):
         str, Setting("File of word vectors, by path or below the data folder; default: none.")
     ] = ""
     num_vectors: Annotated[
-        int, Setting("Number of vectors to keep, those of training words first; 0 keeps all.", at_least=0)
+        int,
+        Setting(
+            "Number of vectors to keep, those of training words first; 0 keeps all.",
+            at_least=0,
+            at_most=MAX_COUNT,
+        ),
     ] = 0
     min_count: Annotated[
-        int, Setting("Rarer training words have no trained vector of their own.", at_least=0)
+        int,
+        Setting("Rarer training words have no trained vector of their own.", at_least=0, at_most=MAX_COUNT),
     ] = 2
     model: Annotated[
         Mapping[str, Any],

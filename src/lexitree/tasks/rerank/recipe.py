@@ -7,11 +7,19 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 from lexitree.errors import ConfigError
-from lexitree.learning.schedule import Averaging, Decay, Epochs, LexicalSettings, SeededRecipe, TrainWords
+from lexitree.learning.schedule import (
+    MAX_STEP,
+    Averaging,
+    Decay,
+    Epochs,
+    LexicalSettings,
+    SeededRecipe,
+    TrainWords,
+)
 from lexitree.models.cells import BiasInit
 from lexitree.models.model_config import DEFAULT_WORD_SIZE, ModelConfig
 from lexitree.ops.weights import HeadMethod
-from lexitree.settings import Setting, Settings
+from lexitree.settings import MAX_BATCH, MAX_COUNT, MAX_SIZE, Setting, Settings
 from lexitree.trees.binarize import Direction
 
 RERANKERS = ("contree", "contree-lex", "bicontree")
@@ -34,8 +42,12 @@ class RerankerConfig(Settings):
             unique=True,
         ),
     ]
-    word_size: Annotated[int, Setting("Size of the word vectors.", at_least=1)] = DEFAULT_WORD_SIZE
-    hidden: Annotated[int, Setting("Size of the states, in each direction.", at_least=1)] = 150
+    word_size: Annotated[int, Setting("Size of the word vectors.", at_least=1, at_most=MAX_SIZE)] = (
+        DEFAULT_WORD_SIZE
+    )
+    hidden: Annotated[
+        int, Setting("Size of the states, in each direction.", at_least=1, at_most=MAX_SIZE)
+    ] = 150
     head_method: Annotated[
         HeadMethod, Setting("Where a phrase's head vector comes from: learned gate, left, right or average.")
     ] = "G"
@@ -58,6 +70,7 @@ class RerankerConfig(Settings):
         Setting(
             "Weight of the parser's score beside that of the tree model; chosen on development lists.",
             at_least=0,
+            at_most=MAX_STEP,
         ),
     ] = 1.0
 
@@ -84,7 +97,7 @@ class RerankTraining(LexicalSettings):
     """How a reranker is trained."""
 
     epochs: Epochs = 15
-    batch_size: Annotated[int, Setting("Lists per update.", at_least=1)] = 16
+    batch_size: Annotated[int, Setting("Lists per update.", at_least=1, at_most=MAX_BATCH)] = 16
     decay: Decay = 1e-4
     averaging: Averaging = 0.998
     train_words: TrainWords = False
@@ -93,6 +106,7 @@ class RerankTraining(LexicalSettings):
         Setting(
             "Margin by which the best candidate must win, per wrong constituent of the other candidate.",
             at_least=0,
+            at_most=MAX_STEP,
         ),
     ] = 0.5
     base_weight: Annotated[
@@ -100,11 +114,14 @@ class RerankTraining(LexicalSettings):
         Setting(
             "Weight of the parser's score in training; the final weight is chosen on development lists.",
             at_least=0,
+            at_most=MAX_STEP,
         ),
     ] = 1.0
     min_label_count: Annotated[
         int,
-        Setting("Labels that are rarer among the candidates are treated as one.", at_least=1),
+        Setting(
+            "Labels that are rarer among the candidates are treated as one.", at_least=1, at_most=MAX_COUNT
+        ),
     ] = 5
 
 
@@ -137,7 +154,8 @@ class RerankRecipe(SeededRecipe):
         float, Setting("Scale all vectors to this length; 0 leaves them as they are.", at_least=0, below=1e3)
     ] = 0.0
     min_count: Annotated[
-        int, Setting("Without vectors: rarer training words count as unknown.", at_least=1)
+        int,
+        Setting("Without vectors: rarer training words count as unknown.", at_least=1, at_most=MAX_COUNT),
     ] = 2
     model: Annotated[
         Mapping[str, Any],
