@@ -1,8 +1,8 @@
 """The folder that a model is saved in: finding it, and reading its files with a check of each.
 
 Every model is a folder with `config.json` (what it is, its settings, its training record, checksums of itself and of
-the other files), weights as safetensors, vocabularies as JSON, and a card (`README.md`), which is for people and has no
-checksum. Nothing is pickled.
+the other files), weights as safetensors, vocabularies as JSON, and a card (`README.md`), which people may edit: it has
+no checksum. Nothing is pickled.
 """
 
 from __future__ import annotations
@@ -67,8 +67,7 @@ def locate_model(name: str | Path, *, revision: str | None = None) -> Path:
     folder = Path(name)
     if not shipped.is_shipped(name):
         recover_folder(folder)
-    # Unlike its method, this has an answer for names that no folder can have.
-    is_folder = os.path.isdir(folder)
+    is_folder = os.path.isdir(folder)  # noqa: PTH112 - Path.is_dir fails for names that are too long
     if shipped.is_shipped(name) or (name in shipped.NAMES and not is_folder):
         return shipped.shipped_folder(str(name))
     if is_folder:
