@@ -76,7 +76,7 @@ def _checksum_of_all(tensors: Mapping[str, Tensor], record: Mapping[str, Any]) -
     value = zlib.crc32(json.dumps(record).encode())
     for name, tensor in sorted(tensors.items()):
         value = zlib.crc32(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode(), value)
-        value = zlib.crc32(tensor.reshape(-1).view(torch.uint8).numpy(), value)
+        value = zlib.crc32(tensor.reshape(-1).view(torch.uint8).numpy().data, value)
     return f"{value:08x}"
 
 

@@ -1,8 +1,8 @@
 """The folder that a model is saved in: finding it, and reading its files with a check of each.
 
 Every model is a folder with `config.json` (what it is, its settings, its training record, checksums of itself and of
-the other files), weights as safetensors, vocabularies as JSON, and a card (`README.md`), which people may edit: it has
-no checksum. Nothing is pickled.
+the other files), weights as safetensors, vocabularies as JSON, and a card (`README.md`) without a checksum, because
+people may edit it. Nothing is pickled.
 """
 
 from __future__ import annotations
