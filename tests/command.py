@@ -66,6 +66,23 @@ def assert_one_clear_error(finished: subprocess.CompletedProcess[str], *parts: s
         assert part in finished.stderr
 
 
+def wait_until(condition: Callable[[], object], seconds: float = 60) -> None:
+    """Wait for something that another process does."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def is_group_alive(group: int) -> bool:
+    """Whether any process of a group is left."""
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
 def files_of(folder: Path) -> dict[str, bytes]:
     """Every file below a folder with its content, hidden ones included."""
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
@@ -96,14 +113,6 @@ def is_alive(number: int) -> bool:
     # A process that has ended and that nobody has waited for is not alive either.
     status = Path(f"/proc/{number}/stat")
     return not status.exists() or status.read_text().rpartition(")")[2].split()[0] != "Z"
-
-
-def wait_for(condition: Callable[[], bool], seconds: float = 60) -> None:
-    """Wait until something happens; how long that takes is no matter of the test."""
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "it did not happen in time"
-        time.sleep(0.05)
 
 
 def find_command(*names: str) -> Any:

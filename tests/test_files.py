@@ -10,7 +10,6 @@ import os
 import stat
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
@@ -226,7 +225,7 @@ class Kill:
     """
 
     STEPS = (
-        (tempfile, "mkdtemp"),
+        (os, "mkdir"),
         (os, "fsync"),
         (os, "chmod"),
         (os, "rename"),

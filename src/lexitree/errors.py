@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -160,6 +161,31 @@ class ParseRefusedError(ParserError):
 
 class ParseMismatchError(ParserError):
     """A tree whose words differ from those of its sentence."""
+
+
+class NotEnoughMemoryError(LexitreeError):
+    """More memory is needed than there is."""
+
+    def __init__(self, problem: str) -> None:
+        super().__init__(
+            f"not enough memory: {problem}",
+            remedy="Use a smaller model or batch, fewer --jobs, or a machine with more memory.",
+        )
+        self.args = (problem,)
+
+
+def find_memory_error(error: BaseException) -> NotEnoughMemoryError | None:
+    """The error to show if this one says that memory ran out: Python's own, NumPy's or torch's; else None."""
+    first_line = str(error).partition("\n")[0]
+    # torch raises a RuntimeError on a CPU and a subclass of it on a GPU.
+    if isinstance(error, MemoryError) or (
+        isinstance(error, RuntimeError) and _OUT_OF_MEMORY.search(first_line)
+    ):
+        return NotEnoughMemoryError(first_line or "Python has none left")
+    return None
+
+
+_OUT_OF_MEMORY = re.compile(r"allocate memory|out of memory", re.IGNORECASE)
 
 
 class MissingExtraError(LexitreeError):

@@ -9,9 +9,9 @@ import glob
 import gzip
 import json
 import os
+import secrets
 import shutil
 import sys
-import tempfile
 import tomllib
 import zlib
 from collections.abc import Callable, Generator, Iterator
@@ -223,12 +223,11 @@ def atomic_path(path: str | Path, *errors: type[Exception]) -> Generator[Path, N
     if path.exists() and not path.is_file() and not path.is_dir():
         yield path
         return
-    with file_errors(path, "written"):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
-        os.close(handle)
-    temporary = Path(name)
+    temporary = _unused_name(path)
     try:
+        with file_errors(path, "written"):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            temporary.touch(0o600, exist_ok=False)
         yield temporary
         temporary.chmod(0o666 & ~_current_umask())
         temporary.replace(path)
@@ -236,7 +235,8 @@ def atomic_path(path: str | Path, *errors: type[Exception]) -> Generator[Path, N
         reason = getattr(error, "strerror", None) or error
         raise FileError(path, f"cannot be written ({reason})", remedy=_UNCHANGED) from error
     finally:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):
+            temporary.unlink()
 
 
 @contextmanager
@@ -247,11 +247,12 @@ def atomic_folder(folder: Path, *errors: type[Exception]) -> Generator[Path, Non
         folder: The folder to create or replace.
         *errors: Exceptions besides OSError that mean that the folder cannot be written.
     """
-    with file_errors(folder, "written"):
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        recover_folder(folder)
-        temporary = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}.", suffix=".part"))
+    temporary = _unused_name(folder)
+    recover_folder(folder)
     try:
+        with file_errors(folder, "written"):
+            folder.parent.mkdir(parents=True, exist_ok=True)
+            temporary.mkdir(0o700)
         yield temporary
         temporary.chmod(0o755)
         for path in (*temporary.rglob("*"), temporary):
@@ -262,6 +263,11 @@ def atomic_folder(folder: Path, *errors: type[Exception]) -> Generator[Path, Non
         raise FileError(folder, f"cannot be written ({error})", remedy=_UNCHANGED) from error
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _unused_name(path: Path, end: str = "part") -> Path:
+    """A hidden name beside a file or folder, known before it is made: a signal in between leaves nothing behind."""
+    return path.with_name(f".{path.name}.{secrets.token_hex(4)}.{end}")
 
 
 def _sync(path: Path) -> None:
@@ -292,8 +298,9 @@ def _replace_folder(temporary: Path, folder: Path) -> None:
     if not folder.exists():
         temporary.rename(folder)
         return
-    aside = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}.", suffix=".old"))
+    aside = _unused_name(folder, "old")
     try:
+        aside.mkdir(0o700)
         folder.rename(aside / folder.name)
         temporary.rename(folder)
     except BaseException:

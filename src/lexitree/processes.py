@@ -1,4 +1,4 @@
-"""Worker processes: starting them, running a function on many tasks, and ending them with their parent."""
+"""Processes: how they are interrupted, how they end with their parent, and how a function is run in several."""
 
 from __future__ import annotations
 
@@ -18,8 +18,40 @@ from typing import Any, TypeVar
 
 from lexitree.errors import LexitreeError
 
-GRACE_SECONDS = 10.0
-"""How long a worker process may take to clean up; then it ends at once."""
+_STOP_SIGNALS = [signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else [])]
+"""The signals that ask a process to end: by a service manager, and by a terminal that is closed."""
+
+CLEAN_UP_SECONDS = 10.0
+"""For so long after the first signal, further ones are ignored: they would break off what the first one began."""
+
+
+class Terminated(KeyboardInterrupt):
+    """A signal has asked this process to end; as after Ctrl-C, all `finally` blocks run."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
+
+
+def interrupt_on_signals() -> None:
+    """Let SIGTERM and SIGHUP raise `Terminated` in the main thread, so that no file and no process is left behind.
+
+    A signal that the process was started to ignore, such as SIGHUP by `nohup`, stays ignored.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return
+    last = -CLEAN_UP_SECONDS
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        nonlocal last
+        now = time.monotonic()
+        if now - last >= CLEAN_UP_SECONDS:
+            last = now
+            raise Terminated(number)
+
+    for number in _STOP_SIGNALS:
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, stop)
 
 
 @contextmanager
@@ -52,34 +84,26 @@ class Lifeline:
 
 
 def hold_on(end: Connection) -> None:
-    """In a worker process: exit when the lifeline is cut, or on SIGTERM, and remove unfinished files before."""
-    signal.signal(signal.SIGTERM, _exit_once)
-    threading.Thread(target=_exit_at_its_end, args=(end,), daemon=True).start()
+    """In a worker process: let the end of a lifeline be a SIGTERM, and the end of the process soon after."""
+    threading.Thread(target=_wait_for_end, args=(end,), daemon=True).start()
 
 
-@contextmanager
-def ending_at_once() -> Generator[None]:
-    """In a worker process: when a block is told to exit and has cleaned up, nothing else keeps the process alive."""
-    try:
-        yield
-    except SystemExit:
-        os._exit(1)
-
-
-def _exit_once(number: int, frame: FrameType | None) -> None:
-    del frame
-    # A second signal must not interrupt the cleaning up.
-    signal.signal(number, signal.SIG_IGN)
-    sys.exit(128 + number)
-
-
-def _exit_at_its_end(end: Connection) -> None:
+def _wait_for_end(end: Connection) -> None:
     with suppress(EOFError, OSError):
         end.recv()
     if sys.platform != "win32":
         signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGTERM)
-        time.sleep(GRACE_SECONDS)
+        time.sleep(CLEAN_UP_SECONDS)
     os._exit(1)
+
+
+@contextmanager
+def ending_at_once() -> Generator[None]:
+    """In a worker process: when a block is interrupted and has cleaned up, nothing else keeps the process alive."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        os._exit(1)
 
 
 def how_it_ended(exit_code: int | None) -> str:
@@ -98,7 +122,7 @@ def run_in_processes(
     """Call a function on every task, several at a time, and yield the results as they arrive.
 
     Processes are reused, so what the function caches serves later tasks as well. With one job, everything runs in
-    the calling process. The first error cancels all tasks that have not started; Ctrl-C ends all of them.
+    the calling process. The first error cancels all tasks that have not started; an interruption ends all of them.
 
     Args:
         function: The function; it and its arguments must be picklable.
@@ -122,26 +146,33 @@ def run_in_processes(
     ) as pool:
         try:
             with uninterrupted_children():
-                numbers = {pool.submit(_call, function, task): number for number, task in enumerate(tasks)}
+                numbers = {
+                    pool.submit(_run_task, function, task): number for number, task in enumerate(tasks)
+                }
             yield from _as_done(numbers)
         except BrokenProcessPool as error:
             raise LexitreeError(
                 "a worker process was killed, perhaps because it ran out of memory",
                 remedy="Run the same command again: finished work is kept. Fewer --jobs need less memory.",
             ) from error
-        except Exception:
-            raise
-        except BaseException:
+        except (KeyboardInterrupt, GeneratorExit):
             line.cut()
             raise
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _call(function: Callable[..., Result], task: tuple[Any, ...]) -> Result:
-    # The pool would take an exit for the task's result, and start the next one.
-    with ending_at_once():
-        return function(*task)
+def _run_task(function: Callable[..., Result], task: tuple[Any, ...]) -> Result:
+    """The body of a worker process; between tasks, there is nothing to clean up."""
+    before = {number: signal.getsignal(number) for number in _STOP_SIGNALS}
+    interrupt_on_signals()
+    try:
+        # The pool would take an interruption for the task's result, and start the next task.
+        with ending_at_once():
+            return function(*task)
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _as_done(numbers: dict[Future[Result], int]) -> Iterator[tuple[int, Result]]:

@@ -39,6 +39,8 @@ MAX_COUNT = 10**9
 MAX_BATCH = 10**6
 """The largest number of examples that are read, or that make an update, together."""
 MAX_SEED = 10**18
+MAX_STEP = 1e3
+"""The largest learning rate, or weight in a loss or score; more would overflow before any loss could show it."""
 MAX_PROCESSES = 1024
 """The largest number of processes or threads."""
 

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from lexitree.cli.console import messages, output, parse_seeds, show_table
-from lexitree.cli.options import DataOption, DeviceOption, JsonOption, flag
+from lexitree.cli.options import DataOption, DeviceOption, JsonOption, flag, number_option
 from lexitree.errors import ConfigError
+from lexitree.settings import MAX_COUNT, MAX_PROCESSES
 
 if TYPE_CHECKING:
     from lexitree.learning.seeds import OnEvent
@@ -31,11 +32,12 @@ _SeedsOption = Annotated[
     str | None, typer.Option(help="Seeds: 3, 1,2,5 or 1-5. Default: those of the experiment.")
 ]
 _JobsOption = Annotated[
-    int | None, typer.Option(help="Seeds trained at the same time. Default: one per core.", min=1)
+    int | None,
+    typer.Option(help="Seeds trained at the same time. Default: one per core.", min=1, max=MAX_PROCESSES),
 ]
 _MinutesOption = Annotated[
     float | None,
-    typer.Option(help="reranking: stop after this time; the same command resumes.", min=0),
+    number_option("reranking: stop after this time; the same command resumes.", most=MAX_COUNT),
 ]
 _RunsOption = Annotated[Path, typer.Option("--output", "-o", help="Folder for checkpoints and models.")]
 _SentenceOption = Annotated[
@@ -61,7 +63,7 @@ def reproduce_command(
     vectors: Annotated[Path | None, typer.Option(help="Word vectors; the paper uses GloVe 840B.")] = None,
     data: DataOption = None,
     seeds: _SeedsOption = None,
-    epochs: Annotated[int | None, typer.Option(help="Default: the recipe's.", min=1)] = None,
+    epochs: Annotated[int | None, typer.Option(help="Default: the recipe's.", min=1, max=MAX_COUNT)] = None,
     jobs: _JobsOption = None,
     minutes: _MinutesOption = None,
     device: DeviceOption = "auto",

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import pytest
 
+from lexitree.cli import main as main_module
 from lexitree.cli.main import main
 from lexitree.pipeline import loading
 from tests.pipeline.stubs import RightBranching
@@ -44,6 +45,8 @@ def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) ->
         return Finished(code if isinstance(code, int) else 0, written.out, written.err)
 
     monkeypatch.delenv("LEXITREE_DATA", raising=False)
+    # The process of the tests keeps its signals.
+    monkeypatch.setattr(main_module, "interrupt_on_signals", lambda: None)
     return run
 
 

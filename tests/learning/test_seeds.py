@@ -30,7 +30,7 @@ from lexitree.learning.run_folder import seed_folder
 from lexitree.learning.seeds import SeedSummary
 from lexitree.tasks.classify.run import train, train_seeds
 from lexitree.tasks.classify.task import SCORES
-from tests.command import environment, is_alive, leftovers, processes_below, wait_for
+from tests.command import environment, is_alive, leftovers, processes_below, wait_until
 from tests.tiny import tiny_recipe
 
 
@@ -151,13 +151,13 @@ if __name__ == "__main__":
     )
     metrics = [seed_folder(tmp_path / "run", seed) / "metrics.jsonl" for seed in (1, 2)]
     try:
-        wait_for(lambda: all(path.exists() for path in metrics))
+        wait_until(lambda: all(path.exists() for path in metrics))
         workers = processes_below(parent.pid)
         assert len(workers) >= 2
     finally:
         parent.send_signal(number)
         parent.wait()
-    wait_for(lambda: not any(map(is_alive, workers)))
+    wait_until(lambda: not any(map(is_alive, workers)))
     assert not leftovers(tmp_path)
 
 

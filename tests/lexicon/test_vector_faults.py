@@ -98,10 +98,30 @@ def test_not_one_good_row(tmp_path: Path) -> None:
         read_vectors(path, on_error="skip")
 
 
-@pytest.mark.parametrize("data", [b"a\nb\nc\n", b"a\t1\t2\nb\t1\t2\n", b"\x00" * 100])
+@pytest.mark.parametrize("data", [b"a\nb\nc\n", b"a\t1\t2\nb\t1\t2\n"])
 def test_no_spaces_at_all(tmp_path: Path, data: bytes) -> None:
     with pytest.raises(VectorsError, match="separated by spaces"):
         read_vectors(write(tmp_path, "g.txt", data))
+
+
+@pytest.mark.parametrize("data", [b"the\nfilm 1 2\n", b"the\na\nfilm 1 2\n", b"2 2\nthe\nfilm 1 2\n"])
+def test_a_word_without_numbers_is_not_a_row_of_dimension_0(tmp_path: Path, data: bytes) -> None:
+    path = write(tmp_path, "g.txt", data)
+    with pytest.raises(VectorsError, match="0 numbers after the word instead of 2") as caught:
+        read_vectors(path)
+    assert caught.value.place.line == 1 + data.startswith(b"2")
+    vectors = read_vectors(path, on_error="skip")
+    assert (vectors.words, vectors.num_skipped) == (("film",), data.count(b"\n") - 1 - data.startswith(b"2"))
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32"])
+@pytest.mark.parametrize("wanted", [None, set[str]()])
+def test_text_that_is_not_utf_8(tmp_path: Path, encoding: str, wanted: set[str] | None) -> None:
+    path = write(tmp_path, "g.txt", GOOD.decode().encode(encoding))
+    with pytest.raises(VectorsError, match=r"contains zero bytes(.|\n)*iconv"):
+        read_vectors(path, wanted, on_error="skip")
+    with pytest.raises(VectorsError, match="contains zero bytes"):
+        read_vectors(write(tmp_path, "z.txt", bytes(100)))
 
 
 def test_text_header_that_does_not_fit(tmp_path: Path) -> None:
@@ -241,6 +261,20 @@ def test_not_an_archive(tmp_path: Path) -> None:
             read_vectors(write(tmp_path, name, GLOVE * 10))
     with pytest.raises(VectorsError, match="the archive is empty"):
         read_vectors(write(tmp_path, "e.zip", zip_bytes()))
+
+
+def test_a_member_without_a_name(tmp_path: Path) -> None:
+    data = zip_bytes(x=GLOVE)
+    start, entry = data.index(b"x"), data.rindex(b"x")
+    nameless = bytearray(data[:start] + data[start + 1 : entry] + data[entry + 1 :])
+    directory = data.rindex(b"PK\x01\x02") - 1
+    for place in (26, directory + 28):
+        nameless[place : place + 2] = bytes(2)
+    # The directory begins one byte earlier and is one byte shorter.
+    end = nameless.rindex(b"PK\x05\x06")
+    nameless[end + 12 : end + 20] = (end - directory).to_bytes(4, "little") + directory.to_bytes(4, "little")
+    path = write(tmp_path, "g.zip", bytes(nameless))
+    assert read_vectors(path, {"film"}).words == ("film",)
 
 
 def test_encrypted_zip(tmp_path: Path) -> None:
@@ -405,6 +439,8 @@ def test_missing_file_and_folder(tmp_path: Path) -> None:
             read_vectors(tmp_path / name)
     with pytest.raises(FileError, match="directory"):
         read_vectors(tmp_path)
+    with pytest.raises(FileError, match="is not a valid file name"):
+        read_vectors("v\0.txt")
 
 
 def test_dimension_asked_for(tmp_path: Path) -> None:

@@ -32,6 +32,7 @@ from lexitree.cli.options import (
     SplitOption,
     StripTracesOption,
 )
+from lexitree.settings import MAX_BATCH, MAX_COUNT, MAX_SEED
 
 if TYPE_CHECKING:
     from lexitree.errors import OnError
@@ -63,9 +64,13 @@ def compare(
     systems: SystemsArgument,
     corpus: CorpusArgument,
     split: SplitOption = "test",
-    examples: Annotated[int, typer.Option(help="Number of example sentences of each kind.", min=0)] = 5,
-    resamples: Annotated[int, typer.Option(help="Number of bootstrap resamples.", min=1)] = 10_000,
-    seed: Annotated[int, typer.Option(help="Seed of the bootstrap.", min=0)] = 0,
+    examples: Annotated[
+        int, typer.Option(help="Number of example sentences of each kind.", min=0, max=MAX_COUNT)
+    ] = 5,
+    resamples: Annotated[
+        int, typer.Option(help="Number of bootstrap resamples.", min=1, max=MAX_BATCH)
+    ] = 10_000,
+    seed: Annotated[int, typer.Option(help="Seed of the bootstrap.", min=0, max=MAX_SEED)] = 0,
     data: DataOption = None,
     encoding: EncodingOption = "utf-8",
     on_error: OnErrorOption = "raise",
@@ -106,7 +111,7 @@ def length(
     corpus: CorpusArgument,
     output: PlotOption = None,
     split: SplitOption = "test",
-    words: Annotated[int, typer.Option(help="Width of a bin, in words.", min=1)] = 5,
+    words: Annotated[int, typer.Option(help="Width of a bin, in words.", min=1, max=MAX_COUNT)] = 5,
     data: DataOption = None,
     encoding: EncodingOption = "utf-8",
     on_error: OnErrorOption = "raise",

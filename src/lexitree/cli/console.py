@@ -102,9 +102,9 @@ def parse_seeds(text: str) -> list[int]:
     """Read seeds written as `3`, `1,2,5` or `1-5`."""
     seeds: list[int] = []
     for part in text.replace(" ", "").split(","):
-        match = re.fullmatch(r"(\d+)(?:-(\d+))?", part)
+        match = re.fullmatch(r"([0-9]{1,18})(?:-([0-9]{1,18}))?", part)
         if not match:
-            raise typer.BadParameter("write seeds as 3, 1,2,5 or 1-5")
+            raise typer.BadParameter("write seeds as 3, 1,2,5 or 1-5, with at most 18 digits")
         first, last = int(match[1]), int(match[2] or match[1])
         if last < first or last - first > 999:
             raise typer.BadParameter(f"{part} is not a range of seeds")

@@ -12,6 +12,7 @@ import typer
 
 from lexitree.cli.console import messages, show_tree
 from lexitree.cli.console import output as screen
+from lexitree.settings import MAX_COUNT, MAX_SEED
 
 if TYPE_CHECKING:
     from lexitree.corpora.corpus import Corpus
@@ -30,8 +31,10 @@ def demo_command(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Keep the trained model in this directory.")
     ] = None,
-    epochs: Annotated[int, typer.Option(help="Number of training epochs.", min=1)] = DEMO_EPOCHS,
-    seed: Annotated[int, typer.Option(help="The random seed.", min=0)] = 1,
+    epochs: Annotated[
+        int, typer.Option(help="Number of training epochs.", min=1, max=MAX_COUNT)
+    ] = DEMO_EPOCHS,
+    seed: Annotated[int, typer.Option(help="The random seed.", min=0, max=MAX_SEED)] = 1,
 ) -> None:
     """Label a sentence with a model of the package; then train BiConTree on the embedded reviews, score it, and draw
     trees with the head words that it has learned.

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import atexit
+import codecs
 import gc
 import inspect
+import io
 import os
 import re
+import signal
 import sys
+import tempfile
+import traceback
 import warnings
 from collections.abc import Iterable
+from contextlib import suppress
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
@@ -21,7 +27,8 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 import typer
 
 from lexitree.cli.console import messages, show_error
-from lexitree.errors import LexitreeError
+from lexitree.errors import LexitreeError, find_memory_error
+from lexitree.processes import Terminated, interrupt_on_signals
 from lexitree.version import __version__
 
 COMMANDS = {
@@ -42,6 +49,7 @@ COMMANDS = {
 }
 """The commands of this package and their places in `lexitree.cli`, in the order of the help."""
 
+TRACEBACK_VARIABLE = "LEXITREE_TRACEBACK"
 COMMAND_GROUP = "lexitree.commands"
 """The entry points by which other packages add commands."""
 
@@ -133,21 +141,89 @@ def _collect_seldom() -> None:
     atexit.register(gc.freeze)
 
 
+def _write_any_character() -> None:
+    """Show characters that standard output lacks as escapes, as Python does on standard error."""
+    if isinstance(sys.stdout, io.TextIOWrapper) and codecs.lookup(sys.stdout.encoding).name != "utf-8":
+        sys.stdout.reconfigure(errors="backslashreplace")
+
+
 def main() -> None:
-    """Run the command line; 0 when all went well, 1 for a user's error, 2 for wrong usage."""
+    """Run the command line and exit.
+
+    The exit status is 0 when all went well, 1 for a user's error, 2 for wrong usage and 70 for an error in lexitree.
+    A command that was stopped has 128 plus the number of the signal: 130 by Ctrl-C, 143 by SIGTERM, and 141 if
+    nobody reads its output.
+    """
     _collect_seldom()
+    _write_any_character()
     warnings.showwarning = _show_warning
+    interrupt_on_signals()
     try:
         asked = [name for name in sys.argv[1:2] if name in COMMANDS]
-        make_app(asked or None)(prog_name="lexitree")
-    except LexitreeError as error:
-        show_error(error)
-        sys.exit(1)
-    except OSError as error:
+        try:
+            make_app(asked or None)(prog_name="lexitree")
+        except SystemExit:
+            # Here, and not when Python ends: a full disk or a closed pipe can still be reported.
+            sys.stdout.flush()
+            raise
+    except BaseException as error:
+        sys.exit(_report(error))
+
+
+def _report(error: BaseException) -> int | str | None:
+    """Show an error in one message, and return the exit status."""
+    stopped = _find_interruption(error)
+    if isinstance(stopped, KeyboardInterrupt):
+        return 128 + (stopped.number if isinstance(stopped, Terminated) else signal.SIGINT)
+    if stopped is not None:
+        _discard_output()
+        return _NOBODY_READS
+    if isinstance(error, SystemExit):
+        return error.code
+    if isinstance(error, OSError):
         # A full disk behind standard output, say. What is still in the buffer cannot be written either.
+        _discard_output()
+        error = LexitreeError(f"{error.filename or 'the output'}: {error.strerror or error}")
+    shown = error if isinstance(error, LexitreeError) else find_memory_error(error)
+    show_error(shown or _internal_error(error))
+    return 1 if shown else _INTERNAL_ERROR
+
+
+_NOBODY_READS = 128 + 13  # SIGPIPE, which Windows lacks
+_INTERNAL_ERROR = 70  # EX_SOFTWARE of sysexits.h
+
+
+def _find_interruption(error: BaseException) -> KeyboardInterrupt | BrokenPipeError | None:
+    """Find what stopped the command: Typer turns it into an exit, with a status that depends on its version."""
+    cause: BaseException | None = error
+    while cause is not None and isinstance(cause, SystemExit | typer.Exit | typer.Abort):
+        cause = cause.__context__
+    return cause if isinstance(cause, KeyboardInterrupt | BrokenPipeError) else None
+
+
+def _discard_output() -> None:
+    """Send what is still in the buffer of standard output nowhere."""
+    with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        show_error(LexitreeError(f"{error.filename or 'the output'}: {error.strerror or error}"))
-        sys.exit(1)
+
+
+def _internal_error(error: BaseException) -> LexitreeError:
+    """The last resort: an error that no one thought of, with its traceback in a file or on standard error."""
+    trace = "".join(traceback.format_exception(error))
+    where = ""
+    if not os.environ.get(TRACEBACK_VARIABLE):
+        with suppress(OSError):
+            handle, where = tempfile.mkstemp(prefix="lexitree-", suffix=".traceback.txt")
+            with open(handle, "w", encoding="utf-8", errors="backslashreplace") as stream:
+                stream.write(trace)
+            where = f"in {where}"
+    if not where:
+        sys.stderr.write(trace)
+    summary = "".join(traceback.format_exception_only(error)).strip()
+    return LexitreeError(
+        f"internal error: {summary}",
+        remedy=f"This is an error in lexitree: please report it with the traceback {where or 'above'}",
+    )
 
 
 if __name__ == "__main__":

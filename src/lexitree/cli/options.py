@@ -3,25 +3,36 @@
 from __future__ import annotations
 
 import json
+import math
 import shutil
 import sys
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 import typer
 
 from lexitree.errors import OnError
-
-if TYPE_CHECKING:
-    from lexitree.settings import DeclaredSetting, Settings
+from lexitree.settings import MAX_COUNT, REQUIRED, DeclaredSetting, Settings
 
 
 def flag(*names: str, text: str, panel: str | None = None) -> Any:
     """An option without a value; the empty metavar keeps Typer from printing <bool> after it."""
     return typer.Option(*names, metavar="", help=text, rich_help_panel=panel)
+
+
+def number_option(text: str, *, most: float) -> Any:
+    """An option for a number from 0 to `most` that need not be whole."""
+
+    def refuse_nan(value: float | None) -> float | None:
+        # No comparison with it is true, so Typer finds it within every range.
+        if value is not None and math.isnan(value):
+            raise typer.BadParameter("nan is not a number")
+        return value
+
+    return typer.Option(help=text, min=0, max=most, callback=refuse_nan, show_default=False)
 
 
 # Copies of the library's choices: importing them from there would import numpy and torch, and a command must start
@@ -98,7 +109,7 @@ def read_arguments(
     return split_arguments([*([] if first is None else [first]), *(others or [])], model)
 
 
-Recipe = TypeVar("Recipe", bound="Settings")
+Recipe = TypeVar("Recipe", bound=Settings)
 
 RunFolderOption = Annotated[
     Path, typer.Option("--output", "-o", help="Folder of the run: checkpoint, metrics, model, scores.")
@@ -107,9 +118,7 @@ ResumeOption = Annotated[bool, flag("--resume", text="Continue an interrupted ru
 QuietOption = Annotated[bool, flag("--quiet", "-q", text="Print only the result.")]
 MinutesOption = Annotated[
     float | None,
-    typer.Option(
-        help="Start no epoch that would end later than this; --resume continues.", min=0, show_default=False
-    ),
+    number_option("Start no epoch that would end later than this; --resume continues.", most=MAX_COUNT),
 ]
 RecipeOption = Annotated[
     Path | None,
@@ -171,8 +180,6 @@ def _settings_page(recipe: type[Settings], width: int) -> Iterator[str]:
 
 
 def _setting_lines(declared: DeclaredSetting, width: int) -> Iterator[str]:
-    from lexitree.settings import REQUIRED
-
     if declared.default is REQUIRED:
         default = "required"
     else:

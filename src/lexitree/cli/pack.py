@@ -13,6 +13,7 @@ import typer
 from lexitree.cli.console import output, percent, progress_bars, show_table
 from lexitree.cli.options import DataOption, JsonOption, ModelArgument, TableForm, flag
 from lexitree.errors import ConfigError
+from lexitree.settings import MAX_COUNT
 
 if TYPE_CHECKING:
     from lexitree.corpora.corpus import Corpus
@@ -25,7 +26,12 @@ Scores = dict[str, dict[str, float | None]]
 FolderOption = Annotated[Path, typer.Option("--output", "-o", help="The folder of the new model.")]
 WordsOption = Annotated[
     int,
-    typer.Option("--words", min=0, help="Size of the vocabulary; 0 keeps all words of model and vectors."),
+    typer.Option(
+        "--words",
+        min=0,
+        max=MAX_COUNT,
+        help="Size of the vocabulary; 0 keeps all words of model and vectors.",
+    ),
 ]
 VectorsOption = Annotated[
     Path | None,

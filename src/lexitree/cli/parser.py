@@ -30,6 +30,7 @@ from lexitree.cli.options import (
 )
 from lexitree.errors import FileError
 from lexitree.files import read_lines
+from lexitree.settings import MAX_PROCESSES
 
 if TYPE_CHECKING:
     from lexitree.parsers.neural import NeuralParser
@@ -71,7 +72,7 @@ def train_command(
     small: Annotated[
         bool, flag("--small", text="Use the sizes of a parser of about 15 MB in place of the recipe's.")
     ] = False,
-    threads: Annotated[int, typer.Option(help="CPU threads.", min=1)] = 1,
+    threads: Annotated[int, typer.Option(help="CPU threads.", min=1, max=MAX_PROCESSES)] = 1,
     device: DeviceOption = "auto",
 ) -> None:
     """Train a parser, keep the best epoch by development F1, and score it on the recipe's test treebanks.

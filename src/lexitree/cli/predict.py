@@ -27,6 +27,7 @@ from lexitree.cli.options import (
 )
 from lexitree.pipeline import BATCH_SENTENCES
 from lexitree.pipeline.formats import FORMATS
+from lexitree.settings import MAX_BATCH, MAX_PROCESSES
 
 if TYPE_CHECKING:
     from lexitree.pipeline.labelling import LabellingJob
@@ -73,9 +74,14 @@ PrefixOption = Annotated[
 ResumeOption = Annotated[
     bool, flag("--resume", text="Continue an interrupted run; drops a partial last line.", panel=TEXT)
 ]
-BatchSizeOption = Annotated[int, typer.Option(min=1, help="Sentences per batch.", rich_help_panel=TEXT)]
+BatchSizeOption = Annotated[
+    int, typer.Option(min=1, max=MAX_BATCH, help="Sentences per batch.", rich_help_panel=TEXT)
+]
 JobsOption = Annotated[
-    int, typer.Option(min=1, help="Processes that label texts, one core each.", rich_help_panel=TEXT)
+    int,
+    typer.Option(
+        min=1, max=MAX_PROCESSES, help="Processes that label texts, one core each.", rich_help_panel=TEXT
+    ),
 ]
 
 

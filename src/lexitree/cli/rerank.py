@@ -28,11 +28,13 @@ from lexitree.cli.options import (
     SetOption,
     flag,
     help_settings,
+    number_option,
     plan_recipe,
 )
 from lexitree.cli.rerank_heads import heads_command, show_details, show_scores
 from lexitree.errors import ConfigError, FileError
 from lexitree.files import display_name, open_output, read_lines
+from lexitree.settings import MAX_COUNT, MAX_PROCESSES, MAX_STEP
 
 if TYPE_CHECKING:
     from lexitree.cli.train_runs import EpochPrinter
@@ -46,15 +48,24 @@ def lists_command(
     folder: Annotated[Path, typer.Option("--runs", help="Folder for the parsers of the folds.")] = Path(
         "runs/jackknife"
     ),
-    folds: Annotated[int, typer.Option(help="Number of parts that the sentences are split into.", min=2)] = 5,
+    folds: Annotated[
+        int, typer.Option(help="Number of parts that the sentences are split into.", min=2, max=MAX_PROCESSES)
+    ] = 5,
     kbest: KBestOption = 8,
     epochs: Annotated[
-        int | None, typer.Option(help="Passes of each parser over its trees. Default: the recipe's.", min=1)
+        int | None,
+        typer.Option(
+            help="Passes of each parser over its trees. Default: the recipe's.", min=1, max=MAX_COUNT
+        ),
     ] = None,
-    minutes: Annotated[float | None, typer.Option(help="Time limit for training one parser.", min=0)] = None,
+    minutes: Annotated[
+        float | None, number_option("Time limit for training one parser.", most=MAX_COUNT)
+    ] = None,
     jobs: Annotated[
         int,
-        typer.Option(help="Parsers trained at the same time; one GPU has room for all.", min=1),
+        typer.Option(
+            help="Parsers trained at the same time; one GPU has room for all.", min=1, max=MAX_PROCESSES
+        ),
     ] = 1,
     quiet: QuietOption = False,
     data: DataOption = None,
@@ -113,10 +124,8 @@ ListsArgument = Annotated[
 ]
 BaseWeightOption = Annotated[
     float | None,
-    typer.Option(
-        help="How much the parser's score counts. Default: what development lists chose.",
-        min=0,
-        show_default=False,
+    number_option(
+        "How much the parser's score counts. Default: what development lists chose.", most=MAX_STEP
     ),
 ]
 
@@ -139,12 +148,12 @@ def train_command(
         str | None, typer.Option(help="contree, contree-lex or bicontree. Default: contree-lex.")
     ] = None,
     epochs: Annotated[
-        int | None, typer.Option(help="Passes over the training lists. Default: 15.", min=1)
+        int | None, typer.Option(help="Passes over the training lists. Default: 15.", min=1, max=MAX_COUNT)
     ] = None,
     seeds: Annotated[
         str, typer.Option("--seeds", "--seed", help="One seed or several: 3, 1,2,5 or 1-5.")
     ] = "1",
-    jobs: Annotated[int, typer.Option(help="Seeds trained at the same time.", min=1)] = 1,
+    jobs: Annotated[int, typer.Option(help="Seeds trained at the same time.", min=1, max=MAX_PROCESSES)] = 1,
     minutes: MinutesOption = None,
     resume: ResumeOption = False,
     quiet: QuietOption = False,

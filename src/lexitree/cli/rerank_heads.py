@@ -19,6 +19,7 @@ from lexitree.cli.options import (
     RerankerArgument,
 )
 from lexitree.errors import FileError
+from lexitree.settings import MAX_COUNT
 
 if TYPE_CHECKING:
     from lexitree.tasks.rerank.scores import RerankScores
@@ -68,7 +69,9 @@ def heads_command(
         str | None,
         typer.Option(help="Another model with heads, such as one for sentiment, to compare with."),
     ] = None,
-    draw: Annotated[int, typer.Option(help="Number of trees to draw with their learned heads.", min=0)] = 0,
+    draw: Annotated[
+        int, typer.Option(help="Number of trees to draw with their learned heads.", min=0, max=MAX_COUNT)
+    ] = 0,
     as_json: JsonOption = False,
     encoding: EncodingOption = "utf-8",
     on_error: OnErrorOption = "raise",

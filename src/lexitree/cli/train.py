@@ -19,6 +19,7 @@ from lexitree.cli.options import (
     plan_recipe,
 )
 from lexitree.cli.train_runs import run_classifier
+from lexitree.settings import MAX_PROCESSES
 
 _DATA, _TRAINING, _MACHINE = "Data", "Model and training", "Machine"
 """The panels of the help page."""
@@ -71,10 +72,15 @@ _Seeds = Annotated[
 _Jobs = Annotated[
     int | None,
     typer.Option(
-        help="Seeds trained at the same time. Default: one per core.", min=1, rich_help_panel=_MACHINE
+        help="Seeds trained at the same time. Default: one per core.",
+        min=1,
+        max=MAX_PROCESSES,
+        rich_help_panel=_MACHINE,
     ),
 ]
-_Threads = Annotated[int, typer.Option(help="CPU threads of each run.", min=1, rich_help_panel=_MACHINE)]
+_Threads = Annotated[
+    int, typer.Option(help="CPU threads of each run.", min=1, max=MAX_PROCESSES, rich_help_panel=_MACHINE)
+]
 _Device = Annotated[str, typer.Option(help="auto, cpu or cuda.", rich_help_panel=_MACHINE)]
 _Backend = Annotated[str, typer.Option(help=BACKEND_HELP, rich_help_panel=_MACHINE)]
 _Precision = Annotated[

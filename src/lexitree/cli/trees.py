@@ -22,6 +22,7 @@ from lexitree.cli.options import (
     StripTracesOption,
     flag,
 )
+from lexitree.settings import MAX_COUNT
 
 if TYPE_CHECKING:
     from lexitree.errors import InputError, OnError, TreeError
@@ -224,8 +225,10 @@ def _shown(value: object) -> str:
 @app.command()
 def draw(
     files: TreesArgument,
-    number: Annotated[int, typer.Option("--number", "-n", help="Number of trees to draw.", min=1)] = 1,
-    first: Annotated[int, typer.Option(help="First tree to draw, counted from 1.", min=1)] = 1,
+    number: Annotated[
+        int, typer.Option("--number", "-n", help="Number of trees to draw.", min=1, max=MAX_COUNT)
+    ] = 1,
+    first: Annotated[int, typer.Option(help="First tree to draw, counted from 1.", min=1, max=MAX_COUNT)] = 1,
     heads: Annotated[bool, flag("--heads", text="Show head words, found by Collins' rules.")] = False,
     encoding: EncodingOption = "utf-8",
     on_error: OnErrorOption = "raise",

@@ -14,6 +14,7 @@ import typer
 
 from lexitree.cli.console import make_table, output, progress_bars, show_skipped
 from lexitree.cli.options import DataOption, EncodingOption, JsonOption, OnErrorOption
+from lexitree.settings import MAX_COUNT, MAX_SIZE
 
 if TYPE_CHECKING:
     from lexitree.errors import OnError
@@ -51,6 +52,7 @@ DimOption = Annotated[
     int | None,
     typer.Option(
         min=1,
+        max=MAX_SIZE,
         help="Dimension of the vectors, if it cannot be inferred; also selects a file of a .zip.",
         show_default=False,
     ),
@@ -100,7 +102,10 @@ def show_coverage(
     vectors: VectorsArgument,
     trees: TreesOption,
     num_unknown: Annotated[
-        int, typer.Option("--unknown", min=0, help="Number of unknown words to show, most frequent first.")
+        int,
+        typer.Option(
+            "--unknown", min=0, max=MAX_COUNT, help="Number of unknown words to show, most frequent first."
+        ),
     ] = 20,
     as_json: JsonOption = False,
     dim: DimOption = None,

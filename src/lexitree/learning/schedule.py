@@ -7,10 +7,7 @@ import math
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, Self
 
-from lexitree.settings import MAX_COUNT, MAX_SEED, Setting, Settings
-
-MAX_STEP = 1e3
-"""A larger learning rate is a typing error, and would overflow before any loss could show it."""
+from lexitree.settings import MAX_COUNT, MAX_SEED, MAX_STEP, Setting, Settings
 
 Schedule = Literal["constant", "linear", "cosine"]
 DecayKind = Literal["decoupled", "adamw", "l2"]

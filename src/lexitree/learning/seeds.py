@@ -14,16 +14,17 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
-from lexitree.errors import ConfigError, LexitreeError
+from lexitree.errors import ConfigError, LexitreeError, find_memory_error
 from lexitree.learning.observers import BatchProgress, EpochRecord
 from lexitree.learning.run_folder import read_result, seed_folder, write_json
 from lexitree.learning.schedule import SeededRecipe
 from lexitree.processes import (
-    GRACE_SECONDS,
+    CLEAN_UP_SECONDS,
     Lifeline,
     ending_at_once,
     hold_on,
     how_it_ended,
+    interrupt_on_signals,
     uninterrupted_children,
 )
 
@@ -154,7 +155,7 @@ class _Pool:
         finally:
             self.line.cut()
             for process in self.running.values():
-                process.join(2 * GRACE_SECONDS)
+                process.join(2 * CLEAN_UP_SECONDS)
                 process.kill()
 
     def _start(self, seed: int) -> None:
@@ -202,12 +203,17 @@ def _train_one(
 ) -> None:
     """The body of a worker process."""
     hold_on(line)
+    interrupt_on_signals()
     # An ordinary exit would wait for somebody to read the messages.
     with ending_at_once():
         try:
             train(recipe, folder, observer=_Sender(seed, messages), **options)
         except LexitreeError as error:
             messages.put((seed, error))
+        except (MemoryError, RuntimeError) as error:
+            if not (shortage := find_memory_error(error)):
+                raise
+            messages.put((seed, shortage))
 
 
 class _Sender:

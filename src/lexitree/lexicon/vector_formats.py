@@ -75,6 +75,10 @@ def text_layout(lines: Sequence[bytes], name: str, dim: int | None = None) -> Te
 
     Words may contain spaces (GloVe 840B has `. . .` and `at name@domain.com`), so a single row is not enough.
     """
+    if any(b"\0" in line for line in lines):
+        problem = "contains zero bytes, so it is not text in UTF-8"
+        remedy = "Text in UTF-16 can be converted with: iconv -f UTF-16 -t UTF-8"
+        raise VectorsError(Place(name), problem, remedy=remedy)
     header = _HEADER.fullmatch(lines[0]) if lines else None
     if header:
         num_promised, promised_dim = int(header[1]), int(header[2])
@@ -91,12 +95,12 @@ def text_layout(lines: Sequence[bytes], name: str, dim: int | None = None) -> Te
 
 
 def _agreed_dim(lines: Sequence[bytes]) -> int:
-    """Return the dimension of most rows; in a tie, the one under which more rows are valid."""
-    votes = Counter(line.count(b" ") for line in lines)
-    most = max(votes.values())
+    """Return the dimension of most rows; in a tie, the one under which more rows are valid; 0 without any numbers."""
+    votes = Counter(num_spaces for line in lines if (num_spaces := line.count(b" ")))
+    most = max(votes.values(), default=0)
     tied = [dim for dim, count in votes.items() if count == most]
-    if len(tied) == 1 or max(tied) > MAX_DIM:
-        return tied[0]
+    if len(tied) < 2 or max(tied) > MAX_DIM:
+        return tied[0] if tied else 0
     return max(tied, key=lambda dim: sum(_makes_sense(line, dim) for line in lines))
 
 

@@ -143,7 +143,7 @@ def _read_kept_vectors(
     start = 0
     for block in _read_blocks(source, layout):
         first, last = np.searchsorted(kept_rows, [start, start + len(block)]).tolist()
-        with np.errstate(over="ignore"):
+        with np.errstate(over="ignore", invalid="ignore"):
             chosen = block[kept_rows[first:last] - start].astype(np.float32)
         for word, row in zip(words[first:last], chosen, strict=True):
             if np.isfinite(row).all():

@@ -156,6 +156,8 @@ def _open_file(path: str | Path) -> Generator[io.FileIO]:
         raw = io.FileIO(path)
     except OSError as error:
         raise FileError(path, f"cannot be read ({error.strerror or error})") from error
+    except ValueError as error:
+        raise FileError(repr(str(path)), f"is not a valid file name ({error})") from error
     with raw:
         yield raw
 
@@ -165,7 +167,8 @@ def _vectors_member(archive: zipfile.ZipFile, path: str | Path, dim: int | None)
     members = [
         member
         for member in archive.infolist()
-        if not member.is_dir() and not member.filename.startswith("__MACOSX/")
+        # Not `is_dir`, which fails on an empty name in Python 3.11.
+        if not member.filename.endswith("/") and not member.filename.startswith("__MACOSX/")
     ]
     if not members:
         raise VectorsError(Place(str(path)), "the archive is empty")

@@ -6,6 +6,8 @@ To add a model, write an `Encoder` over cells and list it in `ENCODERS`; `lexitr
 from __future__ import annotations
 
 import difflib
+import math
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -14,7 +16,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from lexitree.errors import ConfigError
+from lexitree.errors import ConfigError, NotEnoughMemoryError
 from lexitree.models.cells import ChildSumLSTM, GatedChildrenLSTM, LabelScorer, TensorNetwork
 from lexitree.models.encoders import (
     BiConTree,
@@ -166,6 +168,31 @@ def count_parameters(config: ModelConfig) -> int:
             encoder.num_features, config.output, len(config.label_set.trained_ids), bias_init=config.bias_init
         )
     return sum(parameter.numel() for module in (encoder, scorer) for parameter in module.parameters())
+
+
+def check_memory(config: ModelConfig) -> None:
+    """Refuse a model that cannot be built here: the system would kill the process half-way, without a message.
+
+    Raises:
+        NotEnoughMemoryError: The parameters alone need more memory than the machine has.
+    """
+    needed, available = _BYTES_PER_PARAMETER * count_parameters(config), _memory_bytes()
+    if needed > available:
+        raise NotEnoughMemoryError(
+            f"the parameters need {needed / 1e9:,.0f} GB with model.hidden={config.hidden} and"
+            f" model.word_size={config.word_size}, and this machine has {available / 1e9:,.0f} GB"
+        )
+
+
+_BYTES_PER_PARAMETER = 4
+
+
+def _memory_bytes() -> float:
+    """The memory of this machine; infinite where the system does not tell."""
+    try:
+        return float(os.sysconf("SC_PAGE_SIZE")) * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, OSError, ValueError):
+        return math.inf
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.command import is_alive, processes_below, wait_for
+from tests.command import is_alive, processes_below, wait_until
 
 PROGRAM = """
 import signal, sys
@@ -62,4 +62,4 @@ def test_a_parser_ends_with_its_program(
     (child,) = processes_below(program.pid)
     program.send_signal(number)
     program.communicate()
-    wait_for(lambda: not is_alive(child))
+    wait_until(lambda: not is_alive(child))

@@ -15,7 +15,7 @@ from lexitree.corpora.treebank import chosen_strips
 from lexitree.errors import ConfigError
 from lexitree.lexicon.vector_files import build_table, read_vectors, wanted_forms, with_length
 from lexitree.lexicon.vocabulary import Vocabulary
-from lexitree.models.catalog import default_word_size, encoder_class, with_model_defaults
+from lexitree.models.catalog import check_memory, default_word_size, encoder_class, with_model_defaults
 from lexitree.models.classifier import TreeClassifier
 from lexitree.models.model_config import DEFAULT_MODEL, ModelConfig
 from lexitree.models.transformer import TransformerConfig, open_transformer
@@ -69,6 +69,7 @@ def build_model(recipe: Recipe, corpus: Corpus, *, backend: str = "auto") -> Tre
     settings = with_model_defaults(settings)
     lexicon = _build_lexicon(recipe, corpus, settings)
     config = ModelConfig.from_dict({**settings, "word_size": lexicon.word_size})
+    check_memory(config)
     return TreeClassifier(config, lexicon, backend=backend)
 
 

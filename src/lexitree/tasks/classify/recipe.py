@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 from lexitree.errors import ConfigError, OnError
-from lexitree.learning.schedule import MAX_STEP, LexicalSettings, SeededRecipe
+from lexitree.learning.schedule import LexicalSettings, SeededRecipe
 from lexitree.models.model_config import ModelConfig
 from lexitree.models.transformer import TransformerConfig
-from lexitree.settings import MAX_BATCH, MAX_COUNT, Setting
+from lexitree.settings import MAX_BATCH, MAX_COUNT, MAX_STEP, Setting
 from lexitree.tasks.classify.parsed_corpus import Parses
 
 

@@ -8,7 +8,6 @@ from typing import Annotated, Any, Literal
 
 from lexitree.errors import ConfigError
 from lexitree.learning.schedule import (
-    MAX_STEP,
     Averaging,
     Beta2,
     Clip,
@@ -22,7 +21,7 @@ from lexitree.learning.schedule import (
     WarmUp,
 )
 from lexitree.parsers.network import GENERIC_STYLE, ParserConfig
-from lexitree.settings import MAX_BATCH, MAX_COUNT, Setting, Settings
+from lexitree.settings import MAX_BATCH, MAX_COUNT, MAX_STEP, Setting, Settings
 
 Part = Literal["train", "dev", "test"]
 Hyphens = Literal["split", "both"]

@@ -16,6 +16,7 @@ from lexitree.learning.observers import Observer
 from lexitree.learning.run_folder import MODEL_FOLDER, FinishedRun, claim_folder, run_in_folder, write_result
 from lexitree.lexicon.vector_files import build_table, read_vectors, wanted_forms, with_length
 from lexitree.lexicon.vocabulary import Vocabulary
+from lexitree.models.catalog import check_memory
 from lexitree.models.model_config import DEFAULT_WORD_SIZE
 from lexitree.models.word_table import WordTable
 from lexitree.ops.threads import one_thread
@@ -110,7 +111,9 @@ def build_reranker(
     lexicon = _build_lexicon(recipe, lists, data)
     labels = frequent_labels(lists.train, recipe.training.min_label_count)
     sizes = {"labels": labels, "word_size": lexicon.word_size}
-    return RerankerModel(RerankerConfig.from_dict({**recipe.model, **sizes}), lexicon, backend=backend)
+    config = RerankerConfig.from_dict({**recipe.model, **sizes})
+    check_memory(config.encoder)
+    return RerankerModel(config, lexicon, backend=backend)
 
 
 def _build_lexicon(recipe: RerankRecipe, lists: RerankData, data: str | Path | None) -> WordTable:
