@@ -288,14 +288,14 @@ def test_the_content_of_a_folder_is_on_disk_before_its_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     synced: list[str] = []
-    sync = files._sync
+    sync = files.sync_path
 
     def note(path: Path) -> None:
         assert not (tmp_path / "model").exists()
         synced.append(path.name)
         sync(path)
 
-    monkeypatch.setattr(files, "_sync", note)
+    monkeypatch.setattr(files, "sync_path", note)
     replace(tmp_path / "model", {"a": "1", "below/b": "2"})
     assert sorted(synced[:-1]) == ["a", "b", "below"]
     assert synced[-1].startswith(".model.")

@@ -256,7 +256,7 @@ def atomic_folder(folder: Path, *errors: type[Exception]) -> Generator[Path, Non
         yield temporary
         temporary.chmod(0o755)
         for path in (*temporary.rglob("*"), temporary):
-            _sync(path)
+            sync_path(path)
         if not (folder.exists() and _exchange(temporary, folder)):
             _replace_folder(temporary, folder)
     except (OSError, *errors) as error:
@@ -270,7 +270,7 @@ def _unused_name(path: Path, end: str = "part") -> Path:
     return path.with_name(f".{path.name}.{secrets.token_hex(4)}.{end}")
 
 
-def _sync(path: Path) -> None:
+def sync_path(path: Path) -> None:
     """Wait until a file or the names in a folder are on disk, so that a name never gets there before its content."""
     if sys.platform == "win32" and path.is_dir():
         return  # Windows cannot open folders.

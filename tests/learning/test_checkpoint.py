@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import os
 import random
 import subprocess
 import sys
@@ -187,7 +188,7 @@ def test_full_disk_while_syncing(path: Path, monkeypatch: pytest.MonkeyPatch) ->
         del handle
         raise OSError(errno.EIO, "Input/output error")
 
-    monkeypatch.setattr(module.os, "fsync", fail)
+    monkeypatch.setattr(os, "fsync", fail)
     with pytest.raises(FileError, match="Input/output error"):
         save_checkpoint(path, make_checkpoint(2.0))
     monkeypatch.undo()

@@ -23,6 +23,7 @@ from lexitree.errors import (
     InputError,
     LexitreeError,
     MissingExtraError,
+    NotEnoughMemoryError,
     Place,
 )
 from lexitree.learning.observers import BatchProgress, EpochRecord
@@ -173,6 +174,8 @@ def test_every_error_crosses_a_process_border() -> None:
             error = kind("f", "is odd", remedy="mend it")
         elif issubclass(kind, MissingExtraError):
             error = kind("package", "extra", "This")
+        elif issubclass(kind, NotEnoughMemoryError):
+            error = kind("none left")
         else:
             error = kind("is odd", remedy="mend it")
         again = pickle.loads(pickle.dumps(error))

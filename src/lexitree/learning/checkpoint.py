@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import textwrap
 import zlib
 from collections.abc import Iterable, Mapping
@@ -19,7 +18,7 @@ from safetensors.torch import save_file  # pyright: ignore[reportUnknownVariable
 from torch import Tensor
 
 from lexitree.errors import CheckpointError
-from lexitree.files import atomic_path
+from lexitree.files import atomic_path, sync_path
 
 CHECKPOINT_FILE = "checkpoint.safetensors"
 
@@ -56,9 +55,7 @@ def save_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
     metadata = {"record": json.dumps(record)}
     with atomic_path(path, SafetensorError) as temporary:
         save_file(_without_shared_memory(tensors), temporary, metadata=metadata)
-        with open(temporary, "rb") as stream:
-            # The name must not reach the disk before the bytes do.
-            os.fsync(stream.fileno())
+        sync_path(temporary)
 
 
 def _without_shared_memory(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
