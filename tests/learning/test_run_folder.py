@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from lexitree.errors import FileError
 from lexitree.learning.run_folder import claim_folder, model_folders, parse_named_folder
+from lexitree.tasks.classify.run import train
+from lexitree.tasks.parse.run import train_parser
+from lexitree.tasks.rerank.recipe import RerankRecipe
+from lexitree.tasks.rerank.run import train_reranker
+from tests.tiny import tiny_recipe
+from tests.tiny_parser import mini_recipe
 
 
 def make_model(folder: Path) -> str:
@@ -45,6 +52,25 @@ def test_a_folder_has_one_run_at_a_time(tmp_path: Path, resume: bool) -> None:
         assert (folder / ".checkpoint.safetensors.mine.part").exists()
         assert claim(tmp_path / "other") != folder
     assert claim(folder, resume=True) == folder
+
+
+TRAINERS: list[tuple[Callable[..., object], Callable[[Path], object]]] = [
+    (train, tiny_recipe),
+    (train_parser, lambda _: mini_recipe()),
+    (train_reranker, lambda _: RerankRecipe(lists=("none.jsonl",))),
+]
+
+
+@pytest.mark.parametrize(("trainer", "make_recipe"), TRAINERS, ids=["classify", "parse", "rerank"])
+@pytest.mark.parametrize("resume", [True, False])
+def test_every_task_keeps_to_that(
+    tmp_path: Path, trainer: Callable[..., object], make_recipe: Callable[[Path], object], resume: bool
+) -> None:
+    with (
+        claim_folder(tmp_path / "run", resume=False),
+        pytest.raises(FileError, match="run: is in use by another process"),
+    ):
+        trainer(make_recipe(tmp_path), tmp_path / "run", resume=resume)
 
 
 def test_a_model_left_aside_by_a_kill_is_put_back(tmp_path: Path) -> None:
