@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -90,6 +91,28 @@ def files_of(folder: Path) -> dict[str, bytes]:
 def leftovers(folder: Path) -> Sequence[Path]:
     """What an unfinished write would leave behind."""
     return [*folder.rglob("*.part"), *folder.rglob("*.old")]
+
+
+def processes_below(number: int) -> list[int]:
+    """The processes that a process has started, and those that they have started, while it lives."""
+    parents: dict[int, int] = {}
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            parents[int(path.parent.name)] = int(path.read_text().rpartition(")")[2].split()[1])
+    found = [number]
+    for each in found:
+        found += [child for child, parent in parents.items() if parent == each]
+    return found[1:]
+
+
+def is_alive(number: int) -> bool:
+    try:
+        os.kill(number, 0)
+    except ProcessLookupError:
+        return False
+    # A process that has ended and that nobody has waited for is not alive either.
+    status = Path(f"/proc/{number}/stat")
+    return not status.exists() or status.read_text().rpartition(")")[2].split()[0] != "Z"
 
 
 def find_command(*names: str) -> Any:

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.command import assert_one_clear_error, files_of, leftovers, run_command
+from tests.saving.edited_models import edit_config
 from tests.tiny import write_treebank
 
 ADDRESS_SPACE = 4 << 30
@@ -121,8 +122,7 @@ def test_a_model_with_a_cut_file(saved_model: Path, treebank: Path, tmp_path: Pa
 
 def test_a_model_that_claims_to_be_huge(saved_model: Path, treebank: Path, tmp_path: Path) -> None:
     model = shutil.copytree(saved_model, tmp_path / "model")
-    config = (model / "config.json").read_text()
-    (model / "config.json").write_text(config.replace('"hidden": 8', '"hidden": 800000000'))
+    edit_config(model, lambda values: values["model"].update(hidden=800_000_000))
     assert_one_clear_error(run_limited("predict", model, treebank / "test.txt"), "hidden must be at least 1")
 
 

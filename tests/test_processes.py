@@ -1,4 +1,4 @@
-"""Processes that work for another: Ctrl-C is not theirs, and how they ended is told in words."""
+"""Processes that work for another: Ctrl-C is not theirs, they end with it, and how they ended is told in words."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from lexitree.processes import Terminated, how_it_ended, interrupt_on_signals, uninterrupted_children
-from tests.command import environment, is_group_alive, wait_until
+from tests.command import environment, is_alive, leftovers, processes_below, wait_until
 
 IS_IGNORED = "import signal, sys; sys.exit(signal.getsignal(signal.SIGINT) != signal.SIG_IGN)"
 
@@ -102,43 +102,44 @@ def test_a_signal_can_be_sent_to_another_process() -> None:
     assert pickle.loads(pickle.dumps(Terminated(15))).number == 15
 
 
-WORK = """
+POOL = """
 import sys, time
 from pathlib import Path
-from lexitree.processes import Terminated, interrupt_on_signals, run_in_processes
+from lexitree.processes import interrupt_on_signals, run_in_processes
 
-def work(number):
-    path = Path(sys.argv[1], f"{number}.part")
+def work(folder, number):
+    part = Path(folder, f"{number}.part")
+    part.touch()
     try:
-        path.touch()
-        time.sleep(60)
+        time.sleep(600)
     finally:
-        path.unlink()
+        part.unlink()
 
 if __name__ == "__main__":
     interrupt_on_signals()
-    try:
-        list(run_in_processes(work, [(0,), (1,)], jobs=2))
-    except Terminated:
-        sys.exit(7)
+    list(run_in_processes(work, [(sys.argv[1], number) for number in range(3)], jobs=2))
 """
 
 
-def test_a_signal_ends_the_work_in_other_processes(tmp_path: Path) -> None:
-    program = tmp_path / "program.py"
-    program.write_text(WORK)
-    folder = tmp_path / "folder"
-    folder.mkdir()
-    with subprocess.Popen(
-        [sys.executable, str(program), str(folder)],
-        env=environment(),
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL], ids=str)
+def test_workers_end_with_their_parent(tmp_path: Path, number: int) -> None:
+    """They are busy for ten minutes; killed or stopped, nobody waits for that, and they clean up."""
+    script = tmp_path / "script.py"
+    script.write_text(POOL)
+    parent = subprocess.Popen(
+        [sys.executable, str(script), str(tmp_path)],
         stderr=subprocess.PIPE,
-        start_new_session=True,
-    ) as process:
-        wait_until(lambda: len(list(folder.iterdir())) == 2)
-        process.terminate()
-        assert process.wait(30) == 7
-        assert process.stderr is not None
-        assert process.stderr.read() == b""
-    assert not list(folder.iterdir())
-    wait_until(lambda: not is_group_alive(process.pid))
+        text=True,
+        # What runs in the background may have been told to ignore it.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
+    wait_until(lambda: len(leftovers(tmp_path)) == 2)
+    workers = processes_below(parent.pid)
+    assert len(workers) >= 2
+    parent.send_signal(number)
+    complaints = parent.communicate()[1]
+    wait_until(lambda: not any(map(is_alive, workers)))
+    assert not leftovers(tmp_path)
+    if number != signal.SIGKILL:
+        assert complaints.count("Traceback") == 1
+        assert "Process SpawnProcess" not in complaints

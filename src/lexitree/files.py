@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import codecs
+import ctypes
+import errno
+import glob
 import gzip
 import json
 import os
 import secrets
 import shutil
 import sys
-import tempfile
 import tomllib
 import zlib
 from collections.abc import Callable, Generator, Iterator
@@ -19,11 +21,19 @@ from typing import IO, Any, BinaryIO, cast
 
 from lexitree.errors import EncodingError, FileError, Place
 
+if sys.platform == "win32":
+    import msvcrt
+else:
+    import fcntl
+
 CHUNK_BYTES = 1 << 16
 MAX_LINE_CHARACTERS = 1 << 26
 """Longer lines are an error, so that a hostile file cannot exhaust the memory."""
 
 STANDARD_STREAM = "-"
+
+_AT_FDCWD, _RENAME_EXCHANGE = -100, 2
+"""Linux: paths are relative to the working directory; both names are kept."""
 
 _UNCHANGED = "The previous contents are untouched; free some space and run the command again."
 
@@ -131,7 +141,9 @@ def _encoding_error(
     """Find the line of the invalid byte: `num_lines`, plus the line breaks before it in this chunk."""
     problem = f"invalid {encoding} ({error})"
     if isinstance(error, UnicodeDecodeError):
-        num_lines += decoder.decode(error.object[: error.start]).count("\n")
+        # Some codecs (UTF-16 without a byte order mark, punycode) refuse even what comes before.
+        with suppress(UnicodeError):
+            num_lines += decoder.decode(error.object[: error.start]).count("\n")
         problem = f"the byte 0x{error.object[error.start]:02x} is not {encoding}"
     remedy = "Give the file's encoding, for example --encoding latin-1; it is never guessed."
     return EncodingError(Place(name, num_lines), problem, remedy=remedy)
@@ -229,48 +241,156 @@ def atomic_path(path: str | Path, *errors: type[Exception]) -> Generator[Path, N
 
 @contextmanager
 def atomic_folder(folder: Path, *errors: type[Exception]) -> Generator[Path, None, None]:
-    """Provide a new folder to fill, which replaces the old one on success.
+    """Provide a new folder to fill, which replaces the old one on success, when it is on disk.
 
     Args:
         folder: The folder to create or replace.
         *errors: Exceptions besides OSError that mean that the folder cannot be written.
     """
     temporary = _unused_name(folder)
+    recover_folder(folder)
     try:
         with file_errors(folder, "written"):
             folder.parent.mkdir(parents=True, exist_ok=True)
             temporary.mkdir(0o700)
         yield temporary
-        _swap_in(temporary, folder)
+        temporary.chmod(0o755)
+        for path in (*temporary.rglob("*"), temporary):
+            sync_path(path)
+        if not (folder.exists() and _exchange(temporary, folder)):
+            _replace_folder(temporary, folder)
     except (OSError, *errors) as error:
         raise FileError(folder, f"cannot be written ({error})", remedy=_UNCHANGED) from error
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
 
 
-def _unused_name(path: Path) -> Path:
+def _unused_name(path: Path, end: str = "part") -> Path:
     """A hidden name beside a file or folder, known before it is made: a signal in between leaves nothing behind."""
-    return path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
+    return path.with_name(f".{path.name}.{secrets.token_hex(4)}.{end}")
 
 
-def _swap_in(temporary: Path, folder: Path) -> None:
-    """Replace a folder. This takes two renames: the old one moves aside, and back if the second one fails."""
-    temporary.chmod(0o755)
+def sync_path(path: Path) -> None:
+    """Wait until a file or the names in a folder are on disk, so that a name never gets there before its content."""
+    if sys.platform == "win32" and path.is_dir():
+        return  # Windows cannot open folders.
+    handle = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _exchange(first: Path, second: Path) -> bool:
+    """Let two folders change places in one step; False where the system or the file system cannot."""
+    try:
+        rename = ctypes.CDLL(None).renameat2
+    except (OSError, TypeError, AttributeError):
+        return False  # Only Linux has it.
+    return rename(_AT_FDCWD, os.fsencode(first), _AT_FDCWD, os.fsencode(second), _RENAME_EXCHANGE) == 0
+
+
+def _replace_folder(temporary: Path, folder: Path) -> None:
+    """Replace a folder in two steps: the old one moves aside, and back if the second step fails.
+
+    A process that is killed in between leaves it aside; see `recover_folder`.
+    """
     if not folder.exists():
         temporary.rename(folder)
         return
-    aside = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}.", suffix=".old"))
-    old = aside / folder.name
+    aside = _unused_name(folder, "old")
     try:
-        folder.rename(old)
+        aside.mkdir(0o700)
+        folder.rename(aside / folder.name)
         temporary.rename(folder)
-    except OSError:
-        if old.exists():
-            old.rename(folder)
+    except BaseException:
+        recover_folder(folder)
         # Not rmtree: if the old folder could not be moved back, it must stay there.
-        aside.rmdir()
+        with suppress(OSError):
+            aside.rmdir()
         raise
     shutil.rmtree(aside, ignore_errors=True)
+
+
+def recover_folder(folder: Path) -> None:
+    """Move a folder back, if that is possible, which a killed process had moved aside to replace it."""
+    if not folder.name or os.path.lexists(folder):
+        return
+    with suppress(OSError):
+        for old in folder.parent.glob(f".{glob.escape(folder.name)}.*.old/{glob.escape(folder.name)}"):
+            old.rename(folder)
+            old.parent.rmdir()
+            return
+
+
+@contextmanager
+def exclusive_lock(path: str | Path, what: str) -> Generator[None]:
+    """Keep other processes, and other threads, from using a file or folder inside the `with` block.
+
+    The lock is held on an empty file `.NAME.lock` beside `path` and belongs to the process, so it vanishes however
+    the process ends: a lock file that a killed process left behind blocks nobody. Where the file system has no locks,
+    nothing is locked.
+
+    Args:
+        path: The file or folder, which need not exist yet. All names of it, such as symbolic links, share one lock.
+        what: What is done to it, for the remedy, such as "labels texts into it".
+
+    Raises:
+        FileError: Another living process holds the lock, or the lock file cannot be made.
+    """
+    real = Path(os.path.realpath(path))
+    lock = real.with_name(f".{real.name}.lock")
+    with file_errors(path, "written"):
+        lock.parent.mkdir(parents=True, exist_ok=True)
+        handle = _open_locked(lock)
+    if handle is None:
+        remedy = f"Wait for the process that {what} to end, or stop it, or use another output."
+        raise FileError(path, "is in use by another process", remedy=remedy)
+    try:
+        yield
+    finally:
+        _remove_locked(lock, handle)
+
+
+def _open_locked(lock: Path) -> int | None:
+    """Create and lock a file; None if somebody else holds it."""
+    while True:
+        handle, is_held = os.open(lock, os.O_RDWR | os.O_CREAT, 0o666), False
+        try:
+            if not _try_lock(handle):
+                return None
+            # The holder before may have removed the file after it was opened here: then this lock guards nothing.
+            with suppress(FileNotFoundError):
+                is_held = os.path.samestat(os.fstat(handle), lock.stat())
+            if is_held:
+                return handle
+        finally:
+            if not is_held:
+                os.close(handle)
+
+
+def _try_lock(handle: int) -> bool:
+    try:
+        if sys.platform == "win32":
+            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
+        else:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (BlockingIOError, PermissionError):
+        return False
+    except OSError as error:
+        if error.errno not in (errno.ENOLCK, errno.ENOTSUP, errno.EINVAL, errno.ENOSYS):
+            raise
+    return True
+
+
+def _remove_locked(lock: Path, handle: int) -> None:
+    """Give a lock back. POSIX removes the file while it is still locked; Windows cannot remove an open file."""
+    if sys.platform == "win32":
+        os.close(handle)
+    with suppress(OSError):
+        lock.unlink()
+    if sys.platform != "win32":
+        os.close(handle)
 
 
 def _current_umask() -> int:

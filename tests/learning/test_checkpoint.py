@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import os
 import random
 import subprocess
 import sys
@@ -71,6 +72,55 @@ def test_a_cut_file_is_refused_wherever_it_is_cut(path: Path) -> None:
         assert "start the run again" in caught.value.remedy
 
 
+def content_of(checkpoint: Checkpoint) -> object:
+    """Everything that a checkpoint holds, to be compared."""
+    groups = (checkpoint.weights, checkpoint.best_weights, checkpoint.optimizer)
+    tensors = [
+        {
+            name: (str(tensor.dtype), tensor.shape, tensor.reshape(-1).view(torch.uint8).tolist())
+            for name, tensor in group.items()
+        }
+        for group in groups
+    ]
+    return tensors, checkpoint.record
+
+
+@pytest.mark.parametrize("bit", [1, 2, 4, 8, 16, 32, 64, 128])
+def test_a_wrong_bit_anywhere_is_noticed_or_harmless(path: Path, bit: int) -> None:
+    """Names, types, shapes, numbers and the record: not one of them changes unnoticed."""
+    content = path.read_bytes()
+    before = content_of(load_checkpoint(path))
+    num_noticed = 0
+    for place in range(len(content)):
+        path.write_bytes(content[:place] + bytes([content[place] ^ bit]) + content[place + 1 :])
+        try:
+            assert content_of(load_checkpoint(path)) == before, place
+        except CheckpointError:
+            num_noticed += 1
+    assert num_noticed > 0.8 * len(content)
+
+
+def test_tensors_that_changed_places_are_noticed(tmp_path: Path) -> None:
+    """As they do when two names, or two numbers in the table of contents, are swapped."""
+    weights = {"a": torch.zeros(2), "b": torch.ones(2)}
+    save_checkpoint(tmp_path / "c", Checkpoint(weights, {}, {}, RECORD))
+    content = (tmp_path / "c").read_bytes()
+    (tmp_path / "c").write_bytes(
+        content.replace(b"weights/a", b"weights/?")
+        .replace(b"weights/b", b"weights/a")
+        .replace(b"weights/?", b"weights/b")
+    )
+    with pytest.raises(CheckpointError, match="its checksum is wrong") as caught:
+        load_checkpoint(tmp_path / "c")
+    assert "start the run again" in caught.value.remedy
+
+
+def test_a_checkpoint_without_a_checksum_is_refused(tmp_path: Path) -> None:
+    save_file({"weights/a": torch.zeros(2)}, tmp_path / "c", metadata={"record": json.dumps(RECORD)})
+    with pytest.raises(CheckpointError, match="an older version of lexitree wrote it"):
+        load_checkpoint(tmp_path / "c")
+
+
 def test_garbage_is_refused(path: Path) -> None:
     rng = random.Random(5)
     for _ in range(30):
@@ -84,6 +134,8 @@ def test_garbage_is_refused(path: Path) -> None:
     [
         ("weights/a", None),
         ("weights/a", {"record": "{"}),
+        ("weights/a", {"record": "[" * 100_000}),
+        ("weights/a", {"record": json.dumps({**RECORD, "checksum": "00000000"})}),
         ("strange/a", {"record": json.dumps(RECORD)}),
         ("a", {"record": json.dumps(RECORD)}),
     ],
@@ -136,7 +188,7 @@ def test_full_disk_while_syncing(path: Path, monkeypatch: pytest.MonkeyPatch) ->
         del handle
         raise OSError(errno.EIO, "Input/output error")
 
-    monkeypatch.setattr(module.os, "fsync", fail)
+    monkeypatch.setattr(os, "fsync", fail)
     with pytest.raises(FileError, match="Input/output error"):
         save_checkpoint(path, make_checkpoint(2.0))
     monkeypatch.undo()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -288,6 +288,20 @@ def test_other_settings_are_refused_by_name(tmp_path: Path) -> None:
     assert (tmp_path / CHECKPOINT_FILE).read_bytes() == before
 
 
+def _wrong_histories(records: list[dict[str, Any]]) -> Iterator[object]:
+    """Histories of wrong types, and such as no run has."""
+    yield from (3, None, "epochs", {}, [], [3], [[]], ["epoch"], [*reversed(records)], records[1:])
+    first, *rest = records
+    for name in ("epoch", "loss", "learning_rate", "seconds", "examples_per_second", "is_best", "dev_root"):
+        yield [{key: value for key, value in first.items() if key != name}, *rest]
+        yield from ([{**first, name: wrong}, *rest] for wrong in ("1", None, [], {}))
+    yield from (
+        [{**first, name: wrong}, *rest]
+        for name, wrong in [("epoch", True), ("epoch", 1.0), ("is_best", 1), ("is_best", False)]
+    )
+    yield [{**first, "dev_root": float("nan")}, *rest]
+
+
 def test_a_checkpoint_that_does_not_fit_is_refused(tmp_path: Path) -> None:
     make_trainer(tmp_path).run()
     path = tmp_path / CHECKPOINT_FILE
@@ -301,7 +315,10 @@ def test_a_checkpoint_that_does_not_fit_is_refused(tmp_path: Path) -> None:
         replace(whole, optimizer={}),
         replace(whole, record={}),
         replace(whole, record={**whole.record, "history": [{"epoch": 1}]}),
-        replace(whole, record={**whole.record, "history": 3}),
+        *(
+            replace(whole, record={**whole.record, "history": history})
+            for history in _wrong_histories(whole.record["history"])
+        ),
         replace(whole, record={**whole.record, "fingerprint": 3}),
     ]
     for checkpoint in damaged:

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from lexitree.errors import FileError
 from lexitree.learning.run_folder import claim_folder, model_folders, parse_named_folder
+from lexitree.tasks.classify.run import train
+from lexitree.tasks.parse.run import train_parser
+from lexitree.tasks.rerank.recipe import RerankRecipe
+from lexitree.tasks.rerank.run import train_reranker
+from tests.tiny import tiny_recipe
+from tests.tiny_parser import mini_recipe
 
 
 def make_model(folder: Path) -> str:
@@ -16,17 +24,62 @@ def make_model(folder: Path) -> str:
     return str(folder / "model")
 
 
+def claim(folder: Path, *, resume: bool = False) -> Path:
+    with claim_folder(folder, resume=resume) as claimed:
+        return claimed
+
+
 @pytest.mark.parametrize("name", ["checkpoint.safetensors", "result.json", "model"])
 def test_a_run_is_not_overwritten(tmp_path: Path, name: str) -> None:
-    folder = claim_folder(tmp_path / "new" / "run", resume=False)
+    folder = claim(tmp_path / "new" / "run")
     (folder / "notes.txt").write_text("mine")
-    assert claim_folder(folder, resume=False) == folder
+    assert claim(folder) == folder
     (folder / name).write_text("")
     with pytest.raises(FileError, match="already holds a run"):
-        claim_folder(folder, resume=False)
+        claim(folder)
     (folder / "checkpoint.safetensors").write_text("")
-    assert claim_folder(folder, resume=True) == folder
+    assert claim(folder, resume=True) == folder
     assert (folder / "notes.txt").read_text() == "mine"
+
+
+@pytest.mark.parametrize("resume", [True, False])
+def test_a_folder_has_one_run_at_a_time(tmp_path: Path, resume: bool) -> None:
+    with claim_folder(tmp_path / "run", resume=resume) as folder:
+        (folder / ".checkpoint.safetensors.mine.part").write_text("being written")
+        with pytest.raises(FileError, match="run: is in use by another process") as caught:
+            claim(folder, resume=True)
+        assert "the process that trains into it" in caught.value.remedy
+        assert (folder / ".checkpoint.safetensors.mine.part").exists()
+        assert claim(tmp_path / "other") != folder
+    assert claim(folder, resume=True) == folder
+
+
+TRAINERS: list[tuple[Callable[..., object], Callable[[Path], object]]] = [
+    (train, tiny_recipe),
+    (train_parser, lambda _: mini_recipe()),
+    (train_reranker, lambda _: RerankRecipe(lists=("none.jsonl",))),
+]
+
+
+@pytest.mark.parametrize(("trainer", "make_recipe"), TRAINERS, ids=["classify", "parse", "rerank"])
+@pytest.mark.parametrize("resume", [True, False])
+def test_every_task_keeps_to_that(
+    tmp_path: Path, trainer: Callable[..., object], make_recipe: Callable[[Path], object], resume: bool
+) -> None:
+    with (
+        claim_folder(tmp_path / "run", resume=False),
+        pytest.raises(FileError, match="run: is in use by another process"),
+    ):
+        trainer(make_recipe(tmp_path), tmp_path / "run", resume=resume)
+
+
+def test_a_model_left_aside_by_a_kill_is_put_back(tmp_path: Path) -> None:
+    for find in (lambda run: claim(run, resume=True), model_folders):
+        make_model(tmp_path / "run" / ".model.killed.old")
+        find(tmp_path / "run")
+        assert (tmp_path / "run" / "model" / "config.json").exists()
+        assert not (tmp_path / "run" / ".model.killed.old").exists()
+        shutil.rmtree(tmp_path / "run")
 
 
 def test_models_of_a_run_of_seeds_and_alone(tmp_path: Path) -> None:

@@ -33,7 +33,7 @@ from lexitree.learning.run_folder import seed_folder
 from lexitree.learning.seeds import SeedSummary
 from lexitree.tasks.classify.run import train, train_seeds
 from lexitree.tasks.classify.task import SCORES
-from tests.command import environment
+from tests.command import environment, is_alive, leftovers, processes_below, wait_until
 from tests.tiny import tiny_recipe
 
 
@@ -127,42 +127,41 @@ def _child_process() -> int:
     return process.pid
 
 
-def test_workers_stop_when_their_parent_is_killed(treebank: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "number", [signal.SIGKILL, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)], ids=str
+)
+def test_workers_end_with_their_parent(treebank: Path, tmp_path: Path, number: int) -> None:
+    """Killed, or stopped as the command line is by SIGTERM; no unfinished file is left."""
     code = f"""
+import signal
 from pathlib import Path
 from lexitree.tasks.classify.run import train_seeds
 from tests.tiny import tiny_recipe
 if __name__ == "__main__":
-    train_seeds(tiny_recipe(Path({str(treebank)!r}), epochs=100_000), [1], {str(tmp_path / "run")!r})
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    recipe = tiny_recipe(Path({str(treebank)!r}), epochs=100_000)
+    train_seeds(recipe, [1, 2], {str(tmp_path / "run")!r}, jobs=2)
 """
     script = tmp_path / "script.py"
     script.write_text(code)
     root = Path(__file__).parents[2]
     path = os.pathsep.join([str(root), os.environ.get("PYTHONPATH", "")])
     parent = subprocess.Popen(
-        [sys.executable, str(script)], env={**environment(), "PYTHONPATH": path}, cwd=root
+        [sys.executable, str(script)],
+        env={**environment(), "PYTHONPATH": path},
+        cwd=root,
+        stderr=subprocess.DEVNULL,
     )
-    metrics = seed_folder(tmp_path / "run", 1) / "metrics.jsonl"
+    metrics = [seed_folder(tmp_path / "run", seed) / "metrics.jsonl" for seed in (1, 2)]
     try:
-        _wait_for(metrics.exists)
+        wait_until(lambda: all(path.exists() for path in metrics))
+        workers = processes_below(parent.pid)
+        assert len(workers) >= 2
     finally:
-        parent.kill()
+        parent.send_signal(number)
         parent.wait()
-    _wait_for(lambda: _is_quiet(metrics))
-
-
-def _wait_for(condition: object, seconds: float = 60) -> None:
-    assert callable(condition)
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "it did not happen in time"
-        time.sleep(0.2)
-
-
-def _is_quiet(path: Path) -> bool:
-    before = path.stat().st_mtime_ns
-    time.sleep(1.0)
-    return path.stat().st_mtime_ns == before
+    wait_until(lambda: not any(map(is_alive, workers)))
+    assert not leftovers(tmp_path)
 
 
 def test_every_error_crosses_a_process_border() -> None:
@@ -177,6 +176,8 @@ def test_every_error_crosses_a_process_border() -> None:
             error = kind("f", "is odd", remedy="mend it")
         elif issubclass(kind, MissingExtraError):
             error = kind("package", "extra", "This")
+        elif issubclass(kind, NotEnoughMemoryError):
+            error = kind("none left")
         else:
             error = kind("is odd", remedy="mend it")
         again = pickle.loads(pickle.dumps(error))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from pathlib import Path
 
@@ -18,7 +17,7 @@ from lexitree.parsers.neural import NeuralParser
 from lexitree.parsers.saved_parser import load_parser
 from lexitree.saving.model_kinds import save_model
 from lexitree.tasks.parse.recipe import SMALL_SIZES
-from tests.saving.edited_models import seal
+from tests.saving.edited_models import edit_config, seal
 
 SENTENCES = [tree.words for tree in load_mini_parses()["dev"][:20]]
 
@@ -83,8 +82,7 @@ def test_its_card_says_what_it_is(saved_parser: Path) -> None:
     ],
 )
 def test_a_config_that_cannot_be(copy: Path, change: dict[str, object], problem: str) -> None:
-    path = copy / "config.json"
-    path.write_text(json.dumps({**json.loads(path.read_text()), **change}))
+    edit_config(copy, lambda values: values.update(change))
     with pytest.raises(ModelFileError, match=problem):
         load_parser(copy)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import builtins
 import io
-import json
 import shutil
 from collections import Counter
 from pathlib import Path
@@ -19,6 +18,7 @@ from lexitree.pipeline import loading
 from lexitree.pipeline.text_pipeline import Predictor, TextPipeline
 from tests.cli.untrained_parser import save_untrained_parser
 from tests.pipeline.stubs import RightBranching
+from tests.saving.edited_models import edit_config
 from tests.tiny import tiny_trees
 
 TEXT = "The film is good."
@@ -125,7 +125,7 @@ def test_the_parser_gets_the_device_of_the_model(saved_model: Path, monkeypatch:
     assert asked == [("builtin:folder", {"device": "cpu"}), ("command:x", {})]
 
 
-def test_each_config_is_read_once(package: Path, saved_model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_config_is_read_once(package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     read: Counter[str] = Counter()
     plain_open = io.open
 
@@ -134,10 +134,7 @@ def test_each_config_is_read_once(package: Path, saved_model: Path, monkeypatch:
         return plain_open(file, *arguments, **options)
 
     shutil.copytree(package / "sentiment", package / "sentiment-binary")
-    config = json.loads((saved_model / "config.json").read_text())
-    (package / "sentiment-binary" / "config.json").write_text(
-        json.dumps(config | {"weights_of": "sentiment"})
-    )
+    edit_config(package / "sentiment-binary", lambda values: values.update(weights_of="sentiment"))
     monkeypatch.setattr(io, "open", count_and_open)
     monkeypatch.setattr(builtins, "open", count_and_open)
     for name, folders in (

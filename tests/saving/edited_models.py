@@ -14,18 +14,17 @@ from lexitree.lexicon.vocabulary import Vocabulary
 from lexitree.models.word_table import WordTable
 from lexitree.parsers.network import ParserConfig, ParserModel
 from lexitree.parsers.neural import NeuralParser
-from lexitree.saving.model_folder import checksum
+from lexitree.saving.model_folder import checksum, config_checksum
 from lexitree.tasks.rerank.model import RerankerModel
 from lexitree.tasks.rerank.recipe import RerankerConfig
 from lexitree.tasks.rerank.reranker import Reranker
 from tests.tiny import tiny_model
 
 
-def tiny_parser(hidden: int = 8) -> NeuralParser:
+def tiny_parser(hidden: int = 8, **settings: Any) -> NeuralParser:
     """A parser that has learned nothing."""
-    config = ParserConfig(
-        labels=("S",), tags=("NN",), affix_rows=16, hidden=hidden, layers=1, span_size=8, vector_size=6
-    )
+    sizes: dict[str, Any] = {"affix_rows": 16, "layers": 1, "span_size": 8, "vector_size": 6}
+    config = ParserConfig(labels=("S",), tags=("NN",), hidden=hidden, **sizes, **settings)
     model = ParserModel(config, Vocabulary(["a", "b"]), Vocabulary(["a"]))
     model.set_vectors(torch.randn(3, 6, generator=torch.Generator().manual_seed(1)))
     return NeuralParser(model)
@@ -66,15 +65,22 @@ def tensors_of(model: Any) -> dict[str, torch.Tensor]:
 
 
 def edit_config(folder: Path, change: Callable[[dict[str, Any]], object]) -> None:
+    """Change config.json, and its own checksum with it."""
     values = json.loads((folder / "config.json").read_text())
     change(values)
+    if "checksum" in values:
+        values["checksum"] = config_checksum(values)
     (folder / "config.json").write_text(json.dumps(values))
 
 
 def seal(folder: Path) -> None:
     """Make the checksums those of the files as they are now."""
-    names = [path.name for path in folder.iterdir() if path.suffix in (".json", ".safetensors")]
-    checksums = {name: checksum(folder / name) for name in names if name != "config.json"}
+    others = [path for path in folder.rglob("*") if path.is_file() and path.name != "README.md"]
+    checksums = {
+        path.relative_to(folder).as_posix(): checksum(path)
+        for path in others
+        if path != folder / "config.json"
+    }
     edit_config(folder, lambda values: values.update(checksums=checksums))
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 import random
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,7 +16,15 @@ import torch
 from lexitree.errors import ModelFileError
 from lexitree.saving.model_kinds import load_model, save_model
 from lexitree.saving.pretrained import from_pretrained
-from tests.saving.edited_models import DATA_FILES, edit_config, edit_weights, hidden_of, make, seal
+from tests.saving.edited_models import (
+    DATA_FILES,
+    edit_config,
+    edit_weights,
+    hidden_of,
+    make,
+    seal,
+    tensors_of,
+)
 from tests.tiny import tiny_model
 
 KINDS = tuple(DATA_FILES)
@@ -60,10 +70,78 @@ def test_one_wrong_bit_in_the_weights(tmp_path: Path, kind: str, name: str) -> N
     assert name in str(caught.value)
 
 
+def content_of(folder: Path) -> object:
+    """Everything that a loaded model consists of, to be compared."""
+    model = load_model(folder)
+    network = getattr(model, "model", model)
+    return (
+        {name: (str(t.dtype), t.shape, t.numpy().tobytes()) for name, t in tensors_of(model).items()},
+        network.config.as_dict(),
+        model.training_record,
+        [json.loads((folder / name).read_text()) for name in DATA_FILES[model.kind] if name.endswith("json")],
+    )
+
+
+@pytest.mark.parametrize(("kind", "name"), KIND_FILES)
+def test_a_wrong_bit_anywhere_is_noticed_or_harmless(tmp_path: Path, kind: str, name: str) -> None:
+    """In config.json, all of which counts but its layout, in weights and in vocabularies."""
+    folder = save_model(make(kind), tmp_path / "model", training={"corpus": "tiny", "score": 0.5})
+    path = folder / name
+    before, content = content_of(folder), path.read_bytes()
+    rng = random.Random(4)
+    num_tries = min(len(content), 120)
+    num_noticed = 0
+    for place in rng.sample(range(len(content)), num_tries):
+        wrong = content[place] ^ 1 << rng.randrange(8)
+        path.write_bytes(content[:place] + bytes([wrong]) + content[place + 1 :])
+        try:
+            assert content_of(folder) == before, place
+        except ModelFileError:
+            num_noticed += 1
+    # Three of four bytes of config.json are no layout.
+    assert num_noticed > (0.6 if name == "config.json" else 0.99) * num_tries
+
+
+def test_a_configuration_edited_by_hand(tmp_path: Path) -> None:
+    """It is refused, and accepted without its checksum; laid out in another way, it is the same."""
+    folder = save_model(make("classifier"), tmp_path / "model")
+    path = folder / "config.json"
+    values = json.loads(path.read_text())
+    path.write_text(json.dumps(values))
+    assert hidden_of(load_model(folder)) == 8
+    values["model"]["label_names"] = {"0": "bad"}
+    path.write_text(json.dumps(values))
+    with pytest.raises(ModelFileError, match="its checksum is wrong") as caught:
+        load_model(folder)
+    assert "remove its entry 'checksum'" in caught.value.remedy
+    del values["checksum"]
+    path.write_text(json.dumps(values))
+    assert load_model(folder).config.label_names == {"0": "bad"}
+
+
+def test_the_order_of_finer_labels_counts(tmp_path: Path) -> None:
+    """It is that of the scores."""
+    folder = save_model(tiny_model(finer_labels={"a": "0", "b": "1"}), tmp_path / "model")
+    path = folder / "config.json"
+    values = json.loads(path.read_text())
+    values["model"]["finer_labels"] = {"b": "1", "a": "0"}
+    path.write_text(json.dumps(values))
+    with pytest.raises(ModelFileError, match="its checksum is wrong"):
+        load_model(folder)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
+        (lambda values: values.update(kind={}), "has an invalid entry 'kind': {}"),
+        (lambda values: values.update(kind=["parser"]), "has an invalid entry 'kind'"),
+        (lambda values: values.update(training=["corpus"]), "has an invalid entry 'training': ['corpus']"),
+        (lambda values: values.update(training="tiny"), "has an invalid entry 'training'"),
+        (lambda values: values.update(checksums=[]), "has an invalid entry 'checksums'"),
+        (lambda values: values.update(format=True), "has format True"),
+        (lambda values: values.update(format={}), "has format {}"),
+        (lambda values: values.update(table=[]), "unknown table form"),
         (lambda values: values.update(format=3), "has format 3; this version reads up to 2"),
         (lambda values: values.pop("format"), "has format None"),
         (lambda values: values.update(library="other"), "does not describe a lexitree model"),
@@ -89,6 +167,25 @@ def test_a_configuration_that_cannot_be(
     with pytest.raises(ModelFileError) as caught:
         load_model(folder)
     assert problem in str(caught.value)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("size", [65_536, 10**9, 10**18, 10**40])
+def test_no_memory_is_taken_for_absurd_sizes(tmp_path: Path, kind: str, size: int) -> None:
+    """Each size by itself; the weights are small."""
+    folder = save_model(make(kind), tmp_path / "model")
+    text = (folder / "config.json").read_text()
+    settings = json.loads(text)["model"]
+    names = [name for name, value in settings.items() if type(value) is int]
+    assert "hidden" in names
+    for name in names:
+        edit_config(folder, lambda values, name=name: values["model"].update({name: size}))
+        tracemalloc.start()
+        with pytest.raises(ModelFileError):
+            load_model(folder)
+        assert tracemalloc.get_traced_memory()[1] < 5e6, name
+        tracemalloc.stop()
+        (folder / "config.json").write_text(text)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import importlib
+import os
 import shutil
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import huggingface_hub
 import pytest
 import torch
 
+from lexitree import files
 from lexitree.errors import FileError, ModelFileError
 from lexitree.parsers.saved_parser import load_parser
 from lexitree.saving import model_kinds
@@ -142,8 +144,9 @@ def test_a_full_disk_leaves_the_older_model(kind: str, saved: Path, monkeypatch:
     def fail(*arguments: object, **options: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    for owner, name in ((model_kinds, "save_file"), (Path, "write_text"), (Path, "rename")):
+    for owner, name in ((model_kinds, "save_file"), (Path, "write_bytes"), (Path, "rename"), (os, "fsync")):
         with monkeypatch.context() as patch:
+            patch.setattr(files, "_exchange", lambda *_: False)
             patch.setattr(owner, name, fail)
             with pytest.raises(FileError, match="No space left on device") as caught:
                 save_model(make(kind, hidden=4), saved)
@@ -163,11 +166,30 @@ def test_the_older_model_comes_back_when_the_new_one_cannot_take_its_place(
             raise OSError(errno.EACCES, "Permission denied")
         return rename(self, target)
 
+    monkeypatch.setattr(files, "_exchange", lambda *_: False)
     monkeypatch.setattr(Path, "rename", fail_for_the_new)
     with pytest.raises(FileError, match="Permission denied"):
         save_model(make(kind, hidden=4), saved)
     assert files_of(saved) == before
     assert not leftovers(saved.parent)
+
+
+def test_a_model_whose_replacement_was_killed_is_found_again(kind: str, saved: Path) -> None:
+    """Where folders cannot be exchanged in one step, a kill may leave the model aside."""
+    before = files_of(saved)
+    for use in (load_model, lambda folder: save_model(load_model(folder), folder)):
+        aside = saved.with_name(".model.killed.old")
+        aside.mkdir()
+        saved.rename(aside / "model")
+        use(saved)
+        assert files_of(saved) == before
+        assert not leftovers(saved.parent)
+
+
+def test_names_that_no_folder_can_have() -> None:
+    for name in ("x" * 5_000, "a\0b", "a/" + "x" * 5_000):
+        with pytest.raises(ModelFileError):
+            load_model(name)
 
 
 def test_everyone_may_read_the_files(saved: Path) -> None:

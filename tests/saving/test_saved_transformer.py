@@ -29,6 +29,7 @@ from lexitree.saving.pretrained import from_pretrained
 from lexitree.tasks.classify.recipe import TrainingConfig
 from lexitree.tasks.classify.steps import PlainStep
 from tests.command import files_of
+from tests.saving.edited_models import edit_config, seal
 from tests.tiny import LABELS, tiny_trees
 from tests.tiny_encoders import KINDS
 
@@ -191,10 +192,10 @@ def test_a_trained_transformer_that_is_gone_is_not_replaced(saved: Path) -> None
 
 
 def edit_encoder(folder: Path, change: object) -> None:
-    path = folder / "config.json"
-    values = json.loads(path.read_text())
-    values["encoder"] = {**values["encoder"], **change} if isinstance(change, dict) else change
-    path.write_text(json.dumps(values))
+    def edit(values: dict[str, Any]) -> None:
+        values["encoder"] = {**values["encoder"], **change} if isinstance(change, dict) else change
+
+    edit_config(folder, edit)
 
 
 @pytest.mark.parametrize(
@@ -211,7 +212,53 @@ def test_a_damaged_description(saved: Path, change: object) -> None:
 def test_a_damaged_transformer(saved: Path, name: str) -> None:
     path = saved / "encoder" / name
     path.write_bytes(path.read_bytes()[:-50])
+    with pytest.raises(ModelFileError, match=f"{name}: is damaged, cut off or from another model"):
+        from_pretrained(saved)
+    seal(saved)
     with pytest.raises(ModelFileError, match="its transformer cannot be read"):
+        from_pretrained(saved)
+
+
+def test_a_transformer_of_an_older_version_has_no_checksums(saved: Path) -> None:
+    def forget(values: dict[str, Any]) -> None:
+        del values["checksum"]
+        for name in [name for name in values["checksums"] if name.startswith("encoder/")]:
+            del values["checksums"][name]
+
+    before = answers(from_pretrained(saved))
+    edit_config(saved, forget)
+    assert answers(from_pretrained(saved)) == before
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"name": "/etc/passwd"},
+        {"name": "/etc/passwd", "revision": COMMIT},
+        {"name": "../somewhere", "revision": COMMIT},
+        {"name": "owner/../../etc", "revision": COMMIT},
+        {"name": "owner/..", "revision": COMMIT},
+        {"name": "./owner", "revision": COMMIT},
+        {"name": "~/encoder", "revision": COMMIT},
+        {"name": "file:///etc", "revision": COMMIT},
+        {"name": "owner/small"},
+        {"name": "owner/small", "revision": "main"},
+        {"name": "owner/small\n", "revision": COMMIT},
+        {"name": "own/encoder", "revision": COMMIT},
+        {"name": "minilm"},
+        {"name": "bert"},
+    ],
+)
+def test_a_saved_model_names_no_directory_of_this_machine(
+    saved: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: dict[str, str]
+) -> None:
+    """Not even by a name that could be the hub's but is that of a directory here."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("own/encoder", "minilm"):
+        (tmp_path / name).mkdir(parents=True)
+    edit_encoder(saved, {"revision": None, **change, "saved": False})
+    monkeypatch.setattr(transformer, "read_encoder", lambda *_: pytest.fail("it was opened"))
+    with pytest.raises(ModelFileError, match="names a transformer that a saved model cannot have"):
         from_pretrained(saved)
 
 
@@ -220,6 +267,7 @@ def test_a_transformer_of_another_size(saved: Path, encoders: dict[str, Path], t
 
     shutil.rmtree(saved / "encoder")
     write_encoder(saved / "encoder", "bert", hidden_size=8)
+    seal(saved)
     with pytest.raises(ModelFileError, match="the word vectors have 8 dimensions"):
         from_pretrained(saved)
 

@@ -4,29 +4,43 @@ from __future__ import annotations
 
 import errno
 import hashlib
+import lzma
+import struct
 import zipfile
-from collections.abc import Callable, Mapping
+import zlib
+from collections.abc import Callable
 from dataclasses import dataclass
 from http.client import HTTPException
 from pathlib import Path
-from types import TracebackType
-from typing import IO, Protocol, Self, cast
+from typing import IO, cast
 from urllib.error import HTTPError
 from urllib.parse import urlsplit
-from urllib.request import Request, urlopen
+from urllib.request import Request
 
+from lexitree.corpora.bounded_http import Meter, Response, open_bounded
 from lexitree.corpora.locations import LocalFile, Package, RemoteFile, cache_folder, find_package
 from lexitree.errors import DownloadError, FileError
-from lexitree.files import atomic_path
+from lexitree.files import atomic_path, sync_path
 
 CHUNK_BYTES = 1 << 18
-_TIMEOUT_SECONDS = 60
 _MAX_ATTEMPTS = 5
 """How many times an interrupted download is resumed, as long as every attempt makes progress."""
 
 _MAX_MEMBER_BYTES = 1 << 26
 """No corpus file is larger, so an archive that unpacks to more is not the expected one."""
 
+# Among others: an encrypted member, an unknown compression, a member that is not there, a malformed name.
+_ZIP_ERRORS = (
+    zipfile.BadZipFile,
+    zlib.error,
+    OSError,
+    lzma.LZMAError,
+    struct.error,
+    EOFError,
+    RuntimeError,
+    LookupError,
+    ValueError,
+)
 _RANGE_NOT_SATISFIABLE = 416
 _PARTIAL_CONTENT = 206
 
@@ -34,22 +48,8 @@ Progress = Callable[[str, int, int], None]
 """Called with the name of a file, the bytes so far and the total."""
 
 
-class Response(Protocol):
-    """The parts of an HTTP response that a download needs."""
-
-    @property
-    def status(self) -> int: ...
-    @property
-    def headers(self) -> Mapping[str, str]: ...
-    def read(self, amount: int, /) -> bytes: ...
-    def __enter__(self) -> Self: ...
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
-    ) -> object: ...
-
-
-Opener = Callable[..., Response]
-"""Called like `urllib.request.urlopen`: with a request and `timeout=`."""
+Opener = Callable[[Request, Meter], Response]
+"""Opens a request; what arrives goes through the meter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ def fetch(
     name: str,
     into: str | Path | None = None,
     *,
-    opener: Opener = urlopen,
+    opener: Opener = open_bounded,
     progress: Progress | None = None,
 ) -> Fetched:
     """Download a corpus or word vectors.
@@ -78,7 +78,7 @@ def fetch(
     Args:
         name: What to download; see `lexitree data list`.
         into: The data folder; by default the user's cache folder, where it is found without further settings.
-        opener: Opens a request, as `urllib.request.urlopen` does.
+        opener: Opens a request, as `open_bounded` does.
         progress: Called with the name of a file, the bytes so far and the total.
 
     Raises:
@@ -93,7 +93,7 @@ def fetch_package(
     package: Package,
     folder: Path,
     *,
-    opener: Opener = urlopen,
+    opener: Opener = open_bounded,
     progress: Progress | None = None,
 ) -> Fetched:
     """Download the files of a package that are not yet in the folder; see `fetch`."""
@@ -130,6 +130,7 @@ class _Download:
         self.progress = progress
         self.target = folder / file.path
         self.part = self.target.with_name(self.target.name + ".part")
+        self.meter = Meter(file.num_bytes)
 
     def run(self) -> None:
         old_bytes = _num_bytes(self.part)
@@ -159,6 +160,8 @@ class _Download:
             if after == before:
                 break
         if after != self.file.num_bytes:
+            if not after:
+                self.part.unlink(missing_ok=True)
             done = f"{after:,} of {self.file.num_bytes:,} bytes"
             advice = "Run the command again to resume."
             raise self._failure(f"the connection was interrupted after {done} ({problem})", advice=advice)
@@ -169,13 +172,14 @@ class _Download:
         if start:
             request.add_header("Range", f"bytes={start}-")
         try:
-            response = self.opener(request, timeout=_TIMEOUT_SECONDS)
+            response = self.opener(request, self.meter)
         except HTTPError as error:
+            error.close()
             if error.code == _RANGE_NOT_SATISFIABLE and start:
                 self.part.unlink()
                 return "the server refused to resume"
             raise self._failure(f"the server responded with {error.code} {error.reason}") from error
-        except (OSError, HTTPException) as error:
+        except (OSError, HTTPException, ValueError) as error:
             host = urlsplit(self.file.url).hostname
             reason = getattr(error, "reason", None) or error
             raise self._failure(f"cannot connect to {host} ({reason})") from error
@@ -186,16 +190,20 @@ class _Download:
                 return "the server resumed at the wrong position"
             if not resumes:
                 start = 0  # The server ignores ranges and sends everything again.
-            self._refuse_other_length(response, start)
+            self._refuse_other_content(response, self.file.num_bytes - start)
             return self._copy(response, start)
 
-    def _refuse_other_length(self, response: Response, start: int) -> None:
-        announced = response.headers.get("Content-Length", "")
-        if announced.isdecimal() and int(announced) != self.file.num_bytes - start:
+    def _refuse_other_content(self, response: Response, num_bytes: int) -> None:
+        # Not as a number: it may have thousands of digits.
+        announced = response.headers.get("Content-Length", "").strip()
+        if announced.isdecimal() and announced.lstrip("0") != str(num_bytes):
             raise self._failure(
-                f"the server offers {int(announced) + start:,} bytes instead of {self.file.num_bytes:,}: "
+                f"the server offers {announced:.20} bytes instead of {num_bytes:,}: "
                 "the file was replaced at its source, or this is another page"
             )
+        encoding = response.headers.get("Content-Encoding", "identity")
+        if encoding.lower() != "identity":
+            raise self._failure(f"the server sends it in another encoding ({encoding:.20})")
 
     def _copy(self, response: Response, start: int) -> str:
         num_bytes = start
@@ -203,13 +211,15 @@ class _Download:
             while True:
                 self.progress(self.target.name, num_bytes, self.file.num_bytes)
                 try:
-                    chunk = response.read(CHUNK_BYTES)
-                except (OSError, HTTPException) as error:
+                    # Not `read`, which waits for a whole chunk, however slowly it comes.
+                    chunk = response.read1(CHUNK_BYTES)
+                except (OSError, HTTPException, ValueError) as error:
                     return str(error) or type(error).__name__
                 if not chunk:
                     return "the server closed the connection"
                 num_bytes += len(chunk)
                 if num_bytes > self.file.num_bytes:
+                    self.part.unlink()
                     raise self._failure(
                         f"the server sent more than the expected {self.file.num_bytes:,} bytes"
                     )
@@ -247,6 +257,7 @@ class _Download:
                 self._unpack()
                 self.part.unlink()
             else:
+                sync_path(self.part)
                 self.part.replace(self.target)
         except (OSError, FileError) as error:
             raise self._failure(f"downloaded, but cannot be moved into place ({error})") from error
@@ -257,7 +268,7 @@ class _Download:
             with zipfile.ZipFile(self.part) as archive:
                 for member in self.file.members:
                     self._unpack_member(archive, member)
-        except (zipfile.BadZipFile, KeyError, NotImplementedError) as error:
+        except _ZIP_ERRORS as error:
             self.part.unlink()
             raise self._failure(f"the archive cannot be unpacked ({error})") from error
 
@@ -272,8 +283,10 @@ class _Download:
             while chunk := source.read(CHUNK_BYTES):
                 num_bytes += len(chunk)
                 if num_bytes > _MAX_MEMBER_BYTES:
-                    raise self._failure(f"{member.member} unpacks to more than {_MAX_MEMBER_BYTES:,} bytes")
+                    raise ValueError(f"{member.member} unpacks to more than {_MAX_MEMBER_BYTES:,} bytes")
                 stream.write(chunk)
+            stream.flush()
+            sync_path(temporary)
 
     def _failure(self, problem: str, *, advice: str = "") -> DownloadError:
         by_hand = _explain_by_hand(self.file, self.folder)
@@ -288,7 +301,7 @@ def _no_progress(name: str, num_bytes: int, num_total: int) -> None:
 def _range_start(response: Response) -> int:
     """Return where a partial response starts: 7 in `bytes 7-99/100`; -1 if unknown."""
     first = response.headers.get("Content-Range", "").removeprefix("bytes ").partition("-")[0].strip()
-    return int(first) if first.isdecimal() else -1
+    return int(first[:20]) if first.isdecimal() else -1
 
 
 def _num_bytes(path: Path) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import textwrap
 import zlib
 from collections.abc import Iterable, Mapping
@@ -19,7 +18,7 @@ from safetensors.torch import save_file  # pyright: ignore[reportUnknownVariable
 from torch import Tensor
 
 from lexitree.errors import CheckpointError
-from lexitree.files import atomic_path
+from lexitree.files import atomic_path, sync_path
 
 CHECKPOINT_FILE = "checkpoint.safetensors"
 
@@ -38,6 +37,9 @@ class Checkpoint:
     """The fingerprint of the run and the history of its epochs."""
 
 
+_START_AGAIN = "Delete it and start the run again, or restore a copy."
+_CHECKSUM = "checksum"
+"""The entry of the record with the checksum of everything else."""
 _GROUPS = ("weights", "best_weights", "optimizer")
 
 
@@ -48,12 +50,12 @@ def save_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
         for group in _GROUPS
         for name, tensor in cast(Mapping[str, Tensor], getattr(checkpoint, group)).items()
     }
-    metadata = {"record": json.dumps(checkpoint.record)}
+    record = {**checkpoint.record, _CHECKSUM: _checksum_of_all(tensors, checkpoint.record)}
+    # One entry: safetensors writes several in random order.
+    metadata = {"record": json.dumps(record)}
     with atomic_path(path, SafetensorError) as temporary:
         save_file(_without_shared_memory(tensors), temporary, metadata=metadata)
-        with open(temporary, "rb") as stream:
-            # The name must not reach the disk before the bytes do.
-            os.fsync(stream.fileno())
+        sync_path(temporary)
 
 
 def _without_shared_memory(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
@@ -66,27 +68,40 @@ def _without_shared_memory(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
     return separate
 
 
+def _checksum_of_all(tensors: Mapping[str, Tensor], record: Mapping[str, Any]) -> str:
+    """A checksum of everything in a checkpoint: the record, and names, types, shapes and numbers of the tensors."""
+    value = zlib.crc32(json.dumps(record).encode())
+    for name, tensor in sorted(tensors.items()):
+        value = zlib.crc32(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode(), value)
+        value = zlib.crc32(tensor.reshape(-1).view(torch.uint8).numpy().data, value)
+    return f"{value:08x}"
+
+
 def load_checkpoint(path: Path, device: torch.device | str = "cpu") -> Checkpoint:
     """Read a checkpoint.
 
     Raises:
-        CheckpointError: If the file is damaged.
+        CheckpointError: If the file is damaged, or an older version wrote it without a checksum.
     """
     groups: dict[str, dict[str, Tensor]] = {group: {} for group in _GROUPS}
     try:
-        opened: Any = safe_open(path, framework="pt", device=str(device))
+        opened: Any = safe_open(path, framework="pt", device="cpu")
         with opened as file:
             metadata: dict[str, str] = file.metadata() or {}
-            record = json.loads(metadata["record"])
-            for name in file.keys():  # noqa: SIM118 - it is no dict
-                group, _, rest = name.partition("/")
-                groups[group][rest] = file.get_tensor(name)
-    except (SafetensorError, OSError, ValueError, KeyError) as error:
-        raise CheckpointError(
-            path,
-            f"is damaged or cut off ({error})",
-            remedy="Delete it and start the run again, or restore a copy.",
-        ) from error
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - it is no dict
+        record: dict[str, Any] = dict(json.loads(metadata["record"]))
+        expected = record.pop(_CHECKSUM, None)
+        found = _checksum_of_all(tensors, record)
+        for name, tensor in tensors.items():
+            group, _, rest = name.partition("/")
+            groups[group][rest] = tensor.to(device)
+    except (SafetensorError, OSError, ValueError, TypeError, KeyError, RecursionError) as error:
+        raise CheckpointError(path, f"is damaged or cut off ({error})", remedy=_START_AGAIN) from error
+    if expected is None:
+        problem = "has no checksum: an older version of lexitree wrote it"
+        raise CheckpointError(path, problem, remedy=_START_AGAIN)
+    if found != expected:
+        raise CheckpointError(path, "is damaged: its checksum is wrong", remedy=_START_AGAIN)
     return Checkpoint(groups["weights"], groups["best_weights"], groups["optimizer"], record)
 
 

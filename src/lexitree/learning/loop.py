@@ -283,7 +283,7 @@ class Trainer(Generic[Batch]):
         checkpoint = load_checkpoint(path, self.task.losses.device)
         try:
             compare_fingerprints(path, checkpoint.record["fingerprint"], self.fingerprint)
-            self.history = [EpochRecord.from_dict(record) for record in checkpoint.record["history"]]
+            self.history = self._read_history(checkpoint.record["history"])
             # Both sets of weights are tried now: a damaged best one must not wait for the last epoch.
             _load_weights(self.task.model, checkpoint.best_weights)
             self.best_weights = _copy_weights(self.task.model)
@@ -292,6 +292,14 @@ class Trainer(Generic[Batch]):
         except (RuntimeError, KeyError, TypeError, AttributeError, ValueError) as error:
             raise CheckpointError(path, f"does not fit this model ({error})") from error
         _write_metrics(path.parent / METRICS_FILE, self.history)
+
+    def _read_history(self, records: Sequence[Mapping[str, Any]]) -> list[EpochRecord]:
+        history = [EpochRecord.from_dict(record) for record in records]
+        if [record.epoch for record in history] != [*range(1, len(history) + 1)]:
+            raise ValueError("the epochs of its history are not in order")
+        if not history or not history[0].is_best or not all(map(math.isfinite, map(self._score, history))):
+            raise ValueError("its history has no best epoch")
+        return history
 
 
 def _write_metrics(path: Path, history: Sequence[EpochRecord]) -> None:

@@ -55,8 +55,19 @@ class EpochRecord:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> EpochRecord:
-        """The inverse of `as_dict`."""
+        """The inverse of `as_dict`.
+
+        Raises:
+            KeyError: If something is missing.
+            TypeError: If something has another type.
+        """
         own = ("epoch", "loss", *_AFTER_SCORES)
+        # A bool is an int to Python, but an epoch is no bool.
+        if type(values["epoch"]) is not int or not isinstance(values["is_best"], bool):
+            raise TypeError("an epoch without a number, or that is neither the best nor not")
+        for name in ("loss", *_AFTER_SCORES[:-1]):
+            if isinstance(values[name], bool) or not isinstance(values[name], int | float):
+                raise TypeError(f"{name} is not a number")
         scores = {name: value for name, value in values.items() if name not in own}
         return cls(scores=scores, **{name: values[name] for name in own})
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 import json
 import platform
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -17,7 +18,7 @@ from typing import Any, NamedTuple, Protocol
 import torch
 
 from lexitree.errors import FileError
-from lexitree.files import atomic_write, file_errors
+from lexitree.files import atomic_write, exclusive_lock, file_errors, recover_folder
 from lexitree.learning.checkpoint import CHECKPOINT_FILE
 from lexitree.learning.loop import Task, Trainer, TrainingResult
 from lexitree.learning.observers import (
@@ -54,22 +55,28 @@ class FinishedRun:
         return self.training.best
 
 
-def claim_folder(folder: str | Path, *, resume: bool) -> Path:
-    """Make the folder of a run, or take over the one to be resumed.
+@contextmanager
+def claim_folder(folder: str | Path, *, resume: bool) -> Generator[Path]:
+    """Make the folder of a run, or take over the one to be resumed, and keep other processes out of it.
 
     Raises:
-        FileError: If the folder holds a run that is not to be resumed, or one that cannot be, or cannot be made.
+        FileError: If the folder holds a run that is not to be resumed, or one that cannot be, if another process is
+            training into it, or if it cannot be made.
     """
     folder = Path(folder)
-    if resume and not (folder / CHECKPOINT_FILE).exists() and (folder / RESULT_FILE).exists():
-        raise FileError(folder, "has results but no checkpoint to resume from")
-    if not resume and any((folder / name).exists() for name in (CHECKPOINT_FILE, RESULT_FILE, MODEL_FOLDER)):
-        raise FileError(folder, "already holds a run", remedy=ALREADY_THERE)
-    with file_errors(folder, "made"):
-        folder.mkdir(parents=True, exist_ok=True)
-    if resume:
-        _remove_leftovers(folder)
-    return folder
+    with exclusive_lock(folder, "trains into it"):
+        recover_folder(folder / MODEL_FOLDER)
+        if resume and not (folder / CHECKPOINT_FILE).exists() and (folder / RESULT_FILE).exists():
+            raise FileError(folder, "has results but no checkpoint to resume from")
+        if not resume and any(
+            (folder / name).exists() for name in (CHECKPOINT_FILE, RESULT_FILE, MODEL_FOLDER)
+        ):
+            raise FileError(folder, "already holds a run", remedy=ALREADY_THERE)
+        with file_errors(folder, "made"):
+            folder.mkdir(parents=True, exist_ok=True)
+        if resume:
+            _remove_leftovers(folder)
+        yield folder
 
 
 def _remove_leftovers(folder: Path) -> None:
@@ -190,6 +197,7 @@ def model_folders(name: str | Path) -> list[str]:
     What is neither a run nor a folder of runs is returned as it is: the folder of a model, or a name on the hub.
     """
     folder = Path(name)
+    recover_folder(folder / MODEL_FOLDER)
     if (folder / CONFIG_FILE).is_file():
         return [str(name)]
     if (folder / MODEL_FOLDER / CONFIG_FILE).is_file():

@@ -6,10 +6,10 @@ import multiprocessing
 import os
 import queue
 import statistics
-import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,15 @@ from lexitree.errors import ConfigError, LexitreeError, find_memory_error
 from lexitree.learning.observers import BatchProgress, EpochRecord
 from lexitree.learning.run_folder import read_result, seed_folder, write_json
 from lexitree.learning.schedule import SeededRecipe
-from lexitree.processes import how_it_ended, interrupt_on_signals
+from lexitree.processes import (
+    CLEAN_UP_SECONDS,
+    Lifeline,
+    ending_at_once,
+    hold_on,
+    how_it_ended,
+    interrupt_on_signals,
+    uninterrupted_children,
+)
 
 SUMMARY_FILE = "summary.json"
 SECONDS_BETWEEN_MESSAGES = 0.25
@@ -133,6 +141,7 @@ class _Pool:
         # A fresh interpreter each: forking a process that runs threads is not safe.
         self.context = multiprocessing.get_context("spawn")
         self.messages: Any = self.context.Queue()
+        self.line = Lifeline()
         self.running: dict[int, BaseProcess] = {}
 
     def run(self, seeds: Sequence[int], jobs: int) -> None:
@@ -144,16 +153,18 @@ class _Pool:
                 self._listen()
                 self._reap()
         finally:
+            self.line.cut()
             for process in self.running.values():
-                process.terminate()
-            for process in self.running.values():
-                process.join()
+                process.join(2 * CLEAN_UP_SECONDS)
+                process.kill()
 
     def _start(self, seed: int) -> None:
         folder = seed_folder(self.folder, seed)
-        arguments = (self.train, self.recipe.with_seed(seed), folder, self.options, seed, self.messages)
+        recipe = self.recipe.with_seed(seed)
+        arguments = (self.train, recipe, folder, self.options, seed, self.messages, self.line.end)
         process = self.context.Process(target=_train_one, args=arguments, daemon=True)
-        process.start()
+        with uninterrupted_children():
+            process.start()
         self.running[seed] = process
 
     def _listen(self) -> None:
@@ -188,19 +199,21 @@ def _train_one(
     options: dict[str, Any],
     seed: int,
     messages: Any,
+    line: Connection,
 ) -> None:
     """The body of a worker process."""
+    hold_on(line)
     interrupt_on_signals()
-    try:
-        train(recipe, folder, observer=_Sender(seed, messages), **options)
-    except LexitreeError as error:
-        messages.put((seed, error))
-    except KeyboardInterrupt:
-        pass
-    except (MemoryError, RuntimeError) as error:
-        if not (shortage := find_memory_error(error)):
-            raise
-        messages.put((seed, shortage))
+    # An ordinary exit would wait for somebody to read the messages.
+    with ending_at_once():
+        try:
+            train(recipe, folder, observer=_Sender(seed, messages), **options)
+        except LexitreeError as error:
+            messages.put((seed, error))
+        except (MemoryError, RuntimeError) as error:
+            if not (shortage := find_memory_error(error)):
+                raise
+            messages.put((seed, shortage))
 
 
 class _Sender:
@@ -215,7 +228,6 @@ class _Sender:
         now = time.monotonic()
         if now - self.last >= SECONDS_BETWEEN_MESSAGES:
             self.last = now
-            _stop_without_parent()
             self.messages.put((self.seed, progress))
 
     def on_epoch(self, record: EpochRecord) -> None:
@@ -223,10 +235,3 @@ class _Sender:
 
     def close(self) -> None:
         return None
-
-
-def _stop_without_parent() -> None:
-    """End with the parent: a worker left alone would write into the folder of the run that resumes it."""
-    parent = multiprocessing.parent_process()
-    if parent is not None and not parent.is_alive():
-        sys.exit(1)

@@ -24,6 +24,8 @@ GENERIC_STYLE = ""
 """The style of no treebank in particular, which every parser has."""
 
 _MAX_LAYERS = 64
+_MAX_WORDS = 1_000
+"""The memory for the scores of all spans grows with the square of the words."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,7 +72,7 @@ class ParserConfig(Settings):
         Setting("Dropout on each layer, the same for all words of a sentence.", at_least=0, below=1),
     ] = 0.33
     max_words: Annotated[
-        int, Setting("Longer sentences are split into pieces.", at_least=2, at_most=MAX_SIZE)
+        int, Setting("Longer sentences are split into pieces.", at_least=2, at_most=_MAX_WORDS)
     ] = 250
 
     def _check_together(self) -> None:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import html
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
 ABOUT = "about"
 """The entry of a training record with Markdown by the model's makers: data, licences, limits."""
+
+_MARKUP = re.compile(r"[\\`*\[\]|~#]|(?<![^\W_])_|_(?![^\W_])")
+"""What Markdown gives a meaning; an underscore has none within a word."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,11 +39,11 @@ def render_card(card: Card, training: Mapping[str, Any]) -> str:
         *(f"{name}: {value}" for name, value in header.items()),
         "---",
         "",
-        f"# {card.title}",
+        f"# {_plain(card.title)}",
         "",
-        card.about,
+        _plain(card.about),
         "",
-        *(f"- {fact}" for fact in card.facts),
+        *(f"- {_plain(fact)}" for fact in card.facts),
         "",
         "```python",
         *card.example,
@@ -51,7 +56,7 @@ def render_card(card: Card, training: Mapping[str, Any]) -> str:
 
 def _training_lines(training: Mapping[str, Any]) -> list[str]:
     about = str(training.get(ABOUT, "")).strip()
-    rows = [f"| {key} | {_cell(value)} |" for key, value in training.items() if key != ABOUT]
+    rows = [f"| {_plain(key)} | {_plain(_cell(value))} |" for key, value in training.items() if key != ABOUT]
     table = ["## Training", "", "| what | value |", "|---|---|", *rows, ""] if rows else []
     return [*([about, ""] if about else []), *table]
 
@@ -59,6 +64,15 @@ def _training_lines(training: Mapping[str, Any]) -> list[str]:
 def _cell(value: object) -> str:
     if isinstance(value, Mapping):
         values = cast(Mapping[str, object], value)
-        return "; ".join(f"{key}: {_cell(part)}" for key, part in values.items())
-    text = f"{value:.4g}" if isinstance(value, float) else str(value)
-    return text.replace("|", "\\|").replace("\n", " ")
+        return "; ".join(f"{key}: {_short(part)}" for key, part in values.items())
+    return _short(value)
+
+
+def _short(value: object) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def _plain(text: str) -> str:
+    """Text as Markdown that says just that, in one line: labels and names of data may hold anything."""
+    line = " ".join("".join(each if each.isprintable() else " " for each in text).split())
+    return html.escape(_MARKUP.sub(r"\\\g<0>", line), quote=False)

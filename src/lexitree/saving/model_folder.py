@@ -1,12 +1,14 @@
 """The folder that a model is saved in: finding it, and reading its files with a check of each.
 
-Every model is a folder with `config.json` (what it is, its settings, its training record, checksums of the other
-files), weights as safetensors, vocabularies as JSON, and a card (`README.md`). Nothing is pickled.
+Every model is a folder with `config.json` (what it is, its settings, its training record, checksums of itself and of
+the other files), weights as safetensors, vocabularies as JSON, and a card (`README.md`) without a checksum, because
+people may edit it. Nothing is pickled.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import zlib
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
@@ -21,6 +23,7 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from lexitree.errors import ConfigError, LexitreeError, ModelFileError, import_extra
+from lexitree.files import recover_folder
 from lexitree.lexicon.vocabulary import Vocabulary
 from lexitree.models.guesses import VectorGuesser
 from lexitree.models.word_table import WordTable
@@ -41,6 +44,8 @@ ENCODER_FOLDER = "encoder"
 """Where a model has its transformer, as the library `transformers` writes it."""
 
 CLASSIFIER = "classifier"
+CHECKSUM = "checksum"
+"""The entry of config.json with the checksum of its others; models of older versions have none."""
 
 _RELOAD = "Copy or download the model again."
 _CHUNK_BYTES = 1 << 20
@@ -60,11 +65,14 @@ def locate_model(name: str | Path, *, revision: str | None = None) -> Path:
         MissingExtraError: If the model is on the hub and `huggingface_hub` is not installed.
     """
     folder = Path(name)
-    if shipped.is_shipped(name) or (name in shipped.NAMES and not folder.is_dir()):
+    if not shipped.is_shipped(name):
+        recover_folder(folder)
+    is_folder = os.path.isdir(folder)  # noqa: PTH112 - Path.is_dir fails for names that are too long
+    if shipped.is_shipped(name) or (name in shipped.NAMES and not is_folder):
         return shipped.shipped_folder(str(name))
-    if folder.is_dir():
+    if is_folder:
         return folder
-    if folder.exists() or str(name).count("/") != 1 or str(name).startswith((".", "/", "~")):
+    if os.path.lexists(folder) or str(name).count("/") != 1 or str(name).startswith((".", "/", "~")):
         raise ModelFileError(name, "there is no such model directory")
     return _download_from_hub(str(name), revision)
 
@@ -102,7 +110,7 @@ class ModelFolder:
     @property
     def kind(self) -> str:
         """What the model is: a classifier, a parser or a reranker."""
-        return str(self.values.get("kind", CLASSIFIER))
+        return self.values.get("kind", CLASSIFIER)
 
     @property
     def training(self) -> dict[str, Any]:
@@ -159,6 +167,24 @@ class ModelFolder:
             raise ModelFileError(path, "must hold floating-point numbers of one precision", remedy=_RELOAD)
         return tensors
 
+    @property
+    def encoder_folder(self) -> Path:
+        """The folder of its transformer, whose files have been compared with their checksums."""
+        inside = self.path / ENCODER_FOLDER
+        if not inside.is_dir():
+            # The hub may have one of this name, but not the one that was trained with the model.
+            problem = "is missing, and with it the model's transformer"
+            raise ModelFileError(inside, problem, remedy=_RELOAD)
+        # Those of older versions have none for these files.
+        for name in self._checksums:
+            if name.startswith(f"{ENCODER_FOLDER}/"):
+                self._check(name)
+        return inside
+
+    @property
+    def _checksums(self) -> dict[str, Any]:
+        return self.values.get("checksums") or {}
+
     def _check(self, name: str) -> Path:
         """Compare a file with its checksum, and return its path."""
         path = self.path / name
@@ -170,9 +196,7 @@ class ModelFolder:
             raise ModelFileError(path, f"cannot be read ({error.strerror or error})") from error
         if self.values["format"] == 1 and "checksums" not in self.values:
             return path
-        known: object = self.values.get("checksums")
-        expected = cast(dict[str, object], known).get(name) if isinstance(known, dict) else None
-        if found != expected:
+        if found != self._checksums.get(name):
             raise ModelFileError(path, "is damaged, cut off or from another model", remedy=_RELOAD)
         return path
 
@@ -214,10 +238,18 @@ def checksum(path: Path) -> str:
     return f"{value:08x}"
 
 
+def config_checksum(values: Mapping[str, Any]) -> str:
+    """The CRC-32 of everything that config.json says besides this checksum, however it is laid out."""
+    others = {name: value for name, value in values.items() if name != CHECKSUM}
+    return f"{zlib.crc32(json.dumps(others).encode()):08x}"
+
+
 def _read_config(folder: Path) -> dict[str, Any]:
     path = folder / CONFIG_FILE
     try:
         loaded: object = json.loads(path.read_text(encoding="utf-8"))
+        values = cast(dict[str, Any], loaded) if isinstance(loaded, dict) else {}
+        found = config_checksum(values)
     except FileNotFoundError as error:
         inside = folder / "model"
         remedy = f"Did you mean {inside}?" if (inside / CONFIG_FILE).exists() else ""
@@ -226,18 +258,31 @@ def _read_config(folder: Path) -> dict[str, Any]:
         ) from error
     except (OSError, ValueError, RecursionError) as error:
         raise ModelFileError(path, f"cannot be read ({error})") from error
-    values = cast(dict[str, Any], loaded) if isinstance(loaded, dict) else {}
+    _check_config(path, values, found)
+    return values
+
+
+def _check_config(path: Path, values: Mapping[str, Any], found: str) -> None:
     if values.get("library") != "lexitree" or not isinstance(values.get("model"), dict):
         raise ModelFileError(path, "does not describe a lexitree model")
-    if values.get("format") not in READABLE_FORMATS:
+    # True is equal to 1.
+    if type(values.get("format")) is not int or values["format"] not in READABLE_FORMATS:
         raise ModelFileError(
             path,
-            f"has format {values.get('format')!r}; this version reads up to {FORMAT}",
+            f"has format {values.get('format')!r:.40}; this version reads up to {FORMAT}",
             remedy="Upgrade lexitree: pip install --upgrade lexitree",
         )
+    if values.get(CHECKSUM, found) != found:
+        raise ModelFileError(
+            path,
+            "is damaged: its checksum is wrong",
+            remedy=f"{_RELOAD} If you have edited the file, remove its entry {CHECKSUM!r}.",
+        )
+    for name, kind in (("kind", str), ("training", dict), ("checksums", dict)):
+        if values.get(name) is not None and not isinstance(values[name], kind):
+            raise ModelFileError(path, f"has an invalid entry {name!r}: {values[name]!r:.40}")
     if values.get("table", "float32") not in get_args(TableForm):
         raise ModelFileError(path, f"names an unknown table form: {values['table']!r:.40}")
-    return values
 
 
 @contextmanager

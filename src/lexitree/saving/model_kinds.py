@@ -26,12 +26,14 @@ from lexitree.ops.threads import one_thread
 from lexitree.saving.card import Card, render_card
 from lexitree.saving.model_folder import (
     CARD_FILE,
+    CHECKSUM,
     CONFIG_FILE,
     ENCODER_FOLDER,
     FILES,
     FORMAT,
     ModelFolder,
     checksum,
+    config_checksum,
 )
 from lexitree.saving.quantized import TableForm, shrink_tensors
 from lexitree.version import __version__
@@ -234,9 +236,13 @@ def write_model(
     with atomic_folder(folder, SafetensorError) as temporary:
         if weights_of is None:
             _write_weights(parts, temporary, table)
-        checksums = {path.name: checksum(path) for path in sorted(temporary.iterdir()) if path.is_file()}
+        checksums = {
+            path.relative_to(temporary).as_posix(): checksum(path)
+            for path in sorted(temporary.rglob("*"))
+            if path.is_file()
+        }
         about = {"table": table, **parts.entries} if weights_of is None else {"weights_of": weights_of}
-        config = {
+        config: dict[str, Any] = {
             "library": "lexitree",
             "format": FORMAT,
             "kind": kind,
@@ -246,6 +252,7 @@ def write_model(
             "model": parts.settings,
             "training": training,
         }
+        config[CHECKSUM] = config_checksum(config)
         _write_text(temporary / CONFIG_FILE, json.dumps(config, indent=2, ensure_ascii=False) + "\n")
         _write_text(temporary / CARD_FILE, render_card(parts.card, training))
     return folder
@@ -263,7 +270,8 @@ def _write_weights(parts: ModelParts, folder: Path, table: TableForm) -> None:
 
 
 def _write_text(path: Path, text: str) -> None:
-    path.write_text(text, encoding="utf-8")
+    # A lone surrogate, which UTF-8 cannot hold, is written as JSON escapes it.
+    path.write_bytes(text.encode("utf-8", "backslashreplace"))
 
 
 def _refuse_other_content(folder: Path, kind: str) -> None:

@@ -38,6 +38,7 @@ PREFIX = "lexicon.encoder."
 
 _COMMIT = re.compile("[0-9a-f]{40}")
 """A revision that never changes, unlike branches and tags."""
+_HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*", re.ASCII)
 
 
 def encoder_entry(lexicon: TransformerLexicon) -> dict[str, Any]:
@@ -77,7 +78,7 @@ def describe_encoder(values: Mapping[str, Any]) -> str:
 
 
 def open_saved_encoder(
-    folder: Path, values: Mapping[str, Any], table: WordTable | None, unit: Unit
+    folder: ModelFolder, values: Mapping[str, Any], table: WordTable | None, unit: Unit
 ) -> TransformerLexicon:
     """Open the transformer that an entry of config.json describes.
 
@@ -87,34 +88,35 @@ def open_saved_encoder(
         table: The word vectors beside it, if the model has any.
         unit: What it gives vectors of.
     """
-    settings = {"trained": True, "saved": (folder / ENCODER_FOLDER).is_dir(), **values}
+    settings = {"trained": True, "saved": (folder.path / ENCODER_FOLDER).is_dir(), **values}
     is_trained, is_saved = settings.pop("trained"), settings.pop("saved")
     try:
         config = TransformerConfig.from_dict(settings)
-        lexicon = _open(folder, config, is_saved, table, unit)
+        if is_saved:
+            encoder, tokenizer = read_encoder(str(folder.encoder_folder))
+            lexicon = TransformerLexicon(config, encoder, tokenizer, table=table, unit=unit)
+        else:
+            _refuse_other_names(folder, config)
+            lexicon = open_transformer(config, table=table, unit=unit)
     except (ModelFileError, MissingExtraError):
         raise
     except LexitreeError as error:
         raise ModelFileError(
-            folder, f"its transformer cannot be read: {error.message}", remedy=error.remedy
+            folder.path, f"its transformer cannot be read: {error.message}", remedy=error.remedy
         ) from error
     lexicon.was_trained = bool(is_trained)
     return lexicon
 
 
-def _open(
-    folder: Path, config: TransformerConfig, is_saved: object, table: WordTable | None, unit: Unit
-) -> TransformerLexicon:
-    if not is_saved:
-        return open_transformer(config, table=table, unit=unit)
-    inside = folder / ENCODER_FOLDER
-    if not inside.is_dir():
-        # The hub may have one of this name, but not the one that was trained with the model.
+def _refuse_other_names(folder: ModelFolder, config: TransformerConfig) -> None:
+    """A model of somebody else may name a transformer that anybody can get, and no directory of this machine."""
+    is_fixed = _HUB_NAME.fullmatch(config.name) and _COMMIT.fullmatch(config.revision or "")
+    if not (is_fixed or config.name in KNOWN_ENCODERS) or Path(config.name).is_dir():
         raise ModelFileError(
-            inside, "is missing, and with it the model's transformer", remedy="Copy the model again."
+            folder.path / CONFIG_FILE,
+            f"names a transformer that a saved model cannot have: {config.name!r:.80}",
+            remedy="It must be in the model's folder, or on the Hugging Face hub as owner/name with a commit.",
         )
-    encoder, tokenizer = read_encoder(str(inside))
-    return TransformerLexicon(config, encoder, tokenizer, table=table, unit=unit)
 
 
 _TABLES = ("lexicon.vectors", "lexicon.table.vectors", "lexicon.guesser.group_vectors")
@@ -236,7 +238,7 @@ def _empty_lexicon(folder: ModelFolder, tensors: Mapping[str, Tensor], config: M
         with without_weights():
             table = folder.empty_table(tensors, "lexicon.table.")
     unit = encoder_class(config.model).reads
-    return open_saved_encoder(folder.path, cast(dict[str, Any], encoder), table, unit)
+    return open_saved_encoder(folder, cast(dict[str, Any], encoder), table, unit)
 
 
 KIND = ModelKind(name=CLASSIFIER, take_apart=_take_apart, build=_build)

@@ -20,6 +20,7 @@ from lexitree.errors import ConfigError, ParseMismatchError, ParseRefusedError, 
 from lexitree.parsers.adapters import CommandParser, penn_spelling
 from lexitree.parsers.adapters import conversation as conversation_module
 from lexitree.trees.brackets import tree_to_brackets
+from tests.command import is_alive
 
 SENTENCES = [["the", "film", "works"], ["it", "does"], ["yes"]]
 FLAT = ["(S (W the) (W film) (W works))", "(S (W it) (W does))", "(W yes)"]
@@ -51,16 +52,6 @@ def make_parser(tmp_path: Path) -> MakeParser:
 def parse(parser: CommandParser, sentences: Any = SENTENCES) -> list[str]:
     with parser:
         return [tree_to_brackets(tree) for tree in parser.parse_all(sentences)]
-
-
-def is_alive(number: int) -> bool:
-    try:
-        os.kill(number, 0)
-    except ProcessLookupError:
-        return False
-    # A process that has ended and that nobody has waited for is not alive either.
-    status = Path(f"/proc/{number}/stat")
-    return not status.exists() or status.read_text().rpartition(")")[2].split()[0] != "Z"
 
 
 def wait_until_dead(number: int) -> bool:

@@ -45,6 +45,9 @@ class CommandProcess:
     ) -> None:
         """Start the command: a sequence is a program and its arguments, a string is run by the shell."""
         self._process = _start(command, folder, environment)
+        # Also when the interpreter exits or the object is garbage-collected. If this process is killed, the command
+        # finds its input closed.
+        self._kill = weakref.finalize(self, _kill_group, self._process)
         self._num_sent = 0
         self._num_written = 0
         self._input: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
@@ -53,8 +56,6 @@ class CommandProcess:
         self._is_closing = threading.Event()
         self._has_ended_output = False
         self.last_sign_of_life = time.monotonic()
-        # Also when the interpreter exits or the object is garbage-collected.
-        self._kill = weakref.finalize(self, _kill_group, self._process)
         self._threads = [
             threading.Thread(target=work, daemon=True)
             for work in (self._write_input, self._read_output, self._read_complaints)
@@ -197,10 +198,12 @@ def _read_chunk(stream: IO[bytes]) -> bytes:
 def _kill_group(process: subprocess.Popen[bytes]) -> None:
     """Ask the command and its children to end, then kill them."""
     _signal_group(process, signal.SIGTERM)
-    with contextlib.suppress(subprocess.TimeoutExpired):
-        process.wait(_GRACE_SECONDS)
-    _signal_group(process, getattr(signal, "SIGKILL", signal.SIGTERM))
-    process.wait()
+    try:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(_GRACE_SECONDS)
+    finally:  # Ctrl-C does not save it either.
+        _signal_group(process, getattr(signal, "SIGKILL", signal.SIGTERM))
+        process.wait()
 
 
 def _signal_group(process: subprocess.Popen[bytes], number: int) -> None:

@@ -88,13 +88,16 @@ def train(
         observer: Is told of every batch and epoch.
 
     Raises:
-        FileError: If the folder holds a run that is not to be resumed.
+        FileError: If the folder holds a run that is not to be resumed, or another process trains into it.
         ConfigError: If settings contradict each other or do not fit the corpus.
         TrainingDivergedError: If the loss is no longer finite.
     """
     check_precision(precision, training=True)
-    folder = claim_folder(folder, resume=resume)
-    with use_cores(threads, wide_products=bool(recipe.encoder)), products_in(precision):
+    with (
+        claim_folder(folder, resume=resume) as folder,
+        use_cores(threads, wide_products=bool(recipe.encoder)),
+        products_in(precision),
+    ):
         if corpus is None:
             corpus = load_recipe_corpus(recipe)
         else:

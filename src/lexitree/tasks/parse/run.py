@@ -146,27 +146,27 @@ def train_parser(
         observer: Is told of every batch and epoch.
 
     Raises:
-        FileError: If the folder holds a run that is not to be resumed.
+        FileError: If the folder holds a run that is not to be resumed, or another process trains into it.
         TrainingDivergedError: If the loss is no longer finite.
     """
-    folder = claim_folder(folder, resume=resume)
-    banks = banks or load_parser_data(recipe, data)
-    torch.manual_seed(recipe.training.seed)
-    model = build_parser_model(recipe, banks, data).to(device)
-    task = ParserTask(model, banks, recipe.training)
+    with claim_folder(folder, resume=resume) as folder:
+        banks = banks or load_parser_data(recipe, data)
+        torch.manual_seed(recipe.training.seed)
+        model = build_parser_model(recipe, banks, data).to(device)
+        task = ParserTask(model, banks, recipe.training)
 
-    def save(training: TrainingResult, **scores: Any) -> None:
-        record = {**_about_training(recipe, banks, training), **scores}
-        save_model(NeuralParser(model), folder / MODEL_FOLDER, training=record)
+        def save(training: TrainingResult, **scores: Any) -> None:
+            record = {**_about_training(recipe, banks, training), **scores}
+            save_model(NeuralParser(model), folder / MODEL_FOLDER, training=record)
 
-    training = run_in_folder(task, folder, save, observer=observer, minutes=minutes)
-    save(training)
-    # What is scored is what was saved, with its fewer digits; then its card has the scores as well.
-    test = score_tests(load_parser(folder / MODEL_FOLDER, device=device), banks.test)
-    save(training, test_f1={name: scores["f1"] for name, scores in test.items()})
-    run = ParserRun(folder, training, test)
-    _write_result(run, recipe, model, banks, data)
-    return run
+        training = run_in_folder(task, folder, save, observer=observer, minutes=minutes)
+        save(training)
+        # What is scored is what was saved, with its fewer digits; then its card has the scores as well.
+        test = score_tests(load_parser(folder / MODEL_FOLDER, device=device), banks.test)
+        save(training, test_f1={name: scores["f1"] for name, scores in test.items()})
+        run = ParserRun(folder, training, test)
+        _write_result(run, recipe, model, banks, data)
+        return run
 
 
 def _about_training(recipe: ParserRecipe, banks: ParserData, training: TrainingResult) -> dict[str, Any]:

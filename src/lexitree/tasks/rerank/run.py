@@ -76,28 +76,28 @@ def train_reranker(
         observer: Is told of every batch and epoch.
 
     Raises:
-        FileError: If the folder holds a run that is not to be resumed.
+        FileError: If the folder holds a run that is not to be resumed, or another process trains into it.
         TrainingDivergedError: If the loss is no longer finite.
     """
-    folder = claim_folder(folder, resume=resume)
-    lists = lists or load_rerank_data(recipe, data, on_error=on_error, report=report)
-    torch.manual_seed(recipe.training.seed)
-    model = build_reranker(recipe, lists, data, backend=backend).to(device)
-    parts = {part: _number(model, found) for part, found in lists.parts.items()}
-    task = RerankingTask(model, parts["train"], parts["dev"], recipe.training)
+    with claim_folder(folder, resume=resume) as folder:
+        lists = lists or load_rerank_data(recipe, data, on_error=on_error, report=report)
+        torch.manual_seed(recipe.training.seed)
+        model = build_reranker(recipe, lists, data, backend=backend).to(device)
+        parts = {part: _number(model, found) for part, found in lists.parts.items()}
+        task = RerankingTask(model, parts["train"], parts["dev"], recipe.training)
 
-    def save(training: TrainingResult) -> None:
-        # The weight of the parser's score belongs to the weights of the model.
-        model.config = dataclasses.replace(model.config, base_weight=training.best.scores["base_weight"])
-        record = _about_training(recipe, lists, training)
-        save_model(Reranker(model), folder / MODEL_FOLDER, training=record)
+        def save(training: TrainingResult) -> None:
+            # The weight of the parser's score belongs to the weights of the model.
+            model.config = dataclasses.replace(model.config, base_weight=training.best.scores["base_weight"])
+            record = _about_training(recipe, lists, training)
+            save_model(Reranker(model), folder / MODEL_FOLDER, training=record)
 
-    training = run_in_folder(task, folder, save, observer=observer, minutes=minutes)
-    save(training)
-    choices, test = score_model(model, parts["test"]) if parts["test"] else ([], None)
-    run = RerankRun(folder, training, choices, test)
-    _write_result(run, recipe, model, lists)
-    return run
+        training = run_in_folder(task, folder, save, observer=observer, minutes=minutes)
+        save(training)
+        choices, test = score_model(model, parts["test"]) if parts["test"] else ([], None)
+        run = RerankRun(folder, training, choices, test)
+        _write_result(run, recipe, model, lists)
+        return run
 
 
 def _number(model: RerankerModel, lists: Sequence[BinaryList]) -> list[ListExample]:
