@@ -1,10 +1,14 @@
 from __future__ import annotations
 
+import errno
 import gzip
 import io
 import os
 import stat
+import subprocess
+import sys
 from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 import pytest
@@ -13,7 +17,7 @@ from hypothesis import strategies as st
 
 from lexitree import files
 from lexitree.errors import EncodingError, FileError
-from lexitree.files import atomic_path, atomic_write, decode_lines, read_lines
+from lexitree.files import atomic_path, atomic_write, decode_lines, exclusive_lock, read_lines
 
 
 def lines_of(content: bytes, encoding: str = "utf-8") -> list[tuple[int, str]]:
@@ -198,3 +202,94 @@ def test_a_pipe_is_written_and_not_replaced(tmp_path: Path) -> None:
     assert os.read(reader, 99) == b"through"
     os.close(reader)
     assert stat.S_ISFIFO(pipe.stat().st_mode)
+
+
+HOLD_LOCK = """
+import sys
+from lexitree.files import exclusive_lock
+with exclusive_lock(sys.argv[1], "holds it"):
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+
+
+@contextmanager
+def another_holder(path: Path) -> Iterator[subprocess.Popen[str]]:
+    """Another process that holds the lock of a path."""
+    command = [sys.executable, "-c", HOLD_LOCK, str(path)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "held\n"
+        yield process
+        process.kill()
+
+
+def take_lock(path: Path) -> list[str]:
+    with exclusive_lock(path, "holds it"):
+        return sorted(entry.name for entry in path.parent.iterdir())
+
+
+def test_one_process_at_a_time(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "out.jsonl"
+    with another_holder(path) as process:
+        path.write_text("x")
+        (tmp_path / "link").symlink_to(path)
+        for name in (path, tmp_path / "link", path.parent / ".." / "new" / "out.jsonl"):
+            with pytest.raises(FileError, match="is in use by another process") as caught:
+                take_lock(name)
+            assert "Wait for the process that holds it" in caught.value.remedy
+        process.kill()
+        process.wait()
+    assert (path.parent / ".out.jsonl.lock").exists()
+    assert take_lock(path) == [".out.jsonl.lock", "out.jsonl"]
+    assert take_lock(path) == [".out.jsonl.lock", "out.jsonl"]
+    assert [entry.name for entry in path.parent.iterdir()] == ["out.jsonl"]
+
+
+def test_one_thread_at_a_time_and_again_after_an_error(tmp_path: Path) -> None:
+    def fail() -> None:
+        with exclusive_lock(tmp_path / "out", "holds it"):
+            with pytest.raises(FileError, match="is in use"):
+                take_lock(tmp_path / "out")
+            with exclusive_lock(tmp_path / "other", "holds it"):
+                raise RuntimeError("stopped")
+
+    for _ in range(2):
+        with pytest.raises(RuntimeError, match="stopped"):
+            fail()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_lock_file_that_was_removed_meanwhile_guards_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The holder before removes the file between another's opening and locking it."""
+    tried: list[int] = []
+
+    def lock_late(handle: int) -> bool:
+        tried.append(handle)
+        if len(tried) == 1:
+            (tmp_path / ".out.lock").unlink()
+        return True
+
+    monkeypatch.setattr(files, "_try_lock", lock_late)
+    assert take_lock(tmp_path / "out") == [".out.lock"]
+    assert len(tried) == 2
+
+
+def test_a_lock_where_nothing_can_be_written(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(FileError, match="cannot be written"):
+        take_lock(tmp_path / "file" / "below")
+
+
+@pytest.mark.parametrize(("number", "is_fatal"), [(errno.ENOLCK, False), (errno.EIO, True)])
+def test_a_file_system_without_locks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, is_fatal: bool
+) -> None:
+    def refuse(handle: int, operation: int) -> None:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr("fcntl.flock", refuse)
+    with pytest.raises(FileError, match="cannot be written") if is_fatal else nullcontext():
+        assert take_lock(tmp_path / "out") == [".out.lock"]

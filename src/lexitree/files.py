@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import errno
 import gzip
 import json
 import os
@@ -17,6 +18,11 @@ from pathlib import Path
 from typing import IO, Any, BinaryIO, cast
 
 from lexitree.errors import EncodingError, FileError, Place
+
+if sys.platform == "win32":
+    import msvcrt
+else:
+    import fcntl
 
 CHUNK_BYTES = 1 << 16
 MAX_LINE_CHARACTERS = 1 << 26
@@ -264,6 +270,76 @@ def _swap_in(temporary: Path, folder: Path) -> None:
         aside.rmdir()
         raise
     shutil.rmtree(aside, ignore_errors=True)
+
+
+@contextmanager
+def exclusive_lock(path: str | Path, what: str) -> Generator[None]:
+    """Keep other processes, and other threads, from using a file or folder inside the `with` block.
+
+    The lock is held on an empty file `.NAME.lock` beside `path` and belongs to the process, so it vanishes however
+    the process ends: a lock file that a killed process left behind blocks nobody. Where the file system has no locks,
+    nothing is locked.
+
+    Args:
+        path: The file or folder, which need not exist yet. All names of it, such as symbolic links, share one lock.
+        what: What is done to it, for the remedy, such as "labels texts into it".
+
+    Raises:
+        FileError: Another living process holds the lock, or the lock file cannot be made.
+    """
+    real = Path(os.path.realpath(path))
+    lock = real.with_name(f".{real.name}.lock")
+    with file_errors(path, "written"):
+        lock.parent.mkdir(parents=True, exist_ok=True)
+        handle = _open_locked(lock)
+    if handle is None:
+        remedy = f"Wait for the process that {what} to end, or stop it, or use another output."
+        raise FileError(path, "is in use by another process", remedy=remedy)
+    try:
+        yield
+    finally:
+        _remove_locked(lock, handle)
+
+
+def _open_locked(lock: Path) -> int | None:
+    """Create and lock a file; None if somebody else holds it."""
+    while True:
+        handle, is_held = os.open(lock, os.O_RDWR | os.O_CREAT, 0o666), False
+        try:
+            if not _try_lock(handle):
+                return None
+            # The holder before may have removed the file after it was opened here: then this lock guards nothing.
+            with suppress(FileNotFoundError):
+                is_held = os.path.samestat(os.fstat(handle), lock.stat())
+            if is_held:
+                return handle
+        finally:
+            if not is_held:
+                os.close(handle)
+
+
+def _try_lock(handle: int) -> bool:
+    try:
+        if sys.platform == "win32":
+            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
+        else:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (BlockingIOError, PermissionError):
+        return False
+    except OSError as error:
+        if error.errno not in (errno.ENOLCK, errno.ENOTSUP, errno.EINVAL, errno.ENOSYS):
+            raise
+    return True
+
+
+def _remove_locked(lock: Path, handle: int) -> None:
+    """Give a lock back. POSIX removes the file while it is still locked; Windows cannot remove an open file."""
+    if sys.platform == "win32":
+        os.close(handle)
+    with suppress(OSError):
+        lock.unlink()
+    if sys.platform != "win32":
+        os.close(handle)
 
 
 def _current_umask() -> int:
