@@ -215,6 +215,19 @@ def test_an_object_has_a_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert [row.text for row in open_table(path, "r", on_error="skip")] == ["a", "c"]
 
 
+@pytest.mark.parametrize(("opening", "closing"), [("[", "]"), ('{"a": ', "}")])
+def test_values_have_a_depth(tmp_path: Path, opening: str, closing: str) -> None:
+    def line(depth: int) -> str:
+        return '{"r": "a", "x": ' + opening * depth + "1" + closing * depth + "}\n"
+
+    path = write(tmp_path, "t.jsonl", line(99) + line(100) + line(900) + line(50_000))
+    report = ReadReport()
+    (row,) = open_table(path, "r", on_error="skip", report=report)
+    assert json_line(row.columns, row.place) == line(99)
+    assert [error.place.line for error in report.errors] == [2, 3, 4]
+    assert "nested more than 100 levels deep" in report.errors[0].problem
+
+
 @pytest.mark.parametrize(("lines", "characters"), [(3, 1 << 20), (1 << 20, 12)])
 def test_blank_lines_are_kept_up_to_a_bound(
     monkeypatch: pytest.MonkeyPatch, lines: int, characters: int

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, cast
 
 from lexitree.errors import InputError, JsonLinesError, OnError, Place, TableError
 from lexitree.files import display_name, read_lines, to_json
@@ -25,6 +25,8 @@ MAX_BLANK_CHARACTERS = 1 << 20
 """How many lines and characters are searched for a line that is not blank."""
 MAX_RECORD_CHARACTERS = 1 << 24
 """Longer records of CSV, over all their lines, are an error: a quote may never be closed."""
+MAX_JSON_DEPTH = 100
+"""Values that are nested deeper are an error."""
 MAX_TIMES_READ = 8
 """How often lines may be read again, on average, to find the next record after broken ones."""
 FEW_CHARACTERS = 1 << 20
@@ -210,11 +212,25 @@ class JsonLinesTable:
         text = values[self.column]
         if text is not None and not isinstance(text, str):
             raise JsonLinesError(place, f"{self.column!r} is not a text: {str(text)[:40]}")
+        _refuse_depth(values, place)
         try:
             (text or "").encode()
         except UnicodeEncodeError as error:
             raise JsonLinesError(place, f"{self.column!r} holds half a character ({error.reason})") from error
         return Row(text or "", tuple(values.items()), place)
+
+
+def _refuse_depth(values: dict[str, Any], place: Place) -> None:
+    """Refuse values that are too deep to be copied, whatever runs around the encoder."""
+    level: list[Any] = [values]
+    for _ in range(MAX_JSON_DEPTH):
+        items: Iterator[Any] = chain.from_iterable(
+            cast(dict[str, Any], each).values() if isinstance(each, dict) else each for each in level
+        )
+        level = [item for item in items if isinstance(item, dict | list)]
+        if not level:
+            return
+    raise JsonLinesError(place, f"JSON nested more than {MAX_JSON_DEPTH} levels deep")
 
 
 def open_table(
