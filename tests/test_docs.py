@@ -9,6 +9,9 @@ from pathlib import Path
 import pytest
 
 import lexitree
+from lexitree import files
+from lexitree.pipeline import tables
+from lexitree.trees import bracket_parser, jsonl
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -83,3 +86,20 @@ def test_code_that_a_page_names_is_there(page: Path) -> None:
     )
     places = (ROOT, ROOT / "src" / "lexitree")
     assert [name for name in named if not any((place / name).exists() for place in places)] == []
+
+
+def test_the_page_of_texts_names_the_limits() -> None:
+    page = (ROOT / "docs" / "guide" / "text.md").read_text(encoding="utf-8")
+    table = page.partition("### Limits of the input")[2].partition("\n## ")[0]
+    bounds = [
+        files.MAX_LINE_CHARACTERS,
+        tables.MAX_RECORD_CHARACTERS,
+        jsonl.MAX_JSON_CHARACTERS,
+        tables.MAX_JSON_DEPTH,
+        bracket_parser.MAX_TREE_CHARACTERS,
+        bracket_parser.MAX_NODES,
+        tables.MAX_BLANK_LINES,
+        tables.MAX_BLANK_CHARACTERS,
+    ]
+    found = re.findall(r"\b([\d,]+) (?:characters|levels|nodes|lines)", table)
+    assert [int(number.replace(",", "")) for number in found] == bounds

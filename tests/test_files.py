@@ -11,7 +11,8 @@ import stat
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
+from encodings.aliases import aliases
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,14 @@ from hypothesis import strategies as st
 
 from lexitree import files
 from lexitree.errors import EncodingError, FileError
-from lexitree.files import atomic_path, atomic_write, decode_lines, exclusive_lock, read_lines
+from lexitree.files import (
+    atomic_path,
+    atomic_write,
+    decode_lines,
+    exclusive_lock,
+    open_output,
+    read_lines,
+)
 
 
 def lines_of(content: bytes, encoding: str = "utf-8") -> list[tuple[int, str]]:
@@ -97,10 +105,37 @@ def test_a_byte_that_does_not_decode(
     assert f"the byte {byte} is not {encoding}" in caught.value.problem
 
 
-@pytest.mark.parametrize(("content", "encoding"), [(b"(1 a)\n", "utf-16"), (b"\x00.", "punycode")])
-def test_a_codec_that_refuses_even_what_comes_before_the_byte(content: bytes, encoding: str) -> None:
-    with pytest.raises(EncodingError, match="--encoding latin-1"):
+@pytest.mark.parametrize(
+    ("content", "encoding", "line"),
+    [
+        (b"ab\ncd\n", "utf-16", 1),
+        (b"\xf9\x0e\xc7\xdd\x01\xe4", "utf-16", 1),
+        (b"ab", "utf-32", 1),
+        (b" \x82<\xfd\xe6\xf1\xc2k", "punycode", 1),
+        (b"xn--\xff.\n", "idna", 1),
+        (b"a\n\\x", "unicode_escape", 2),
+        (b"a\nb\\ud800\nc", "unicode_escape", 2),
+        (b"a\nb\\ud800\nc", "raw_unicode_escape", 2),
+        (b"a\nb\n+2AA-\n", "utf-7", 3),
+    ],
+)
+@pytest.mark.parametrize("chunk", [1, 7, 1 << 16])
+def test_codecs_that_fail_in_their_own_way(
+    monkeypatch: pytest.MonkeyPatch, content: bytes, encoding: str, line: int, chunk: int
+) -> None:
+    monkeypatch.setattr(files, "CHUNK_BYTES", chunk)
+    with pytest.raises(EncodingError) as caught:
         lines_of(content, encoding)
+    assert caught.value.place.line == line
+    assert "--encoding" in caught.value.remedy
+
+
+@given(st.binary(max_size=60), st.sampled_from(sorted(set(aliases.values()))), st.sampled_from([1, 3, 99]))
+def test_any_bytes_in_any_encoding(content: bytes, encoding: str, chunk: int) -> None:
+    with pytest.MonkeyPatch.context() as patch, suppress(EncodingError, FileError):
+        patch.setattr(files, "CHUNK_BYTES", chunk)
+        for _, text in lines_of(content, encoding):
+            text.encode()
 
 
 @pytest.mark.parametrize("encoding", ["klingon", "hex", "zlib", "rot13", "base64", "", "utf-8\0"])
@@ -201,6 +236,61 @@ def test_places_that_cannot_be_written(tmp_path: Path) -> None:
         with pytest.raises(FileError, match="cannot be written"):
             write(path)
     assert (tmp_path / "file").read_text() == "x"
+
+
+def test_a_packed_file(tmp_path: Path) -> None:
+    path = tmp_path / "out.txt.gz"
+    for _ in range(2):
+        with atomic_write(path) as stream:
+            stream.write("café\n" * 1000)
+        assert gzip.decompress(path.read_bytes()) == "café\n".encode() * 1000
+    packed = path.read_bytes()
+    (tmp_path / "other").mkdir()
+    with atomic_write(tmp_path / "other" / "name.gz") as stream:
+        stream.write("café\n" * 1000)
+    assert (tmp_path / "other" / "name.gz").read_bytes() == packed
+
+    def write_half() -> None:
+        with atomic_write(path) as stream:
+            stream.write("x" * 100_000)
+            raise RuntimeError("stopped")
+
+    with pytest.raises(RuntimeError, match="stopped"):
+        write_half()
+    assert path.read_bytes() == packed
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["other", "out.txt.gz"]
+
+
+@pytest.mark.parametrize("exists", [True, False])
+def test_a_link_stays_and_its_target_is_written(tmp_path: Path, exists: bool) -> None:
+    (tmp_path / "data").mkdir()
+    target, link = tmp_path / "data" / "out.txt", tmp_path / "link.txt"
+    if exists:
+        target.write_text("old")
+    link.symlink_to(Path("data") / "out.txt")
+    with atomic_write(link) as stream:
+        stream.write("new")
+        assert not exists or target.read_text() == "old"
+    assert link.is_symlink()
+    assert target.read_text() == "new"
+    assert [entry.name for entry in target.parent.iterdir()] == ["out.txt"]
+
+
+def test_standard_output_is_utf8(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Terminal(io.BytesIO):
+        def isatty(self) -> bool:
+            return True
+
+    for raw, expected in ((io.BytesIO(), "caf\xe9 \u2013".encode()), (Terminal(), b"caf\xe9 \\u2013")):
+        monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(raw, encoding="latin-1"))
+        with open_output(None) as write:
+            write("café \u2013")
+        assert raw.getvalue() == expected
+    # Whatever else stands there, in a notebook for example, is left alone.
+    monkeypatch.setattr(sys, "stdout", io.StringIO())
+    with open_output("-") as write:
+        write("é")
+    assert sys.stdout.getvalue() == "é"
 
 
 def test_a_pipe_is_written_and_not_replaced(tmp_path: Path) -> None:

@@ -7,17 +7,19 @@ import ctypes
 import errno
 import glob
 import gzip
+import io
 import json
 import os
+import re
 import secrets
 import shutil
 import sys
 import tomllib
 import zlib
 from collections.abc import Callable, Generator, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
-from typing import IO, Any, BinaryIO, cast
+from typing import Any, BinaryIO, TextIO, cast
 
 from lexitree.errors import EncodingError, FileError, Place
 
@@ -35,6 +37,8 @@ STANDARD_STREAM = "-"
 _AT_FDCWD, _RENAME_EXCHANGE = -100, 2
 """Linux: paths are relative to the working directory; both names are kept."""
 
+_GIVE_ENCODING = "Give the file's encoding, for example --encoding latin-1 or utf-16-le; it is never guessed."
+_HALF_CHARACTER = re.compile("[\ud800-\udfff]")
 _UNCHANGED = "The previous contents are untouched; free some space and run the command again."
 
 
@@ -100,6 +104,7 @@ def decode_lines(stream: BinaryIO, encoding: str, name: str) -> Iterator[tuple[i
 
 def _decode_chunks(stream: BinaryIO, encoding: str, name: str) -> Iterator[str]:
     decoder = _make_decoder(encoding, name)
+    is_utf8 = codecs.lookup(encoding).name == "utf-8"
     num_lines = 1
     at_start = True
     while True:
@@ -110,6 +115,8 @@ def _decode_chunks(stream: BinaryIO, encoding: str, name: str) -> Iterator[str]:
         except UnicodeError as error:
             decoder.setstate((b"", state[1]))
             raise _encoding_error(error, decoder, encoding, name, num_lines) from error
+        if not is_utf8:
+            _refuse_half_characters(text, encoding, name, num_lines)
         num_lines += text.count("\n")
         if text:
             yield text.removeprefix("\ufeff") if at_start else text
@@ -141,12 +148,19 @@ def _encoding_error(
     """Find the line of the invalid byte: `num_lines`, plus the line breaks before it in this chunk."""
     problem = f"invalid {encoding} ({error})"
     if isinstance(error, UnicodeDecodeError):
-        # Some codecs (UTF-16 without a byte order mark, punycode) refuse even what comes before.
+        # Some codecs, such as UTF-16 without a byte-order mark, refuse what stands before the byte as well.
         with suppress(UnicodeError):
             num_lines += decoder.decode(error.object[: error.start]).count("\n")
         problem = f"the byte 0x{error.object[error.start]:02x} is not {encoding}"
-    remedy = "Give the file's encoding, for example --encoding latin-1; it is never guessed."
-    return EncodingError(Place(name, num_lines), problem, remedy=remedy)
+    return EncodingError(Place(name, num_lines), problem, remedy=_GIVE_ENCODING)
+
+
+def _refuse_half_characters(text: str, encoding: str, name: str, num_lines: int) -> None:
+    """Refuse half a surrogate pair, which UTF-7 and escapes can hold and other text cannot."""
+    half = _HALF_CHARACTER.search(text)
+    if half:
+        place = Place(name, num_lines + text.count("\n", 0, half.start()))
+        raise EncodingError(place, f"half a character is not {encoding}", remedy=_GIVE_ENCODING)
 
 
 def read_toml(path: str | Path) -> dict[str, Any]:
@@ -169,13 +183,20 @@ def display_name(path: str | Path) -> str:
 
 
 @contextmanager
-def atomic_write(path: str | Path, mode: str = "w") -> Generator[IO[str], None, None]:
-    """Open a text file for writing that replaces `path` only when it is complete and on disk."""
-    with atomic_path(path) as temporary, open(temporary, mode, encoding="utf-8", newline="\n") as stream:
-        yield stream
-        stream.flush()
+def atomic_write(path: str | Path) -> Generator[TextIO]:
+    """Open a text file for writing that replaces `path` only when it is complete and on disk; `.gz` is compressed."""
+    with atomic_path(path) as temporary, open(temporary, "wb") as file:
+        # Without a name and a time in it, the same text makes the same file.
+        is_packed = str(path).endswith(".gz")
+        packed = gzip.GzipFile("", "wb", fileobj=file, mtime=0) if is_packed else nullcontext(file)
+        with packed as binary:
+            stream = io.TextIOWrapper(cast(BinaryIO, binary), encoding="utf-8", newline="\n")
+            yield stream
+            stream.flush()
+            stream.detach()
+        file.flush()
         if temporary.is_file():
-            os.fsync(stream.fileno())
+            os.fsync(file.fileno())
 
 
 @contextmanager
@@ -190,6 +211,7 @@ def open_output(path: str | Path | None, *, flush: bool = False) -> Generator[Ca
         with atomic_write(path) as stream:
             yield stream.write
         return
+    write_utf8(sys.stdout)
 
     def write_at_once(text: str) -> None:
         sys.stdout.write(text)
@@ -197,6 +219,18 @@ def open_output(path: str | Path | None, *, flush: bool = False) -> Generator[Ca
 
     yield write_at_once if flush else sys.stdout.write
     sys.stdout.flush()
+
+
+def write_utf8(stream: TextIO) -> None:
+    """Write UTF-8 to a standard stream, whatever the locale says.
+
+    A terminal keeps its encoding, and characters that it lacks are shown as escapes, such as `\\u2013`.
+    """
+    if isinstance(stream, io.TextIOWrapper) and codecs.lookup(stream.encoding).name != "utf-8":
+        if stream.isatty():
+            stream.reconfigure(errors="backslashreplace")
+        else:
+            stream.reconfigure(encoding="utf-8")
 
 
 @contextmanager
@@ -213,16 +247,19 @@ def atomic_path(path: str | Path, *errors: type[Exception]) -> Generator[Path, N
     """Provide a temporary path that replaces `path` on success and is removed on failure.
 
     The old file stays in place until the new one is complete, so a full disk or a killed process damages nothing.
-    A pipe or a device, such as /dev/null, cannot be replaced and is written to directly.
+    Of a symbolic link, the target is replaced. A pipe or a device, such as /dev/null, cannot be replaced and is
+    written to directly.
 
     Args:
         path: The file to create or replace.
         *errors: Exceptions besides OSError that mean that the file cannot be written.
     """
     path = Path(path)
-    if path.exists() and not path.is_file() and not path.is_dir():
+    if is_pipe_or_device(path):
         yield path
         return
+    if path.is_symlink():
+        path = Path(os.path.realpath(path))
     temporary = _unused_name(path)
     try:
         with file_errors(path, "written"):
@@ -237,6 +274,17 @@ def atomic_path(path: str | Path, *errors: type[Exception]) -> Generator[Path, N
     finally:
         with suppress(OSError):
             temporary.unlink()
+
+
+def is_pipe_or_device(path: Path) -> bool:
+    """Whether there is something of this name that is neither a file nor a folder."""
+    return path.exists() and not path.is_file() and not path.is_dir()
+
+
+def hidden_beside(path: str | Path, suffix: str) -> Path:
+    """The hidden file `.NAME` with a suffix beside a file or folder; all names of it, such as links, share one."""
+    real = Path(os.path.realpath(path))
+    return real.with_name(f".{real.name}{suffix}")
 
 
 @contextmanager
@@ -338,8 +386,7 @@ def exclusive_lock(path: str | Path, what: str) -> Generator[None]:
     Raises:
         FileError: Another living process holds the lock, or the lock file cannot be made.
     """
-    real = Path(os.path.realpath(path))
-    lock = real.with_name(f".{real.name}.lock")
+    lock = hidden_beside(path, ".lock")
     with file_errors(path, "written"):
         lock.parent.mkdir(parents=True, exist_ok=True)
         handle = _open_locked(lock)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import subprocess
@@ -85,7 +86,7 @@ def test_an_interrupted_run_is_resumed(predict: Call, reviews: Path, tmp_path: P
         whole = output.read_bytes()
         assert predict(*arguments, "-o", output, "--resume").code == 0
         assert output.read_bytes() == whole
-        for cut in range(0, len(whole), max(1, len(whole) // 23)):
+        for cut in range(0, len(whole), max(1, len(whole) // 7)):
             output.write_bytes(whole[:cut])
             assert predict(*arguments, "-o", output, "--resume") == (0, "", "")
             assert output.read_bytes() == whole
@@ -93,28 +94,22 @@ def test_an_interrupted_run_is_resumed(predict: Call, reviews: Path, tmp_path: P
 
 def test_only_the_same_run_is_resumed(predict: Call, reviews: Path, tmp_path: Path) -> None:
     output = tmp_path / "out.csv"
-    predict(reviews, "--column", "review", "-o", output)
+    command = ["--column", "review", "-o", output, "--resume"]
+    predict(reviews, *command)
     before = output.read_bytes()
+    assert predict(reviews, *command) == (0, "", "")
     other = tmp_path / "other.csv"
-    other.write_text(CSV.replace("not bad", "not good"))
-    assert_users_error(
-        predict(other, "--column", "review", "-o", output, "--resume"), "does not hold the first results"
-    )
-    short = tmp_path / "short.csv"
-    short.write_text("id,review\n1,x\n")
-    assert_users_error(
-        predict(short, "--column", "review", "-o", output, "--resume"), "does not hold the first results"
-    )
+    for content in (CSV.replace("not bad", "not good"), "id,review\n1,x\n"):
+        other.write_text(content)
+        assert_users_error(predict(other, *command), "does not hold the first results")
+    other.write_text(CSV.replace("id,", "number,"))
+    assert_users_error(predict(other, *command), "its header is another")
+    assert_users_error(predict(reviews, *command, "--phrases"), "--phrases was False, is True")
     assert output.read_bytes() == before
-    output.write_text("something,else\n")
-    assert_users_error(
-        predict(reviews, "--column", "review", "-o", output, "--resume"), "does not hold the first results"
-    )
-    assert output.read_text() == "something,else\n"
     lines = tmp_path / "out.jsonl"
-    for content in ("[1]\n", "no json\n", '{"text": "another"}\n'):
+    for content in ("one line without an end", "[1]\n", "no json\ntwo lines", '{"text": "another"}\n'):
         lines.write_text(content)
-        assert_users_error(predict("good film", "-o", lines, "--resume"), "does not hold the first results")
+        assert_users_error(predict("good film", "-o", lines, "--resume"), "not started with --resume")
         assert lines.read_text() == content
 
 
@@ -123,8 +118,56 @@ def test_without_resume_a_file_appears_when_it_is_complete(predict: Call, tmp_pa
     output.write_text("before\n")
     path = tmp_path / "a.jsonl"
     path.write_text('{"review": "good"}\nnonsense\n')
-    assert_users_error(predict(path, "--column", "review", "-o", output), "a.jsonl:2")
+    assert_users_error(
+        predict(path, "--column", "review", "-o", output),
+        "a.jsonl:2",
+        "out.jsonl was not written",
+        "--resume",
+    )
     assert output.read_text() == "before\n"
+
+
+def test_broken_quotes_and_numbers_are_skipped(predict: Call, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text('id,review\n1,good\n2,"bad\n3,"fine"\n')
+    found = predict(tmp_path / "a.csv", "--column", "review", "--on-error", "skip")
+    assert [row[0] for row in records(found.out)] == ["id", "1", "3"]
+    assert "skipped 1 malformed rows" in found.err
+    assert "a.csv:3: this is not CSV" in found.err
+    (tmp_path / "a.jsonl").write_text('{"review": "good", "x": 1e999}\n{"review": "bad"}\n')
+    found = predict(tmp_path / "a.jsonl", "--column", "review", "--on-error", "skip")
+    assert [json.loads(line)["review"] for line in found.out.splitlines()] == ["bad"]
+    assert "'x' holds a number that is too large" in found.err
+
+
+def test_packed_output(predict: Call, reviews: Path, tmp_path: Path) -> None:
+    for name in ("out.csv", "out.jsonl", "out.tsv"):
+        assert predict(reviews, "--column", "review", "-o", tmp_path / name) == (0, "", "")
+        assert predict(reviews, "--column", "review", "-o", tmp_path / f"{name}.gz") == (0, "", "")
+        assert gzip.decompress((tmp_path / f"{name}.gz").read_bytes()) == (tmp_path / name).read_bytes()
+    assert_users_error(
+        predict(reviews, "--column", "review", "-o", tmp_path / "out.csv.gz", "--resume"),
+        "a compressed file cannot be resumed",
+    )
+
+
+def test_a_link_is_written_through(predict: Call, reviews: Path, tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    target, link = tmp_path / "data" / "real.csv", tmp_path / "out.csv"
+    link.symlink_to(target)
+    for options in ([], ["--resume"]):
+        target.unlink(missing_ok=True)
+        assert predict(reviews, "--column", "review", "-o", link, *options) == (0, "", "")
+        assert link.is_symlink()
+        assert len(records(target.read_text())) == 5
+    assert sorted(path.name for path in target.parent.iterdir()) == [".real.csv.resume.json", "real.csv"]
+
+
+def test_formulas_can_be_guarded(predict: Call, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("id,review\n=1+1,good\n")
+    assert records(predict(tmp_path / "a.csv", "--column", "review").out)[1][0] == "=1+1"
+    guarded = predict(tmp_path / "a.csv", "--column", "review", "--guard-formulas").out
+    assert records(guarded)[1][0] == "'=1+1"
+    assert_users_error(predict("a text", "--guard-formulas"), "--guard-formulas is for CSV")
 
 
 def test_a_killed_run_leaves_whole_lines(saved_model: Path, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import re
 import shutil
 import sys
@@ -211,6 +212,33 @@ def test_without_a_model_the_package_has_one(call: Call, shipped: Path, reviews:
     assert json.loads(tree.out)["label"] == "1"
     table = call("predict", reviews, "--column", "review")
     assert records(table.out)[1][:2] == records(CSV)[1]
+
+
+def test_a_given_text_is_a_text(
+    call: Call, shipped: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("a.txt").write_text("from the file\n")
+
+    def texts(*arguments: str, stdin: str = "") -> list[str]:
+        return [
+            json.loads(line)["text"] for line in call("predict", *arguments, stdin=stdin).out.splitlines()
+        ]
+
+    given = ["a.txt", "--help", "-", "sentiment", "(hm) good"]
+    assert texts(*(word for text in given for word in ("--text", text)), stdin="no") == given
+    assert texts("a.txt", "--text=-o") == ["from the file", "-o"]
+    assert texts("sentiment", "--text", "good") == ["good"]
+    assert texts("--", "-bad", "--worse") == ["-bad", "--worse"]
+
+
+def test_a_pipe_of_the_shell_is_an_input(call: Call, shipped: Path) -> None:
+    reader, writer = os.pipe()
+    os.write(writer, b"a film\nthe plot is bad\n")
+    os.close(writer)
+    found = call("predict", f"/dev/fd/{reader}")
+    os.close(reader)
+    assert [json.loads(line)["text"] for line in found.out.splitlines()] == ["a film", "the plot is bad"]
 
 
 def test_a_word_alone_is_the_name_of_a_model(call: Call, shipped: Path) -> None:

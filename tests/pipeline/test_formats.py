@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -59,6 +60,8 @@ def test_a_format_writes_what_it_says(output_format: Any, document: Document) ->
         (None, "texts", (), "json"),
         ("a.txt", "trees", (), "json"),
         ("a.SVG", "texts", (), "svg"),
+        ("a.svg.gz", "texts", (), "svg"),
+        ("a.jsonl.gz", "column", ("a",), "json"),
         ("a.htm", "trees", (), "html"),
         ("a.tsv", "texts", (), "table"),
         # These can only be written for text.
@@ -122,11 +125,33 @@ def test_columns_are_copied_and_added(document: Document) -> None:
     assert empty == [("label", None), ("probability", None), ("phrases", [])]
 
 
-@pytest.mark.parametrize("made", [CsvFormat(CSV), JsonFormat(CSV), JsonFormat()])
-def test_a_record_tells_its_text(made: RecordFormat, document: Document) -> None:
-    assert made.text_of(made.text_record(ROW, document).removesuffix("\n")) == TEXT
-    for other in ("", "[1]", "nonsense", '"open'):
-        assert made.text_of(other) is None
+ODD_ROWS = (
+    ROW,
+    Row("", (("id", ""), ("review", "")), Place("t.csv", 3)),
+    Row("=1\u2028é", (("id", "\t@\ud800"), ("review", "=1\u2028é")), Place("t.csv", 4)),
+)
+
+
+@pytest.mark.parametrize("row", ODD_ROWS)
+@pytest.mark.parametrize(
+    "made", [CsvFormat(CSV), CsvFormat(replace(CSV, guard_formulas=True)), JsonFormat(CSV), JsonFormat()]
+)
+def test_the_start_of_a_record_is_known(made: RecordFormat, row: Row) -> None:
+    record = made.text_record(row, tiny_pipeline()(row.text))
+    assert record.startswith(made.record_start(row))
+    for other in ODD_ROWS:
+        assert record.startswith(made.record_start(other)) == (other is row)
+
+
+def test_formulas_are_guarded_only_if_asked(document: Document) -> None:
+    row = Row("-1", (("=id", "=1+1"), ("review", "-1")), Place("t.csv", 2))
+    settings = OutputSettings("review", ("=id", "review"))
+    for guard, expected in ((False, ["=id", "=1+1", "-1"]), (True, ["'=id", "'=1+1", "'-1"])):
+        made = CsvFormat(replace(settings, guard_formulas=guard))
+        header, cells = csv.reader(io.StringIO(made.opening() + made.text_record(row, document), newline=""))
+        assert [header[0], *cells[:2]] == expected
+    with pytest.raises(ConfigError, match="--guard-formulas is for CSV, not for json"):
+        open_format("json", "texts", OutputSettings(guard_formulas=True))
 
 
 def test_cells_of_a_table_stay_on_their_line() -> None:

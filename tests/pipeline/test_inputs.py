@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from lexitree.errors import ConfigError
-from lexitree.pipeline.inputs import Inputs, begins_a_tree, is_file_name, split_arguments
+from lexitree.pipeline.inputs import Inputs, UntilError, begins_a_tree, is_file_name, split_arguments
 
 
 def test_what_is_a_file_and_what_is_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -43,6 +45,7 @@ def test_what_is_a_file_and_what_is_text(tmp_path: Path, monkeypatch: pytest.Mon
         ([""], None, ("sentiment", ("",))),
         (["Great"], "questions", ("questions", ("Great",))),
         (["x" * 5000 + " y"], None, ("sentiment", ("x" * 5000 + " y",))),
+        (["-bad"], None, ("sentiment", ("-bad",))),
     ],
 )
 def test_the_first_argument_may_be_the_model(
@@ -83,6 +86,43 @@ def test_a_file_as_one_text(tmp_path: Path) -> None:
     assert list(Inputs([tmp_path / "a.txt", "a text"]).whole_texts()) == ["two\nlines", "a text"]
 
 
-@pytest.mark.parametrize("name", ["missing.txt", "folder/missing.csv"])
+def test_a_pipe_is_an_input(tmp_path: Path) -> None:
+    pipe = str(tmp_path / "63")
+    os.mkfifo(pipe)
+    assert split_arguments([pipe]) == ("sentiment", (pipe,))
+    assert split_arguments(["questions", pipe]) == ("questions", (pipe,))
+
+
+def test_a_given_text_is_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("a.txt").write_text("from the file\n")
+    texts = ["a.txt", "-", "--help", "", "(hm) good", "sentiment"]
+    name, arguments = split_arguments([], None, texts)
+    assert (name, list(arguments)) == ("sentiment", texts)
+    inputs = Inputs(arguments)
+    assert not inputs.hold_trees()
+    assert inputs.files == []
+    assert [row.text for row in inputs.rows()] == texts
+    name, arguments = split_arguments(["questions", "a.txt"], None, ["a.txt"])
+    assert name == "questions"
+    assert [row.text for row in Inputs(arguments).rows()] == ["from the file", "a.txt"]
+
+
+def test_an_error_comes_after_what_was_before_it() -> None:
+    def numbers() -> Iterator[int]:
+        yield 1
+        yield 2
+        raise ConfigError("wrong")
+
+    items = UntilError(numbers())
+    assert [list(items), list(items)] == [[1, 2], []]
+    with pytest.raises(ConfigError, match="wrong"):
+        items.check()
+    fine = UntilError([1])
+    assert list(fine) == [1]
+    fine.check()
+
+
+@pytest.mark.parametrize("name", ["missing.txt", "folder/missing.csv", "missing.csv.gz"])
 def test_a_missing_file_of_data_is_no_model(name: str) -> None:
     assert split_arguments([name]) == ("sentiment", (name,))

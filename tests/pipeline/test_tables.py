@@ -11,15 +11,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lexitree.errors import EncodingError, JsonLinesError, Place, TableError
+from lexitree.errors import EncodingError, InputError, JsonLinesError, Place, TableError
+from lexitree.pipeline import tables
 from lexitree.pipeline.tables import (
     CsvTable,
     JsonLinesTable,
     csv_line,
     json_line,
+    look_at_first,
     open_table,
     read_csv_records,
 )
+from lexitree.trees import jsonl
 from lexitree.trees.brackets import ReadReport
 
 CELLS = st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\r"), max_size=12)
@@ -43,6 +46,14 @@ def test_one_empty_cell_and_other_values() -> None:
     assert csv_line([""]) == '""\n'
     assert csv_line(["a", None, 1, 0.5, [{"b": "c"}]]) == 'a,,1,0.5,"[{""b"": ""c""}]"\n'
     assert csv_line([" padded "]) == '" padded "\n'
+
+
+@pytest.mark.parametrize("sign", ["=", "+", "-", "@", "\t", "\r"])
+def test_formulas(sign: str) -> None:
+    cells = [f"{sign}1", f"a{sign}", "", -0.5]
+    assert next(csv.reader([csv_line(cells)]))[0] == cells[0]
+    guarded = next(csv.reader(io.StringIO(csv_line(cells, guard_formulas=True), newline="")))
+    assert guarded[:3] == [f"'{sign}1", f"a{sign}", ""]
 
 
 def test_quotes_commas_and_line_breaks_in_cells(tmp_path: Path) -> None:
@@ -104,6 +115,8 @@ def test_the_columns_that_there_are_stand_in_the_remedy(tmp_path: Path) -> None:
         ('{"review": "\\ud800"}', "half a character"),
         ('{"review": "a", "review": "b"}', "duplicate key"),
         ('{"review": NaN}', "NaN"),
+        ('{"review": "a", "x": 1e999}', "'x' holds a number that is too large: 1e999"),
+        ('{"review": "a", "y": 1.5, "x": [{"a": [-1e999]}]}', "'x' holds a number that is too large: -1e999"),
     ],
 )
 def test_odd_lines_of_json_name_file_and_line(tmp_path: Path, line: str, problem: str) -> None:
@@ -133,6 +146,102 @@ def test_rows_that_are_skipped(tmp_path: Path) -> None:
     path = write(tmp_path, "t.csv", "id,review\n1,a\n2\n3,c\n")
     assert [row.text for row in open_table(path, "review", on_error="skip", report=report)] == ["a", "c"]
     assert [str(error.place) for error in report.errors] == [f"{path}:3"]
+
+
+@pytest.mark.parametrize(
+    ("content", "texts", "skipped"),
+    [
+        # Never closed: it swallows everything, but only its own line is lost.
+        ('1,a\n2,"b\n3,c\n4,d\n', ["a", "c", "d"], [3]),
+        ('1,a\n2,"b"x\n3,c\n', ["a", "c"], [3]),
+        ('1,"a\n2,"b\n3,"c\nd"\n', ["c\nd"], [2, 3]),
+        ('1,a\n2,"b\n\n3,"c"\n', ["a", "c"], [3]),
+        ('1,a\n2,"b', ["a"], [3]),
+        ("1,a\n2,b\rc\n3,d\n", ["a", "d"], [3]),
+        ('1,"a\nb"x\n2,c\n', ["c"], [2, 3]),
+    ],
+)
+def test_broken_quotes_are_skipped(
+    tmp_path: Path, content: str, texts: list[str], skipped: list[int]
+) -> None:
+    report, path = ReadReport(), write(tmp_path, "t.csv", "id,review\n" + content)
+    assert [row.text for row in open_table(path, "review", on_error="skip", report=report)] == texts
+    assert [error.place.line for error in report.errors] == skipped
+    with pytest.raises(TableError, match=rf"t\.csv:{skipped[0]}: this is not CSV"):
+        list(open_table(path, "review"))
+
+
+def test_a_broken_header_is_an_error_in_any_case(tmp_path: Path) -> None:
+    path = write(tmp_path, "t.csv", '"id"x,review\n1,a\n')
+    with pytest.raises(TableError, match=r"t\.csv:1: this is not CSV"):
+        open_table(path, "review", on_error="skip")
+
+
+def test_the_next_row_is_not_searched_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of these lines opens a quote that no later one closes."""
+    monkeypatch.setattr(tables, "FEW_CHARACTERS", 100)
+    num_lines, num_read, errors = 3_000, 0, list[TableError]()
+
+    class Counting(tables._RecordLines):
+        def __next__(self) -> str:
+            nonlocal num_read
+            num_read += 1
+            return super().__next__()
+
+    monkeypatch.setattr(tables, "_RecordLines", Counting)
+    lines = [(number, 'x","') for number in range(1, num_lines + 1)]
+    with pytest.raises(TableError, match="too many broken quotes"):
+        list(read_csv_records(lines, "t", note=errors.append))
+    assert 0 < len(errors) < 20
+    assert num_read < (tables.MAX_TIMES_READ + 2) * num_lines
+
+
+def test_a_row_has_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tables, "MAX_RECORD_CHARACTERS", 20)
+    lines = [(1, '"a'), *((number, "b" * 5) for number in range(2, 9)), (9, "c" * 19), (10, "d" * 20)]
+    with pytest.raises(TableError, match=r"t:1: .*more than 20 characters"):
+        list(read_csv_records(lines, "t"))
+    errors: list[TableError] = []
+    found = list(read_csv_records(lines, "t", note=errors.append))
+    assert [first for first, _ in found] == [2, 3, 4, 5, 6, 7, 8, 9]
+    assert [error.place.line for error in errors] == [1, 10]
+
+
+def test_an_object_has_a_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jsonl, "MAX_JSON_CHARACTERS", 20)
+    path = write(tmp_path, "t.jsonl", '{"r": "a"}\n{"r": "' + "b" * 20 + '"}\n{"r": "c"}\n')
+    with pytest.raises(JsonLinesError, match=r"t\.jsonl:2: object of more than 20 characters"):
+        list(open_table(path, "r"))
+    assert [row.text for row in open_table(path, "r", on_error="skip")] == ["a", "c"]
+
+
+@pytest.mark.parametrize(("opening", "closing"), [("[", "]"), ('{"a": ', "}")])
+def test_values_have_a_depth(tmp_path: Path, opening: str, closing: str) -> None:
+    def line(depth: int) -> str:
+        return '{"r": "a", "x": ' + opening * depth + "1" + closing * depth + "}\n"
+
+    path = write(tmp_path, "t.jsonl", line(99) + line(100) + line(900) + line(50_000))
+    report = ReadReport()
+    (row,) = open_table(path, "r", on_error="skip", report=report)
+    assert json_line(row.columns, row.place) == line(99)
+    assert [error.place.line for error in report.errors] == [2, 3, 4]
+    assert "nested more than 100 levels deep" in report.errors[0].problem
+
+
+@pytest.mark.parametrize(("lines", "characters"), [(3, 1 << 20), (1 << 20, 12)])
+def test_blank_lines_are_kept_up_to_a_bound(
+    monkeypatch: pytest.MonkeyPatch, lines: int, characters: int
+) -> None:
+    monkeypatch.setattr(tables, "MAX_BLANK_LINES", lines)
+    monkeypatch.setattr(tables, "MAX_BLANK_CHARACTERS", characters)
+    blank = [(number, " " * 5) for number in range(1, 9)]
+    first, again = look_at_first(iter([*blank[:2], (3, " a ")]), "t")
+    assert (first, list(again)) == ("a", [*blank[:2], (3, " a ")])
+    assert look_at_first(iter(blank[:2]), "t")[0] == ""
+    source = iter(blank)
+    with pytest.raises(InputError, match=r"t:3: nothing but white space in 3 lines \(at most"):
+        look_at_first(source, "t")
+    assert len(list(source)) == 5
 
 
 def test_a_wrong_encoding_is_an_error_with_a_line(tmp_path: Path) -> None:

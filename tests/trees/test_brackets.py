@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lexitree.errors import BracketError, EncodingError, FileError, TreeError
+from lexitree.trees import bracket_parser
 from lexitree.trees import brackets as brackets_module
 from lexitree.trees.binarize import binarize, to_binary
 from lexitree.trees.bracket_parser import MAX_NODES, find_bracket_layout
@@ -287,6 +288,20 @@ def test_too_many_nodes() -> None:
         with pytest.raises(BracketError, match="more than 10 nodes"):
             read_text(text, max_nodes=10)
     assert read_text("(S " + "(N a) " * 9 + ")", max_nodes=10)[0].num_words == 9
+
+
+def test_an_open_tree_is_bounded_in_characters(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bracket_parser, "MAX_TREE_CHARACTERS", 40)
+    word = "w" * 15
+    lines = ["(S", f"  (N {word})", f"  (N {word}))", "(S (N a))", ""] * 2
+    report = ReadReport()
+    found = list(read_bracket_lines(enumerate(lines, 1), on_error="skip", report=report))
+    assert [tree.num_words for tree in found] == [1, 1]
+    assert [error.place.line for error in report.errors] == [3, 8]
+    assert "tree has more than 40 characters" in report.errors[0].problem
+    # Trees one after the other have a bound each.
+    short = [f"(S (N {word}))"] * 9
+    assert len(list(read_bracket_lines(enumerate(short, 1)))) == 9
 
 
 # --- files -------------------------------------------------------------------------------------------------------

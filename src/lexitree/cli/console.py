@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -10,12 +11,17 @@ from typing import TYPE_CHECKING
 import typer
 from rich.console import Console
 
+from lexitree.files import write_utf8
+
 if TYPE_CHECKING:
     from rich.table import Table
 
     from lexitree.errors import InputError, LexitreeError
     from lexitree.results.labelled_tree import LabelledTree
     from lexitree.trees.tree import Tree
+
+# What is piped is UTF-8 on all systems, also where pipes have another encoding by default.
+write_utf8(sys.stdout)
 
 output = Console(highlight=False)
 """For results: standard output."""
@@ -25,13 +31,23 @@ messages = Console(stderr=True, highlight=False)
 NUM_SKIPPED_LISTED = 20
 
 
+def printable(text: str) -> str:
+    """Escape control characters, which file names and input may hold, so that they do not steer the terminal."""
+    return "".join(
+        character
+        if character.isprintable() or character == "\n"
+        else character.encode("unicode_escape").decode()
+        for character in text
+    )
+
+
 def show_error(error: LexitreeError) -> None:
     """Show what is wrong, where, and what to do."""
     messages.print("[bold red]error:[/bold red]", end=" ")
     # The caret must stand under its place, so the text is neither wrapped nor marked up.
-    messages.out(error.message, highlight=False)
+    messages.out(printable(error.message), highlight=False)
     if error.remedy:
-        messages.out(error.remedy, highlight=False)
+        messages.out(printable(error.remedy), highlight=False)
 
 
 def show_skipped(num_skipped: int, errors: Sequence[InputError], *, what: str = "trees") -> None:
@@ -41,7 +57,7 @@ def show_skipped(num_skipped: int, errors: Sequence[InputError], *, what: str = 
     messages.print(f"[yellow]skipped {num_skipped:,} malformed {what}[/yellow]")
     listed = errors[:NUM_SKIPPED_LISTED]
     for error in listed:
-        messages.out(f"  {error.place}: {error.problem}", highlight=False)
+        messages.out(printable(f"  {error.place}: {error.problem}"), highlight=False)
     if num_skipped > len(listed):
         messages.print(f"  ... and {num_skipped - len(listed):,} more")
 

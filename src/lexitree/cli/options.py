@@ -99,14 +99,18 @@ OneSentenceOption = Annotated[bool, flag("--one-sentence", text="Take each text 
 
 
 def read_arguments(
-    context: typer.Context, first: str | None, others: list[str] | None, model: str | None
+    context: typer.Context,
+    first: str | None,
+    others: list[str] | None,
+    model: str | None,
+    texts: list[str] | None = None,
 ) -> tuple[str, tuple[str, ...]]:
     """The model and the inputs among the arguments; with none at all, nobody is made to type on a terminal."""
     from lexitree.pipeline.inputs import split_arguments
 
-    if first is None and model is None and sys.stdin.isatty():
+    if first is None and model is None and not texts and sys.stdin.isatty():
         raise typer.BadParameter("a text is needed, or a model and trees", ctx=context)
-    return split_arguments([*([] if first is None else [first]), *(others or [])], model)
+    return split_arguments([*([] if first is None else [first]), *(others or [])], model, texts or ())
 
 
 Recipe = TypeVar("Recipe", bound=Settings)

@@ -71,6 +71,21 @@ PhrasesOption = Annotated[
 PrefixOption = Annotated[
     str, typer.Option(help="A prefix for the names of added columns.", rich_help_panel=TEXT)
 ]
+TextOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--text",
+        help="A text, never taken for a file, a model or an option; can be repeated.",
+        rich_help_panel=TEXT,
+        show_default=False,
+    ),
+]
+GuardOption = Annotated[
+    bool,
+    flag(
+        "--guard-formulas", text="Put ' before cells of CSV that spreadsheets take for formulas.", panel=TEXT
+    ),
+]
 ResumeOption = Annotated[
     bool, flag("--resume", text="Continue an interrupted run; drops a partial last line.", panel=TEXT)
 ]
@@ -96,9 +111,11 @@ def predict_command(
     input_kind: InputKindOption = "auto",
     model_name: ModelOption = None,
     parser: ParserOption = None,
+    texts: TextOption = None,
     column: ColumnOption = None,
     phrases: PhrasesOption = False,
     prefix: PrefixOption = "",
+    guard_formulas: GuardOption = False,
     resume: ResumeOption = False,
     one_sentence: OneSentenceOption = False,
     batch_size: BatchSizeOption = BATCH_SENTENCES,
@@ -123,8 +140,8 @@ def predict_command(
 
     Input that does not begin with a bracket is text, one per line. It needs a parser, which the models of the package
     have. JSON has one line per text, with its sentences and phrases; start and end count characters. With --column,
-    rows are copied, and label and probability are added. --resume continues an interrupted run and drops a partial
-    last line.
+    rows are copied, and label and probability are added. --resume continues an interrupted run with the same options,
+    model and input, and drops a partial last line. Output files that end in .gz are compressed.
 
     Trees are in brackets, one per line or spread over lines, or in .jsonl; the model deptree reads dependency trees:
     .toks with .dparents beside it, or .jsonl with parents. Existing labels are ignored (write _ where there is none).
@@ -137,7 +154,7 @@ def predict_command(
     from lexitree.pipeline.labelling import LabellingJob
     from lexitree.pipeline.workers import LabellerSettings
 
-    name, arguments = read_arguments(context, model, inputs, model_name)
+    name, arguments = read_arguments(context, model, inputs, model_name, texts)
     if format_name is None and output is None and column is None and screen.is_terminal:
         format_name = "tree"
     job = LabellingJob(
@@ -148,6 +165,7 @@ def predict_command(
         column=column,
         prefix=prefix,
         phrases=phrases,
+        guard_formulas=guard_formulas,
         head_weights=head_weights,
         nodes=nodes,
         resume=resume,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import textwrap
 import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -19,11 +18,9 @@ from torch import Tensor
 
 from lexitree.errors import CheckpointError
 from lexitree.files import atomic_path, sync_path
+from lexitree.fingerprints import describe_changes
 
 CHECKPOINT_FILE = "checkpoint.safetensors"
-
-MAX_SHOWN = 80
-"""Values of settings are cut to this length in error messages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,13 +108,8 @@ def compare_fingerprints(path: Path, saved: Mapping[str, Any], current: Mapping[
     Raises:
         CheckpointError: If the fingerprints differ; it names what differs.
     """
-    # JSON makes lists of tuples.
-    before, now = _flatten(saved), _flatten(json.loads(json.dumps(dict(current))))
-    differing = [key for key in {**before, **now} if before.get(key) != now.get(key)]
-    if differing:
-        changes = "; ".join(
-            f"{key} was {_shown(before.get(key))}, is {_shown(now.get(key))}" for key in differing
-        )
+    changes = describe_changes(saved, current)
+    if changes:
         raise CheckpointError(
             path,
             f"belongs to another run: {changes}",
@@ -131,17 +123,3 @@ def checksum(arrays: Iterable[npt.NDArray[Any]]) -> int:
     for array in arrays:
         total = zlib.crc32(np.ascontiguousarray(array).data, total)
     return total
-
-
-def _flatten(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Nested settings by dotted names, so that errors name the very setting."""
-    flat: dict[str, Any] = {}
-    for key, value in values.items():
-        inner = cast(Mapping[str, Any], value) if isinstance(value, Mapping) else None
-        flat.update({prefix + key: value} if inner is None else _flatten(inner, f"{prefix}{key}."))
-    return flat
-
-
-def _shown(value: object) -> str:
-    """A value as it is written, shortened if it is long."""
-    return textwrap.shorten(repr(value), MAX_SHOWN, placeholder=" ...")

@@ -17,13 +17,12 @@ all of them), give it a `name`, say in `sources` what it can write, and decorate
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
-from lexitree.errors import ConfigError, LexitreeError, Place, TableError
+from lexitree.errors import ConfigError, Place, TableError
 
 if TYPE_CHECKING:
     from lexitree.pipeline.tables import Row
@@ -53,6 +52,8 @@ class OutputSettings:
     """Whether to add the phrases to a column, or to list them in a table."""
     head_weights: bool = False
     """Whether JSON holds the weights of all words of a phrase, not only its head word's."""
+    guard_formulas: bool = False
+    """Whether cells of CSV that spreadsheets would take for formulas get an apostrophe."""
     header_place: Place | None = None
     """Where the header of CSV input stands, for error messages."""
 
@@ -94,6 +95,8 @@ class OutputFormat:
     """Whether `phrases` makes a difference for texts that stand alone."""
     has_head_weights: ClassVar[bool] = False
     """Whether `head_weights` makes a difference."""
+    has_formulas: ClassVar[bool] = False
+    """Whether `guard_formulas` makes a difference."""
 
     def __init__(self, settings: OutputSettings | None = None) -> None:
         self.settings = settings or OutputSettings()
@@ -103,7 +106,7 @@ class RecordFormat(OutputFormat):
     """A format with a record for each text or tree, written as soon as it is labelled."""
 
     is_resumable: ClassVar[bool] = False
-    """Whether an interrupted output can be continued; `text_of` must then be implemented."""
+    """Whether an interrupted output can be continued; `record_start` must then be implemented."""
     is_quoted: ClassVar[bool] = False
     """Whether quotes may enclose line breaks, which then do not end a record."""
 
@@ -119,8 +122,8 @@ class RecordFormat(OutputFormat):
         """The record of a labelled tree, with its line break."""
         raise NotImplementedError
 
-    def text_of(self, record: str) -> object:
-        """The text that a written record is about; None if it is not a record of this output."""
+    def record_start(self, row: Row) -> str:
+        """What the record of a row begins with, whatever its labels; `--resume` knows records by it."""
         raise NotImplementedError
 
 
@@ -156,15 +159,20 @@ def find_format(name: str) -> type[RecordFormat] | type[WholeFormat]:
     return FORMATS[name]
 
 
+def plain_suffix(path: str | Path) -> str:
+    """The ending of a file's name in lower case, without `.gz`."""
+    return Path(str(path).removesuffix(".gz")).suffix.lower()
+
+
 def default_format(output: str | Path | None, source: Source, columns: Sequence[str] = ()) -> str:
     """The format for an output file, by its ending; JSON Lines where that says nothing.
 
     Args:
-        output: The output file; None for standard output.
+        output: The output file, perhaps with `.gz` at its end; None for standard output.
         source: What is labelled. A column of CSV stays CSV unless the file is called `.jsonl`.
         columns: The header of CSV input.
     """
-    suffix = "" if output is None else Path(output).suffix.lower()
+    suffix = "" if output is None else plain_suffix(output)
     if source == "column":
         return "csv" if columns and suffix not in JsonFormat.suffixes else "json"
     fitting = [each for each in FORMATS.values() if source == "texts" or "trees" in each.sources]
@@ -182,6 +190,8 @@ def open_format(name: str, source: Source, settings: OutputSettings) -> RecordFo
         raise _wrong_source(found, source)
     if settings.head_weights and not found.has_head_weights:
         raise ConfigError(f"--head-weights is for JSON, not for {found.name}", remedy="Add --format json.")
+    if settings.guard_formulas and not found.has_formulas:
+        raise ConfigError(f"--guard-formulas is for CSV, not for {found.name}", remedy="Omit it.")
     if source == "texts" and settings.prefix:
         raise ConfigError("--prefix is for a column of a table", remedy="Name it with --column.")
     if source == "texts" and settings.phrases and not found.lists_phrases:
@@ -241,13 +251,11 @@ class JsonFormat(RecordFormat):
 
         return to_json(tree.as_dict(head_weights=self.settings.head_weights)) + "\n"
 
-    def text_of(self, record: str) -> object:
-        try:
-            values: object = json.loads(record)
-        except ValueError:
-            return None
-        key = self.settings.column or "text"
-        return cast(dict[str, Any], values).get(key) if isinstance(values, dict) else None
+    def record_start(self, row: Row) -> str:
+        from lexitree.files import to_json
+
+        copied = {"text": row.text} if self.settings.column is None else dict(row.columns)
+        return to_json(copied).removesuffix("}") + ", "
 
 
 @register
@@ -295,6 +303,7 @@ class CsvFormat(RecordFormat):
     name = "csv"
     suffixes = (".csv",)
     sources = frozenset({"column"})
+    has_formulas = True
     is_resumable = True
     is_quoted = True
 
@@ -305,25 +314,20 @@ class CsvFormat(RecordFormat):
         self.settings.refuse_clash(self.settings.columns, self.settings.header_place or Place("input", 1))
 
     def opening(self) -> str:
-        from lexitree.pipeline.tables import csv_line
-
-        return csv_line([*self.settings.columns, *self.settings.added_names], self.settings.delimiter)
+        return self._line([*self.settings.columns, *self.settings.added_names])
 
     def text_record(self, row: Row, document: Document) -> str:
+        columns = [*row.columns, *self.settings.added_columns(document)]
+        return self._line([value for _, value in columns])
+
+    def record_start(self, row: Row) -> str:
+        # The empty cell stands for those that are added, and leaves the delimiter before them.
+        return self._line([*(value for _, value in row.columns), ""]).removesuffix("\n")
+
+    def _line(self, cells: Sequence[object]) -> str:
         from lexitree.pipeline.tables import csv_line
 
-        columns = [*row.columns, *self.settings.added_columns(document)]
-        return csv_line([value for _, value in columns], self.settings.delimiter)
-
-    def text_of(self, record: str) -> object:
-        from lexitree.pipeline.tables import read_csv_records
-
-        lines = enumerate(record.split("\n"), 1)
-        try:
-            _, cells = next(read_csv_records(lines, "output", self.settings.delimiter))
-            return cells[self.settings.columns.index(self.settings.column or "")]
-        except (LexitreeError, StopIteration, IndexError, ValueError):
-            return None
+        return csv_line(cells, self.settings.delimiter, guard_formulas=self.settings.guard_formulas)
 
 
 @register

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeVar
 
 from lexitree.corpora.treebank import read_any
-from lexitree.errors import ConfigError, OnError, Place
+from lexitree.errors import ConfigError, LexitreeError, OnError, Place
 from lexitree.files import STANDARD_STREAM, display_name, read_lines
+from lexitree.pipeline.formats import plain_suffix
 from lexitree.pipeline.tables import CsvTable, JsonLinesTable, NumberedLine, Row, look_at_first, open_table
 from lexitree.saving.shipped import DEFAULT_MODEL
 from lexitree.trees.brackets import ReadReport, read_bracket_lines
@@ -25,14 +26,54 @@ _TREE_SUFFIXES = (".toks", ".tsv", ".jsonl")
 """Files that hold trees by their names, unless a column of them is asked for."""
 _FILE_NAME = re.compile(r"\S*[/\\]\S*|\S+\.[A-Za-z]\w{0,5}")
 _DATA_SUFFIXES = (".txt", ".csv", ".tsv", ".json", ".jsonl", ".mrg")
-_MODEL_NAME = re.compile(r"[\w.~:+@\\/-]+")
+_MODEL_NAME = re.compile(r"(?!-)[\w.~:+@\\/-]+")
+
+Item = TypeVar("Item")
 
 
-def split_arguments(arguments: Sequence[str], model: str | None = None) -> tuple[str, tuple[str, ...]]:
+class GivenText(str):
+    """A text that was given as one: it is never taken for a model, a file or a tree, whatever it looks like."""
+
+    __slots__ = ()
+
+
+class UntilError(Iterator[Item]):
+    """What an iterator gives before its first error, for readers that take several items ahead.
+
+    They would lose the items that they have not answered yet if the error came at once; `check` raises it afterwards.
+    """
+
+    def __init__(self, items: Iterable[Item]) -> None:
+        self.items = iter(items)
+        self.error: LexitreeError | None = None
+
+    def __next__(self) -> Item:
+        if self.error is not None:
+            raise StopIteration
+        try:
+            return next(self.items)
+        except LexitreeError as error:
+            self.error = error
+            raise StopIteration from error
+
+    def check(self) -> None:
+        """Raise the error, if there was one."""
+        if self.error is not None:
+            raise self.error
+
+
+def split_arguments(
+    arguments: Sequence[str], model: str | None = None, texts: Sequence[str] = ()
+) -> tuple[str, tuple[str, ...]]:
     """Tell the model from what it is to label.
 
     The first argument names the model unless `model` does or it is a text or a file; the default model is then used.
     Without any input, standard input is read.
+
+    Args:
+        arguments: The model, if it is named here, and texts and files.
+        model: The model, if it is named elsewhere.
+        texts: Further inputs, which are texts whatever they look like.
 
     Returns:
         The name of the model, and the inputs.
@@ -40,7 +81,7 @@ def split_arguments(arguments: Sequence[str], model: str | None = None) -> tuple
     inputs = tuple(arguments)
     if model is None and inputs and not _is_input(inputs[0]):
         model, inputs = inputs[0], inputs[1:]
-    return model or DEFAULT_MODEL, inputs or (STANDARD_STREAM,)
+    return model or DEFAULT_MODEL, (*inputs, *map(GivenText, texts)) or (STANDARD_STREAM,)
 
 
 def _is_input(argument: str) -> bool:
@@ -53,9 +94,10 @@ def _is_input(argument: str) -> bool:
         path = Path(argument)
         return (
             argument == STANDARD_STREAM
-            or path.is_file()
             or not argument
-            or (path.suffix in _DATA_SUFFIXES and not path.is_dir())
+            # Also a pipe, as the shell makes one of `<(command)`.
+            or (path.exists() and not path.is_dir())
+            or (plain_suffix(path) in _DATA_SUFFIXES and not path.is_dir())
             or not (_MODEL_NAME.fullmatch(argument) or path.exists())
         )
     except (OSError, ValueError):
@@ -68,6 +110,8 @@ def is_file_name(argument: str | Path) -> bool:
 
     Anything that exists is a file, and so is a string without white space that has a slash or an ending like `.txt`.
     """
+    if isinstance(argument, GivenText):
+        return False
     if isinstance(argument, Path) or argument == STANDARD_STREAM or _FILE_NAME.fullmatch(argument):
         return True
     try:
@@ -95,7 +139,8 @@ class Inputs:
     """Texts and files to label, read as a stream."""
 
     arguments: Sequence[str | Path]
-    """Texts, trees in brackets, and names of files of either; `-` is standard input."""
+    """Texts, trees in brackets, and names of files of either; `-` is standard input. A `Path` is always a file, and a
+    `GivenText` a text."""
     kind: InputKind = "auto"
     """Whether the inputs are trees or text; by default, trees are known by their opening bracket."""
     encoding: str = "utf-8"
@@ -121,7 +166,7 @@ class Inputs:
         if self.kind != "auto":
             return self.kind == "trees"
         if not is_file_name(argument):
-            return begins_a_tree(str(argument))
+            return not isinstance(argument, GivenText) and begins_a_tree(str(argument))
         plain = str(argument).removesuffix(".gz")
         if plain.endswith(".csv"):
             raise ConfigError(
@@ -129,7 +174,7 @@ class Inputs:
             )
         if plain.endswith(_TREE_SUFFIXES):
             return True
-        first, self._opened[str(argument)] = look_at_first(self._lines(argument))
+        first, self._opened[str(argument)] = look_at_first(self._lines(argument), display_name(argument))
         # Empty input counts as trees, for which no parser has to be opened.
         return not first or begins_a_tree(first)
 

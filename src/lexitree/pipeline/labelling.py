@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from lexitree.errors import ConfigError, Place
-from lexitree.files import open_output
+from lexitree.errors import ConfigError, LexitreeError, Place
+from lexitree.files import STANDARD_STREAM, exclusive_lock, is_pipe_or_device, open_output
 from lexitree.pipeline.formats import (
     OutputSettings,
     RecordFormat,
@@ -19,10 +19,18 @@ from lexitree.pipeline.formats import (
     WholeFormat,
     default_format,
     open_format,
+    plain_suffix,
 )
-from lexitree.pipeline.inputs import InputKind, Inputs
-from lexitree.pipeline.resuming import check_resumable, find_whole_records, resume_output
+from lexitree.pipeline.inputs import InputKind, Inputs, UntilError
+from lexitree.pipeline.resuming import (
+    OpenedOutput,
+    check_resumable,
+    record_ends,
+    resume_output,
+    settings_file,
+)
 from lexitree.pipeline.workers import LabellerSettings, open_labeller
+from lexitree.saving.shipped import BUILTIN_PARSER
 
 if TYPE_CHECKING:
     from lexitree.errors import OnError
@@ -86,6 +94,8 @@ class LabellingJob:
     """What the names of added columns begin with."""
     phrases: bool = False
     """Whether to add the phrases to a column, or to list them in a table."""
+    guard_formulas: bool = False
+    """Whether cells of CSV that spreadsheets would take for formulas get an apostrophe."""
     head_weights: bool = False
     """Whether JSON holds the weights of all words of a phrase, not only its head word's."""
     nodes: Literal["all", "root"] = "all"
@@ -123,10 +133,11 @@ class LabellingJob:
         settings = OutputSettings(
             self.column,
             columns,
-            "\t" if str(self.output or self.inputs.arguments[0]).endswith(".tsv") else ",",
+            "\t" if plain_suffix(self.output or self.inputs.arguments[0]) == ".tsv" else ",",
             self.prefix,
             self.phrases,
             self.head_weights,
+            self.guard_formulas,
             Place(str(self.inputs.arguments[0]), 1),
         )
         output_format = open_format(name, self.source, settings)
@@ -135,7 +146,10 @@ class LabellingJob:
         return output_format
 
     def _check_source(self) -> None:
-        """Refuse settings that would have no effect on the inputs."""
+        """Refuse settings that would have no effect on the inputs, and an output that is one of them."""
+        output = self._output_file
+        if output and output.exists() and any(p.is_file() and p.samefile(output) for p in self.inputs.files):
+            raise ConfigError(f"{output} is an input as well", remedy="Use another output file.")
         if self.head_weights and (self.nodes == "root" or self.column is not None):
             wrong = "--nodes root" if self.nodes == "root" else "--column"
             raise ConfigError(f"--head-weights needs the JSON of phrases, which {wrong} does not give")
@@ -143,6 +157,7 @@ class LabellingJob:
             raise ConfigError("--nodes root is for trees, and the input is text")
         options = {
             "--phrases": self.phrases,
+            "--guard-formulas": self.guard_formulas,
             "--resume": self.resume,
             "--prefix": bool(self.prefix),
             "--one-sentence": self.labeller.one_sentence,
@@ -162,7 +177,7 @@ class LabellingJob:
             return None
         is_csv = bool(self._rows[1])
         # The header of a CSV file is not a text.
-        return sum(find_whole_records(path, quoted=is_csv).num_records - is_csv for path in files)
+        return sum(sum(1 for _ in record_ends(path, quoted=is_csv)) - is_csv for path in files)
 
     def run(self, on_progress: OnProgress | None = None) -> ReadReport:
         """Label all inputs and write the results.
@@ -173,21 +188,32 @@ class LabellingJob:
         Returns:
             What was skipped.
         """
-        if isinstance(self.output_format, WholeFormat):
-            self._write_whole(self.output_format)
-        elif self.source == "trees":
-            with open_output(self.output) as write:
-                for tree in self.trees():
-                    write(self.output_format.tree_record(tree))
-        else:
-            self._write_records(self.output_format, on_progress or (lambda _: None))
+        output_format = self.output_format
+        with exclusive_lock(self._output_file, "writes it") if self._output_file else nullcontext():
+            if isinstance(output_format, WholeFormat):
+                self._write_whole(output_format)
+            elif self.source == "trees":
+                with self._open_new() as write:
+                    for tree in self.trees():
+                        write(output_format.tree_record(tree))
+            else:
+                self._write_records(output_format, on_progress or (lambda _: None))
         return self.inputs.report
+
+    @cached_property
+    def _output_file(self) -> Path | None:
+        """The output, if it is a file that other processes might write as well."""
+        if self.output is None or str(self.output) == STANDARD_STREAM or is_pipe_or_device(Path(self.output)):
+            return None
+        return Path(self.output)
 
     def trees(self) -> Iterator[LabelledTree]:
         """Label all inputs: a labelled tree for each tree, or for each sentence of the texts."""
         self._check_source()
         if self.source == "trees":
-            yield from self.labeller.open_predictor().predict_all(self.inputs.trees(), nodes=self.nodes)
+            trees = UntilError(self.inputs.trees())
+            yield from self.labeller.open_predictor().predict_all(trees, nodes=self.nodes)
+            trees.check()
             return
         for document in self._documents():
             yield from document.sentences
@@ -199,35 +225,85 @@ class LabellingJob:
                 remedy="Use --format json, table, csv or brackets, or omit --jobs.",
             )
         with self.labeller.open_pipeline() as pipe:
-            yield from (document for document, _ in self.labeller.documents(pipe, self._rows[0]))
+            rows = UntilError(self._rows[0])
+            yield from (document for document, _ in self.labeller.documents(pipe, rows))
+            rows.check()
 
     def _write_whole(self, output_format: WholeFormat) -> None:
-        with open_output(self.output) as write:
+        with self._open_new() as write:
             if self.source == "trees":
                 write(output_format.tree_file(list(self.trees())))
             else:
                 write(output_format.text_file(list(self._documents())))
 
     def _write_records(self, output_format: RecordFormat, on_progress: OnProgress) -> None:
-        rows, _ = self._rows
         with (
             open_labeller(self.labeller, self.num_workers) as label,
-            self._open_records(output_format, rows) as (write, num_done),
+            self._open_records(output_format) as opened,
         ):
-            on_progress(num_done)
-            for number, record in enumerate(label(rows, output_format), num_done + 1):
-                write(record)
+            on_progress(opened.num_done)
+            rows = UntilError(opened.rows)
+            for number, record in enumerate(label(rows, output_format), opened.num_done + 1):
+                opened.write(record)
                 on_progress(number)
+            rows.check()
 
     @contextmanager
-    def _open_records(
-        self, output_format: RecordFormat, rows: Iterator[Row]
-    ) -> Generator[tuple[Callable[[str], object], int]]:
-        """A function that writes, and how many texts are written already."""
+    def _open_records(self, output_format: RecordFormat) -> Generator[OpenedOutput]:
+        """The output, and the rows that are to be written to it."""
+        rows, _ = self._rows
+        inputs = self.inputs
         if self.resume:
-            with resume_output(self.output, output_format, rows) as opened:
+            fingerprint = self._fingerprint(output_format)
+            with resume_output(
+                self.output, output_format, rows, fingerprint, on_error=inputs.on_error, report=inputs.report
+            ) as opened:
                 yield opened
         else:
-            with open_output(self.output, flush=True) as write:
+            with self._open_new(flush=True) as write:
                 write(output_format.opening())
-                yield write, 0
+                try:
+                    yield OpenedOutput(write, rows, 0)
+                except LexitreeError as error:
+                    if self._output_file and output_format.is_resumable:
+                        kept = "with --resume, the records before an error are kept"
+                        error.remedy = f"{error.remedy}\n{self.output} was not written; {kept}.".lstrip()
+                    raise
+
+    @contextmanager
+    def _open_new(self, *, flush: bool = False) -> Generator[Callable[[str], object]]:
+        """The output, which is replaced when all is written."""
+        with open_output(self.output, flush=flush) as write:
+            yield write
+            if self._output_file:
+                # They are those of the old file, which is about to be replaced.
+                settings_file(self._output_file).unlink(missing_ok=True)
+
+    def _fingerprint(self, output_format: RecordFormat) -> dict[str, object]:
+        """What must not change when the output is resumed. The input is compared with the records themselves."""
+        parser, _, folder = (self.labeller.parser or BUILTIN_PARSER).partition(":")
+        return {
+            "--format": output_format.name,
+            "--column": self.column,
+            "--prefix": self.prefix,
+            "--phrases": self.phrases,
+            "--head-weights": self.head_weights,
+            "--guard-formulas": self.guard_formulas,
+            "--one-sentence": self.labeller.one_sentence,
+            "--precision": self.labeller.precision,
+            "--encoding": self.inputs.encoding,
+            "--model": str(self.labeller.model),
+            "checksum of the model": _model_checksum(self.labeller.model),
+            "--parser": self.labeller.parser,
+            "checksum of the parser": _model_checksum(folder or "parser")
+            if parser == BUILTIN_PARSER
+            else None,
+        }
+
+
+def _model_checksum(name: str | Path) -> str:
+    """A checksum of a model's config.json, which holds those of its weights."""
+    from lexitree.saving.model_folder import CONFIG_FILE, ModelFolder, checksum
+
+    folder = ModelFolder.find(name)
+    return " ".join(checksum(each.path / CONFIG_FILE) for each in dict.fromkeys((folder, folder.weights)))

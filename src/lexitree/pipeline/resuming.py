@@ -1,151 +1,258 @@
-"""Continues an interrupted output file: drops a partial last record and skips the texts that are already labelled."""
+"""Continues an interrupted output file: checks whose it is, drops a partial last record, skips what is labelled.
+
+Beside an output `NAME`, the file `.NAME.resume.json` says with which settings and model it was started. It stays
+when the output is complete, so that the same command can label rows that are added to the input later. The input is
+not recorded: each record is compared with the row that it must be about.
+"""
 
 from __future__ import annotations
 
+import json
 import os
-from collections import deque
-from collections.abc import Callable, Generator, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, pairwise
 from pathlib import Path
+from typing import Any, BinaryIO, cast
 
-from lexitree.errors import ConfigError, FileError
-from lexitree.files import STANDARD_STREAM, file_errors
+from lexitree.errors import ConfigError, FileError, OnError, TableError
+from lexitree.files import (
+    STANDARD_STREAM,
+    atomic_write,
+    file_errors,
+    hidden_beside,
+    is_pipe_or_device,
+    to_json,
+)
+from lexitree.fingerprints import describe_changes
 from lexitree.pipeline.formats import OutputFormat, RecordFormat
 from lexitree.pipeline.tables import Row
+from lexitree.trees.brackets import ReadReport
 
 CHUNK_BYTES = 1 << 20
 
-
-@dataclass(frozen=True, slots=True)
-class WholeRecords:
-    """The complete records of a file; places are in bytes."""
-
-    num_records: int = 0
-    end: int = 0
-    """Where the last complete record ends."""
-    last_start: int = 0
-    """Where the last complete record begins."""
+_START_ANEW = "Omit --resume to write it anew, or use another output file."
 
 
-def find_whole_records(path: Path, *, quoted: bool) -> WholeRecords:
-    """Count the complete records of a file, which end with a line break (if `quoted`, one outside quotes)."""
+def record_ends(path: Path, *, quoted: bool) -> Iterator[int]:
+    """Yield the places, in bytes, where the complete records of a file end.
+
+    They end with a line break (if `quoted`, one outside quotes); a missing file has none.
+    """
     if not path.exists():
-        return WholeRecords()
-    found, offset, in_quotes = WholeRecords(), 0, False
+        return
+    offset, in_quotes = 0, False
     with file_errors(path), path.open("rb") as stream:
         while chunk := stream.read(CHUNK_BYTES):
-            found, in_quotes = _scan(chunk, offset, found, in_quotes, quoted=quoted)
+            place = 0
+            while place < len(chunk):
+                end = chunk.find(b"\n", place) + 1
+                # A quote inside a quoted cell is written twice, so an odd number of them is an open cell.
+                in_quotes ^= quoted and chunk.count(b'"', place, end or len(chunk)) % 2 == 1
+                if end and not in_quotes:
+                    yield offset + end
+                place = end or len(chunk)
             offset += len(chunk)
-    return found
-
-
-def _scan(
-    chunk: bytes, offset: int, found: WholeRecords, in_quotes: bool, *, quoted: bool
-) -> tuple[WholeRecords, bool]:
-    """Continue counting in the next chunk, line by line."""
-    num_records, end, last_start = found.num_records, found.end, found.last_start
-    place = 0
-    while True:
-        line_end = chunk.find(b"\n", place)
-        piece = chunk[place:] if line_end < 0 else chunk[place:line_end]
-        # A quote inside a quoted cell is written twice, so an odd number of them is an open cell.
-        in_quotes ^= quoted and piece.count(b'"') % 2 == 1
-        if line_end < 0:
-            return WholeRecords(num_records, end, last_start), in_quotes
-        place = line_end + 1
-        if not in_quotes:
-            num_records, last_start, end = num_records + 1, end, offset + place
-
-
-def read_last_record(path: Path, records: WholeRecords) -> str:
-    """The last complete record, without its line break."""
-    with path.open("rb") as stream:
-        stream.seek(records.last_start)
-        return stream.read(records.end - records.last_start).decode("utf-8", "replace").removesuffix("\n")
-
-
-def cut_to_whole_records(path: Path, records: WholeRecords) -> None:
-    """Drop a partial last record, and have that on disk before anything is added."""
-    if not path.exists() or path.stat().st_size == records.end:
-        return
-    with file_errors(path, "written"), path.open("r+b") as stream:
-        stream.truncate(records.end)
-        os.fsync(stream.fileno())
 
 
 def check_resumable(path: str | Path | None, output_format: OutputFormat) -> Path:
     """Raise an error unless an output can be resumed; return its path."""
     is_resumable = isinstance(output_format, RecordFormat) and output_format.is_resumable
-    if path is None or str(path) == STANDARD_STREAM or not is_resumable:
+    path = None if path is None or str(path) == STANDARD_STREAM else Path(path)
+    if path is None or is_pipe_or_device(path) or not is_resumable:
         raise ConfigError(
             "only a file of JSON Lines or CSV can be resumed",
             remedy="Use --resume with -o FILE.jsonl or -o FILE.csv.",
         )
-    return Path(path)
+    if str(path).endswith(".gz"):
+        raise ConfigError(
+            f"{path}: a compressed file cannot be resumed",
+            remedy=f"Write {str(path).removesuffix('.gz')} with --resume, and compress it when it is complete.",
+        )
+    return path
+
+
+def settings_file(path: str | Path) -> Path:
+    """The file that says with which settings an output was started."""
+    return hidden_beside(path, ".resume.json")
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedOutput:
+    """An output file that is open for the records that it lacks."""
+
+    write: Callable[[str], object]
+    """Adds a record, which is written at once: an interruption loses nothing that was done."""
+    rows: Iterator[Row]
+    """The rows of the input that have no record yet."""
+    num_done: int
+    """How many records there are already."""
 
 
 @contextmanager
 def resume_output(
-    path: str | Path | None, output_format: RecordFormat, rows: Iterator[Row]
-) -> Generator[tuple[Callable[[str], object], int]]:
+    path: str | Path | None,
+    output_format: RecordFormat,
+    rows: Iterator[Row],
+    fingerprint: Mapping[str, Any],
+    *,
+    on_error: OnError = "raise",
+    report: ReadReport | None = None,
+) -> Generator[OpenedOutput]:
     """Open an interrupted output file, which may be empty or missing, to add the records that it lacks.
+
+    Nothing is changed before everything is checked.
 
     Args:
         path: The output file.
         output_format: The format that it is written in.
-        rows: The rows of the input. Those that are already labelled are consumed; the last of them must be what the
-            last record of the file is about.
-
-    Returns:
-        A function that adds a record, and how many records there are already. Each record is written at once, so an
-        interruption loses nothing that was done.
+        rows: The rows of the input.
+        fingerprint: The settings and the model, which must be those that the file was started with.
+        on_error: If "skip", rows without a record between others that have one were skipped before; they are noted.
+        report: Where those are noted.
 
     Raises:
         ConfigError: The output is not a file, or its format cannot be resumed.
-        FileError: The file holds something else than the first results for this input.
+        FileError: The file holds something else than the first results for this input and these settings.
     """
     path = check_resumable(path, output_format)
-    opening = output_format.opening()
-    records = find_whole_records(path, quoted=output_format.is_quoted)
-    num_done = max(records.num_records - bool(opening), 0)
-    last = read_last_record(path, records) if records.num_records else ""
-    if opening and records.num_records and not num_done:
-        _check(path, f"{last}\n" == opening)
-    if num_done:
-        skipped = deque(islice(rows, num_done), maxlen=1)
-        _check(path, bool(skipped) and output_format.text_of(last) == _text_of(skipped[0], output_format))
-    cut_to_whole_records(path, records)
-    with _append(path) as write:
-        if not records.num_records:
-            write(opening)
-        yield write, num_done
+    with file_errors(path):
+        size = path.stat().st_size if path.exists() else 0
+    if size:
+        _compare_settings(path, fingerprint)
+        matched = _RecordMatcher(path, output_format, rows, on_error, report or ReadReport()).match(size)
+    else:
+        matched = _Matched(0, 0, rows)
+        with atomic_write(settings_file(path)) as stream:
+            stream.write(to_json(dict(fingerprint), indent=1) + "\n")
+    with _append(path, matched.end) as write:
+        if not matched.end:
+            write(output_format.opening())
+        yield OpenedOutput(write, matched.rows, matched.num_done)
 
 
-def _text_of(row: Row, output_format: RecordFormat) -> object:
-    column = output_format.settings.column
-    return row.text if column is None else dict(row.columns)[column]
-
-
-def _check(path: Path, is_same: bool) -> None:
-    if not is_same:
+def _compare_settings(path: Path, fingerprint: Mapping[str, Any]) -> None:
+    """Refuse an output that was started with other settings, or whose settings are unknown."""
+    file = settings_file(path)
+    try:
+        saved: object = json.loads(file.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise FileError(
+            path, f"was not started with --resume: there is no {file.name} beside it", remedy=_START_ANEW
+        ) from error
+    except (OSError, ValueError, RecursionError) as error:
+        raise FileError(file, f"cannot be read ({error})", remedy=_START_ANEW) from error
+    if not isinstance(saved, dict):
+        raise FileError(file, "does not hold the settings of an output", remedy=_START_ANEW)
+    changes = describe_changes(cast(dict[str, Any], saved), fingerprint)
+    if changes:
         raise FileError(
             path,
-            "does not hold the first results for this input, so it cannot be resumed",
-            remedy="Use the same input and options as before, or another output file.",
+            f"was started with other settings: {changes}",
+            remedy="Repeat the command that it was started with, or use another output file.",
         )
 
 
+@dataclass(frozen=True, slots=True)
+class _Matched:
+    num_done: int
+    end: int
+    """Where the last complete record ends, in bytes."""
+    rows: Iterator[Row]
+    """The rows that have no record."""
+
+
+class _RecordMatcher:
+    """Compares the records of an output with the rows of the input that they must be about."""
+
+    def __init__(
+        self,
+        path: Path,
+        output_format: RecordFormat,
+        rows: Iterator[Row],
+        on_error: OnError,
+        report: ReadReport,
+    ) -> None:
+        self.path = path
+        self.output_format = output_format
+        self.rows = rows
+        self.on_error: OnError = on_error
+        self.report = report
+        self.num_done = 0
+
+    def match(self, size: int) -> _Matched:
+        """Compare all records, also a partial last one, with their rows."""
+        end = 0
+        ends = record_ends(self.path, quoted=self.output_format.is_quoted)
+        with file_errors(self.path), self.path.open("rb") as stream:
+            for start, end in pairwise(chain([0], ends)):
+                self._match_one(stream, start, end)
+            if end < size:
+                self._match_one(stream, end, size, is_partial=True)
+        return _Matched(self.num_done, end, self.rows)
+
+    def _match_one(self, stream: BinaryIO, start: int, end: int, *, is_partial: bool = False) -> None:
+        opening = self.output_format.opening().encode()
+        if opening and start == 0:
+            if not _begins(stream, start, end, opening, is_partial=is_partial):
+                raise self._error("its header is another")
+            return
+        row = self._find_row(stream, start, end, is_partial=is_partial)
+        if is_partial:
+            self.rows = chain([row], self.rows)
+        else:
+            self.num_done += 1
+
+    def _find_row(self, stream: BinaryIO, start: int, end: int, *, is_partial: bool) -> Row:
+        """Take the row that a record is about, and the rows before it that were skipped."""
+        number = self.num_done + 1
+        for row in self.rows:
+            expected = self.output_format.record_start(row).encode()
+            if _begins(stream, start, end, expected, is_partial=is_partial):
+                return row
+            if self.on_error == "raise":
+                raise self._error(f"record {number:,} is not about {row.place}")
+            self.report.note(TableError(row.place, "skipped by the run that is resumed"), self.on_error)
+        raise self._error(f"record {number:,} is about no row of the input")
+
+    def _error(self, reason: str) -> FileError:
+        return FileError(
+            self.path,
+            f"does not hold the first results for this input, so it cannot be resumed ({reason})",
+            remedy="Repeat the command that it was started with (with --on-error skip if it skipped rows), "
+            "or use another output file.",
+        )
+
+
+def _begins(stream: BinaryIO, start: int, end: int, expected: bytes, *, is_partial: bool) -> bool:
+    """Whether the bytes from `start` to `end` begin as expected, as far as they go if they are partial."""
+    stream.seek(start)
+    found = stream.read(min(end - start, len(expected)))
+    return expected.startswith(found) if is_partial else found == expected
+
+
 @contextmanager
-def _append(path: Path) -> Generator[Callable[[str], object]]:
+def _append(path: Path, end: int) -> Generator[Callable[[str], object]]:
+    """Cut a file after its last complete record, and add to it."""
     with file_errors(path, "written"):
         path.parent.mkdir(parents=True, exist_ok=True)
-        stream = path.open("a", encoding="utf-8", newline="\n")
-    with stream:
+        stream = path.open("ab")
 
-        def write(text: str) -> None:
-            stream.write(text)
+    def write(text: str) -> None:
+        with file_errors(path, "written"):
+            stream.write(text.encode())
             stream.flush()
 
+    try:
+        with file_errors(path, "written"):
+            if path.stat().st_size > end:
+                stream.truncate(end)
+                os.fsync(stream.fileno())
         yield write
+        with file_errors(path, "written"):
+            os.fsync(stream.fileno())
+    finally:
+        # What could not be written cannot be written now either.
+        with suppress(OSError):
+            stream.close()

@@ -7,19 +7,34 @@ written as `\\n`.
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, Self, cast
 
-from lexitree.errors import JsonLinesError, OnError, Place, TableError
-from lexitree.files import MAX_LINE_CHARACTERS, display_name, read_lines, to_json
+from lexitree.errors import InputError, JsonLinesError, OnError, Place, TableError
+from lexitree.files import display_name, read_lines, to_json
+from lexitree.pipeline.formats import JsonFormat, plain_suffix
 from lexitree.trees.brackets import ReadReport
 from lexitree.trees.jsonl import parse_json_line
 
 MAX_BLANK_LINES = 10_000
-"""How many lines are searched for one that is not blank."""
+MAX_BLANK_CHARACTERS = 1 << 20
+"""How many lines and characters are searched for a line that is not blank."""
+MAX_RECORD_CHARACTERS = 1 << 24
+"""Longer records of CSV, over all their lines, are an error: a quote may never be closed."""
+MAX_JSON_DEPTH = 100
+"""Values that are nested deeper are an error."""
+MAX_TIMES_READ = 8
+"""How often lines may be read again, on average, to find the next record after broken ones."""
+FEW_CHARACTERS = 1 << 20
+"""So few characters may be read again more often."""
+
+_DOUBLE_QUOTES = 'Write quotes inside a cell twice: "like ""this""".'
+_FORMULA_SIGNS = ("=", "+", "-", "@", "\t", "\r")
+"""What a formula begins with, or what a spreadsheet removes before it looks for one."""
 
 NumberedLine = tuple[int, str]
 
@@ -51,9 +66,14 @@ class CsvTable:
         self.name = name
         self.on_error: OnError = on_error
         self.report = report or ReadReport()
-        self._records = read_csv_records(lines, name, delimiter)
+        self.columns: Sequence[str] = ()
+        self._records = read_csv_records(lines, name, delimiter, note=self._note)
         line, self.columns = next(self._records, (1, list[str]()))
         self._chosen = _find_column(column, self.columns, Place(self.name, line))
+
+    def _note(self, error: TableError) -> None:
+        # Without its header, a table cannot be read.
+        self.report.note(error, self.on_error if self.columns else "raise")
 
     def __iter__(self) -> Iterator[Row]:
         for line, cells in self._records:
@@ -66,25 +86,82 @@ class CsvTable:
 
 
 def read_csv_records(
-    lines: Iterable[NumberedLine], name: str, delimiter: str = ","
+    lines: Iterable[NumberedLine],
+    name: str,
+    delimiter: str = ",",
+    *,
+    note: Callable[[TableError], None] | None = None,
 ) -> Iterator[tuple[int, list[str]]]:
-    """Yield the records of CSV, each with the number of its first line; blank lines between them are skipped."""
-    csv.field_size_limit(MAX_LINE_CHARACTERS)
-    reader = csv.reader((line + "\n" for _, line in lines), delimiter=delimiter, strict=True)
+    """Yield the records of CSV, each with the number of its first line; blank lines between them are skipped.
+
+    Args:
+        lines: The numbered lines, without their line breaks.
+        name: The name of the file, for error messages.
+        delimiter: What separates the cells.
+        note: Called with the error of a broken record, which is then skipped: reading goes on with the line after its
+            first, since a wrong quote may have swallowed good rows. Without it, the error is raised.
+    """
+    csv.field_size_limit(MAX_RECORD_CHARACTERS)
+    source = _RecordLines(lines)
     while True:
-        first = reader.line_num + 1
+        # A reader cannot be used again after an error.
+        reader = csv.reader(source, delimiter=delimiter, strict=True)
         try:
-            cells = next(reader, None)
-        except csv.Error as error:
-            raise TableError(
-                Place(name, first),
-                f"this is not CSV ({error})",
-                remedy='Write quotes inside a cell twice: "like ""this""".',
-            ) from error
-        if cells is None:
+            for cells in reader:
+                first = source.end_record()
+                if cells:
+                    yield first, cells
             return
-        if cells:
-            yield first, cells
+        except csv.Error as error:
+            place = Place(name, source.taken[0][0])
+            problem = TableError(place, f"this is not CSV ({error})", remedy=_DOUBLE_QUOTES)
+            if note is None:
+                raise problem from error
+            note(problem)
+            if not source.back_up():
+                raise TableError(
+                    place, "too many broken quotes to find the next row", remedy=_DOUBLE_QUOTES
+                ) from error
+
+
+class _RecordLines:
+    """The lines of CSV, with those of the record that is being read, which can be read again."""
+
+    def __init__(self, lines: Iterable[NumberedLine]) -> None:
+        self.lines = iter(lines)
+        self.again = deque[NumberedLine]()
+        self.taken: list[NumberedLine] = []
+        self.num_characters = self.num_new = self.num_again = 0
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> str:
+        number, line = self.again.popleft() if self.again else self._next_new()
+        self.taken.append((number, line))
+        self.num_characters += len(line) + 1
+        if self.num_characters > MAX_RECORD_CHARACTERS:
+            raise csv.Error(f"more than {MAX_RECORD_CHARACTERS:,} characters; is a quote never closed?")
+        return line + "\n"
+
+    def _next_new(self) -> NumberedLine:
+        number, line = next(self.lines)
+        self.num_new += len(line) + 1
+        return number, line
+
+    def end_record(self) -> int:
+        """Begin a new record; return the number of the first line of the one before."""
+        first, _ = self.taken[0]
+        self.taken.clear()
+        self.num_characters = 0
+        return first
+
+    def back_up(self) -> bool:
+        """Go back to the second line of this record; False if lines were read again too often."""
+        self.num_again += self.num_characters
+        self.again.extendleft(reversed(self.taken[1:]))
+        self.end_record()
+        return self.num_again <= MAX_TIMES_READ * max(self.num_new, FEW_CHARACTERS)
 
 
 def _find_column(column: str, columns: Sequence[str], place: Place) -> int:
@@ -135,11 +212,25 @@ class JsonLinesTable:
         text = values[self.column]
         if text is not None and not isinstance(text, str):
             raise JsonLinesError(place, f"{self.column!r} is not a text: {str(text)[:40]}")
+        _refuse_depth(values, place)
         try:
             (text or "").encode()
         except UnicodeEncodeError as error:
             raise JsonLinesError(place, f"{self.column!r} holds half a character ({error.reason})") from error
         return Row(text or "", tuple(values.items()), place)
+
+
+def _refuse_depth(values: dict[str, Any], place: Place) -> None:
+    """Refuse values that are too deep to be copied, whatever runs around the encoder."""
+    level: list[Any] = [values]
+    for _ in range(MAX_JSON_DEPTH):
+        items: Iterator[Any] = chain.from_iterable(
+            cast(dict[str, Any], each).values() if isinstance(each, dict) else each for each in level
+        )
+        level = [item for item in items if isinstance(item, dict | list)]
+        if not level:
+            return
+    raise JsonLinesError(place, f"JSON nested more than {MAX_JSON_DEPTH} levels deep")
 
 
 def open_table(
@@ -163,39 +254,57 @@ def open_table(
     Raises:
         TableError: The file has no such column.
     """
-    first, lines = look_at_first(read_lines(path, encoding))
     name = display_name(path)
-    if first.startswith("{") or _plain_suffix(path) in (".jsonl", ".ndjson"):
+    first, lines = look_at_first(read_lines(path, encoding), name)
+    suffix = plain_suffix(path)
+    if first.startswith("{") or suffix in JsonFormat.suffixes:
         return JsonLinesTable(lines, name, column, on_error=on_error, report=report)
-    delimiter = "\t" if _plain_suffix(path) == ".tsv" else ","
+    delimiter = "\t" if suffix == ".tsv" else ","
     return CsvTable(lines, name, column, delimiter=delimiter, on_error=on_error, report=report)
 
 
-def _plain_suffix(path: str | Path) -> str:
-    return Path(str(path).removesuffix(".gz")).suffix.lower()
+def look_at_first(lines: Iterator[NumberedLine], name: str) -> tuple[str, Iterator[NumberedLine]]:
+    """Return the first line that is not blank, stripped ("" if there is none), and an iterator over all lines.
 
-
-def look_at_first(lines: Iterator[NumberedLine]) -> tuple[str, Iterator[NumberedLine]]:
-    """Return the first line that is not blank, stripped ("" if there is none), and an iterator over all lines."""
+    Raises:
+        InputError: The input, called `name`, begins with so much white space that it is not searched any further.
+    """
     taken: list[NumberedLine] = []
-    for number, line in islice(lines, MAX_BLANK_LINES):
+    num_characters = 0
+    for number, line in lines:
         taken.append((number, line))
         if line.strip():
             return line.strip(), chain(taken, lines)
-    return "", chain(taken, lines)
+        num_characters += len(line)
+        if len(taken) >= MAX_BLANK_LINES or num_characters > MAX_BLANK_CHARACTERS:
+            raise InputError(
+                Place(name, number),
+                f"nothing but white space in {len(taken):,} lines"
+                f" (at most {MAX_BLANK_LINES:,} lines or {MAX_BLANK_CHARACTERS:,} characters are searched)",
+                remedy="Remove the blank lines, or say what follows with --input text or --input trees.",
+            )
+    return "", iter(taken)
 
 
-def csv_line(cells: Sequence[object], delimiter: str = ",") -> str:
-    """Write a record of CSV, with quotes only where they are needed."""
-    written = [_csv_cell(cell, delimiter) for cell in cells]
+def csv_line(cells: Sequence[object], delimiter: str = ",", *, guard_formulas: bool = False) -> str:
+    """Write a record of CSV, with quotes only where they are needed.
+
+    Args:
+        cells: Texts, numbers and other values, which are written as JSON; None is an empty cell.
+        delimiter: What separates the cells.
+        guard_formulas: Whether an apostrophe is put before texts that a spreadsheet would take for a formula.
+    """
+    written = [_csv_cell(cell, delimiter, guard_formulas=guard_formulas) for cell in cells]
     # A record of one empty cell would be a blank line, which readers skip.
     return (delimiter.join(written) if written != [""] else '""') + "\n"
 
 
-def _csv_cell(cell: object, delimiter: str) -> str:
+def _csv_cell(cell: object, delimiter: str, *, guard_formulas: bool) -> str:
     if cell is None:
         return ""
     text = cell if isinstance(cell, str) else to_json(cell)
+    if guard_formulas and text.startswith(_FORMULA_SIGNS):
+        text = f"'{text}"
     if any(sign in text for sign in (delimiter, '"', "\n", "\r")) or text != text.strip():
         return '"' + text.replace('"', '""') + '"'
     return text

@@ -7,10 +7,14 @@ from collections.abc import Iterator
 from typing import Literal
 
 from lexitree.errors import BracketError, Place, TreeError
+from lexitree.files import MAX_LINE_CHARACTERS
 from lexitree.trees.tree import NO_LABEL, Tree
 
 MAX_NODES = 2_000_000
 """Larger trees are an error: a file of nothing but open brackets must not exhaust the memory."""
+
+MAX_TREE_CHARACTERS = MAX_LINE_CHARACTERS
+"""Longer trees, over all their lines, are an error: words can be long, too."""
 
 WRITTEN_NO_LABEL = "_"
 """How an unlabelled node is written: `(_ film)`, since `(film)` would make the word a label."""
@@ -93,6 +97,7 @@ class BracketParser:
         self.bare: dict[int, str] = {}
         self.expects_label = False
         self.first_line = ""
+        self.num_characters = 0
 
     def drop_tree(self) -> None:
         """After an error: discard the open tree and wait for the start of the next."""
@@ -115,6 +120,9 @@ class BracketParser:
         if self.resynchronizing and not line.startswith("("):
             return
         self.resynchronizing = False
+        self.num_characters = len(line) + (self.num_characters if self.path else 0)
+        if self.num_characters > MAX_TREE_CHARACTERS:
+            raise self._error(f"tree has more than {MAX_TREE_CHARACTERS:,} characters", 1)
         for match in _TOKEN.finditer(line):
             kind = match.lastgroup
             if kind == "leaf":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -13,6 +14,9 @@ from lexitree.files import display_name, read_lines
 from lexitree.trees.brackets import ReadReport
 from lexitree.trees.dependencies import DependencyTree
 from lexitree.trees.tree import NO_LABEL, Tree
+
+MAX_JSON_CHARACTERS = 1 << 24
+"""Longer objects are an error: once parsed, they take many times as much memory."""
 
 
 class PhraseJson(TypedDict):
@@ -129,10 +133,19 @@ def read_json_lines(
 
 
 def parse_json_line(line: str, number: int, name: str) -> dict[str, Any]:
-    """Parse the object of one line strictly: NaN, duplicate keys and endless nesting are errors."""
+    """Parse the object of one line strictly: NaN, infinite numbers, duplicate keys and endless nesting are errors."""
+    if len(line) > MAX_JSON_CHARACTERS:
+        raise JsonLinesError(Place(name, number), f"object of more than {MAX_JSON_CHARACTERS:,} characters")
+    numbers = _Numbers()
     try:
         value = cast(
-            object, json.loads(line, object_pairs_hook=_unique_keys, parse_constant=_refuse_constant)
+            object,
+            json.loads(
+                line,
+                object_pairs_hook=_unique_keys,
+                parse_constant=_refuse_constant,
+                parse_float=numbers.read,
+            ),
         )
     except json.JSONDecodeError as error:
         raise JsonLinesError(Place(name, number, error.colno, line), f"invalid JSON: {error.msg}") from error
@@ -142,6 +155,10 @@ def parse_json_line(line: str, number: int, name: str) -> dict[str, Any]:
         raise JsonLinesError(Place(name, number), f"invalid JSON: {error}") from error
     if not _is_object(value):
         raise JsonLinesError(Place(name, number, 1, line), "expected one object {...} per line")
+    if numbers.too_large:
+        key = next(key for key, inner in value.items() if _holds_infinity(inner))
+        problem = f"{key[:40]!r} holds a number that is too large: {numbers.too_large[:40]}"
+        raise JsonLinesError(Place(name, number), problem)
     return value
 
 
@@ -150,6 +167,31 @@ def _parse_line(line: str, number: int, name: str) -> Tree:
         return tree_from_json(parse_json_line(line, number, name))
     except TreeError as error:
         raise JsonLinesError(Place(name, number), error.message) from error
+
+
+class _Numbers:
+    """Reads numbers with a fraction or an exponent, and remembers one that is too large."""
+
+    def __init__(self) -> None:
+        self.too_large = ""
+
+    def read(self, digits: str) -> float:
+        number = float(digits)
+        if math.isinf(number):
+            self.too_large = digits
+        return number
+
+
+def _holds_infinity(value: object) -> bool:
+    waiting = [value]
+    while waiting:
+        found = waiting.pop()
+        if isinstance(found, float) and math.isinf(found):
+            return True
+        if isinstance(found, list | dict):
+            inner = cast(list[object] | dict[str, object], found)
+            waiting.extend(inner.values() if isinstance(inner, dict) else inner)
+    return False
 
 
 def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
