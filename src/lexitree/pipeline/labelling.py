@@ -10,8 +10,9 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from lexitree.errors import ConfigError, Place
+from lexitree.errors import ConfigError, InputError, Place
 from lexitree.files import open_output
+from lexitree.limits import Limits
 from lexitree.pipeline.formats import (
     OutputSettings,
     RecordFormat,
@@ -22,7 +23,7 @@ from lexitree.pipeline.formats import (
 )
 from lexitree.pipeline.inputs import InputKind, Inputs
 from lexitree.pipeline.resuming import check_resumable, find_whole_records, resume_output
-from lexitree.pipeline.workers import LabellerSettings, open_labeller
+from lexitree.pipeline.workers import LabellerSettings, handle_refused, open_labeller
 
 if TYPE_CHECKING:
     from lexitree.errors import OnError
@@ -146,6 +147,7 @@ class LabellingJob:
             "--resume": self.resume,
             "--prefix": bool(self.prefix),
             "--one-sentence": self.labeller.one_sentence,
+            "--limit": self.labeller.limits != Limits(),
             "--jobs": self.num_workers > 1,
         }
         wrong = [option for option, is_given in options.items() if is_given and self.source == "trees"]
@@ -199,7 +201,12 @@ class LabellingJob:
                 remedy="Use --format json, table, csv or brackets, or omit --jobs.",
             )
         with self.labeller.open_pipeline() as pipe:
-            yield from (document for document, _ in self.labeller.documents(pipe, self._rows[0]))
+            results = (result for result, _ in self.labeller.documents(pipe, self._rows[0]))
+            yield from handle_refused(results, self._note_refused)
+
+    def _note_refused(self, error: InputError) -> None:
+        """Raise the error of a text that is refused, or note it, as for rows that are malformed."""
+        self.inputs.report.note(error, self.inputs.on_error)
 
     def _write_whole(self, output_format: WholeFormat) -> None:
         with open_output(self.output) as write:
@@ -211,7 +218,7 @@ class LabellingJob:
     def _write_records(self, output_format: RecordFormat, on_progress: OnProgress) -> None:
         rows, _ = self._rows
         with (
-            open_labeller(self.labeller, self.num_workers) as label,
+            open_labeller(self.labeller, self.num_workers, self._note_refused) as label,
             self._open_records(output_format, rows) as (write, num_done),
         ):
             on_progress(num_done)
