@@ -98,11 +98,11 @@ def _excerpt(text: str, place: int = 0) -> str:
 
 
 def _cut_at_space(text: str, max_characters: int) -> str:
-    """The first part of a text, without a piece of a word at its end."""
-    if text[max_characters].isspace():
-        return text[:max_characters]
-    words, *last = text[:max_characters].rsplit(maxsplit=1)
-    return text[:max_characters].removesuffix(last[0]) if last else words
+    """The first part of a text, without a piece of a word at its end if there are words before it."""
+    kept = text[:max_characters]
+    parts = kept.rsplit(maxsplit=1)
+    ends_between_words = text[max_characters].isspace() or kept[-1].isspace()
+    return kept if ends_between_words or len(parts) < 2 else kept[: -len(parts[1])]
 
 
 def _cut_tokens(tokens: Tokens, max_characters: int) -> Tokens:
