@@ -16,11 +16,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from lexitree.batch import tree_examples as examples
 from lexitree.errors import CancelledError, ConfigError, LimitError, TextError, TreeError
 from lexitree.limits import Limits
 from lexitree.models import inference
+from lexitree.ops.threads import openmp_threads
 from lexitree.pipeline import text_pipeline
 from lexitree.pipeline.text_pipeline import Predictor, TextPipeline
 from lexitree.results.document import Document
@@ -279,6 +281,13 @@ needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system can
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_forked_processes_answer_while_another_thread_computes() -> None:
     pipe = tiny_pipeline(parser=Batches())
+    with openmp_threads(2):
+        # OpenMP's threads, which a forked process lacks, have work once.
+        torch.ones(300_000).exp().sum()
+        check_forks(pipe)
+
+
+def check_forks(pipe: TextPipeline) -> None:
     expected = pipe("the film is good").probabilities
     done = Event()
     with ThreadPoolExecutor(1) as threads:

@@ -24,7 +24,7 @@ from lexitree.trees.tree import Tree
 _JOINED_LABEL = "S"
 """The label above the trees of a sentence's pieces."""
 
-_MAX_JOINED = 16
+_MAX_JOINED = 64
 """How many trees are joined under one node."""
 
 _ENDS = (
