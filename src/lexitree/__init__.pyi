@@ -13,7 +13,10 @@ from lexitree.corpora.download import fetch as fetch
 from lexitree.corpora.named import load_corpus as load_corpus
 from lexitree.corpora.treebank import load_sentences as load_sentences
 from lexitree.corpora.treebank import load_treebank as load_treebank
+from lexitree.errors import CancelledError as CancelledError
 from lexitree.errors import LexitreeError as LexitreeError
+from lexitree.errors import LimitError as LimitError
+from lexitree.errors import TextError as TextError
 from lexitree.evaluation.accuracy import Evaluation as Evaluation
 from lexitree.evaluation.accuracy import evaluate as evaluate
 from lexitree.evaluation.answers import SystemAnswers as SystemAnswers
@@ -29,6 +32,7 @@ from lexitree.lexicon.vector_files import read_vectors as read_vectors
 from lexitree.lexicon.vector_npz import write_vectors_npz as write_vectors_npz
 from lexitree.lexicon.vocabulary import Vocabulary as Vocabulary
 from lexitree.lexicon.vocabulary import coverage as coverage
+from lexitree.limits import Limits as Limits
 from lexitree.models.catalog import count_parameters as count_parameters
 from lexitree.models.catalog import list_models as list_models
 from lexitree.models.classifier import TreeClassifier as TreeClassifier

@@ -12,6 +12,9 @@ from typing import Literal
 OnError = Literal["raise", "skip"]
 """On malformed input: stop with an error, or skip the item and count it."""
 
+OnTextError = Literal["raise", "skip", "return"]
+"""On a text that cannot be labelled: stop with an error, leave the text out, or give the error in its place."""
+
 _SHOWN_COLUMNS = 96
 """How many columns of a long line are shown around the caret."""
 
@@ -107,6 +110,62 @@ class TreeError(LexitreeError):
 
 class LabelError(LexitreeError):
     """An unknown label, or a label where none is allowed."""
+
+
+class TextError(LexitreeError):
+    """A text that cannot be labelled: not a string, half of a surrogate pair, or beyond a limit.
+
+    Args:
+        problem: What is wrong, with the text as its subject.
+        number: The position of the text in its stream, from 0; None for a text that was given alone.
+        excerpt: Some of the text, with only printable characters.
+        remedy: What to do about it.
+    """
+
+    def __init__(
+        self, problem: str, number: int | None = None, excerpt: str = "", *, remedy: str = ""
+    ) -> None:
+        subject = "the text" if number is None else f"text {number}"
+        super().__init__(f"{subject} {problem}" + (f": {excerpt}" if excerpt else ""), remedy=remedy)
+        self.args = (problem, number, excerpt)
+        self.number = number
+        self.problem = problem
+
+
+class LimitError(TextError):
+    """A text beyond a limit (see `lexitree.Limits`), or a call that took longer than its limit.
+
+    Args:
+        limit: The name of the limit, a field of `Limits`.
+        amount: How much the text has; None if it was not measured.
+        allowed: How much is allowed.
+        number: The position of the text in its stream, from 0; None for a text that was given alone.
+        excerpt: Some of the text, with only printable characters.
+    """
+
+    def __init__(
+        self, limit: str, amount: int | None, allowed: float, number: int | None = None, excerpt: str = ""
+    ) -> None:
+        what = _COUNTED.get(limit, limit)
+        super().__init__(
+            f"takes longer than the limit of {allowed:,} {what}"
+            if amount is None
+            else f"has {amount:,} {what}, and the limit is {allowed:,}",
+            number,
+            excerpt,
+            remedy=f"Divide the text, or raise the limit: Limits({limit}=...), or --limit {limit}=NUMBER.",
+        )
+        self.args = (limit, amount, allowed, number, excerpt)
+        self.limit = limit
+        self.amount = amount
+        self.allowed = allowed
+
+
+_COUNTED = {"sentence_words": "words in one sentence", "token_characters": "characters in one token"}
+
+
+class CancelledError(LexitreeError):
+    """A call that another thread has cancelled."""
 
 
 class FileError(LexitreeError):

@@ -61,6 +61,12 @@ def test_cache_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(vocabulary._cache) <= 4
 
 
+def test_the_cache_keeps_no_long_words() -> None:
+    vocabulary = Vocabulary(["x" * 200])
+    assert vocabulary.indices(["x" * 200, "X" * 200, "y" * 200]).tolist() == [1, 1, 0]
+    assert not vocabulary._cache
+
+
 @given(word_lists, st.lists(any_text(), max_size=12))
 def test_look_up_rule(known: list[str], asked: list[str]) -> None:
     vocabulary = Vocabulary(known)

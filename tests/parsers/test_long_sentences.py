@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from lexitree.parsers.neural import cut_sentence, join_candidates, join_trees
 from lexitree.parsers.protocol import Candidate
+from lexitree.trees.binarize import to_binary
 from lexitree.trees.brackets import tree_from_brackets, tree_to_brackets
 from lexitree.trees.tree import Tree
 
@@ -44,6 +45,16 @@ def test_trees_are_joined_below_a_sentence() -> None:
     trees = [tree_from_brackets("(NP (DT the) (NN dog))"), Tree.leaf(".", ".")]
     assert tree_to_brackets(join_trees(trees)) == "(S (NP (DT the) (NN dog)) (. .))"
     assert join_trees(trees[:1]) == trees[0]
+
+
+def test_the_trees_of_many_pieces_are_joined_in_groups() -> None:
+    """Otherwise a sentence of 100,000 words would be a chain of hundreds of phrases once it is binarized."""
+    flat = join_trees([Tree.leaf("a", "A")] * 64)
+    assert flat.arity.tolist() == [64] + [0] * 64
+    joined = join_trees([Tree.leaf("a", "A")] * 4_097)
+    assert joined.words == ("a",) * 4_097
+    assert int(joined.heights[0]) == 3
+    assert int(to_binary(joined).tree.heights[0]) < 200
 
 
 def test_the_best_ways_to_choose_among_pieces() -> None:

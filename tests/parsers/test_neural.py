@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from lexitree.corpora.mini import load_mini_parses
-from lexitree.errors import ConfigError, NotFiniteError, TreeError
+from lexitree.errors import CancelledError, ConfigError, NotFiniteError, TreeError
 from lexitree.parsers.chart import log_partition, sum_labels
 from lexitree.parsers.network import SentenceBatch
 from lexitree.parsers.neural import NeuralParser
@@ -37,6 +37,21 @@ def test_it_is_a_parser(parser: NeuralParser) -> None:
     (tree,) = used.parse_all([("Who", "is", "she", "?")])
     assert tree.words == ("Who", "is", "she", "?")
     assert all(tree.labels)
+
+
+def test_parsing_can_be_ended_between_the_batches_of_a_sentence(parser: NeuralParser) -> None:
+    words = ["Who", "is", "she", "?"] * 200
+    num_checks = 0
+
+    def check() -> None:
+        nonlocal num_checks
+        num_checks += 1
+        if num_checks == 3:
+            raise CancelledError("enough")
+
+    with pytest.raises(CancelledError):
+        parser.parse_batch([words], check)
+    assert parser.parse_batch([words[:4], words[:2]]) == list(parser.parse_all([words[:4], words[:2]]))
 
 
 def test_a_batch_gives_the_trees_of_its_sentences(parser: NeuralParser) -> None:

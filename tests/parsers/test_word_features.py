@@ -105,3 +105,10 @@ def test_a_treebank_may_have_any_words(tmp_path: Path) -> None:
     recipe = ParserRecipe.from_dict({"treebanks": [plan], "min_count": 1, "model": TINY_SIZES})
     model = build_parser_model(recipe, load_parser_data(recipe))
     assert model.features.trained_words.words == ("\x02", "\x03", "a", "b", "dog")
+
+
+def test_the_cache_keeps_no_long_words() -> None:
+    features = WordFeatures(Vocabulary(["x" * 200]), Vocabulary([]), 50)
+    assert features.number(["x" * 200, "y"]).vectors.tolist() == [0, 1, 0, 0]
+    assert "y" in features._cache
+    assert max(map(len, features._cache)) == 1

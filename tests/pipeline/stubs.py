@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
+from lexitree.limits import Check, no_check
 from lexitree.pipeline.text_pipeline import Predictor, TextPipeline
 from lexitree.trees.tree import Tree
 from tests.tiny import tiny_model
@@ -56,6 +57,23 @@ class ReadsAhead:
                 yield from map(right_branching, batch)
                 batch.clear()
         yield from map(right_branching, batch)
+
+
+class Batches(RightBranching):
+    """Parses a batch at a time, as the built-in parser does."""
+
+    on_sentence: Callable[[], object] = staticmethod(no_check)
+    """Called after each sentence."""
+
+    def parse_batch(self, sentences: Sequence[Sequence[str]], check: Check) -> list[Tree]:
+        trees: list[Tree] = []
+        self.num_sentences = 0
+        for words in sentences:
+            check()
+            trees.append(right_branching(words))
+            self.num_sentences += 1
+            self.on_sentence()
+        return trees
 
 
 def tiny_pipeline(name: str = "bicontree", parser: Any = None, **settings: Any) -> TextPipeline:

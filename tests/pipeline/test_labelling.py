@@ -76,7 +76,7 @@ def quick(labeller: LabellerSettings, monkeypatch: pytest.MonkeyPatch) -> Labell
     document = tiny_pipeline()("the film is good")
 
     @contextmanager
-    def open_labeller(settings: LabellerSettings, num_workers: int) -> Iterator[RowLabeller]:
+    def open_labeller(settings: LabellerSettings, *_: object) -> Iterator[RowLabeller]:
         yield lambda rows, form: (
             form.text_record(row, Document(row.text, document.sentences)) for row in rows
         )

@@ -3,26 +3,33 @@
 from __future__ import annotations
 
 import gc
+import multiprocessing
 import os
+import signal
 import weakref
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import count, islice
 from pathlib import Path
+from threading import Barrier, Event
 from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from lexitree.batch import tree_examples as examples
-from lexitree.errors import ConfigError, LexitreeError, TreeError
+from lexitree.errors import CancelledError, ConfigError, LimitError, TextError, TreeError
+from lexitree.limits import Limits
+from lexitree.models import inference
+from lexitree.ops.threads import openmp_threads
 from lexitree.pipeline import text_pipeline
 from lexitree.pipeline.text_pipeline import Predictor, TextPipeline
 from lexitree.results.document import Document
 from lexitree.text import Token, TokenizedSentence
 from lexitree.trees.binarize import to_binary
 from lexitree.trees.tree import Tree
-from tests.pipeline.stubs import Penn, ReadsAhead, RightBranching, right_branching, tiny_pipeline
+from tests.pipeline.stubs import Batches, Penn, ReadsAhead, RightBranching, right_branching, tiny_pipeline
 from tests.tiny import tiny_model
 
 STATM = Path("/proc/self/statm")
@@ -120,6 +127,195 @@ def test_many_threads_get_the_same_answers() -> None:
         for document, other in zip(documents, expected, strict=True):
             assert_same(document, other)
     assert not pipe.predictor.model.training
+
+
+PARSERS = [RightBranching, lambda: ReadsAhead(5), Batches]
+
+
+@pytest.mark.parametrize("make_parser", PARSERS)
+def test_a_stream_may_read_from_a_stream_of_the_same_pipeline(make_parser: Callable[[], Any]) -> None:
+    texts = some_texts(20)
+    pipe = tiny_pipeline(parser=make_parser())
+    sentences = (
+        sentence.text for document in pipe.stream(texts, batch_size=3) for sentence in document.sentences
+    )
+    found = [document.text for document in pipe.stream(sentences, batch_size=4)]
+    assert found == [sentence.text for text in texts for sentence in pipe(text).sentences]
+
+
+@pytest.mark.parametrize("make_parser", PARSERS)
+def test_nobody_waits_for_the_source_of_another(make_parser: Callable[[], Any]) -> None:
+    """Four sources give their next text only when four other threads are done with all of theirs."""
+    texts = some_texts(12)
+    pipe = tiny_pipeline(parser=make_parser())
+    expected = [pipe(text) for text in texts]
+    all_inside, fast_done = Barrier(8, timeout=60), Barrier(8, timeout=60)
+
+    def slow() -> Iterator[str]:
+        for number, text in enumerate(texts):
+            if number == 1:
+                all_inside.wait()
+                fast_done.wait()
+            yield text
+
+    def run(is_slow: bool) -> list[Document]:
+        if is_slow:
+            return list(pipe.stream(slow(), batch_size=5))
+        all_inside.wait()
+        found = list(pipe.stream(texts, batch_size=7))
+        fast_done.wait()
+        return found
+
+    with ThreadPoolExecutor(8) as threads:
+        streams = list(threads.map(run, [True, False] * 4))
+    for documents in streams:
+        for document, other in zip(documents, expected, strict=True):
+            assert_same(document, other)
+
+
+def test_a_reader_that_stops_holds_nobody_up() -> None:
+    pipe = tiny_pipeline()
+    abandoned = pipe.stream(some_texts(20), batch_size=2)
+    next(abandoned)
+    with ThreadPoolExecutor(1) as threads:
+        assert threads.submit(pipe, "the film").result(timeout=60).text == "the film"
+    assert next(abandoned).text
+
+
+def test_texts_without_words_are_not_kept_back() -> None:
+    num_read = 0
+
+    def blank_after_one() -> Iterator[str]:
+        nonlocal num_read
+        yield "the film"
+        for _ in range(5_000):
+            num_read += 1
+            yield ""
+
+    stream = tiny_pipeline(parser=Batches()).stream(blank_after_one(), batch_size=16)
+    assert next(stream).text == "the film"
+    assert num_read <= 1_024
+    assert sum(1 for _ in stream) == 5_000
+
+
+def test_a_pipeline_in_its_own_parser_is_refused() -> None:
+    pipe = tiny_pipeline(binarize=lambda tree: pipe(tree.words[0]).sentences[0].source)
+    with pytest.raises(ConfigError, match="its own"):
+        pipe("the film")
+
+
+def test_another_thread_can_cancel_a_call() -> None:
+    cancel, asked = Event(), Event()
+    pipe = tiny_pipeline()
+
+    def slow() -> Iterator[str]:
+        yield from some_texts(20)
+        asked.set()
+        assert cancel.wait(60)
+        yield "the plot"
+
+    with ThreadPoolExecutor(2) as threads:
+        stream = threads.submit(lambda: list(pipe.stream(slow(), cancel=cancel)))
+        assert asked.wait(60)
+        cancel.set()
+        with pytest.raises(CancelledError):
+            stream.result(timeout=60)
+    with pytest.raises(CancelledError):
+        pipe("the film", cancel=cancel)
+    assert pipe("the film").text == "the film"
+
+
+def test_a_call_can_be_cancelled_while_it_waits_for_its_turn() -> None:
+    inside, go_on, cancel = Event(), Event(), Event()
+
+    def halt(tree: Tree) -> Tree:
+        inside.set()
+        assert go_on.wait(60)
+        return tree
+
+    pipe = tiny_pipeline(binarize=halt)
+    with ThreadPoolExecutor(2) as threads:
+        first = threads.submit(pipe, "the film")
+        assert inside.wait(60)
+        second = threads.submit(lambda: pipe("is good", cancel=cancel))
+        cancel.set()
+        with pytest.raises(CancelledError):
+            second.result(timeout=60)
+        with pytest.raises(LimitError, match=r"longer than the limit of 0.01 seconds") as caught:
+            pipe("is good", limits=Limits(seconds=0.01))
+        assert caught.value.limit == "seconds"
+        go_on.set()
+        assert first.result(timeout=60).text == "the film"
+
+
+def test_cancelling_is_noticed_between_the_batches_of_parser_and_model(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    cancel, parser = Event(), Batches()
+    pipe = tiny_pipeline(parser=parser)
+    monkeypatch.setattr(inference, "group_by_nodes", lambda examples, *_: ([example] for example in examples))
+    labelled: list[object] = []
+    run_group = inference._run_group
+
+    def cancel_at_second(*arguments: Any) -> Any:
+        labelled.append(arguments)
+        if len(labelled) == 2:
+            cancel.set()
+        return run_group(*arguments)
+
+    monkeypatch.setattr(inference, "_run_group", cancel_at_second)
+    with pytest.raises(CancelledError):
+        pipe("The film is good. " * 9, cancel=cancel)
+    assert len(labelled) == 2
+    parser.on_sentence = lambda: cancel.set() if parser.num_sentences == 3 else None
+    cancel.clear()
+    with pytest.raises(CancelledError):
+        pipe("The film is good. " * 9, cancel=cancel)
+    assert parser.num_sentences == 3
+
+
+needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
+
+
+@needs_fork
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_forked_processes_answer_while_another_thread_computes() -> None:
+    pipe = tiny_pipeline(parser=Batches())
+    with openmp_threads(2):
+        # OpenMP's threads, which a forked process lacks, have work once.
+        torch.ones(300_000).exp().sum()
+        check_forks(pipe)
+
+
+def check_forks(pipe: TextPipeline) -> None:
+    expected = pipe("the film is good").probabilities
+    done = Event()
+    with ThreadPoolExecutor(1) as threads:
+        busy = threads.submit(lambda: [pipe(" ".join(WORDS)) for _ in iter(done.is_set, True)])
+        try:
+            answers = [in_forked_process(lambda: pipe("the film is good").probabilities) for _ in range(12)]
+        finally:
+            done.set()
+        assert busy.result(timeout=60)
+    assert answers == [expected] * 12
+
+
+def in_forked_process(compute: Callable[[], object]) -> object:
+    """What a function returns in a process forked from this thread; fails if it is not done within a minute."""
+    ours, theirs = multiprocessing.Pipe()
+    child = os.fork()
+    if not child:
+        try:
+            theirs.send(compute())
+        finally:
+            os._exit(0)
+    theirs.close()
+    try:
+        assert ours.poll(60), "the forked process hangs"
+        return ours.recv()
+    finally:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
 
 
 def test_what_belongs_to_a_text_stays_with_it() -> None:
@@ -255,14 +451,53 @@ def test_an_error_in_the_stream_comes_through() -> None:
         next(stream)
 
 
+BROKEN = "half \ud800 here"
+
+
 def test_half_a_character_is_an_error_and_no_crash() -> None:
-    with pytest.raises(LexitreeError, match="must be valid text"):
-        tiny_pipeline()("half \ud800 here")
+    with pytest.raises(
+        TextError, match=r"the text holds half of a surrogate pair at character 5: 'half \\ud800"
+    ) as caught:
+        tiny_pipeline()(BROKEN)
+    assert caught.value.number is None
+
+
+@pytest.mark.parametrize("batch_size", [1, 3, 100])
+def test_an_error_is_about_its_text_only(batch_size: int) -> None:
+    texts: list[Any] = ["the film", BROKEN, "", 7, "is good", "word " * 40, "the plot"]
+    settings: Any = {"batch_size": batch_size, "limits": Limits(words=30)}
+    pipe = tiny_pipeline()
+    good = [texts[number] for number in (0, 2, 4, 6)]
+    assert [document.text for document in pipe.stream(texts, on_error="skip", **settings)] == good
+    results = list(pipe.stream(texts, on_error="return", **settings))
+    errors = [result for result in results if isinstance(result, TextError)]
+    assert [error.number for error in errors] == [1, 3, 5]
+    assert [isinstance(result, TextError) for result in results] == [
+        number in (1, 3, 5) for number in range(7)
+    ]
+    assert str(errors[1]) == "text 3 is not a string but of type int"
+    assert str(errors[2]).startswith("text 5 has 40 words, and the limit is 30: 'word word")
+    pairs = pipe.stream_pairs(
+        ((text, number) for number, text in enumerate(texts)), on_error="skip", **settings
+    )
+    assert [(document.text, number) for document, number in pairs] == list(
+        zip(good, (0, 2, 4, 6), strict=True)
+    )
+
+
+def test_documents_before_an_error_come_first() -> None:
+    stream = tiny_pipeline().stream(["the film", "is good", BROKEN, "the plot"])
+    assert [document.text for document in islice(stream, 2)] == ["the film", "is good"]
+    with pytest.raises(TextError, match="text 2 holds"):
+        next(stream)
 
 
 def test_what_cannot_work_is_refused() -> None:
     with pytest.raises(ConfigError, match="at least 1"):
         tiny_pipeline().stream([], batch_size=0)
+    wrong: Any = "ignore"
+    with pytest.raises(ConfigError, match="raise, skip, return"):
+        tiny_pipeline().stream([], on_error=wrong)
     with pytest.raises(ConfigError, match="dependency trees") as caught:
         tiny_pipeline("deptree")
     assert ".toks" in caught.value.remedy

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
 import os
 import signal
 import subprocess
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
 
-from lexitree.errors import ConfigError, LexitreeError, ModelFileError, Place, TableError
+from lexitree.errors import ConfigError, InputError, LexitreeError, ModelFileError, Place, TableError
+from lexitree.limits import Limits
 from lexitree.pipeline import workers as workers_module
 from lexitree.pipeline.formats import JsonFormat, OutputSettings
 from lexitree.pipeline.tables import Row
@@ -91,6 +95,55 @@ def test_an_error_comes_after_the_records_before_it(settings: LabellerSettings) 
     with Workers(settings, 2) as workers, pytest.raises(TableError, match="texts:6"):
         records.extend(workers.records([*rows(TEXTS[:5]), wrong, *rows(TEXTS)], output))
     assert [json.loads(record)["text"] for record in records] == TEXTS[:5]
+    assert not any(worker.process.is_alive() for worker in workers.workers)
+
+
+@pytest.mark.parametrize("num_workers", [1, 2])
+def test_a_text_that_is_refused_is_noted_with_its_place(settings: LabellerSettings, num_workers: int) -> None:
+    limited = replace(settings, limits=Limits(words=20))
+    texts = [*TEXTS[:5], "word " * 30, TEXTS[5], "half \ud800", TEXTS[6]]
+    refused: list[InputError] = []
+    with open_labeller(limited, num_workers, refused.append) as label:
+        records = list(label(rows(texts), JSON))
+    assert [json.loads(record)["text"] for record in records] == TEXTS[:7]
+    assert [error.place.line for error in refused] == [6, 8]
+    assert "texts:6: the text has 30 words, and the limit is 20" in str(refused[0])
+
+
+def test_the_error_of_a_refused_text_comes_after_the_records_before_it(settings: LabellerSettings) -> None:
+    done: list[str] = []
+    with open_labeller(settings) as label, pytest.raises(InputError, match="texts:3: the text holds half"):
+        done.extend(label(rows([*TEXTS[:2], "half \ud800", TEXTS[2]]), JSON))
+    assert [json.loads(record)["text"] for record in done] == TEXTS[:2]
+
+
+class FailingFormat(JsonFormat):
+    """Fails in a process that labels texts."""
+
+    def __init__(self, error: type[BaseException]) -> None:
+        super().__init__()
+        self.error = error
+
+    def text_record(self, row: Row, document: Any) -> str:
+        raise self.error
+
+
+def test_a_process_that_runs_out_of_memory_says_so(settings: LabellerSettings) -> None:
+    ours, theirs = multiprocessing.Pipe()
+    serving = Thread(target=workers_module._serve, args=(settings, FailingFormat(MemoryError), theirs))
+    serving.start()
+    ours.send(list(rows(TEXTS[:2])))
+    records, error = ours.recv()
+    ours.close()
+    serving.join(timeout=60)
+    assert records == []
+    assert "out of memory" in str(error)
+
+
+@pytest.mark.slow
+def test_a_process_that_fails_does_not_leave_the_others_waiting(settings: LabellerSettings) -> None:
+    with Workers(settings, 2) as workers, pytest.raises(LexitreeError, match="exit code 1"):
+        list(workers.records(rows(TEXTS), FailingFormat(ValueError)))
     assert not any(worker.process.is_alive() for worker in workers.workers)
 
 

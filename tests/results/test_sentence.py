@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from lexitree.results.sentence import Sentence
+from lexitree.views.visible import MAX_SHOWN_CHARACTERS
 from tests.pipeline.stubs import Penn, tiny_pipeline
 
 TEXT = "The film isn't (very) good.  The plot is not bad!"
@@ -80,3 +81,22 @@ def test_a_sentence_says_the_same_as_the_tree_alone(first: Sentence) -> None:
     assert alone.probabilities == first.probabilities
     assert list(alone.draw()) == list(first.draw())[: len(first.phrases)]
     assert alone.as_dict()["phrases"][0]["label"] == first.as_dict()["phrases"][0]["label"] == first.label
+
+
+def test_the_texts_of_phrases_do_not_grow_with_the_square_of_the_depth() -> None:
+    def size(num_words: int) -> int:
+        return len(tiny_pipeline()("word " * num_words).to_json())
+
+    assert size(2_000) < 2.1 * size(1_000)
+
+
+def test_a_long_phrase_is_shortened_in_records_only() -> None:
+    text = "first " + "x" * 600 + " " + "y" * 600 + " last"
+    (sentence,) = tiny_pipeline()(text).sentences
+    whole = sentence.as_dict()["phrases"][0]
+    assert sentence.whole.text == sentence.as_dict()["text"] == text
+    assert (whole["start"], whole["end"], len(whole["text"])) == (0, len(text), MAX_SHOWN_CHARACTERS)
+    assert whole["text"].startswith("first x")
+    assert "x…y" in whole["text"]
+    assert whole["text"].endswith("y last")
+    assert [phrase["text"] for phrase in sentence.as_dict()["phrases"]][1] == "first"

@@ -292,3 +292,10 @@ def test_a_form_of_one_piece() -> None:
         "a\\/b",
         "x",
     ]
+
+
+def test_very_long_tokens_are_not_normalized() -> None:
+    """Ordering the marks of a token takes quadratic time."""
+    assert penn_form("e\u0301") == "é"
+    marks = "e" + "\u0301\u0316" * 1_000
+    assert penn_form(marks) == marks

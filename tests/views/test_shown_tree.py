@@ -8,7 +8,7 @@ from lexitree.results.labelled_tree import LabelledTree
 from lexitree.trees.dependencies import DependencyTree
 from lexitree.trees.tree import Tree
 from lexitree.views import shown_tree
-from lexitree.views.shown_tree import node_words, shorten, word_weights
+from lexitree.views.shown_tree import node_words, phrase_text, shown_words, word_weights
 from tests.views.labelled import labelled
 
 
@@ -40,8 +40,10 @@ def test_a_word_and_a_model_without_heads_have_none() -> None:
 
 
 def test_shortened_phrases() -> None:
-    assert shorten(list("abc"), 3) == "a b c"
-    assert shorten(list("abcdefg"), 4) == "a b … f g"
+    tree = labelled(Tree.flat(list("abcdefg")), ("x",), [[1.0]] * 8)
+    assert phrase_text(tree, 0, 7) == "a b c d e f g"
+    assert phrase_text(tree, 0, 4) == "a b … f g"
+    assert shown_words(tree, 3, 4) == ["c"]
 
 
 def test_words_stand_at_their_nodes() -> None:

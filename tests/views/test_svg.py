@@ -140,3 +140,11 @@ def test_a_deep_chain_needs_no_recursion() -> None:
 
 def test_nothing_to_draw_is_a_picture_all_the_same() -> None:
     assert ElementTree.fromstring(draw_svg([])).tag == f"{SVG}svg"
+
+
+def test_the_size_of_a_picture_does_not_grow_with_the_square_of_the_depth() -> None:
+    def size(num_words: int) -> int:
+        chain = Tree([2, 0] * (num_words - 1) + [0], ["1"] * (2 * num_words - 1), ["word"] * num_words)
+        return len(LabelledTree.from_tree(chain, chain.starts).svg())
+
+    assert size(2_000) < 2.1 * size(1_000)

@@ -92,6 +92,16 @@ ResumeOption = Annotated[
 BatchSizeOption = Annotated[
     int, typer.Option(min=1, max=MAX_BATCH, help="Sentences per batch.", rich_help_panel=TEXT)
 ]
+LimitOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--limit",
+        metavar="NAME=VALUE",
+        help="What a text may have before it is refused, such as words=100000; none is no limit, and beyond=cut cuts"
+        " the text instead. Repeatable.",
+        rich_help_panel=TEXT,
+    ),
+]
 JobsOption = Annotated[
     int,
     typer.Option(
@@ -119,6 +129,7 @@ def predict_command(
     resume: ResumeOption = False,
     one_sentence: OneSentenceOption = False,
     batch_size: BatchSizeOption = BATCH_SENTENCES,
+    limit: LimitOption = None,
     jobs: JobsOption = 1,
     encoding: EncodingOption = "utf-8",
     on_error: OnErrorOption = "raise",
@@ -150,17 +161,19 @@ def predict_command(
     head_weights, the shares of all its words. In pictures, colours show labels, boxes hold head words, thick lines
     lead to them, and hovering shows probabilities.
     """
+    from lexitree.limits import Limits
     from lexitree.pipeline.inputs import Inputs
     from lexitree.pipeline.labelling import LabellingJob
     from lexitree.pipeline.workers import LabellerSettings
 
     name, arguments = read_arguments(context, model, inputs, model_name, texts)
+    limits = Limits.from_assignments(limit or [])
     if format_name is None and output is None and column is None and screen.is_terminal:
         format_name = "tree"
     job = LabellingJob(
         Inputs(arguments, input_kind, encoding, on_error),
         output,
-        LabellerSettings(name, parser, device, backend, precision, batch_size, one_sentence),
+        LabellerSettings(name, parser, device, backend, precision, batch_size, one_sentence, limits=limits),
         format=format_name,
         column=column,
         prefix=prefix,

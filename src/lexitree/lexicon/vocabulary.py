@@ -13,6 +13,7 @@ import numpy as np
 
 from lexitree.arrays import IndexArray
 from lexitree.errors import LexitreeError, ModelFileError
+from lexitree.limits import MAX_CACHED_CHARACTERS
 from lexitree.trees.brackets import surface_form
 from lexitree.trees.tree import Tree
 
@@ -37,7 +38,9 @@ class _IndexCache(dict[str, int]):
     def __missing__(self, word: str) -> int:
         if len(self) >= _MAX_CACHED_WORDS:
             self.clear()
-        index = self[word] = self._vocabulary.index(word)
+        index = self._vocabulary.index(word)
+        if len(word) <= MAX_CACHED_CHARACTERS:
+            self[word] = index
         return index
 
 

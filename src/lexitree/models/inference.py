@@ -18,6 +18,7 @@ from torch import nn
 from lexitree.arrays import FloatArray, IndexArray
 from lexitree.batch.tree_examples import Example, example_to_label, lay_out_to_label
 from lexitree.errors import NotFiniteError
+from lexitree.limits import Check, no_check
 from lexitree.models.classifier import TreeClassifier
 from lexitree.models.head_words import HeadWords, word_weights
 from lexitree.ops.threads import one_thread
@@ -54,6 +55,7 @@ def run_examples(
     nodes: AskedNodes = "all",
     heads: bool = False,
     max_batch_nodes: int = MAX_BATCH_NODES,
+    check: Check = no_check,
 ) -> Iterator[NodeOutputs]:
     """Run the model over a stream of prepared trees, a window at a time.
 
@@ -63,6 +65,7 @@ def run_examples(
         nodes: Whether all nodes or only the roots are labelled.
         heads: Whether head words are found too.
         max_batch_nodes: The largest number of nodes in a batch.
+        check: Called before each batch; may raise an error to end the work.
 
     Yields:
         The output for each tree, in the order of the stream.
@@ -72,7 +75,7 @@ def run_examples(
     """
     with in_use(model):
         for window in group_by_nodes(examples, BATCHES_PER_WINDOW * max_batch_nodes, MAX_WINDOW_TREES):
-            yield from _run_window(model, window, nodes, heads, max_batch_nodes)
+            yield from _run_window(model, window, nodes, heads, max_batch_nodes, check)
 
 
 @contextmanager
@@ -109,11 +112,17 @@ def group_by_nodes(
 
 
 def _run_window(
-    model: TreeClassifier, window: list[Example], nodes: AskedNodes, heads: bool, max_batch_nodes: int
+    model: TreeClassifier,
+    window: list[Example],
+    nodes: AskedNodes,
+    heads: bool,
+    max_batch_nodes: int,
+    check: Check,
 ) -> list[NodeOutputs]:
     order = sorted(range(len(window)), key=lambda place: window[place].height)
     outputs: list[NodeOutputs] = []
     for group in group_by_nodes((window[place] for place in order), max_batch_nodes):
+        check()
         outputs += _run_group(model, group, nodes, heads)
     by_place = dict(zip(order, outputs, strict=True))
     return [by_place[place] for place in range(len(window))]

@@ -161,6 +161,11 @@ def _second_core() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(1, thread_name_prefix="lexitree")
 
 
+def _after_fork() -> None:
+    """A forked process has the pools, ours and OpenMP's, but not their threads, and would wait for them forever."""
+    _second_core.cache_clear()
+    torch.set_num_threads(1)
+
+
 if hasattr(os, "register_at_fork"):
-    # A forked process has the pool but not its thread, and would wait for it forever.
-    os.register_at_fork(after_in_child=_second_core.cache_clear)
+    os.register_at_fork(after_in_child=_after_fork)

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from lexitree.errors import ConfigError, NotFiniteError, TreeError
+from lexitree.limits import Check, no_check
 from lexitree.ops.threads import one_thread
 from lexitree.parsers.best_trees import LabelledSpan, find_best_trees, find_k_best_trees
 from lexitree.parsers.chart import log_partition, sum_labels
@@ -22,6 +23,9 @@ from lexitree.trees.tree import Tree
 
 _JOINED_LABEL = "S"
 """The label above the trees of a sentence's pieces."""
+
+_MAX_JOINED = 64
+"""How many trees are joined under one node."""
 
 _ENDS = (
     frozenset(".?!…"),
@@ -55,7 +59,16 @@ def _find_cut(words: Sequence[str], earliest: int, latest: int) -> int:
 
 
 def join_trees(trees: Sequence[Tree]) -> Tree:
-    """Join the trees of all pieces under one root; a single tree is returned unchanged."""
+    """Join the trees of all pieces under one root; a single tree is returned unchanged.
+
+    A root of very many pieces would be a very deep tree once it is binarized, so these are first joined in groups.
+    """
+    while len(trees) > _MAX_JOINED:
+        trees = [_join(trees[first : first + _MAX_JOINED]) for first in range(0, len(trees), _MAX_JOINED)]
+    return _join(trees)
+
+
+def _join(trees: Sequence[Tree]) -> Tree:
     if len(trees) == 1:
         return trees[0]
     arity = np.concatenate([np.array([len(trees)]), *(tree.arity for tree in trees)])
@@ -128,6 +141,20 @@ class NeuralParser:
         """
         for parses in self._stream(sentences, self._best_of_batch, read_ahead):
             yield join_trees(parses)
+
+    def parse_batch(self, sentences: Sequence[Words], check: Check = no_check) -> list[Tree]:
+        """Return the most probable trees of some sentences.
+
+        Args:
+            sentences: The words of each sentence.
+            check: Called before each batch of the network; may raise an error to end the work.
+        """
+
+        def parse(batch: Sequence[Words]) -> list[Tree]:
+            check()
+            return self._best_of_batch(batch)
+
+        return [join_trees(parses) for parses in self._stream(sentences, parse, _SENTENCES_AT_ONCE)]
 
     def parse_k_best(self, words: Words, k: int) -> list[Candidate]:
         """Return up to k distinct trees of a sentence, most probable first."""

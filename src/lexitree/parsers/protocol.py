@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
+from lexitree.limits import Check
 from lexitree.trees.tree import Tree
 
 
@@ -28,6 +29,15 @@ class Parser(Protocol):
             A tree for each sentence, in order. Phrases and words carry Penn labels (`NP`, `NN`), phrases have any
             number of children, and the words are those of the sentence, one to one.
         """
+        ...
+
+
+@runtime_checkable
+class BatchParser(Parser, Protocol):
+    """A parser to which it makes no difference how many calls the sentences come in."""
+
+    def parse_batch(self, sentences: Sequence[Sequence[str]], check: Check) -> list[Tree]:
+        """Return the trees of some sentences; `check` is called now and then, and may raise an error to end it."""
         ...
 
 

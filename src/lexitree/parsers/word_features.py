@@ -11,6 +11,7 @@ import numpy as np
 
 from lexitree.arrays import IndexArray
 from lexitree.lexicon.vocabulary import Vocabulary
+from lexitree.limits import MAX_CACHED_CHARACTERS
 from lexitree.trees.brackets import surface_form
 
 _AFFIX_LENGTHS = (1, 2, 3, 4)
@@ -60,7 +61,8 @@ class WordFeatures:
                 self._cache.clear()
             affixes = tuple(hash_affix(affix, self.affix_rows) for affix in affixes_of(word))
             found = self.vector_words.index(word), self.trained_words.index(word), affixes
-            self._cache[word] = found
+            if len(word) <= MAX_CACHED_CHARACTERS:
+                self._cache[word] = found
         return found
 
 

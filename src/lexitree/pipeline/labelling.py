@@ -10,8 +10,9 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from lexitree.errors import ConfigError, LexitreeError, Place
+from lexitree.errors import ConfigError, InputError, LexitreeError, Place
 from lexitree.files import STANDARD_STREAM, exclusive_lock, is_pipe_or_device, open_output
+from lexitree.limits import Limits
 from lexitree.pipeline.formats import (
     OutputSettings,
     RecordFormat,
@@ -29,7 +30,7 @@ from lexitree.pipeline.resuming import (
     resume_output,
     settings_file,
 )
-from lexitree.pipeline.workers import LabellerSettings, open_labeller
+from lexitree.pipeline.workers import LabellerSettings, handle_refused, open_labeller
 from lexitree.saving.shipped import BUILTIN_PARSER
 
 if TYPE_CHECKING:
@@ -161,6 +162,7 @@ class LabellingJob:
             "--resume": self.resume,
             "--prefix": bool(self.prefix),
             "--one-sentence": self.labeller.one_sentence,
+            "--limit": self.labeller.limits != Limits(),
             "--jobs": self.num_workers > 1,
         }
         wrong = [option for option, is_given in options.items() if is_given and self.source == "trees"]
@@ -226,8 +228,13 @@ class LabellingJob:
             )
         with self.labeller.open_pipeline() as pipe:
             rows = UntilError(self._rows[0])
-            yield from (document for document, _ in self.labeller.documents(pipe, rows))
+            results = (result for result, _ in self.labeller.documents(pipe, rows))
+            yield from handle_refused(results, self._note_refused)
             rows.check()
+
+    def _note_refused(self, error: InputError) -> None:
+        """Raise the error of a text that is refused, or note it, as for rows that are malformed."""
+        self.inputs.report.note(error, self.inputs.on_error)
 
     def _write_whole(self, output_format: WholeFormat) -> None:
         with self._open_new() as write:
@@ -238,7 +245,7 @@ class LabellingJob:
 
     def _write_records(self, output_format: RecordFormat, on_progress: OnProgress) -> None:
         with (
-            open_labeller(self.labeller, self.num_workers) as label,
+            open_labeller(self.labeller, self.num_workers, self._note_refused) as label,
             self._open_records(output_format) as opened,
         ):
             on_progress(opened.num_done)
@@ -290,6 +297,7 @@ class LabellingJob:
             "--head-weights": self.head_weights,
             "--guard-formulas": self.guard_formulas,
             "--one-sentence": self.labeller.one_sentence,
+            "--limit": self.labeller.limits.as_dict(),
             "--precision": self.labeller.precision,
             "--encoding": self.inputs.encoding,
             "--model": str(self.labeller.model),

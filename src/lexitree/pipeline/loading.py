@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, Literal, TypedDict, Unpack, overload
 
 from lexitree.errors import ConfigError
+from lexitree.limits import Limits
 from lexitree.ops.devices import Precision, check_precision, choose_device, set_precision
 from lexitree.parsers.adapters import open_parser
 from lexitree.parsers.neural import NeuralParser
@@ -36,6 +37,7 @@ def load(
     *,
     reads: Literal["text"],
     parser: Parser | str | None = None,
+    limits: Limits | None = None,
     **options: Unpack[LoadOptions],
 ) -> TextPipeline: ...
 
@@ -49,12 +51,15 @@ def load(
     name: shipped.ClassifierName,
     *,
     parser: Parser | str = shipped.BUILTIN_PARSER,
+    limits: Limits | None = None,
     **options: Unpack[LoadOptions],
 ) -> TextPipeline: ...
 
 
 @overload
-def load(name: str | Path, *, parser: Parser | str, **options: Unpack[LoadOptions]) -> TextPipeline: ...
+def load(
+    name: str | Path, *, parser: Parser | str, limits: Limits | None = None, **options: Unpack[LoadOptions]
+) -> TextPipeline: ...
 
 
 @overload
@@ -66,6 +71,7 @@ def load(
     *,
     reads: Literal["text", "trees"] | None = None,
     parser: Parser | str | None = None,
+    limits: Limits | None = None,
     device: str = "cpu",
     backend: str = "auto",
     precision: Precision = "float32",
@@ -84,6 +90,7 @@ def load(
             is opened.
         parser: The parser: an object, or what `open_parser` takes, such as `builtin` or `brackets:FILE`. It runs on
             the same device as the model if it is the built-in one.
+        limits: For text: what a text may have before it is refused; by default `Limits()`.
         device: `cpu`, `cuda`, or `auto` for a GPU if there is one.
         backend: The implementation: `auto` (the fastest here), `fused` (GPU), `levelwise` or `reference`.
         precision: `float32`; `bf16` keeps the weights in half the memory; `tf32` sets PyTorch's switch for the
@@ -98,7 +105,7 @@ def load(
         BackendError: There is no such device or backend here.
     """
     if name == "parser" and (shipped.is_shipped(name) or not Path(name).is_dir()):
-        if reads is not None or parser is not None or backend != "auto" or precision != "float32":
+        if any((reads, parser, limits)) or backend != "auto" or precision != "float32":
             raise ConfigError("a parser is loaded with a device only", remedy="Omit the other settings.")
         return load_parser(name, device=device)
     check_precision(precision)
@@ -110,12 +117,14 @@ def load(
     if parser is None and reads != "trees" and shipped.is_shipped(name):
         parser = shipped.BUILTIN_PARSER
     if reads == "trees" or (parser is None and reads is None):
+        if limits is not None:
+            raise ConfigError(f"limits are for text, and {name} reads trees", remedy="Name a parser.")
         return predictor
-    return _with_parser(predictor, parser, device, name)
+    return _with_parser(predictor, parser, device, name, limits)
 
 
 def _with_parser(
-    predictor: Predictor, parser: Parser | str | None, device: str, name: str | Path
+    predictor: Predictor, parser: Parser | str | None, device: str, name: str | Path, limits: Limits | None
 ) -> TextPipeline:
     if parser is None:
         raise ConfigError(
@@ -124,10 +133,10 @@ def _with_parser(
             "or give trees in brackets: (_ (_ Not) (_ bad))",
         )
     if not isinstance(parser, str):
-        return TextPipeline(predictor, parser)
+        return TextPipeline(predictor, parser, limits=limits)
     # The other parsers are programs of their own, which choose their device themselves.
     is_builtin = parser.partition(":")[0] == shipped.BUILTIN_PARSER
     options: dict[str, Any] = {"device": device} if is_builtin else {}
-    pipe = TextPipeline(predictor, open_parser(parser, **options))
+    pipe = TextPipeline(predictor, open_parser(parser, **options), limits=limits)
     pipe.close_parser_on_exit()
     return pipe

@@ -7,22 +7,24 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from functools import partial
 from itertools import chain, islice
-from threading import Lock
-from typing import Self, TypeVar
+from threading import Event
+from typing import Any, Self, TypedDict, TypeVar, Unpack, get_args, overload
 
 from lexitree.batch.tree_examples import Example, example_to_label, make_example
 from lexitree.corpora.corpus import Supervision
-from lexitree.errors import ConfigError, TreeError
+from lexitree.errors import ConfigError, OnError, OnTextError, TextError, TreeError
 from lexitree.evaluation.accuracy import Evaluation, evaluate
 from lexitree.evaluation.answers import SystemAnswers, collect_answers
+from lexitree.limits import Check, Limits, Watch, no_check
 from lexitree.models.classifier import TreeClassifier
 from lexitree.models.inference import AskedNodes, HeadWeigher, NodeOutputs, run_examples
-from lexitree.parsers.protocol import Parser
+from lexitree.parsers.protocol import BatchParser, Parser
 from lexitree.pipeline import BATCH_SENTENCES
+from lexitree.pipeline.streaming import TextReader, Tokens
+from lexitree.pipeline.turns import Turn
 from lexitree.results.document import Document
 from lexitree.results.labelled_tree import LabelledTree
-from lexitree.results.sentence import Sentence
-from lexitree.text import Layout, Token, TokenizedSentence, split_sentences
+from lexitree.text import Layout, TokenizedSentence, split_sentences
 from lexitree.trees.binarize import Direction, to_binary, unchanged
 from lexitree.trees.tree import Tree
 
@@ -56,10 +58,13 @@ class Predictor:
         outputs = run_examples(self.model, map(self._prepare, trees), nodes=nodes, heads=nodes == "all")
         return map(self._labelled_tree, outputs)
 
-    def predict_binary(self, trees: Iterable[Tree]) -> Iterator[LabelledTree]:
-        """Label binary trees as they are: `predict_all` for trees that the caller has binarized and checked."""
+    def predict_binary(self, trees: Iterable[Tree], check: Check = no_check) -> Iterator[LabelledTree]:
+        """Label binary trees as they are: `predict_all` for trees that the caller has binarized and checked.
+
+        `check` is called before each batch and may raise an error to end the work.
+        """
         examples = (example_to_label(unchanged(tree), self.model.lexicon) for tree in trees)
-        return map(self._labelled_tree, run_examples(self.model, examples, heads=True))
+        return map(self._labelled_tree, run_examples(self.model, examples, heads=True, check=check))
 
     def evaluate(self, trees: Iterable[Tree], *, supervision: Supervision | None = None) -> Evaluation:
         """Score the model on trees that carry gold labels.
@@ -104,8 +109,20 @@ class Predictor:
 
 Binarizer = Callable[[Tree], Tree]
 Splitter = Callable[[str], Iterable[TokenizedSentence]]
-Tokens = tuple[Token, ...]
 Context = TypeVar("Context")
+
+
+class StreamOptions(TypedDict, total=False):
+    """How a stream of texts is labelled."""
+
+    batch_size: int
+    """How many sentences are labelled together."""
+    one_sentence: bool
+    """Whether each text is taken as a single sentence."""
+    limits: Limits | None
+    """What a text may have; by default the pipeline's limits. `seconds` is for each batch, and ends the stream."""
+    cancel: Event | None
+    """Set by another thread to end the stream with a `CancelledError`."""
 
 
 class TextPipeline:
@@ -116,8 +133,9 @@ class TextPipeline:
         for phrase in document.phrases:
             print(phrase.text, phrase.label, phrase.probability, phrase.head)
 
-    `lexitree.load` makes one. Several threads may use a pipeline; they take turns. As a context manager, a pipeline
-    closes the parser that `load` opened for it, which may be a program of its own.
+    `lexitree.load` makes one. Several threads may use a pipeline: they compute in turns, and none waits while another
+    reads its texts. A forked process may use it too, unless the parser is a program of its own. As a context manager,
+    a pipeline closes the parser that `load` opened for it, which may be a program of its own.
 
     Args:
         predictor: The model.
@@ -126,6 +144,7 @@ class TextPipeline:
             as fits the trees that the model was trained on (`ModelConfig.parse_binarization`).
         split: How sentences are found in a text (see `split_sentences`), or a function that finds them and their
             tokens.
+        limits: What a text may have, unless a call says otherwise; by default `Limits()`.
 
     Raises:
         ConfigError: The model reads dependency trees, which no parser here gives.
@@ -138,6 +157,7 @@ class TextPipeline:
         *,
         binarize: Direction | Binarizer | None = None,
         split: Layout | Splitter = "text",
+        limits: Limits | None = None,
     ) -> None:
         if predictor.model.encoder.tree_kind == "dependency":
             raise ConfigError(
@@ -148,10 +168,11 @@ class TextPipeline:
         self.parser = parser
         self.binarize = _binarizer(binarize or predictor.model.config.parse_binarization)
         self.split: Layout | Splitter = split
+        self.limits = limits or Limits()
         self._resources = ExitStack()
         # Torch's number of threads, which the model sets while it runs, is the whole process's, and not every parser
         # bears two callers: one batch at a time.
-        self._turn = Lock()
+        self._turn = Turn()
 
     def close_parser_on_exit(self) -> None:
         """Close the parser, if it holds anything, when the pipeline is closed."""
@@ -168,85 +189,160 @@ class TextPipeline:
     def __exit__(self, *error: object) -> None:
         self.close()
 
-    def __call__(self, text: str, *, one_sentence: bool = False) -> Document:
-        """Label one text; with `one_sentence`, it is taken as a single sentence."""
-        return next(self._stream(iter([text]), None, one_sentence))
+    def __call__(
+        self,
+        text: str,
+        *,
+        one_sentence: bool = False,
+        limits: Limits | None = None,
+        cancel: Event | None = None,
+    ) -> Document:
+        """Label one text.
+
+        Args:
+            text: The text.
+            one_sentence: Whether it is taken as a single sentence.
+            limits: What the text may have; by default the pipeline's limits.
+            cancel: Set by another thread to end the call.
+
+        Raises:
+            TextError: The text is not a string, holds half of a surrogate pair, or is beyond a limit.
+            CancelledError: The call was cancelled.
+        """
+        limits = limits or self.limits
+        split = partial(self._split, one_sentence=one_sentence)
+        reader = TextReader(iter([(text, None)]), split, limits, is_numbered=False)
+        result, _ = next(self._run(reader, None, Watch(limits.seconds, cancel)))
+        if isinstance(result, TextError):
+            raise result
+        return result
+
+    @overload
+    def stream(
+        self, texts: Iterable[str], *, on_error: OnError = "raise", **options: Unpack[StreamOptions]
+    ) -> Iterator[Document]: ...
+
+    @overload
+    def stream(
+        self, texts: Iterable[str], *, on_error: OnTextError, **options: Unpack[StreamOptions]
+    ) -> Iterator[Document | TextError]: ...
 
     def stream(
-        self, texts: Iterable[str], *, batch_size: int = BATCH_SENTENCES, one_sentence: bool = False
-    ) -> Iterator[Document]:
+        self, texts: Iterable[str], *, on_error: OnTextError = "raise", **options: Unpack[StreamOptions]
+    ) -> Iterator[Document | TextError]:
         """Label a stream of texts at constant memory.
 
         Args:
-            texts: The texts. Only those of the current batch, and those that the parser reads ahead, are held.
-            batch_size: How many sentences are labelled together.
-            one_sentence: Whether each text is taken as a single sentence.
+            texts: The texts. Only those of the current batch, and those that the parser reads ahead, are held. No
+                other thread waits while they are read.
+            on_error: On a text that is not a string, holds half of a surrogate pair, or is beyond a limit: raise a
+                `TextError` with the text's number, from 0, after all earlier documents; skip the text; or return the
+                error in place of a document.
+            options: See `StreamOptions`.
 
         Returns:
             A document for each text, in their order.
         """
-        if batch_size < 1:
-            raise ConfigError(f"the batch size must be at least 1, not {batch_size}")
-        return self._stream(iter(texts), batch_size, one_sentence)
+        pairs = ((text, None) for text in texts)
+        return (result for result, _ in self._stream(pairs, on_error, **options))
+
+    @overload
+    def stream_pairs(
+        self,
+        pairs: Iterable[tuple[str, Context]],
+        *,
+        on_error: OnError = "raise",
+        **options: Unpack[StreamOptions],
+    ) -> Iterator[tuple[Document, Context]]: ...
+
+    @overload
+    def stream_pairs(
+        self, pairs: Iterable[tuple[str, Context]], *, on_error: OnTextError, **options: Unpack[StreamOptions]
+    ) -> Iterator[tuple[Document | TextError, Context]]: ...
 
     def stream_pairs(
         self,
         pairs: Iterable[tuple[str, Context]],
         *,
-        batch_size: int = BATCH_SENTENCES,
-        one_sentence: bool = False,
-    ) -> Iterator[tuple[Document, Context]]:
+        on_error: OnTextError = "raise",
+        **options: Unpack[StreamOptions],
+    ) -> Iterator[tuple[Document | TextError, Context]]:
         """Label a stream of texts, each of which comes with something else, such as its row of a table.
 
         Args:
             pairs: Each text and what belongs to it.
-            batch_size: How many sentences are labelled together.
-            one_sentence: Whether each text is taken as a single sentence.
+            on_error: On a text that cannot be labelled: raise the error, skip the text, or return the error in place
+                of a document; see `stream`.
+            options: See `StreamOptions`.
 
         Returns:
             The document of each text and what belongs to it, in their order.
         """
-        held: deque[Context] = deque()
+        return self._stream(pairs, on_error, **options)
 
-        def texts() -> Iterator[str]:
-            for text, context in pairs:
-                held.append(context)
-                yield text
+    def _stream(
+        self,
+        pairs: Iterable[tuple[str, Context]],
+        on_error: OnTextError,
+        *,
+        batch_size: int = BATCH_SENTENCES,
+        one_sentence: bool = False,
+        limits: Limits | None = None,
+        cancel: Event | None = None,
+    ) -> Iterator[tuple[Document | TextError, Context]]:
+        if batch_size < 1:
+            raise ConfigError(f"the batch size must be at least 1, not {batch_size}")
+        if on_error not in get_args(OnTextError):
+            raise ConfigError(f"on_error must be one of {', '.join(get_args(OnTextError))}, not {on_error!r}")
+        limits = limits or self.limits
+        split = partial(self._split, one_sentence=one_sentence)
+        reader = TextReader(iter(pairs), split, limits, is_numbered=True)
+        return _handle_errors(self._run(reader, batch_size, Watch(limits.seconds, cancel)), on_error)
 
-        for document in self.stream(texts(), batch_size=batch_size, one_sentence=one_sentence):
-            yield document, held.popleft()
-
-    def _stream(self, texts: Iterator[str], batch_size: int | None, one_sentence: bool) -> Iterator[Document]:
-        waiting: deque[_WaitingDocument] = deque()
-        in_flight: deque[list[str]] = deque()
-        sentences = self._sentences(texts, one_sentence, waiting, in_flight)
-        # One call for the whole stream: a parser may be a file of trees, or a process that is slow to start.
-        parses = iter(self.parser.parse_all(sentences))
-        while labelled := self._label(islice(parses, batch_size), in_flight):
-            for parse, prediction in labelled:
-                yield from _finished(waiting)
-                waiting[0].add(parse, prediction)
+    def _run(
+        self, reader: TextReader[Context], batch_size: int | None, watch: Watch
+    ) -> Iterator[tuple[Document | TextError, Context]]:
+        parse = self._open_parser(reader, batch_size, watch)
+        while True:
+            # Nobody waits for the texts: their source may take any time, or use this very pipeline.
+            while not reader.has_enough(batch_size) and reader.read():
+                watch.start()
+                watch.check()
+                yield from reader.finished()
+            watch.start()
+            labelled = self._label(parse, reader.in_flight, watch)
+            if not labelled:
+                break
+            for tree, prediction in labelled:
+                yield from reader.add(tree, prediction)
             del labelled
-            yield from _finished(waiting)
-        yield from _finished(waiting)
-        if waiting:
+            yield from reader.finished()
+        if not reader.is_empty:
             raise TreeError("the parser gave fewer trees than there are sentences")
 
-    def _sentences(
-        self,
-        texts: Iterator[str],
-        one_sentence: bool,
-        waiting: deque[_WaitingDocument],
-        in_flight: deque[list[str]],
-    ) -> Iterator[list[str]]:
-        """The words of each sentence, for the parser; they are held until its tree comes back."""
-        for text in texts:
-            sentences = self._split(text, one_sentence)
-            waiting.append(_WaitingDocument(text, sentences))
-            for sentence in sentences:
-                words = [token.form for token in sentence]
-                in_flight.append(words)
+    def _open_parser(
+        self, reader: TextReader[Any], batch_size: int | None, watch: Watch
+    ) -> Callable[[], list[Tree]]:
+        """A function that parses the next sentences, at most a batch; it is called in turn."""
+        parser = self.parser
+        if isinstance(parser, BatchParser):
+            return lambda: parser.parse_batch(reader.take(batch_size), watch.check)
+        # One call for the whole stream: a parser may be a file of trees, or a process that is slow to start.
+        trees = iter(parser.parse_all(self._sentences(reader, watch)))
+        return lambda: list(islice(trees, batch_size))
+
+    def _sentences(self, reader: TextReader[Any], watch: Watch) -> Iterator[list[str]]:
+        """The words of each sentence, for a parser that reads as far ahead as it likes."""
+        while True:
+            for words in reader.take(1):
+                watch.check()
                 yield words
+                break
+            else:
+                with self._turn.laid_down():
+                    is_read = reader.read()
+                if not is_read:
+                    return
 
     def _split(self, text: str, one_sentence: bool) -> list[Tokens]:
         if callable(self.split):
@@ -255,14 +351,17 @@ class TextPipeline:
         layout: Layout = "one" if one_sentence else self.split
         return [sentence.tokens for sentence in split_sentences(text, layout)]
 
-    def _label(self, parses: Iterator[Tree], in_flight: deque[list[str]]) -> list[tuple[Tree, LabelledTree]]:
+    def _label(
+        self, parse: Callable[[], list[Tree]], in_flight: deque[list[str]], watch: Watch
+    ) -> list[tuple[Tree, LabelledTree]]:
         """The next parses, each with the model's prediction; none at the end of the stream."""
-        with self._turn:
-            taken = list(parses)
+        with self._turn.held(watch.check):
+            taken = parse()
             if len(taken) > len(in_flight):
                 raise TreeError("the parser gave more trees than there are sentences")
-            trees = [self._binary_tree(parse, in_flight.popleft()) for parse in taken]
-            return list(zip(taken, self.predictor.predict_binary(trees), strict=True))
+            trees = [self._binary_tree(tree, in_flight.popleft()) for tree in taken]
+            watch.check()
+            return list(zip(taken, self.predictor.predict_binary(trees, watch.check), strict=True))
 
     def _binary_tree(self, parse: Tree, words: Sequence[str]) -> Tree:
         """The binary tree that the model reads, over the sentence's own words, however the parser spells them."""
@@ -277,30 +376,14 @@ class TextPipeline:
         return binary if binary.words == tuple(words) else Tree(binary.arity, binary.labels, words)
 
 
-class _WaitingDocument:
-    """A text with sentences that may not have been parsed and labelled yet."""
-
-    def __init__(self, text: str, sentences: list[Tokens]) -> None:
-        self.text = text
-        self.sentences = sentences
-        self.labelled: list[Sentence] = []
-
-    @property
-    def is_complete(self) -> bool:
-        return len(self.labelled) == len(self.sentences)
-
-    def add(self, parse: Tree, labelled: LabelledTree) -> None:
-        tokens = self.sentences[len(self.labelled)]
-        self.labelled.append(Sentence.from_labelled(labelled, self.text, tokens, parse))
-
-    def document(self) -> Document:
-        return Document(self.text, tuple(self.labelled))
-
-
-def _finished(waiting: deque[_WaitingDocument]) -> Iterator[Document]:
-    """Take the documents that are complete from the front of the queue."""
-    while waiting and waiting[0].is_complete:
-        yield waiting.popleft().document()
+def _handle_errors(
+    results: Iterator[tuple[Document | TextError, Context]], on_error: OnTextError
+) -> Iterator[tuple[Document | TextError, Context]]:
+    for result, context in results:
+        if isinstance(result, TextError) and on_error == "raise":
+            raise result
+        if not (isinstance(result, TextError) and on_error == "skip"):
+            yield result, context
 
 
 def _binarizer(way: Direction | Binarizer) -> Binarizer:

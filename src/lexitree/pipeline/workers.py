@@ -10,14 +10,15 @@ import multiprocessing
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from multiprocessing.connection import Connection
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Never, Self, TypeVar
 
-from lexitree.errors import ConfigError, LexitreeError
+from lexitree.errors import ConfigError, InputError, LexitreeError, Place, TextError
+from lexitree.limits import Limits
 from lexitree.pipeline import BATCH_SENTENCES
 from lexitree.pipeline.formats import RecordFormat
 from lexitree.pipeline.tables import Row
@@ -33,8 +34,10 @@ if TYPE_CHECKING:
 CHUNK_ROWS = 256
 """Rows per chunk: enough for full batches, and labelled within a second or two."""
 
-_Answer = tuple[list[str], LexitreeError | None]
-"""The records of a chunk, and the error that kept it from having more."""
+_Answer = tuple[list[str | InputError], LexitreeError | None]
+"""The records of a chunk with the errors of refused rows, and the error that kept it from having more."""
+
+_FEWER_JOBS = "Try fewer --jobs: each has a model of its own in memory."
 
 
 @dataclass(frozen=True)
@@ -52,6 +55,8 @@ class LabellerSettings:
     """Whether each text is taken as a single sentence."""
     needs_heads: bool = False
     """Whether a model without head words is an error."""
+    limits: Limits = field(default_factory=Limits)
+    """What a text may have before it is refused."""
 
     def open_predictor(self) -> Predictor:
         """Load the model to label trees."""
@@ -65,7 +70,7 @@ class LabellerSettings:
         """Load the model with its parser to label text; close it after use."""
         from lexitree.pipeline.loading import load
 
-        pipe = load(self.model, reads="text", parser=self.parser, **self._options)
+        pipe = load(self.model, reads="text", parser=self.parser, limits=self.limits, **self._options)
         self._check_heads(pipe.predictor)
         return pipe
 
@@ -78,15 +83,51 @@ class LabellerSettings:
             name = predictor.model.config.model
             raise ConfigError(f"--head-weights is for models with heads, and {name} has none")
 
-    def documents(self, pipe: TextPipeline, rows: Iterable[Row]) -> Iterator[tuple[Document, Row]]:
-        """Label rows: each document with its row."""
-        return pipe.stream_pairs(
-            ((row.text, row) for row in rows), batch_size=self.batch_size, one_sentence=self.one_sentence
+    def documents(
+        self, pipe: TextPipeline, rows: Iterable[Row]
+    ) -> Iterator[tuple[Document | InputError, Row]]:
+        """Label rows: each document, or the error that says where a refused text stands, with its row."""
+        results = pipe.stream_pairs(
+            ((row.text, row) for row in rows),
+            on_error="return",
+            batch_size=self.batch_size,
+            one_sentence=self.one_sentence,
         )
+        return ((_with_place(result, row.place), row) for result, row in results)
 
-    def records(self, pipe: TextPipeline, rows: Iterable[Row], output_format: RecordFormat) -> Iterator[str]:
-        """Label rows and write each in a format."""
-        return (output_format.text_record(row, document) for document, row in self.documents(pipe, rows))
+    def records(
+        self, pipe: TextPipeline, rows: Iterable[Row], output_format: RecordFormat
+    ) -> Iterator[str | InputError]:
+        """Label rows and write each in a format; the error instead for a row whose text is refused."""
+        for result, row in self.documents(pipe, rows):
+            yield result if isinstance(result, InputError) else output_format.text_record(row, result)
+
+
+def _with_place(result: Document | TextError, place: Place) -> Document | InputError:
+    if not isinstance(result, TextError):
+        return result
+    return InputError(place, f"the text {result.problem}", remedy=result.remedy)
+
+
+OnRefused = Callable[[InputError], object]
+"""Called with the error of a row whose text is refused; it raises the error or notes it."""
+
+
+def raise_error(error: InputError) -> Never:
+    """Stop at the first text that is refused."""
+    raise error
+
+
+Labelled = TypeVar("Labelled")
+
+
+def handle_refused(results: Iterable[Labelled | InputError], on_refused: OnRefused) -> Iterator[Labelled]:
+    """Leave out the errors of refused rows."""
+    for result in results:
+        if isinstance(result, InputError):
+            on_refused(result)
+        else:
+            yield result
 
 
 RowLabeller = Callable[[Iterable[Row], RecordFormat], Iterator[str]]
@@ -94,14 +135,24 @@ RowLabeller = Callable[[Iterable[Row], RecordFormat], Iterator[str]]
 
 
 @contextmanager
-def open_labeller(settings: LabellerSettings, num_workers: int = 1) -> Generator[RowLabeller]:
-    """Load the model in this process, or prepare several processes that load it when there is work."""
+def open_labeller(
+    settings: LabellerSettings, num_workers: int = 1, on_refused: OnRefused = raise_error
+) -> Generator[RowLabeller]:
+    """Load the model in this process, or prepare several processes that load it when there is work.
+
+    Args:
+        settings: The model, and how it labels.
+        num_workers: The number of processes.
+        on_refused: What to do about a row whose text is refused; by default, its error is raised.
+    """
     if num_workers > 1:
         with Workers(settings, num_workers) as workers:
-            yield workers.records
+            yield lambda rows, output_format: handle_refused(workers.records(rows, output_format), on_refused)
         return
     with settings.open_pipeline() as pipe:
-        yield lambda rows, output_format: settings.records(pipe, rows, output_format)
+        yield lambda rows, output_format: handle_refused(
+            settings.records(pipe, rows, output_format), on_refused
+        )
 
 
 class Workers:
@@ -132,8 +183,8 @@ class Workers:
         for worker in self.workers:
             worker.process.join()
 
-    def records(self, rows: Iterable[Row], output_format: RecordFormat) -> Iterator[str]:
-        """Label rows and write each in a format; the records before an error come first."""
+    def records(self, rows: Iterable[Row], output_format: RecordFormat) -> Iterator[str | InputError]:
+        """Label rows and write each in a format, as `LabellerSettings.records`; those before an error come first."""
         chunks = _chunks(iter(rows))
         first = list(islice(chunks, self.num_workers))
         # All are started before any is given its rows: those wait in a pipe, a large chunk until they are read.
@@ -189,7 +240,7 @@ class _Worker:
         self.process.join()
         return LexitreeError(
             f"a process that labels texts {how_it_ended(self.process.exitcode)}",
-            remedy="Try fewer --jobs: each has a model of its own in memory.",
+            remedy=_FEWER_JOBS,
         )
 
     def stop(self, *, at_once: bool) -> None:
@@ -206,11 +257,15 @@ def _serve(settings: LabellerSettings, output_format: RecordFormat, connection: 
     with one_thread(), suppress(EOFError, BrokenPipeError, ConnectionResetError):
         while True:
             rows: list[Row] = connection.recv()
-            records: list[str] = []
+            records: list[str | InputError] = []
             problem: LexitreeError | None = None
             try:
                 pipe = pipe or settings.open_pipeline()
                 records.extend(settings.records(pipe, rows, output_format))
             except LexitreeError as error:
                 problem = error
+            except MemoryError:
+                problem = LexitreeError(
+                    "a process that labels texts has run out of memory", remedy=_FEWER_JOBS
+                )
             connection.send((records, problem))

@@ -22,6 +22,8 @@ class Document:
 
     text: str
     sentences: tuple[Sentence, ...]
+    notes: tuple[str, ...] = ()
+    """What was cut to keep the text within limits (`Limits(beyond="cut")`)."""
 
     @cached_property
     def probabilities(self) -> dict[str, float]:
@@ -67,6 +69,7 @@ class Document:
             "probability": rounded(self.probability),
             "probabilities": {name: rounded(value) for name, value in self.probabilities.items()},
             "sentences": [sentence.as_dict(head_weights=head_weights) for sentence in self.sentences],
+            **({"notes": list(self.notes)} if self.notes else {}),
         }
 
     def to_json(self, *, indent: int | None = None, head_weights: bool = False) -> str:

@@ -18,6 +18,7 @@ from lexitree.trees.jsonl import tree_to_json
 from lexitree.trees.tree import NO_LABEL, Tree
 from lexitree.views.outline import draw_tree
 from lexitree.views.svg import draw_svg
+from lexitree.views.visible import shorten_text
 
 
 class WordWeigher(Protocol):
@@ -172,7 +173,7 @@ class LabelledTree:
         if self.head_index is not None and self.head_weight is not None:
             for node, (phrase, weight) in enumerate(zip(phrases, rounded(self.head_weight), strict=True)):
                 phrase["head"] = int(self.head_index[node])
-                phrase["head_word"] = self.head_word(node)
+                phrase["head_word"] = shorten_text(self.source.words[int(self.head_index[node])])
                 phrase["head_weight"] = weight
                 if head_weights:
                     phrase["head_weights"] = rounded(self.head_weights(node))

@@ -17,6 +17,7 @@ from lexitree.results.labelled_tree import LabelledTree
 from lexitree.text.tokens import Token
 from lexitree.trees.brackets import tree_to_brackets
 from lexitree.trees.tree import Tree
+from lexitree.views.visible import shorten_text
 
 _WHITE_SPACE = re.compile(r"\s+")
 
@@ -167,13 +168,15 @@ class Sentence(LabelledTree):
     def phrase_records(self) -> Iterator[dict[str, Any]]:
         """The phrases in pre-order as plain values, all with the same keys.
 
-        `children` are numbers of phrases, and `head` is the number of a token, both of the sentence.
+        `children` are numbers of phrases, and `head` is the number of a token, both of the sentence. A text or head
+        word of more than `MAX_SHOWN_CHARACTERS` is shortened, since all phrases around it repeat it.
         """
         # Taken from the arrays at once: phrase by phrase, writing took as long as labelling.
         tree, names, tokens = self.source, self.label_set.names, self.tokens
         starts = [tokens[first].start for first, _ in tree.spans]
         ends = [tokens[last - 1].end for _, last in tree.spans]
         nothing: list[Any] = [None] * tree.num_nodes
+        words = [shorten_text(word) for word in self.words]
         for start, end, label, row, likeliest, children, head, weight in zip(
             starts,
             ends,
@@ -188,13 +191,13 @@ class Sentence(LabelledTree):
             yield {
                 "start": start,
                 "end": end,
-                "text": self.document_text[start:end],
+                "text": shorten_text(self.document_text, start, end),
                 "label": label,
                 "probability": row[likeliest],
                 "probabilities": dict(zip(names, row, strict=True)),
                 "children": list(children),
                 "head": head,
-                "head_word": None if head is None else tokens[head].text,
+                "head_word": None if head is None else words[head],
                 "head_weight": weight,
             }
 

@@ -39,6 +39,9 @@ _ESCAPED = re.compile(r"[()\[\]{}/*]")
 _ELLIPSIS = re.compile(r"[.…]{2,}|…")
 _DASHES = re.compile(r"[-‐‑–—―]{2,}")
 
+_MAX_NORMALIZED = 1_000
+"""Longer tokens are not normalized: Unicode's ordering of marks takes quadratic time."""
+
 
 @dataclass(frozen=True, slots=True)
 class Token:
@@ -93,4 +96,6 @@ def penn_form(text: str) -> str:
         return "..."
     if _DASHES.fullmatch(visible):
         return "--"
-    return unicodedata.normalize("NFC", visible).translate(_FORMS_OF_CHARACTERS)
+    if len(visible) <= _MAX_NORMALIZED:
+        visible = unicodedata.normalize("NFC", visible)
+    return visible.translate(_FORMS_OF_CHARACTERS)

@@ -6,7 +6,6 @@ import itertools
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -14,6 +13,7 @@ import numpy as np
 
 from lexitree.errors import BracketError, InputError, OnError, TreeError
 from lexitree.files import display_name, read_lines
+from lexitree.limits import cache_short_texts
 from lexitree.text.tokens import BRACKET_FORMS
 from lexitree.trees.bracket_parser import (
     MAX_NODES,
@@ -256,7 +256,7 @@ def strip_function_tags(tree: Tree) -> Tree:
     return tree if labels == tree.labels else tree.with_labels(labels)
 
 
-@lru_cache(maxsize=4096)
+@cache_short_texts
 def _without_tags(label: str) -> str:
     parts = label.split(CHAIN_JOINT)
     matches = map(_CATEGORY_AND_TAGS.fullmatch, parts)

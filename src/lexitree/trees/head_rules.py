@@ -13,12 +13,12 @@ split as they are elsewhere: under a label without a rule, a child that would he
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import Literal, NamedTuple
 
 import numpy as np
 
 from lexitree.arrays import NodeArray
+from lexitree.limits import cache_short_texts
 from lexitree.trees.tree import (
     CHAIN_JOINT,
     INTERMEDIATE_MARK,
@@ -269,12 +269,12 @@ def _rule_of(label: str, rules: HeadRules) -> HeadRule:
     return rules.by_category.get(_phrase_category(label), rules.fallback)
 
 
-@lru_cache(maxsize=4096)
+@cache_short_texts
 def _phrase_category(label: str) -> str:
     return base_category(label.split(CHAIN_JOINT)[-1])
 
 
-@lru_cache(maxsize=4096)
+@cache_short_texts
 def _child_category(label: str) -> str:
     return base_category(label.split(CHAIN_JOINT)[0])
 

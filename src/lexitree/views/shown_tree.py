@@ -8,7 +8,7 @@ from typing import Protocol
 from lexitree.arrays import NO_INDEX, FloatArray, IndexArray
 from lexitree.labels import LabelSet
 from lexitree.trees.tree import NO_LABEL, Tree
-from lexitree.views.visible import visible
+from lexitree.views.visible import shorten_text, visible
 
 SHOWN_NO_LABEL = "no label"
 MOST_WEIGHED_WORDS = 500
@@ -65,23 +65,25 @@ def probability_of(tree: ShownTree, node: int) -> float | None:
 
 def phrase_text(tree: ShownTree, node: int, most_words: int = 40) -> str:
     """The words of a phrase; of a long one, the first and the last."""
+    return visible(" ".join(shown_words(tree, node, most_words)))
+
+
+def shown_words(tree: ShownTree, node: int, most_words: int) -> list[str]:
+    """`the best … of the year`: the words of a phrase; of a long one, the first and the last."""
     start, end = span_of(tree, node)
-    return visible(shorten(tree.words[start:end], most_words))
-
-
-def shorten(words: Sequence[str], most_words: int) -> str:
-    """`the best … of the year`: the first and the last words of a long phrase."""
-    if len(words) <= most_words:
-        return " ".join(words)
-    num_last = most_words // 2
-    return " ".join([*words[: most_words - num_last], "…", *words[len(words) - num_last :]])
+    if end - start <= most_words:
+        words = [*tree.words[start:end]]
+    else:
+        num_last = most_words // 2
+        words = [*tree.words[start : start + most_words - num_last], "…", *tree.words[end - num_last : end]]
+    return [shorten_text(word) for word in words]
 
 
 def head_of(tree: ShownTree, node: int) -> str | None:
     """The head word of a phrase; None for a single word and for a model without heads."""
     if tree.head_index is None or is_word(tree, node):
         return None
-    return tree.words[int(tree.head_index[node])]
+    return shorten_text(tree.words[int(tree.head_index[node])])
 
 
 def head_share(tree: ShownTree, node: int) -> float | None:

@@ -23,7 +23,7 @@ from lexitree.views.shown_tree import (
     head_path,
     is_word,
     probability_of,
-    span_of,
+    shown_words,
 )
 from lexitree.views.visible import printable
 
@@ -40,7 +40,9 @@ SPACE_BETWEEN_PICTURES = 20
 LEGEND_HEIGHT = 26
 SMALLEST_BOX = 14
 MAX_SHOWN_CHARACTERS = 24
-"""A longer word is cut; the whole of it shows on hovering."""
+"""A longer word is cut; more of it shows on hovering."""
+MAX_WORDS_ON_HOVERING = 100
+"""Of a longer phrase, only the first and the last words show."""
 
 _NO_COLOR = "#ffffff"
 _DARK_TEXT, _LIGHT_TEXT = "#1a1a1a", "#ffffff"
@@ -202,8 +204,8 @@ def _hover_text(tree: ShownTree, node: int) -> str:
     shown = printable(label) if label != NO_LABEL else SHOWN_NO_LABEL
     share = "" if probability is None else f" {probability:.3f}"
     lead = "" if head is None else f", head: {printable(head)}"
-    start, end = span_of(tree, node)
-    return f"{shown}{share}{lead}\n{' '.join(map(printable, tree.words[start:end]))}"
+    words = shown_words(tree, node, MAX_WORDS_ON_HOVERING)
+    return f"{shown}{share}{lead}\n{' '.join(map(printable, words))}"
 
 
 def _legend(names: Sequence[str], colors: Mapping[str, str]) -> tuple[str, float]:
@@ -221,7 +223,7 @@ def _legend(names: Sequence[str], colors: Mapping[str, str]) -> tuple[str, float
 
 
 def _shorten(word: str) -> str:
-    text = printable(word)
+    text = printable(word[: MAX_SHOWN_CHARACTERS + 1])
     return text if len(text) <= MAX_SHOWN_CHARACTERS else text[: MAX_SHOWN_CHARACTERS - 1] + "…"
 
 

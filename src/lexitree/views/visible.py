@@ -10,6 +10,19 @@ _JOINERS = "\u200c\u200d"
 """They join letters, as in Persian and in emoji, and move nothing else."""
 
 
+MAX_SHOWN_CHARACTERS = 1_000
+"""A longer phrase or head word is shortened where every phrase around it would repeat it."""
+
+
+def shorten_text(text: str, start: int = 0, end: int | None = None) -> str:
+    """`text[start:end]`; of a long piece, its beginning and its end, with `…` between them."""
+    end = len(text) if end is None else end
+    if end - start <= MAX_SHOWN_CHARACTERS:
+        return text[start:end]
+    half = MAX_SHOWN_CHARACTERS // 2
+    return f"{text[start : start + half - 1]}…{text[end - half : end]}"
+
+
 def shown_word(word: str) -> str:
     """A word of a tree as a terminal shows it: `-LRB-` is `(`, and an escape character is `\\x1b`."""
     return printable(surface_form(word))

@@ -323,6 +323,29 @@ def test_a_command_that_stays_open_serves_several_calls(make_parser: MakeParser)
         assert next(iter(parser.parse_all([["a"]]))).label != f"P{number}"
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_forked_process_leaves_the_command_to_the_one_that_started_it(make_parser: MakeParser) -> None:
+    with make_parser(NUMBERED, stays_open=True) as parser:
+        (before,) = parser.parse_all([["a"]])
+        reading, writing = os.pipe()
+        child = os.fork()
+        if not child:
+            try:
+                list(parser.parse_all([["b"]]))
+            except ParserError as error:
+                parser.close()
+                os.write(writing, error.message.encode())
+            finally:
+                os._exit(0)
+        os.close(writing)
+        with os.fdopen(reading) as answer:
+            assert "started before this process was forked" in answer.read()
+        os.waitpid(child, 0)
+        (after,) = parser.parse_all([["c"]])
+        assert after.label == before.label
+
+
 def test_a_call_that_is_left_early_cannot_disturb_the_next(make_parser: MakeParser) -> None:
     with make_parser(NUMBERED, stays_open=True) as parser:
         trees = parser.parse_all([["a"], ["b"], ["c"]])

@@ -7,10 +7,10 @@ import unicodedata
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Literal, Self
 
 from lexitree.errors import ConfigError, ParseMismatchError, ParseRefusedError, ParserError
+from lexitree.limits import cache_short_texts
 from lexitree.parsers.penn_spans import without_root
 from lexitree.trees.brackets import surface_form
 from lexitree.trees.tree import Tree
@@ -65,7 +65,7 @@ def _spell_penn(word: str) -> str:
     return _UNESCAPED_SIGN.sub(lambda match: match[0] if len(match[0]) > 1 else f"\\{match[0]}", escaped)
 
 
-@lru_cache(maxsize=4096)
+@cache_short_texts
 def _as_one_token(word: str) -> str:
     if word.isascii() and word.isprintable() and " " not in word:
         return word
@@ -90,7 +90,7 @@ def same_words(words: Sequence[str], spelled: Sequence[str], found: Sequence[str
     )
 
 
-@lru_cache(maxsize=4096)
+@cache_short_texts
 def _fold(word: str) -> str:
     return surface_form(word).translate(_FOLDED).replace("''", '"')
 

@@ -114,6 +114,11 @@ class CommandParser(Adapter):
     @contextmanager
     def _conversation(self) -> Generator[Conversation[Answer], None, None]:
         """Open a conversation for one call, or reuse that of a command that stays open."""
+        if self._open is not None and not self._open.process.is_ours:
+            raise ParserError(
+                f"{self.name} was started before this process was forked and belongs to the other one",
+                remedy="Open a parser of its own in each process, after the fork.",
+            )
         if self._is_busy:
             raise ParserError(
                 f"{self.name} is still at work on other sentences",

@@ -45,9 +45,10 @@ class CommandProcess:
     ) -> None:
         """Start the command: a sequence is a program and its arguments, a string is run by the shell."""
         self._process = _start(command, folder, environment)
+        self._owner = os.getpid()
         # Also when the interpreter exits or the object is garbage-collected. If this process is killed, the command
         # finds its input closed.
-        self._kill = weakref.finalize(self, _kill_group, self._process)
+        self._kill = weakref.finalize(self, _kill_group, self._process, self._owner)
         self._num_sent = 0
         self._num_written = 0
         self._input: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
@@ -97,6 +98,11 @@ class CommandProcess:
         return True
 
     @property
+    def is_ours(self) -> bool:
+        """Whether this process has started the command; a forked one has neither its threads nor its answers."""
+        return self._owner == os.getpid()
+
+    @property
     def is_running(self) -> bool:
         return self._process.poll() is None
 
@@ -115,6 +121,8 @@ class CommandProcess:
 
     def close(self) -> None:
         """End the command and its children, by force if necessary."""
+        if not self.is_ours:
+            return
         self._is_closing.set()
         self._input.put(None)
         self._kill()
@@ -195,8 +203,10 @@ def _read_chunk(stream: IO[bytes]) -> bytes:
         return b""
 
 
-def _kill_group(process: subprocess.Popen[bytes]) -> None:
-    """Ask the command and its children to end, then kill them."""
+def _kill_group(process: subprocess.Popen[bytes], owner: int) -> None:
+    """Ask the command and its children to end, then kill them; in a forked process, leave them to their owner."""
+    if os.getpid() != owner:
+        return
     _signal_group(process, signal.SIGTERM)
     try:
         with contextlib.suppress(subprocess.TimeoutExpired):

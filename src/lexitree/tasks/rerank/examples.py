@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -14,6 +14,7 @@ from lexitree.arrays import DoubleArray, IndexArray
 from lexitree.batch.forest import Forest, KnownPairs
 from lexitree.errors import JsonLinesError, TreeError
 from lexitree.evaluation.bracket_counts import SentenceCounts, count_sentence
+from lexitree.limits import cache_short_texts
 from lexitree.models.word_table import Lexicon
 from lexitree.parsers.penn_spans import ROOT_LABELS
 from lexitree.tasks.rerank.lists import CandidateList
@@ -100,7 +101,7 @@ def _collapse(tree: Tree) -> Collapsed:
     return Collapsed(arity, labels)
 
 
-@lru_cache(maxsize=4096)
+@cache_short_texts
 def _bare_label(label: str) -> str:
     """The label without function tags."""
     if CHAIN_JOINT in label:
