@@ -34,6 +34,8 @@ class PlannedRun:
     """Model settings that differ from the recipe."""
     paper: Mapping[str, float]
     """The paper's figures: root, phrase (percent), num_parameters, seconds."""
+    also: tuple[str, ...] = ()
+    """Records of further runs of the same recipe, which count with the seeds of this one."""
 
     def read(self) -> Recipe:
         """Return the recipe with the changes."""
@@ -143,7 +145,8 @@ _FIELDS = ("title", "about", "seeds", "tasks", "rows", "shows", "device", "kind"
 def _parse_run(values: Mapping[str, Any]) -> PlannedRun:
     figures = {key: values[key] for key in (*SCORES, *_OTHER_FIGURES) if key in values}
     name = values["run"]
-    return PlannedRun(name, values.get("recipe", name), values.get("model", {}), figures)
+    also = tuple(values.get("also", ()))
+    return PlannedRun(name, values.get("recipe", name), values.get("model", {}), figures, also)
 
 
 def recipes_folder() -> Path:
