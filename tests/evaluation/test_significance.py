@@ -182,9 +182,9 @@ def test_simulated_answers_vary_as_the_recorded_ones() -> None:
     ("freedom", "t"), [(1, 12.7062), (2, 4.3027), (4, 2.7764), (8, 2.3060), (30, 2.0423), (1e6, 1.9600)]
 )
 def test_students_law_against_its_tables(freedom: float, t: float) -> None:
-    assert student_p(np.float64(t), np.float64(freedom)) == pytest.approx(0.05, abs=1e-5)
+    assert student_p(t, freedom) == pytest.approx(0.05, abs=1e-5)
     assert critical_t(0.95, freedom) == pytest.approx(t, abs=1e-4)
-    assert student_p(np.float64(0.0), np.float64(freedom)) == pytest.approx(1)
+    assert student_p(0.0, freedom) == pytest.approx(1)
 
 
 def test_scores_of_seeds_by_hand() -> None:
@@ -192,7 +192,7 @@ def test_scores_of_seeds_by_hand() -> None:
     result = compare_recipe_scores([4.0, 5.0, 6.0], [0.0, 2.0, 4.0])
     assert (result.difference, result.num_seeds, result.num_sentences) == (3.0, (3, 3), 0)
     assert result.degrees_of_freedom == pytest.approx(50 / 17)
-    expected = student_p(np.float64(3 / np.sqrt(5 / 3)), np.float64(50 / 17))
+    expected = student_p(3 / np.sqrt(5 / 3), 50 / 17)
     assert result.p_two_sided == pytest.approx(expected)
 
 

@@ -203,14 +203,14 @@ def estimate_difference(first: DoubleArray, second: DoubleArray) -> Estimate:
     # What seeds disagree on is in both variances, and is counted once. The result is never smaller than that of the
     # sentences alone, which matters where five seeds happen to be much alike.
     by_sentences = np.maximum(observed - parts[0].disagreement - parts[1].disagreement, 0)
-    variance = np.maximum(by_seeds + by_sentences, observed)
+    variance = np.asarray(np.maximum(by_seeds + by_sentences, observed))
     weights = (
         (variance - by_seeds) ** 2 / max(num_sentences - 1, 1)
         + parts[0].variance ** 2 / parts[0].freedom
         + parts[1].variance ** 2 / parts[1].freedom
     )
     freedom = np.divide(variance**2, weights, out=np.ones_like(variance), where=weights > 0)
-    return differences.mean(-1), variance, freedom
+    return np.asarray(differences.mean(-1)), variance, freedom
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,7 +246,7 @@ def _sum_up_difference(
         low=difference - margin,
         high=difference + margin,
         confidence=confidence,
-        p_two_sided=float(difference_p((np.float64(difference), *map(np.float64, (variance, freedom))))),
+        p_two_sided=float(difference_p(found)),
         degrees_of_freedom=freedom,
         num_seeds=num_seeds,
         num_sentences=num_sentences,
@@ -265,12 +265,13 @@ def difference_p(found: Estimate) -> DoubleArray:
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(64)
 
 
-def student_p(t: DoubleArray, freedom: DoubleArray) -> DoubleArray:
+def student_p(t: npt.ArrayLike, freedom: npt.ArrayLike) -> DoubleArray:
     """Return the probability that Student's t is further from 0 than `t`.
 
     With t = sqrt(freedom) tan(a), the density is proportional to cos(a) ** (freedom - 1).
     """
-    start = np.arctan2(t, np.sqrt(freedom))
+    freedom = np.asarray(freedom, dtype=np.float64)
+    start = np.arctan2(np.asarray(t, dtype=np.float64), np.sqrt(freedom))
     # Beyond twelve standard deviations nothing is left.
     width = np.minimum(np.pi / 2 - start, 12 / np.sqrt(freedom)) / 2
     angles = start[..., None] + width[..., None] * (_NODES + 1)
@@ -285,8 +286,7 @@ def critical_t(confidence: float, freedom: float) -> float:
     low, high = 0.0, math.sqrt(freedom) * math.tan(math.pi / 2 - 1e-9)
     for _ in range(200):
         middle = (low + high) / 2
-        p = student_p(np.float64(middle), np.float64(freedom))
-        low, high = (middle, high) if p > 1 - confidence else (low, middle)
+        low, high = (middle, high) if student_p(middle, freedom) > 1 - confidence else (low, middle)
     return high
 
 
