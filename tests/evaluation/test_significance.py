@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+from functools import cache
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -137,10 +138,10 @@ NUM_SIMULATED = 2000
 """The standard error of a level of 5 % is then half a point."""
 
 
-@pytest.fixture(scope="module", params=["sst-bicontree", "trec-bicontree"])
-def effects(request: pytest.FixtureRequest) -> tuple[Any, Any]:
+@cache
+def effects_of(record: str) -> tuple[Any, Any]:
     """How seeds and sentences vary in our records: in most recipes, and in the most variable one."""
-    return SIMULATION.fit_effects(SIMULATION.read_systems(request.param))
+    return SIMULATION.fit_effects(SIMULATION.read_systems(record))
 
 
 def share_significant(effects: list[Any], gain: float = 0.0) -> dict[str, float]:
@@ -148,25 +149,29 @@ def share_significant(effects: list[Any], gain: float = 0.0) -> dict[str, float]
     return SIMULATION.share_significant(names, effects, (5, 5), NUM_SIMULATED, 1, gain)
 
 
-def test_equal_recipes_differ_significantly_one_time_in_twenty(effects: tuple[Any, Any]) -> None:
-    found = share_significant([effects[0]] * 2)
+@pytest.mark.parametrize("record", ["sst-bicontree", "trec-bicontree"])
+def test_equal_recipes_differ_significantly_one_time_in_twenty(record: str) -> None:
+    usual, _ = effects_of(record)
+    found = share_significant([usual] * 2)
     assert 0.03 <= found["seeds_and_sentences"] <= 0.06
     assert found["seeds_only"] > 0.1, "the simulation can tell tests apart"
 
 
-def test_the_level_is_kept_where_seeds_vary_most(effects: tuple[Any, Any]) -> None:
-    found = share_significant([effects[1]] * 2)
+def test_the_level_is_kept_where_seeds_vary_most() -> None:
+    _, most = effects_of("trec-bicontree")
+    found = share_significant([most] * 2)
     assert 0.03 <= found["seeds_and_sentences"] <= 0.06
     assert found["sentences_only"] > 0.07, "sentences alone say nothing of recipes"
 
 
-def test_a_large_difference_is_found(effects: tuple[Any, Any]) -> None:
-    assert share_significant([effects[0]] * 2, gain=0.03)["seeds_and_sentences"] > 0.9
+def test_a_large_difference_is_found() -> None:
+    usual, _ = effects_of("trec-bicontree")
+    assert share_significant([usual] * 2, gain=0.03)["seeds_and_sentences"] > 0.9
 
 
 def test_simulated_answers_vary_as_the_recorded_ones() -> None:
     systems = SIMULATION.read_systems("trec-bicontree")
-    usual, _ = SIMULATION.fit_effects(systems)
+    usual, _ = effects_of("trec-bicontree")
     pairs = list(SIMULATION.simulate([usual] * 2, [5, 5], 500, np.random.default_rng(1)))
     first, second = (np.concatenate(answers) for answers in zip(*pairs, strict=True))
     assert first.mean() == pytest.approx(usual.accuracy, abs=0.002)
