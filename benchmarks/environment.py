@@ -8,16 +8,16 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from lexitree_paper.run_records import checksum, commit, machine
+from lexitree_paper.run_records import checksum, describe_code, machine
 
-__all__ = ["checksum", "commit", "corpus_files", "describe_run", "machine", "shorten"]
+__all__ = ["checksum", "corpus_files", "describe_code", "describe_run", "machine", "shorten"]
 
 
 def describe_run(data: dict[str, Path | None]) -> dict[str, Any]:
     """The command, the commit, the data (by checksum; None for embedded) and the machine."""
     return {
         "command": " ".join(["python", *map(shorten, sys.argv)]),
-        "commit": commit(),
+        **describe_code(),
         "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
         "data": {name: checksum(path) if path else "embedded" for name, path in data.items()},
         "machine": machine(),

@@ -8,7 +8,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 DEVIATION = "_deviation"
-SHARE = re.compile(r"(^|_)(root|phrase|accuracy|agreement|share)$")
+SHARE = re.compile(
+    r"(^|_)(root|phrase|accuracy|agreement|share)$|^(seeds_and_sentences|(seeds|sentences)_only|bootstrap_of_both)$"
+)
 """Names of values that are shares of 1 and are shown as percentages."""
 
 

@@ -13,21 +13,22 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from result_records import commit, machine, write_record
+from result_records import describe_code, machine_of_run, write_record
 
 
-def record_parser(folder: Path, name: str, on_machine: Mapping[str, Any]) -> Path:
+def record_parser(folder: Path, name: str) -> Path:
     """Write the record of a finished run."""
     path = folder / "result.json"
     result = json.loads(path.read_text(encoding="utf-8"))
-    environment = result["environment"]
+    machine = machine_of_run(result["environment"])
+    device = "cuda" if machine["gpu"] == result["environment"]["device"] else "cpu"
     finished = datetime.datetime.fromtimestamp(path.stat().st_mtime, datetime.UTC)
     record = {
-        "command": f"lexitree parser train --recipe recipes/parsing/{name}.toml -o runs/{name} --device cuda",
-        "commit": commit(),
+        "command": f"lexitree parser train --recipe recipes/parsing/{name}.toml -o runs/{name} --device {device}",
+        **describe_code(),
         "date": finished.date().isoformat(),
         "data": result["checksums"],
-        "machine": {**on_machine, "torch": environment["torch"], "python": environment["python"]},
+        "machine": machine,
         "seeds": [result["recipe"]["training"]["seed"]],
         "rows": [score_row(treebank, scores) for treebank, scores in result["test"].items()],
         **{key: value for key, value in result.items() if key not in ("checksums", "environment", "test")},
@@ -61,18 +62,9 @@ def main() -> int:
     )
     parser.add_argument("folder", type=Path, help="the run's directory")
     parser.add_argument("--name", required=True, help="the record's name, which is the recipe's")
-    parser.add_argument(
-        "--machine-of",
-        type=Path,
-        help="another record made on the machine that trained it; default: this machine did",
-    )
     options = parser.parse_args()
-    if options.machine_of:
-        on_machine = json.loads(options.machine_of.read_text(encoding="utf-8"))["machine"]
-    else:
-        on_machine = machine()
     try:
-        path = record_parser(options.folder, options.name, on_machine)
+        path = record_parser(options.folder, options.name)
     except (ValueError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

@@ -17,7 +17,14 @@ from typing import Any
 from lexitree.corpora.named import EMBEDDED, find_entry
 from lexitree.tasks.classify.recipe import Recipe
 from lexitree_paper.run_records import GOLD, keep_scores, public_recipe
-from result_records import checksums, commit, join_command, machine, public_name, write_record
+from result_records import (
+    checksums,
+    describe_code,
+    join_command,
+    machine_of_run,
+    public_name,
+    write_record,
+)
 
 OPTIONS = {
     "parser": "--parser",
@@ -94,7 +101,7 @@ def describe_data(recipe: Mapping[str, Any], files: list[Path]) -> dict[str, str
     return data
 
 
-def record_run(folder: Path, name: str, files: list[Path], command: str | None, note: str | None) -> Path:
+def record_run(folder: Path, name: str, files: list[Path]) -> Path:
     """Write the record of a finished run."""
     results = read_results(folder)
     seeds = sorted(results)
@@ -105,13 +112,12 @@ def record_run(folder: Path, name: str, files: list[Path], command: str | None, 
     finished = max(path.stat().st_mtime for path in folder.rglob("result.json"))
     environment = first["environment"]
     record = {
-        "command": command or command_of(recipe, seeds, name),
-        "commit": commit(),
+        "command": command_of(recipe, seeds, name),
+        **describe_code(),
         "date": datetime.datetime.fromtimestamp(finished, datetime.UTC).date().isoformat(),
         "data": data,
-        "machine": {**machine(), "torch": environment["torch"], "python": environment["python"]},
+        "machine": machine_of_run(environment),
         "seeds": seeds,
-        "note": note,
         "recipe": recipe,
         "num_parameters": first["num_parameters"],
         "corpus": first["corpus"],
@@ -130,11 +136,9 @@ def main() -> int:
     parser.add_argument("folder", type=Path, help="the run's directory")
     parser.add_argument("--name", required=True, help="the record's name")
     parser.add_argument("--data", type=Path, nargs="*", default=[], help="the files the run read")
-    parser.add_argument("--command", help="the command, where options alone do not make it (a recipe)")
-    parser.add_argument("--note", help="what a reader must know of these figures")
     options = parser.parse_args()
     try:
-        path = record_run(options.folder, options.name, options.data, options.command, options.note)
+        path = record_run(options.folder, options.name, options.data)
     except (RecordError, ValueError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import platform
 import re
 import shlex
 import sys
@@ -14,17 +15,17 @@ ROOT = Path(__file__).resolve().parent.parent
 # The benchmarks are programs, not a package; they and these scripts describe a machine in the same way.
 sys.path.append(str(ROOT / "benchmarks"))
 
-from environment import commit, describe_run, machine  # noqa: E402
-from lexitree_paper.run_records import checksums, public_name  # noqa: E402
+from environment import describe_code, describe_run, machine  # noqa: E402
+from lexitree_paper.run_records import checksums, committed_digest, public_name  # noqa: E402
 
 __all__ = [
     "checksums",
-    "commit",
     "current_command",
+    "describe_code",
     "describe_run",
     "faults",
     "join_command",
-    "machine",
+    "machine_of_run",
     "public_name",
     "read_record",
     "write_record",
@@ -102,9 +103,27 @@ def faults(record: Mapping[str, Any]) -> list[str]:
         found.append("the date is not written as 2025-01-31")
     if not re.fullmatch(r"[0-9a-f]{12,40}(\+changes)?", str(record.get("commit"))):
         found.append("the commit is none")
+    found += hidden_changes(str(record.get("commit")), record.get("source"))
     texts = [str(value) for key, value in _leaves(record) if key != "output"]
     found += [f"it holds a path of one machine: {text}" for text in texts if LOCAL_PATH.search(text)]
     return found
+
+
+def hidden_changes(commit: str, source: str | None) -> list[str]:
+    """What is wrong if the sources were not those of the commit; older records have no digest of them."""
+    committed = committed_digest(commit) if source else None
+    if committed in (None, source) or commit.endswith("+changes"):
+        return []
+    return [f"the sources were not those of commit {commit}, and it does not say +changes"]
+
+
+def machine_of_run(environment: Mapping[str, Any]) -> dict[str, Any]:
+    """This machine, if a run says that it was trained here; ValueError otherwise, because nothing is told by hand."""
+    here = machine()
+    device = environment.get("device")
+    if device not in (None, here["gpu"], platform.machine()):
+        raise ValueError(f"the run was trained on another machine, with {device}: record it there")
+    return {**here, "torch": environment["torch"], "python": environment["python"]}
 
 
 def _leaves(values: Any, key: str = "") -> Iterable[tuple[str, Any]]:

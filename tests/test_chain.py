@@ -1,8 +1,7 @@
-"""Trees as deep as they have words, up to 50,000: every step works, in time and memory that grow with the words."""
+"""Trees as deep as they have words, up to 50,000: every step works, in calls and memory that grow with the words."""
 
 from __future__ import annotations
 
-import itertools
 import subprocess
 import sys
 from collections.abc import Callable
@@ -27,13 +26,12 @@ from tests.tiny import CONSTITUENCY_MODELS, LABELS, chain, tiny_model, tiny_tree
 DEEP, HALF, TINY = 50_000, 25_000, 10
 MAX_BYTES = 3 << 30
 MAX_GROWTH = 2.6
-"""What twice the words may cost at most, in time and in memory, beyond what starting costs: four would be quadratic."""
-MOST_ATTEMPTS = 3
+"""What twice the words may cost at most, in work and in memory, beyond what starting costs: four would be quadratic."""
 
 
 class Cost(NamedTuple):
-    seconds: float
-    """Of processor time, which other processes do not lengthen."""
+    calls: int
+    """Calls of functions, Python's own and those of libraries, to which no other process can add; 0: not counted."""
     peak_bytes: int
 
 
@@ -41,19 +39,36 @@ MEASURE = """
 import os, sys
 child = os.posix_spawn(sys.argv[1], sys.argv[1:], os.environ)
 _, status, usage = os.wait4(child, 0)
-print(usage.ru_utime + usage.ru_stime, usage.ru_maxrss)
+print(usage.ru_maxrss)
 sys.exit(os.waitstatus_to_exitcode(status))
 """
 """A child's peak begins with that of its parent: this small one stands between the tests and the command."""
 
+COUNT = """
+import atexit, itertools, runpy, sys, threading
+calls = itertools.count()
+def count(frame, event, function):
+    if event in ("call", "c_call"):
+        next(calls)
+threading.setprofile(count)
+sys.setprofile(count)
+@atexit.register
+def show():
+    sys.setprofile(None)
+    print(next(calls))
+runpy.run_module("lexitree", run_name="__main__")
+"""
+"""Runs the command line and prints the number of calls, which takes some time of its own."""
 
-def run_measured(*arguments: object) -> Cost:
+
+def run_measured(*arguments: object, counted: bool = False) -> Cost:
     """Run a command that must succeed; what it took."""
-    command = [sys.executable, "-c", MEASURE, *COMMAND, *map(str, arguments)]
+    program = [sys.executable, "-c", COUNT] if counted else COMMAND
+    command = [sys.executable, "-c", MEASURE, *program, *map(str, arguments)]
     finished = subprocess.run(command, env=environment(), capture_output=True, text=True, check=False)
     assert finished.returncode == 0, finished.stderr
-    seconds, peak_kib = finished.stdout.split()[-2:]
-    return Cost(float(seconds), int(peak_kib) * 1024)
+    *_, calls, peak_kib = ["0", *finished.stdout.split()]
+    return Cost(int(calls) if counted else 0, int(peak_kib) * 1024)
 
 
 def write_tree(path: Path, tree: Tree) -> Path:
@@ -62,12 +77,14 @@ def write_tree(path: Path, tree: Tree) -> Path:
     return path
 
 
-def train_on_chain(folder: Path, num_words: int, *options: str) -> Cost:
+def train_on_chain(folder: Path, num_words: int, *options: str, counted: bool = False) -> Cost:
     """One step of training on one chain."""
     write_tree(folder / "train.txt", chain(num_words))
     write_tree(folder / "dev.txt", tiny_trees(1)[0])
     sizes = set_options({"model.hidden": 8, "model.word_size": 8, "model.output": 8})
-    return run_measured("train", folder, "-o", folder / "run", "--epochs", "1", *sizes, *options, "-q")
+    return run_measured(
+        "train", folder, "-o", folder / "run", "--epochs", "1", *sizes, *options, "-q", counted=counted
+    )
 
 
 def test_a_chain_of_5_000_words(tmp_path: Path) -> None:
@@ -87,45 +104,21 @@ def test_the_chain_of_50_000_words(name: str, tmp_path: Path) -> None:
 
 
 def assert_linear(measure: Callable[[int], Cost]) -> None:
-    """Cost beyond starting up (ten words) of half the words and of all of them.
-
-    What else runs on the machine can only add to a cost, so the least of a few measurements counts.
-    """
-    least: dict[int, Cost] = {}
-    for _ in range(MOST_ATTEMPTS):
-        for size in (TINY, HALF, DEEP):
-            least[size] = _less(measure(size), least.get(size))
-        if _is_linear(*least.values()):
-            return
-    start, half, whole = least.values()
-    raise AssertionError(f"not linear: {start} for {TINY} words, {half} for {HALF}, {whole} for {DEEP}")
-
-
-def _less(cost: Cost, other: Cost | None) -> Cost:
-    if other is None:
-        return cost
-    return Cost(min(cost.seconds, other.seconds), min(cost.peak_bytes, other.peak_bytes))
-
-
-def _is_linear(start: Cost, half: Cost, whole: Cost) -> bool:
-    time_grows = whole.seconds - start.seconds < MAX_GROWTH * (half.seconds - start.seconds)
-    memory_grows = whole.peak_bytes - start.peak_bytes < MAX_GROWTH * max(
-        half.peak_bytes - start.peak_bytes, 64 << 20
-    )
-    return time_grows and memory_grows and whole.peak_bytes < MAX_BYTES
+    """Compare the cost of half the words and of all of them, beyond that of starting up (ten words)."""
+    start, half, whole = (measure(size) for size in (TINY, HALF, DEEP))
+    assert whole.calls - start.calls < MAX_GROWTH * (half.calls - start.calls)
+    memory_of_half = max(half.peak_bytes - start.peak_bytes, 64 << 20)
+    assert whole.peak_bytes - start.peak_bytes < MAX_GROWTH * memory_of_half
+    assert whole.peak_bytes < MAX_BYTES
 
 
 def check_commands_on_chain(tmp_path: Path, name: str) -> None:
-    attempts = itertools.count()
-    folders: dict[int, Path] = {}
-
-    def train(size: int) -> Cost:
-        folders[size] = tmp_path / f"{size}-{next(attempts)}"
-        return train_on_chain(folders[size], size, "-m", name)
-
-    assert_linear(train)
+    folders = {size: tmp_path / str(size) for size in (TINY, HALF, DEEP)}
+    assert_linear(lambda size: train_on_chain(folders[size], size, "-m", name, counted=True))
     model, labelled = folders[DEEP] / "run" / "model", tmp_path / "labelled.jsonl"
-    assert_linear(lambda size: run_measured("predict", model, folders[size] / "train.txt", "-o", labelled))
+    assert_linear(
+        lambda size: run_measured("predict", model, folders[size] / "train.txt", "-o", labelled, counted=True)
+    )
     assert run_measured("trees", "check", folders[DEEP] / "train.txt").peak_bytes < MAX_BYTES
     (predicted,) = read_json_lines(labelled)
     assert predicted.with_labels(chain(DEEP).labels) == chain(DEEP)

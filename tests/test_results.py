@@ -90,6 +90,23 @@ def test_faults_are_found() -> None:
         assert fault in found
 
 
+def test_sources_that_are_not_those_of_the_commit_are_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    records = load_script("result_records")
+    monkeypatch.setattr(records, "committed_digest", lambda _: "a" * 64)
+    assert records.hidden_changes("0" * 12, "a" * 64) == []
+    assert "not those of commit" in records.hidden_changes("0" * 12, "b" * 64)[0]
+    assert records.hidden_changes("0" * 12 + "+changes", "b" * 64) == []
+    assert records.hidden_changes("0" * 12, None) == [], "older records have no digest"
+
+
+def test_a_run_of_another_machine_is_not_recorded_here() -> None:
+    records = load_script("result_records")
+    versions = {"torch": "2.6.0", "python": "3.11.0"}
+    assert records.machine_of_run(versions)["torch"] == "2.6.0"
+    with pytest.raises(ValueError, match="record it there"):
+        records.machine_of_run({**versions, "device": "a GPU of elsewhere"})
+
+
 def test_a_block_without_a_record_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rendering = load_script("render_results")
     monkeypatch.setattr("result_records.RESULTS", tmp_path)
@@ -137,14 +154,14 @@ def test_a_run_becomes_a_record_without_the_paths_of_its_machine(
 ) -> None:
     recording = load_script("record_run")
     monkeypatch.setattr("result_records.RESULTS", tmp_path / "results")
-    monkeypatch.setattr(recording, "commit", lambda: "0" * 40)
+    monkeypatch.setattr(recording, "describe_code", lambda: {"commit": "0" * 40})
     monkeypatch.setenv("LEXITREE_DATA", str(tmp_path))
     vectors = tmp_path / "some.npz"
     vectors.write_bytes(b"vectors")
     folder = finished_run(
         tmp_path / "run", vectors=str(vectors), data=str(tmp_path), model={"model": "contree"}
     )
-    path = recording.record_run(folder, "mine", [vectors], None, None)
+    path = recording.record_run(folder, "mine", [vectors])
     record = json.loads(path.read_text(encoding="utf-8"))
     assert record["command"] == (
         "lexitree train mini-reviews -o runs/mine --vectors $LEXITREE_DATA/some.npz --model contree"
@@ -184,7 +201,7 @@ def test_a_run_on_unnamed_data_is_not_recorded(recipe: dict[str, object], said: 
     recording = load_script("record_run")
     folder = finished_run(tmp_path / "run", **recipe)
     with pytest.raises(recording.RecordError, match=said):
-        recording.record_run(folder, "mine", [], None, None)
+        recording.record_run(folder, "mine", [])
 
 
 def test_tuning_trains_with_finer_labels_and_scores_answers(monkeypatch: pytest.MonkeyPatch) -> None:

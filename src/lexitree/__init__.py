@@ -33,7 +33,7 @@ _NAMES = {
     "evaluation.bracket_figures": "BracketScore",
     "evaluation.bracket_oracle": "oracle_score",
     "evaluation.bracket_score": "BracketScores bracket_bootstrap score_brackets",
-    "evaluation.significance": "paired_bootstrap",
+    "evaluation.significance": "compare_recipe_scores compare_recipes paired_bootstrap",
     "labels": "LabelSet",
     "lexicon.vector_files": "read_vectors",
     "lexicon.vector_npz": "write_vectors_npz",

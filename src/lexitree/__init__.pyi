@@ -26,6 +26,8 @@ from lexitree.evaluation.bracket_oracle import oracle_score as oracle_score
 from lexitree.evaluation.bracket_score import BracketScores as BracketScores
 from lexitree.evaluation.bracket_score import bracket_bootstrap as bracket_bootstrap
 from lexitree.evaluation.bracket_score import score_brackets as score_brackets
+from lexitree.evaluation.significance import compare_recipe_scores as compare_recipe_scores
+from lexitree.evaluation.significance import compare_recipes as compare_recipes
 from lexitree.evaluation.significance import paired_bootstrap as paired_bootstrap
 from lexitree.labels import LabelSet as LabelSet
 from lexitree.lexicon.vector_files import read_vectors as read_vectors

@@ -34,6 +34,8 @@ class PlannedRun:
     """Settings that differ from the recipe, by dotted name, such as `model.hidden`."""
     paper: Mapping[str, float]
     """The paper's figures: root, phrase (percent), num_parameters, seconds."""
+    also: tuple[str, ...] = ()
+    """Records of further runs of the same recipe, which count with the seeds of this one."""
 
     def read(self) -> Recipe:
         """Return the recipe with the changes."""
@@ -147,7 +149,8 @@ def _parse_run(values: Mapping[str, Any]) -> PlannedRun:
         for table in ("model", "training")
         for setting, value in values.get(table, {}).items()
     }
-    return PlannedRun(name, values.get("recipe", name), changes, figures)
+    also = tuple(values.get("also", ()))
+    return PlannedRun(name, values.get("recipe", name), changes, figures, also)
 
 
 def recipes_folder() -> Path:

@@ -19,6 +19,9 @@ from lexitree.version import __version__
 
 DATA_VARIABLE = "LEXITREE_DATA"
 _COMMIT_VARIABLE = "LEXITREE_COMMIT"
+_ROOT = Path(__file__).parents[2]
+_SOURCES = "src"
+_NOT_SOURCE = frozenset({"__pycache__"})
 _KEPT = ("best_epoch", "dev_root", "dev_phrase", "test_root", "test_phrase", "seconds", "epochs")
 """What a record keeps of each seed: scores and their history; settings are the same for all."""
 ANSWERS, GOLD = "test_root_answers", "test_root_gold"
@@ -47,7 +50,7 @@ def describe(command: str, files: Iterable[Path], seeds: list[int], *, embedded:
     """Return what every record starts with: command, commit, date, data, machine and seeds."""
     return {
         "command": command,
-        "commit": commit(),
+        **describe_code(),
         "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
         "data": checksums(files) or {embedded: "embedded"},
         "machine": machine(),
@@ -90,26 +93,58 @@ def save_record(path: Path, record: Mapping[str, Any]) -> None:
         stream.write("\n")
 
 
+def describe_code() -> dict[str, str]:
+    """Return the commit and the digest of the sources, which tells whether they are those of the commit."""
+    return {"commit": commit(), "source": source_digest()}
+
+
 def commit() -> str:
     """Return the current commit, marked `+changes` if files differ from it; without a history, the version.
 
-    On a machine without the history, LEXITREE_COMMIT names the commit.
+    On a machine without the history, LEXITREE_COMMIT names the commit. Whether its files are there is seen from the
+    digest of the sources, here if there is a history after all, and otherwise by whoever has one.
     """
     if told := os.environ.get(_COMMIT_VARIABLE):
-        return told
-    root = Path(__file__).parents[2]
-    run = ["git", "-C", str(root)]
+        committed = committed_digest(told)
+        return told if committed in (None, source_digest()) else f"{told}+changes"
+    head = _ask_git("rev-parse", "--short=12", "HEAD")
+    changes = "+changes" if _ask_git("status", "--porcelain", "--", ".") else ""
+    return head + changes if head else f"lexitree {__version__}"
+
+
+def source_digest() -> str:
+    """Return the SHA-256 of the names and contents of all source files."""
+    folder = _ROOT / _SOURCES
+    paths = [
+        path for path in folder.rglob("*") if path.is_file() and not _NOT_SOURCE.intersection(path.parts)
+    ]
+    return _digest({path.relative_to(folder).as_posix(): _blob_id(path.read_bytes()) for path in paths})
+
+
+def committed_digest(name: str) -> str | None:
+    """Return what `source_digest` is for the files of a commit; None without the history."""
+    listed = _ask_git("ls-tree", "-r", "-z", f"{name}:{_SOURCES}")
+    entries = [entry.partition("\t") for entry in listed.split("\0") if entry]
+    return _digest({path: details.split()[2] for details, _, path in entries}) if entries else None
+
+
+def _digest(blobs: Mapping[str, str]) -> str:
+    text = "".join(f"{path}\0{blobs[path]}\n" for path in sorted(blobs))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _blob_id(content: bytes) -> str:
+    """Return the name that git gives to a file of this content."""
+    return hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
+
+
+def _ask_git(*arguments: str) -> str:
+    """Return what git says of the repository; nothing without git or a history."""
+    command = ["git", "-C", str(_ROOT), *arguments]
     try:
-        head = subprocess.run(
-            [*run, "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True, check=False
-        )
-        status = subprocess.run(
-            [*run, "status", "--porcelain", "--", "."], capture_output=True, text=True, check=False
-        )
+        return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
     except OSError:
-        return f"lexitree {__version__}"
-    changes = "+changes" if status.stdout.strip() else ""
-    return head.stdout.strip() + changes if head.stdout.strip() else f"lexitree {__version__}"
+        return ""
 
 
 def checksums(paths: Iterable[Path]) -> dict[str, str]:

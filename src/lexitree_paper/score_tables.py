@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,22 +12,43 @@ import numpy.typing as npt
 
 from lexitree.arrays import NO_INDEX
 from lexitree.evaluation.answers import answers_from_text
-from lexitree.evaluation.significance import BootstrapResult, paired_bootstrap
+from lexitree.evaluation.significance import RecipeDifference, compare_recipe_scores, compare_recipes
 from lexitree_paper.experiments import SCORES, Experiment, PlannedRun
 from lexitree_paper.report import NOT_RUN, Report, Table, percent, spread, training_notes
 from lexitree_paper.run_records import ANSWERS, GOLD, read_record
 
+Records = Mapping[str, Mapping[str, Any]]
+"""Records by the names of runs."""
+
 
 def read_records(experiment: Experiment, results: Path) -> dict[str, dict[str, Any]]:
-    """Read the existing records of an experiment, by name."""
-    found = {name: read_record(results / f"{name}.json") for name in experiment.record_names}
-    return {name: record for name, record in found.items() if record is not None}
+    """Read the existing records of an experiment, by name; further runs of a recipe join the first."""
+    also = {run.name: run.also for run in experiment.runs}
+    found = {
+        name: [read_record(results / f"{each}.json") for each in (name, *also.get(name, ()))]
+        for name in experiment.record_names
+    }
+    return {
+        name: _join_runs(first, [record for record in others if record is not None])
+        for name, (first, *others) in found.items()
+        if first is not None
+    }
+
+
+def _join_runs(first: dict[str, Any], others: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return a record with the seeds of further records of the same recipe."""
+    joined = {**first}
+    for number, other in enumerate(others, 2):
+        joined["seeds"] = [*joined["seeds"], *other["seeds"]]
+        runs = {f"{seed}, run {number}": run for seed, run in other["runs"].items()}
+        joined["runs"] = {**joined["runs"], **runs}
+    return joined
 
 
 def report_scores(experiment: Experiment, records: Mapping[str, Mapping[str, Any]]) -> Report:
     """Report the scores and, if answers were recorded, the significance of differences."""
-    tables = (make_table(experiment, records), significance_table(experiment, records))
-    return Report(tuple(table for table in tables if table is not None))
+    tables = (make_table(experiment, records), *difference_tables(experiment, records))
+    return Report(tables)
 
 
 def make_table(experiment: Experiment, records: Mapping[str, Mapping[str, Any]]) -> Table:
@@ -107,7 +128,7 @@ def _ours(record: Mapping[str, Any], figure: str) -> str:
 
 def _scores(record: Mapping[str, Any], figure: str) -> list[float]:
     """Return the test scores of all seeds; empty if the task has no such score."""
-    values = [run[f"test_{figure}"] for run in record["runs"].values()]
+    values = [run.get(f"test_{figure}") for run in record["runs"].values()]
     return [] if any(value is None for value in values) else values
 
 
@@ -129,34 +150,48 @@ def _notes(experiment: Experiment, records: Mapping[str, Mapping[str, Any]]) -> 
     return tuple(notes)
 
 
-Records = Mapping[str, Mapping[str, Any]]
-
-_SIGNIFICANCE_TITLE = "differences in root accuracy, in points"
 SIGNIFICANCE_NOTES = (
-    "paired bootstrap over test sentences, 10,000 resamples",
-    "a sentence counts with the share of the seeds that are right",
-    "p is two-sided and speaks about these trained models: seeds are not resampled",
+    "Student's t over seeds and test sentences together, so that p and the interval are about the recipes",
+    "p is two-sided and that of each test by itself: of twenty tests of equal recipes one is below 0.05",
 )
+_SEED_NOTES = ("Welch's t over seeds only, because single phrases are not recorded; p is two-sided",)
 
 
-def significance_table(experiment: Experiment, records: Records) -> Table | None:
-    """Make a table with one row per pair of systems; None if no pair has recorded answers."""
-    columns = ["systems"]
-    for title in experiment.tasks.values():
-        columns += [f"{title} difference", "95 % between", "p"]
-    found = [
-        (pair, [_test_pair(experiment, records, pair, task) for task in experiment.tasks])
-        for pair in experiment.pairs
+def difference_tables(experiment: Experiment, records: Records) -> list[Table]:
+    """Make the tables of differences between systems, in root and in phrase accuracy, where they can be tested."""
+    tables = [
+        _difference_table(experiment, records, _test_roots, "root", SIGNIFICANCE_NOTES),
+        _difference_table(experiment, records, _test_phrases, "phrase", _SEED_NOTES),
     ]
+    return [table for table in tables if table is not None]
+
+
+Test = Callable[[Mapping[str, Any], Mapping[str, Any]], RecipeDifference | None]
+"""Compares the records of two recipes; None if they cannot be compared."""
+
+
+def _difference_table(
+    experiment: Experiment, records: Records, test: Test, score: str, notes: tuple[str, ...]
+) -> Table | None:
+    """Make a table with one row per pair of systems; None if no pair can be tested."""
+    found = {
+        pair: {task: _test_pair(experiment, records, pair, task, test) for task in experiment.tasks}
+        for pair in experiment.pairs
+    }
+    tasks = [task for task in experiment.tasks if any(results[task] for results in found.values())]
+    columns = ["systems"]
+    for task in tasks:
+        columns += [f"{experiment.tasks[task]} difference", "95 % between", "p"]
     rows = tuple(
-        (f"{first} – {second}", *(cell for result in results for cell in result_cells(result)))
-        for (first, second), results in found
-        if any(results)
+        (f"{first} – {second}", *(cell for task in tasks for cell in result_cells(results[task])))
+        for (first, second), results in found.items()
+        if any(results.values())
     )
-    return Table(tuple(columns), rows, SIGNIFICANCE_NOTES, _SIGNIFICANCE_TITLE) if rows else None
+    title = f"differences in {score} accuracy, in points"
+    return Table(tuple(columns), rows, notes, title) if rows else None
 
 
-def result_cells(result: BootstrapResult | None) -> tuple[str, str, str]:
+def result_cells(result: RecipeDifference | None) -> tuple[str, str, str]:
     """Format the difference, its bounds and p."""
     if result is None:
         return NOT_RUN, NOT_RUN, NOT_RUN
@@ -165,16 +200,27 @@ def result_cells(result: BootstrapResult | None) -> tuple[str, str, str]:
 
 
 def _test_pair(
-    experiment: Experiment, records: Records, pair: tuple[str, str], task: str
-) -> BootstrapResult | None:
-    """Test one pair on one task; None if answers are missing."""
+    experiment: Experiment, records: Records, pair: tuple[str, str], task: str, test: Test
+) -> RecipeDifference | None:
+    """Test one pair on one task; None without two records of at least two seeds, which tell of a recipe."""
     runs = [experiment.rows[system].get(task) for system in pair if system in experiment.rows]
     chosen = [records[run.name] for run in runs if run is not None and run.name in records]
-    # Different sentences, or the same in another order, cannot be paired.
-    if len(chosen) < 2 or chosen[0].get(GOLD) != chosen[1].get(GOLD):
+    if len(chosen) < 2 or any(len(record["runs"]) < 2 for record in chosen):
         return None
-    first, second = map(right_answers, chosen)
-    return None if first is None or second is None else paired_bootstrap(first, second)
+    return test(*chosen)
+
+
+def _test_roots(first: Mapping[str, Any], second: Mapping[str, Any]) -> RecipeDifference | None:
+    """Compare answers; different sentences, or the same in another order, cannot be paired."""
+    one, other = right_answers(first), right_answers(second)
+    if one is None or other is None or first[GOLD] != second[GOLD]:
+        return None
+    return compare_recipes(one, other)
+
+
+def _test_phrases(first: Mapping[str, Any], second: Mapping[str, Any]) -> RecipeDifference | None:
+    scores = [_scores(record, "phrase") for record in (first, second)]
+    return compare_recipe_scores(*scores) if all(scores) else None
 
 
 def right_answers(record: Mapping[str, Any]) -> npt.NDArray[np.bool_] | None:

@@ -8,7 +8,7 @@ import pytest
 
 from lexitree.analysis.comparison import compare_systems
 from lexitree.errors import ConfigError
-from lexitree.evaluation.significance import paired_bootstrap
+from lexitree.evaluation.significance import compare_recipes, paired_bootstrap
 from tests.evaluation.systems import made_up_system
 
 GOLD = [0, 1, 2, 0, 1, 2, 0, 1]
@@ -23,6 +23,7 @@ def test_everything_is_compared_with_the_first() -> None:
     pair = found.pairs[0]
     assert pair.significance == paired_bootstrap(BETTER.correct, BASELINE.correct, num_resamples=500)
     assert pair.significance.difference == pytest.approx(BETTER.accuracy - BASELINE.accuracy)
+    assert pair.recipes is None, "one seed says nothing of a recipe"
     assert (pair.agreement.first, pair.agreement.second) == ("better", "base")
     assert [example.winner for example in (*pair.won, *pair.lost)] == ["better", "base"]
     assert found.systems[0].seed_accuracies == [0.5, 0.5]
@@ -32,6 +33,12 @@ def test_everything_is_compared_with_the_first() -> None:
     assert values["num_sentences"] == 8
     assert values["lengths"][0]["accuracies"]["better"] == 0.75
     assert values["pairs"][1]["significance"] == values["pairs"][0]["significance"]
+
+
+def test_recipes_are_compared_if_both_have_several_seeds() -> None:
+    other = made_up_system("other", GOLD, [[0, 1, 2, 0, 1, 2, 1, 0], [0, 1, 2, 0, 1, 2, 0, 1]])
+    (pair,) = compare_systems([BASELINE, other], num_resamples=100).pairs
+    assert pair.recipes == compare_recipes(other.correct, BASELINE.correct)
 
 
 def test_one_system_is_no_comparison() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 from xml.etree import ElementTree
@@ -43,10 +44,17 @@ def test_compare(call: Call, trained_run: Path, untrained: Path, treebank: Path)
     pair = values["pairs"][0]
     difference = scores["Tiny"]["accuracy"] - scores["Nothing"]["accuracy"]
     assert pair["significance"]["difference"] == pytest.approx(difference)
+    assert pair["recipes"] is None
     assert 0 < len(pair["won"]) <= 3
     text = call("analyze", "compare", *systems).out
     for part in ("10 sentences", "baseline", "with negation", "by length", "Tiny is right and Nothing wrong"):
         assert part in text
+
+
+def test_several_seeds_are_compared_as_recipes(call: Call, untrained: Path, treebank: Path) -> None:
+    text = call("analyze", "compare", f"a={untrained}", f"b={untrained}", treebank).out
+    assert "over seeds and sentences" in text
+    assert re.search(r"b – a .* \+0\.0 .* 1\.000 ", text)
 
 
 def test_compare_needs_two_systems_with_names(

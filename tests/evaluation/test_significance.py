@@ -1,8 +1,13 @@
-"""The paired bootstrap: by definition, by symmetry, and against every resample there is."""
+"""The bootstrap by definition and against every resample; the test between recipes by its level in simulations."""
 
 from __future__ import annotations
 
+import importlib
+import sys
+from functools import cache
 from itertools import product
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +16,17 @@ from hypothesis import strategies as st
 
 from lexitree.errors import ConfigError
 from lexitree.evaluation import significance
-from lexitree.evaluation.significance import paired_bootstrap, resample_means
+from lexitree.evaluation.significance import (
+    compare_recipe_scores,
+    compare_recipes,
+    critical_t,
+    paired_bootstrap,
+    resample_means,
+    student_p,
+)
+
+sys.path.append(str(Path(__file__).parents[2] / "scripts"))
+SIMULATION: Any = importlib.import_module("simulate_recipes")
 
 outcomes = st.integers(1, 12).flatmap(
     lambda size: st.tuples(*(st.lists(st.booleans(), min_size=size, max_size=size) for _ in range(2)))
@@ -117,3 +132,130 @@ def test_settings_out_of_range() -> None:
     for settings_ in ({"num_resamples": 0}, {"confidence": 1.0}):
         with pytest.raises(ConfigError):
             paired_bootstrap([1], [0], **settings_)
+
+
+NUM_SIMULATED = 2000
+"""The standard error of a level of 5 % is then half a point."""
+
+
+@cache
+def effects_of(record: str) -> tuple[Any, Any]:
+    """How seeds and sentences vary in our records: in most recipes, and in the most variable one."""
+    return SIMULATION.fit_effects(SIMULATION.read_systems(record))
+
+
+def share_significant(effects: list[Any], gain: float = 0.0) -> dict[str, float]:
+    names = ["seeds_and_sentences", "sentences_only", "seeds_only"]
+    return SIMULATION.share_significant(names, effects, (5, 5), NUM_SIMULATED, 1, gain)
+
+
+@pytest.mark.parametrize("record", ["sst-bicontree", "trec-bicontree"])
+def test_equal_recipes_differ_significantly_one_time_in_twenty(record: str) -> None:
+    usual, _ = effects_of(record)
+    found = share_significant([usual] * 2)
+    assert 0.03 <= found["seeds_and_sentences"] <= 0.06
+    assert found["seeds_only"] > 0.1, "the simulation can tell tests apart"
+
+
+def test_the_level_is_kept_where_seeds_vary_most() -> None:
+    _, most = effects_of("trec-bicontree")
+    found = share_significant([most] * 2)
+    assert 0.03 <= found["seeds_and_sentences"] <= 0.06
+    assert found["sentences_only"] > 0.07, "sentences alone say nothing of recipes"
+
+
+def test_a_large_difference_is_found() -> None:
+    usual, _ = effects_of("trec-bicontree")
+    assert share_significant([usual] * 2, gain=0.03)["seeds_and_sentences"] > 0.9
+
+
+def test_simulated_answers_vary_as_the_recorded_ones() -> None:
+    systems = SIMULATION.read_systems("trec-bicontree")
+    usual, _ = effects_of("trec-bicontree")
+    pairs = list(SIMULATION.simulate([usual] * 2, [5, 5], 500, np.random.default_rng(1)))
+    first, second = (np.concatenate(answers) for answers in zip(*pairs, strict=True))
+    assert first.mean() == pytest.approx(usual.accuracy, abs=0.002)
+    spread = np.mean([right.mean(1).var(ddof=1) for right in systems])
+    assert first.mean(-1).var(-1, ddof=1).mean() == pytest.approx(spread, rel=0.1)
+    recorded = np.mean([(one[0] == one[1]).mean() for one in systems])
+    assert (first[:, 0] == first[:, 1]).mean() == pytest.approx(recorded, abs=0.01)
+    others = np.mean([(one[0] == systems[0][0]).mean() for one in systems[1:]])
+    assert (first[:, 0] == second[:, 0]).mean() == pytest.approx(others, abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("freedom", "t"), [(1, 12.7062), (2, 4.3027), (4, 2.7764), (8, 2.3060), (30, 2.0423), (1e6, 1.9600)]
+)
+def test_students_law_against_its_tables(freedom: float, t: float) -> None:
+    assert student_p(t, freedom) == pytest.approx(0.05, abs=1e-5)
+    assert critical_t(0.95, freedom) == pytest.approx(t, abs=1e-4)
+    assert student_p(0.0, freedom) == pytest.approx(1)
+
+
+def test_scores_of_seeds_by_hand() -> None:
+    """Groups with variances 1 and 4: Welch's t is 3 / sqrt(1/3 + 4/3), with 50/17 degrees of freedom."""
+    result = compare_recipe_scores([4.0, 5.0, 6.0], [0.0, 2.0, 4.0])
+    assert (result.difference, result.num_seeds, result.num_sentences) == (3.0, (3, 3), 0)
+    assert result.degrees_of_freedom == pytest.approx(50 / 17)
+    expected = student_p(3 / np.sqrt(5 / 3), 50 / 17)
+    assert result.p_two_sided == pytest.approx(expected)
+
+
+def test_recipes_whose_seeds_agree_are_compared_by_their_sentences() -> None:
+    rng = np.random.default_rng(2)
+    one, other = rng.random((2, 400)) < [[0.6], [0.5]]
+    result = compare_recipes([one] * 3, [other] * 4)
+    differences = one.astype(float) - other
+    mean, margin = differences.mean(), critical_t(0.95, 399) * differences.std(ddof=1) / 20
+    assert (result.low, result.high) == pytest.approx((mean - margin, mean + margin))
+    assert result.degrees_of_freedom == pytest.approx(399)
+
+
+def test_recipes_whose_sentences_agree_are_compared_by_their_seeds() -> None:
+    """Every sentence of a seed has the same score."""
+    one, other = [0.5, 0.52, 0.54], [0.48, 0.5, 0.5]
+    by_answers = compare_recipes(np.repeat(one, 50).reshape(3, 50), np.repeat(other, 50).reshape(3, 50))
+    by_scores = compare_recipe_scores(one, other)
+    assert (by_answers.low, by_answers.high) == pytest.approx((by_scores.low, by_scores.high))
+    assert by_answers.p_two_sided == pytest.approx(by_scores.p_two_sided)
+
+
+def test_swapping_recipes_turns_the_interval_round() -> None:
+    first, second = np.random.default_rng(3).random((2, 5, 60)) < 0.5
+    result, swapped = compare_recipes(first, second), compare_recipes(second, first)
+    assert swapped.p_two_sided == pytest.approx(result.p_two_sided)
+    assert (swapped.low, swapped.high) == pytest.approx((-result.high, -result.low))
+    assert compare_recipes(first, first).p_two_sided == pytest.approx(1)
+
+
+def test_a_system_that_is_not_trained_has_no_seeds() -> None:
+    rng = np.random.default_rng(4)
+    first, fixed = rng.random((5, 200)) < 0.7, rng.random(200) < 0.5
+    result = compare_recipes(first, fixed)
+    assert result.num_seeds == (5, 0)
+    assert result.difference == pytest.approx(first.mean() - fixed.mean())
+    assert compare_recipes([1, 1], [0, 0]).shown_p() == "< 0.001"
+    assert compare_recipes([1, 1], [1, 1]).p_two_sided == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "said"),
+    [
+        (np.zeros((1, 3)), np.zeros((2, 3)), "one seed says nothing"),
+        (np.zeros((2, 3)), np.zeros((2, 4)), "same sentences: 3 and 4"),
+        (np.zeros((2, 0)), np.zeros((2, 0)), "non-empty"),
+        (np.zeros((2, 2, 2)), np.zeros((2, 2)), "non-empty"),
+    ],
+)
+def test_recipes_that_cannot_be_compared(first: Any, second: Any, said: str) -> None:
+    with pytest.raises(ConfigError, match=said):
+        compare_recipes(first, second)
+
+
+def test_scores_that_cannot_be_compared() -> None:
+    with pytest.raises(ConfigError, match="one seed"):
+        compare_recipe_scores([0.5], [0.4, 0.6])
+    with pytest.raises(ConfigError, match="array"):
+        compare_recipe_scores(np.zeros((2, 2)), [0.4, 0.6])
+    with pytest.raises(ConfigError, match="confidence"):
+        compare_recipes([1, 0], [0, 1], confidence=1.0)

@@ -108,11 +108,9 @@ def test_a_worker_killed_from_outside(treebank: Path, tmp_path: Path) -> None:
             killed.append(seed)
             os.kill(_child_process(), signal.SIGKILL)
 
-    start = time.monotonic()
     with pytest.raises(LexitreeError, match=r"seed 1 was killed \(SIGKILL\)") as caught:
         train_seeds(recipe, [1], tmp_path, on_event=kill_first)
     assert "--resume" in caught.value.remedy
-    assert time.monotonic() - start < 60
     num_epochs = len((seed_folder(tmp_path, 1) / "metrics.jsonl").read_text().splitlines())
     summary = train_seeds(tiny_recipe(treebank, epochs=num_epochs + 2), [1], tmp_path, resume=True)
     assert len(summary.results[1]["epochs"]) >= num_epochs + 2

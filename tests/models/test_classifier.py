@@ -219,3 +219,32 @@ def test_nodes_that_only_fill_a_batch_up_count_for_nothing() -> None:
         for some, targets in ((scores, padded.targets), (scores[is_real], batch.targets))
     ]
     torch.testing.assert_close(losses[0], losses[1])
+
+
+def training_inputs(**settings: Any) -> tuple[torch.Tensor, torch.Tensor, Any]:
+    """The encoder's input in training, the word vectors it was made of, and the batch."""
+    model = tiny_model(head_method="A", word_size=64, **settings).train()
+    batch = batch_examples(model.prepare(tiny_trees(20)))
+    torch.manual_seed(1)
+    with torch.no_grad():
+        return model._input_vectors(batch), model._word_vectors(batch), batch
+
+
+def test_half_of_each_word_vector_is_dropped_in_training() -> None:
+    """What is left is doubled, so that the mean stays."""
+    x, words, batch = training_inputs(dropout=0.5)
+    leaves = x[: batch.num_leaves]
+    is_dropped = leaves == 0
+    assert 0.45 < is_dropped.double().mean().item() < 0.55
+    torch.testing.assert_close(leaves[~is_dropped], 2 * words[~is_dropped])
+    kept, _, _ = training_inputs(dropout=0.0)
+    torch.testing.assert_close(kept[: batch.num_leaves], words)
+
+
+def test_head_vectors_are_made_of_the_dropped_words_and_not_dropped_again() -> None:
+    """With the mean of the children as head vector, every head vector can be computed from its children's."""
+    x, _, batch = training_inputs(dropout=0.5)
+    children = batch.children_index.view(-1, 2)
+    heads = x[batch.num_leaves :]
+    assert len(heads) == len(children) > 0
+    torch.testing.assert_close(heads, x[children].mean(1))

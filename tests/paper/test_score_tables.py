@@ -79,7 +79,18 @@ def test_markdown_of_pictures_titles_and_bars() -> None:
 
 def test_records_from_before_answers_were_kept_still_make_a_table() -> None:
     records = {name: record([0.5, 0.6], [0.5, 0.6]) for name in ("sst-contree", "sst-bicontree")}
-    assert len(report_scores(find_experiment("main-table"), records).tables) == 1
+    tables = report_scores(find_experiment("main-table"), records).tables
+    assert ["differences in phrase" in table.title for table in tables] == [False, True]
+
+
+def test_further_runs_of_a_recipe_count_with_the_first(tmp_path: Path) -> None:
+    names = ("sst-bicontree-minilm-static", "sst-bicontree-minilm-static-rounded")
+    for name, scores in zip(names, ([0.5, 0.6], [0.7, 0.8]), strict=True):
+        save_record(tmp_path / f"{name}.json", record(scores, scores))
+    found = read_records(find_experiment("transformer"), tmp_path)
+    assert list(found) == [names[0]]
+    assert [run["test_root"] for run in found[names[0]]["runs"].values()] == [0.5, 0.6, 0.7, 0.8]
+    assert found[names[0]]["seeds"] == [1, 2, 1, 2]
 
 
 def test_records_are_read_by_the_names_of_the_runs(tmp_path: Path) -> None:

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lexitree.evaluation.significance import paired_bootstrap
+from lexitree.evaluation.significance import compare_recipe_scores, compare_recipes
 from lexitree_paper.experiments import find_experiment
-from lexitree_paper.score_tables import right_answers, significance_table
+from lexitree_paper.score_tables import difference_tables, right_answers
 
 EXPERIMENT = find_experiment("main-table")
 GOLD = "0123401234"
@@ -24,26 +24,46 @@ def record(answers: list[str], gold: str | None = GOLD) -> dict[str, Any]:
 
 def test_a_pair_is_tested_as_its_answers_say() -> None:
     records = {"sst-contree": record(BAD), "sst-bicontree": record(GOOD)}
-    table = significance_table(EXPERIMENT, records)
-    assert table is not None
+    (table,) = difference_tables(EXPERIMENT, records)
     (row,) = table.rows
     right = [[answer == gold for answer, gold in zip(said, GOLD, strict=True)] for said in (*GOOD, *BAD)]
-    expected = paired_bootstrap(right[:2], right[2:])
+    expected = compare_recipes(right[:2], right[2:])
     assert row[0] == "BiConTree – ConTree"
     assert row[1] == f"{100 * expected.difference:+.1f}" == "+75.0"
     assert row[3] == expected.shown_p()
-    assert set(row[4:]) == {"–"}
-    assert len(table.columns) == len(row)
+    assert len(table.columns) == len(row) == 4, "tasks that nothing is known of have no columns"
+
+
+def test_phrases_are_compared_by_seeds() -> None:
+    records = {"sst-contree": record(BAD), "sst-bicontree": record(GOOD)}
+    scores = {"sst-contree": (0.5, 0.52), "sst-bicontree": (0.7, 0.74)}
+    for name, values in scores.items():
+        for run, value in zip(records[name]["runs"].values(), values, strict=True):
+            run["test_phrase"] = value
+    _, table = difference_tables(EXPERIMENT, records)
+    expected = compare_recipe_scores(scores["sst-bicontree"], scores["sst-contree"])
+    assert table.rows[0][1:] == (
+        "+21.0",
+        f"{100 * expected.low:+.1f} and {100 * expected.high:+.1f}",
+        expected.shown_p(),
+    )
+    assert "seeds only" in table.notes[0]
 
 
 @pytest.mark.parametrize(
     "other",
-    [record(GOOD, None), record(GOOD, GOLD[::-1]), {"runs": {"1": {}}}, {**record(GOOD), "runs": {"1": {}}}],
-    ids=["no gold", "other sentences", "an old record", "no answers"],
+    [
+        record(GOOD, None),
+        record(GOOD, GOLD[::-1]),
+        {"runs": {"1": {}, "2": {}}},
+        {**record(GOOD), "runs": {"1": {}, "2": {}}},
+        record(GOOD[:1]),
+    ],
+    ids=["no gold", "other sentences", "an old record", "no answers", "one seed"],
 )
 def test_what_cannot_be_paired_is_left_out(other: dict[str, Any]) -> None:
-    assert significance_table(EXPERIMENT, {"sst-contree": record(BAD), "sst-bicontree": other}) is None
-    assert significance_table(EXPERIMENT, {"sst-contree": record(BAD)}) is None
+    assert difference_tables(EXPERIMENT, {"sst-contree": record(BAD), "sst-bicontree": other}) == []
+    assert difference_tables(EXPERIMENT, {"sst-contree": record(BAD)}) == []
 
 
 @given(st.text("01234-", min_size=1, max_size=30), st.data())

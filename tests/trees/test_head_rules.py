@@ -33,6 +33,11 @@ from tests.strategies import PENN_LABELS, trees
         ("(S (NP he) (ADJP glad))", "glad"),
         ("(SBAR (IN that) (S works))", "that"),
         ("(SBAR (S works) (WHNP what))", "what"),
+        # The earlier label of the rule wins, wherever it stands.
+        ("(SBAR (IN for) (WHNP whom) (S works))", "whom"),
+        ("(SBAR (IN about) (WHADVP why) (S works))", "why"),
+        ("(SBAR (DT the) (IN that) (S works))", "that"),
+        ("(SBAR (WHADJP how) (WHPP of) (WHNP whom))", "whom"),
         ("(SBARQ (WHNP what) (SQ is))", "is"),
         ("(SINV (VP says) (NP he) (MD may))", "may"),
         ("(SQ (NP he) (VBZ is) (VP going))", "is"),

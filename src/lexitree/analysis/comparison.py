@@ -22,7 +22,13 @@ from lexitree.analysis.mistakes import (
 from lexitree.arrays import BoolArray
 from lexitree.errors import ConfigError
 from lexitree.evaluation.answers import SystemAnswers, check_comparable
-from lexitree.evaluation.significance import NUM_RESAMPLES, BootstrapResult, paired_bootstrap
+from lexitree.evaluation.significance import (
+    NUM_RESAMPLES,
+    BootstrapResult,
+    RecipeDifference,
+    compare_recipes,
+    paired_bootstrap,
+)
 
 WORDS_PER_BIN = 5
 
@@ -113,7 +119,9 @@ class PairComparison:
     system: str
     baseline: str
     significance: BootstrapResult
-    """A positive difference favours the system."""
+    """A positive difference favours the system. It is about these trained models, not about their recipes."""
+    recipes: RecipeDifference | None
+    """The same for the recipes, over seeds and sentences; None if one of them has a single seed."""
     agreement: Agreement
     won: list[WonExample]
     """Sentences that only the system gets right."""
@@ -180,12 +188,14 @@ def _score(system: SystemAnswers) -> SystemScore:
 def _compare_pair(
     system: SystemAnswers, baseline: SystemAnswers, num_examples: int, num_resamples: int, seed: int
 ) -> PairComparison:
+    has_seeds = min(system.num_seeds, baseline.num_seeds) > 1
     return PairComparison(
         system=system.name,
         baseline=baseline.name,
         significance=paired_bootstrap(
             system.correct, baseline.correct, num_resamples=num_resamples, seed=seed
         ),
+        recipes=compare_recipes(system.correct, baseline.correct) if has_seeds else None,
         agreement=agreement(system, baseline),
         won=won_examples(system, baseline, limit=num_examples),
         lost=won_examples(baseline, system, limit=num_examples),

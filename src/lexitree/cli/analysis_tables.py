@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from lexitree.analysis.curves import LearningCurve
     from lexitree.analysis.head_overlap import HeadOverlap
     from lexitree.analysis.mistakes import Slice
+    from lexitree.evaluation.significance import BootstrapResult, RecipeDifference
     from lexitree.learning.seeds import Spread
 
 
@@ -26,9 +27,20 @@ def show_scores(comparison: Comparison) -> None:
         if result is None:
             rows.append([*row, "baseline", "", ""])
         else:
-            between = f"{100 * result.low:+.1f} and {100 * result.high:+.1f}"
-            rows.append([*row, f"{100 * result.difference:+.1f}", between, result.shown_p()])
+            rows.append([*row, *_difference_cells(result)])
     show_table(columns, rows, title="root accuracy")
+    recipes = [
+        [f"{pair.system} – {pair.baseline}", *_difference_cells(pair.recipes)]
+        for pair in comparison.pairs
+        if pair.recipes is not None
+    ]
+    if recipes:
+        show_table(("recipes", *columns[3:]), recipes, title="root accuracy, over seeds and sentences")
+
+
+def _difference_cells(result: BootstrapResult | RecipeDifference) -> list[str]:
+    between = f"{100 * result.low:+.1f} and {100 * result.high:+.1f}"
+    return [f"{100 * result.difference:+.1f}", between, result.shown_p()]
 
 
 def show_slices(title: str, slices: Sequence[Slice | LengthBin], *, what: str = "sentences") -> None:

@@ -87,7 +87,8 @@ def compare(
     Shows root accuracies; how sure the difference to the baseline is, by paired bootstrap over sentences (p is
     two-sided; where both always agree it is 1); accuracy by gold label, with negation (not, no, n't, none), above 30
     words and by length; who is right where; and the sentences that one gets right and the other wrong, surest first.
-    With several seeds a sentence counts with the share of the seeds that are right.
+    With several seeds a sentence counts with the share of the seeds that are right. The bootstrap is about these
+    trained models and says nothing of their recipes; with several seeds of each, a second table compares the recipes.
     """
     from lexitree.analysis.comparison import compare_systems
 

@@ -224,8 +224,8 @@ def evaluate_command(
 
     The bounds are the parser's own choice (its highest score), the best candidate of each list (the oracle), and
     a candidate at random. p is that of the difference to the parser's own choice, by paired bootstrap over
-    sentences, two-sided. The gold tags tell what is punctuation. Every list must have a gold tree; with --on-error
-    skip, lists without one and damaged lists are skipped and reported.
+    sentences, two-sided: about this reranker, not its recipe. The gold tags tell what is punctuation. Every list must
+    have a gold tree; with --on-error skip, lists without one and damaged lists are skipped and reported.
     """
     from lexitree.tasks.rerank.lists import read_lists
     from lexitree.tasks.rerank.reranker import load_reranker

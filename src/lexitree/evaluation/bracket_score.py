@@ -164,32 +164,27 @@ def bracket_bootstrap(
     is_valid = tables[0].is_valid & tables[1].is_valid
     if not is_valid.any():
         raise ConfigError("no sentence is valid in both systems")
-    one, other = ((table.matched[is_valid], (table.gold + table.guessed)[is_valid]) for table in tables)
-    return f1_bootstrap(one, other, num_resamples=num_resamples, confidence=confidence, seed=seed)
-
-
-SentenceBrackets = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
-"""Per sentence: matched brackets, and brackets of both trees; summed over seeds."""
-
-
-def f1_bootstrap(
-    first: SentenceBrackets,
-    second: SentenceBrackets,
-    *,
-    num_resamples: int = NUM_RESAMPLES,
-    confidence: float = CONFIDENCE,
-    seed: int = 0,
-) -> BootstrapResult:
-    """Like `bracket_bootstrap`, from counts per sentence, which may be sums over several runs."""
     check_settings(num_resamples, confidence)
-    num_sentences = len(first[0])
-    pairs = [(2 * matched, brackets) for matched, brackets in (first, second)]
+    pairs = [(2 * table.matched[is_valid], (table.gold + table.guessed)[is_valid]) for table in tables]
+    num_sentences = int(is_valid.sum())
     differences = [
         np.subtract(*(_f1(matched[drawn].sum(1), brackets[drawn].sum(1)) for matched, brackets in pairs))
         for drawn in draw_resamples(num_sentences, num_resamples, seed)
     ]
     measured = np.subtract(*(_f1(matched.sum(), brackets.sum()) for matched, brackets in pairs))
     return sum_up_resamples(float(measured), np.concatenate(differences), confidence, num_sentences)
+
+
+def share_f1(scores: BracketScores) -> npt.NDArray[np.float64]:
+    """Return what each sentence adds to F1: numbers whose mean is F1, and whose spread is that of F1.
+
+    F1 is a ratio of two sums, so the share of a sentence is its part in the linear approximation of F1. With these
+    numbers, tests of means (`lexitree.compare_recipes`) are tests of F1.
+    """
+    table = scores.sentences
+    twice_matched, brackets = 2 * table.matched, table.gold + table.guessed
+    f1 = _f1(twice_matched.sum(), brackets.sum())
+    return f1 + (twice_matched - f1 * brackets) / max(brackets.mean(), 1e-9)
 
 
 def _f1(twice_matched: npt.ArrayLike, num_brackets: npt.ArrayLike) -> npt.NDArray[np.float64]:

@@ -13,7 +13,7 @@ from lexitree.analysis.mistakes import agreement, class_masks, kind_masks, take_
 from lexitree.arrays import BoolArray
 from lexitree.evaluation.accuracy import confusion
 from lexitree.evaluation.answers import SystemAnswers
-from lexitree.evaluation.significance import BootstrapResult, paired_bootstrap
+from lexitree.evaluation.significance import RecipeDifference, compare_recipes
 from lexitree.pipeline.text_pipeline import Predictor
 from lexitree.trees.brackets import tree_from_brackets
 from lexitree.trees.tree import Tree
@@ -54,11 +54,13 @@ def compare_slices(system: SystemAnswers, baseline: SystemAnswers) -> list[dict[
     """Compare accuracies on all sentences, by class, with negation and on long ones, with significance."""
     everything: dict[str, BoolArray] = {"all sentences": np.ones(len(system.gold), dtype=np.bool_)}
     masks = {**everything, **class_masks(system), **kind_masks(system)}
+    # One seed says nothing of a recipe.
+    has_seeds = min(len(system.correct), len(baseline.correct)) > 1
     return [
         {
             **take_slice(title, [baseline, system], chosen).as_dict(),
-            "significance": paired_bootstrap(system.correct[:, chosen], baseline.correct[:, chosen]).as_dict()
-            if chosen.any()
+            "significance": compare_recipes(system.correct[:, chosen], baseline.correct[:, chosen]).as_dict()
+            if chosen.any() and has_seeds
             else None,
         }
         for title, chosen in masks.items()
@@ -122,7 +124,7 @@ def _slices(experiment: Experiment, record: Mapping[str, Any], baseline: str, sy
             f"{part['num_sentences']:,}",
             share_with_deviation(part, baseline),
             share_with_deviation(part, system),
-            *result_cells(BootstrapResult(**part["significance"]) if part["significance"] else None),
+            *result_cells(RecipeDifference(**part["significance"]) if part["significance"] else None),
             f"{paper[part['title']]:+.1f}" if part["title"] in paper else NOT_RUN,
         )
         for part in record["figures"]["slices"]

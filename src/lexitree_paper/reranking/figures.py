@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from lexitree.evaluation.bracket_score import SentenceBrackets, f1_bootstrap
-from lexitree.evaluation.significance import BootstrapResult
+from lexitree.arrays import DoubleArray
+from lexitree.evaluation.bracket_score import share_f1
+from lexitree.evaluation.significance import compare_recipes
 from lexitree.tasks.rerank.examples import BinaryList
 from lexitree.tasks.rerank.scores import RerankScores, score_choices
 from lexitree.tasks.rerank.scoring import ScoredList
@@ -34,22 +35,15 @@ class Answers:
     scores: Mapping[str, RerankScores]
     entries: Entries
 
-    def brackets(self, seeds: Sequence[str]) -> SentenceBrackets:
-        """Return the brackets of each sentence, summed over seeds."""
-        tables = [self.scores[seed].chosen.sentences for seed in seeds]
-        matched = np.sum([table.matched for table in tables], 0)
-        return matched, np.sum([table.gold + table.guessed for table in tables], 0)
+    @property
+    def f1_shares(self) -> DoubleArray:
+        """What each sentence adds to F1: [seeds, sentences]."""
+        return np.stack([share_f1(scores.chosen) for scores in self.scores.values()])
 
     @property
     def some(self) -> RerankScores:
         """The scores of one seed; the parser's own choice and the bounds are the same for all."""
         return next(iter(self.scores.values()))
-
-    @property
-    def first_brackets(self) -> SentenceBrackets:
-        """The brackets of the parser's own choice, times the number of seeds."""
-        first = self.some.bounds.first.sentences
-        return len(self.scores) * first.matched, len(self.scores) * (first.gold + first.guessed)
 
 
 def collect_figures(
@@ -97,7 +91,12 @@ def _scored(binary: BinaryList) -> ScoredList:
 def _describe_lists(lists: ListSet, scores: RerankScores) -> dict[str, Any]:
     kept = ("sentences", "k", "first_f1", "oracle_f1", "random_f1")
     summary = scores.summary()
-    return {"title": lists.title, "folds": lists.folds, **{name: summary[name] for name in kept}}
+    return {
+        "title": lists.title,
+        "folds": lists.folds,
+        "dev_share": lists.dev_share,
+        **{name: summary[name] for name in kept},
+    }
 
 
 def _describe_systems(plan: RerankPlan, answers: Mapping[str, Mapping[str, Answers]]) -> dict[str, Any]:
@@ -112,14 +111,15 @@ def _describe_systems(plan: RerankPlan, answers: Mapping[str, Mapping[str, Answe
 
 
 def _describe(answers: Answers) -> dict[str, Any]:
-    """Return the figures of a system on a set of lists; significance is over all seeds together."""
+    """Return the figures of a system on a set of lists, beside the parser's own choice, which has no seeds."""
     scores = list(answers.scores.values())
-    brackets = answers.brackets(list(answers.scores))
     return {
         "num_parameters": next(iter(answers.entries.values()))["num_parameters"],
         "f1": [each.chosen.f1 for each in scores],
         "gap_closed": [each.gap_closed for each in scores],
-        "significance": f1_bootstrap(brackets, answers.first_brackets).as_dict(),
+        "significance": compare_recipes(answers.f1_shares, share_f1(answers.some.bounds.first)).as_dict()
+        if len(scores) > 1
+        else None,
         "by_length": _mean_rows([each.by_length() for each in scores], "first"),
         "by_label": _mean_rows([each.by_label() for each in scores], "label"),
         "seeds": {
@@ -143,16 +143,14 @@ def _mean_rows(by_seed: Sequence[Sequence[Mapping[str, Any]]], key: str) -> list
 
 
 def _compare(experiment: Experiment, answers: Mapping[str, Mapping[str, Answers]]) -> list[dict[str, Any]]:
-    """Compare the systems of each pair on all lists, with the seeds that both have."""
+    """Compare the systems of each pair on all lists, if both have several seeds."""
     compared: list[dict[str, Any]] = []
     for first, second in experiment.details["comparisons"]:
         for name, found in answers.items():
-            if first in found and second in found:
-                one, other = found[first], found[second]
-                seeds = [seed for seed in one.scores if seed in other.scores]
-                if seeds:
-                    result: BootstrapResult = f1_bootstrap(one.brackets(seeds), other.brackets(seeds))
-                    compared.append({"first": first, "second": second, "lists": name, **result.as_dict()})
+            pair = [found[system] for system in (first, second) if system in found]
+            if len(pair) == 2 and min(len(each.scores) for each in pair) > 1:
+                result = compare_recipes(*(each.f1_shares for each in pair))
+                compared.append({"first": first, "second": second, "lists": name, **result.as_dict()})
     return compared
 
 

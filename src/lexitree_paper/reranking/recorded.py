@@ -17,6 +17,8 @@ from lexitree_paper.reranking.run_answers import read_answer
 Runs = dict[str, dict[str, Any]]
 """For each set of lists: checksums of its `data`, and results of its `systems` by name and seed."""
 
+ORIGIN = ("commit", "source", "date", "machine")
+"""Where an answer comes from; older ones have no digest of the sources."""
 CHILD_CHOICES = ("always_left", "always_right", "random_child")
 """Heads without a model, to compare with learned ones."""
 
@@ -41,6 +43,14 @@ def _is_same_data(recorded: Mapping[str, str], lists: ListSet, plan: RerankPlan,
         return recorded == data_checksums(lists, plan.recipe, data)
     except CorpusNotFoundError:
         return True
+
+
+def has_lists(plan: RerankPlan, data: str | None) -> bool:
+    """Return whether the files of all lists are here."""
+    try:
+        return all(lists.files(data) for lists in plan.list_sets)
+    except CorpusNotFoundError:
+        return False
 
 
 def has_run(runs: Runs, task: RerankTask) -> bool:
@@ -73,7 +83,7 @@ def _join_parts(tasks: Sequence[RerankTask]) -> dict[str, Any] | None:
     newest = max(parts, key=lambda part: part["date"])
     choices = [choice for part in parts for choice in part["choices"]]
     return {
-        **{name: newest[name] for name in ("commit", "date", "machine", "num_parameters")},
+        **{name: newest[name] for name in (*ORIGIN, "num_parameters") if name in newest},
         "best_epochs": [part["best_epoch"] for part in parts],
         "base_weights": [part["base_weight"] for part in parts],
         "dev_f1": statistics.fmean(part["dev_f1"] for part in parts),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from lexitree.evaluation.significance import BootstrapResult
+from lexitree.evaluation.significance import RecipeDifference
 from lexitree_paper.experiments import Experiment
 from lexitree_paper.report import NOT_RUN, Picture, Report, Table, percent, spread, training_notes
 
@@ -68,7 +68,8 @@ def _system_row(
         if figures is None:
             cells += [NOT_RUN] * 3
             continue
-        shown = BootstrapResult(**figures["significance"]).shown_p()
+        tested = figures["significance"]
+        shown = RecipeDifference(**tested).shown_p() if tested else NOT_RUN
         cells += [spread(figures["f1"]), spread(figures["gap_closed"]), shown]
     printed = {values["name"]: values.get("paper") for values in experiment.details["systems"]}.get(name)
     return name, *cells, *_paper_cells(printed, experiment.details["paper"])
@@ -85,9 +86,10 @@ def _notes(record: Mapping[str, Any]) -> tuple[str, ...]:
     notes = training_notes([record])
     for values in record["figures"]["lists"].values():
         how = f"in {values['folds']} folds" if values["folds"] else "with other texts to train on"
-        notes.append(f"{values['title']}: {values['sentences']:,} sentences, {how}")
+        held_out = f"{100 * values['dev_share']:g} % of the training lists held out for development"
+        notes.append(f"{values['title']}: {values['sentences']:,} sentences, {how}, {held_out}")
     notes.append("gap closed: share of the distance from the parser's own choice to the oracle")
-    notes.append("p: paired bootstrap against the parser's own choice, all seeds together, two-sided")
+    notes.append("p: against the parser's own choice, two-sided, over seeds and sentences together")
     return tuple(notes)
 
 
@@ -100,7 +102,7 @@ def _comparison_table(figures: Mapping[str, Any]) -> Table | None:
             figures["lists"][row["lists"]]["title"],
             f"{100 * row['difference']:+.2f}",
             f"{100 * row['low']:+.2f} to {100 * row['high']:+.2f}",
-            BootstrapResult(**{name: row[name] for name in BootstrapResult.__slots__}).shown_p(),
+            RecipeDifference(**{name: row[name] for name in RecipeDifference.__slots__}).shown_p(),
         )
         for row in figures["comparisons"]
     ]

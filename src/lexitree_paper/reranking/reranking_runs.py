@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import datetime
+import json
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -22,9 +24,9 @@ from lexitree.views.svg import draw_svg
 from lexitree_paper.experiments import Experiment
 from lexitree_paper.reranking.figures import collect_figures
 from lexitree_paper.reranking.plan import RerankPlan, RerankTask, plan_reranking, settings_of
-from lexitree_paper.reranking.recorded import Runs, add_answers, has_run, recorded_runs
+from lexitree_paper.reranking.recorded import ORIGIN, Runs, add_answers, has_lists, has_run, recorded_runs
 from lexitree_paper.reranking.run_answers import TimeLimit, begin_anew, is_begun, read_answer, run_task
-from lexitree_paper.run_records import public_name, read_record, save_record
+from lexitree_paper.run_records import describe_code, public_name, read_record, save_record
 from lexitree_paper.runner import Settings, command_of, record_path
 
 PICTURE = "reranker-heads.svg"
@@ -78,17 +80,19 @@ Say = Callable[[str], object]
 def perform_reranking(experiment: Experiment, settings: Settings, say: Say = lambda _: None) -> None:
     """Train missing runs and write the record of all finished ones, including those recorded before.
 
-    With `settings.minutes`, runs that would take longer are left for the next call. With `settings.again` runs are
+    The figures are computed anew from the recorded choices, so that a better test needs no training. With
+    `settings.minutes`, runs that would take longer are left for the next call. With `settings.again` runs are
     restarted; after an interruption, the command without it resumes them.
     """
     plan = plan_reranking(experiment, settings)
     path = record_path(experiment.name, settings)
-    recorded = recorded_runs(read_record(path), plan, settings.data)
+    before = read_record(path)
+    recorded = recorded_runs(before, plan, settings.data)
     if settings.again:
         for task in plan.tasks:
             begin_anew(task)
     wanted = [task for task in plan.tasks if not has_run(recorded, task) or is_begun(task)]
-    if not wanted:
+    if not wanted and not has_lists(plan, settings.data):
         return
     if settings.smoke:
         _make_smoke_lists(settings, plan)
@@ -98,8 +102,11 @@ def perform_reranking(experiment: Experiment, settings: Settings, say: Say = lam
         command = "the same command without --again" if settings.again else "the same command"
         say(f"{num_missing} of {len(plan.tasks)} runs are not done yet; {command} resumes them")
     runs = add_answers(recorded, plan, settings.data)
-    if runs:
-        save_record(path, _make_record(experiment, settings, plan, runs))
+    if not runs:
+        return
+    record = json.loads(json.dumps(_make_record(experiment, settings, plan, runs)))
+    if before is None or any(record[name] != before.get(name) for name in ("runs", "figures")):
+        save_record(path, record)
 
 
 def _run_tasks(tasks: Sequence[RerankTask], settings: Settings, say: Say) -> None:
@@ -134,12 +141,18 @@ def _make_record(experiment: Experiment, settings: Settings, plan: RerankPlan, r
     ]
     newest = max((entry for _, entry in entries), key=lambda entry: entry["date"])
     figures = collect_figures(experiment, plan, runs, settings)
-    recipe = plan.recipe.as_dict()
+    # Which lists are read and held out is said by each set of lists, not by the recipe.
+    recipe = {
+        name: value
+        for name, value in plan.recipe.as_dict().items()
+        if name not in ("lists", "dev", "test", "held_out")
+    }
     if plan.recipe.vectors:
         recipe["vectors"] = public_name(find_data_file(plan.recipe.vectors, settings.data))
     return {
         "command": command_of(experiment, dataclasses.replace(settings, seeds=None)),
-        **{name: newest[name] for name in ("commit", "date", "machine")},
+        **{name: newest[name] for name in ORIGIN if name in newest},
+        "figures_from": {**describe_code(), "date": datetime.datetime.now(datetime.UTC).date().isoformat()},
         "data": {name: value for found in runs.values() for name, value in found["data"].items()},
         "seeds": sorted({int(seed) for seed, _ in entries}),
         "kind": experiment.kind,

@@ -25,7 +25,7 @@ from lexitree.tasks.rerank.run import RerankRun, train_reranker
 from lexitree.trees.brackets import strip_traces, tree_from_brackets
 from lexitree.trees.tree import Tree
 from lexitree_paper.reranking.plan import RerankTask, is_same_recipe, settings_of
-from lexitree_paper.run_records import commit, machine
+from lexitree_paper.run_records import describe_code, machine
 
 ANSWER_FILE = "answer.json"
 """In the folder of a finished run: all that the record needs, so that models need not be copied."""
@@ -118,7 +118,7 @@ def _make_answer(task: RerankTask, lists: RerankData, run: RerankRun) -> dict[st
     return {
         "settings": settings_of(task.recipe),
         "data": task.checksums(),
-        "commit": commit(),
+        **describe_code(),
         "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
         "machine": machine(),
         "num_parameters": model.num_parameters(),

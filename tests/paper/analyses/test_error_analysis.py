@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from lexitree.evaluation.significance import paired_bootstrap
+from lexitree.evaluation.significance import compare_recipes
 from lexitree_paper.analyses.error_analysis import (
     analyse_errors,
     compare_slices,
@@ -23,7 +23,7 @@ EXPERIMENT = find_experiment("error-analysis")
 SENTENCES = ["not bad", "good", "no way", "fine"]
 GOLD = [0, 0, 1, 1]
 BASELINE = made_up_system("base", GOLD, [[0, 1, 0, 1], [1, 1, 0, 1]], sentences=SENTENCES)
-SYSTEM = made_up_system("new", GOLD, [[0, 0, 1, 2]], sentences=SENTENCES, names={"a": "bad"})
+SYSTEM = made_up_system("new", GOLD, [[0, 0, 1, 2]] * 2, sentences=SENTENCES, names={"a": "bad"})
 
 
 @pytest.fixture(scope="module")
@@ -39,8 +39,10 @@ def test_slices_are_compared_on_their_own_sentences() -> None:
     assert slices["c"]["significance"] is None
     negated = slices["with negation"]
     assert negated["accuracies"] == {"base": 0.25, "new": 1.0}
-    expected = paired_bootstrap(SYSTEM.correct[:, [0, 2]], BASELINE.correct[:, [0, 2]])
+    expected = compare_recipes(SYSTEM.correct[:, [0, 2]], BASELINE.correct[:, [0, 2]])
     assert negated["significance"] == expected.as_dict()
+    one_seed = made_up_system("one", GOLD, [[0, 0, 1, 2]], sentences=SENTENCES)
+    assert all(part["significance"] is None for part in compare_slices(one_seed, BASELINE))
 
 
 def test_confusions_are_means_over_seeds() -> None:

@@ -119,9 +119,5 @@ def test_the_models_leave_the_records_of_their_scores(smoke_runs: Path) -> None:
         record = read_record(records / f"{name}.json")
         assert record is not None
         assert len(record["runs"]["1"]["test_root_answers"]) == len(record["test_root_gold"]) == 300
-    table = make_report(find_experiment("main-table"), read_records(find_experiment("main-table"), records))
-    assert [row[0] for row in table.tables[1].rows] == [
-        "ConTree+Lex – ConTree",
-        "BiConTree – ConTree",
-        "BiConTree – ConTree+Lex",
-    ]
+    report = make_report(find_experiment("main-table"), read_records(find_experiment("main-table"), records))
+    assert len(report.tables) == 1, "one seed each cannot be compared"

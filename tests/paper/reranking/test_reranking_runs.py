@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import shutil
+import statistics
 import time
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from lexitree_paper.report import to_markdown
 from lexitree_paper.reranking import plan as plan_module
 from lexitree_paper.reranking.plan import keep_systems, plan_reranking
 from lexitree_paper.reranking.run_answers import ANSWER_FILE, TimeLimit, read_answer, run_task
-from lexitree_paper.run_records import read_record
+from lexitree_paper.run_records import read_record, save_record
 from lexitree_paper.runner import Settings
 from lexitree_paper.score_tables import read_records
 from tests.tasks.rerank.tiny_lists import make_lists, write_lists
@@ -62,7 +63,9 @@ def test_one_command_leaves_a_record_and_tables(tmp_path: Path) -> None:
     assert bounds["sentences"] == 60
     assert bounds["random_f1"] < bounds["oracle_f1"] == 1.0
     assert {row["system"] for row in figures["heads"]} == {"ConTree+Lex", "BiConTree"}
-    assert len(figures["comparisons"]) == 3
+    assert figures["comparisons"] == [], "one seed each cannot be compared"
+    assert bounds["dev_share"] == 0.125
+    assert "held_out" not in record["recipe"]
     text = to_markdown(make_report(EXPERIMENT, read_records(EXPERIMENT, small.records_folder)))
     assert (small.records_folder / "reranker-heads.svg").exists()
     for part in (
@@ -120,7 +123,33 @@ def test_other_systems_and_seeds_are_added_to_what_is_recorded(tmp_path: Path) -
     assert record["figures"]["heads"] == first["figures"]["heads"]
     assert record["seeds"] == [1, 2]
     assert record["command"] == "lexitree reproduce reranking --smoke"
-    assert [row["first"] for row in record["figures"]["comparisons"]] == ["ConTree+Lex"]
+    assert record["figures"]["comparisons"] == []
+    run(tmp_path, "contree-lex", seeds=[1])
+    figures = record_in(tmp_path)["figures"]
+    (row,) = figures["comparisons"]
+    means = {name: statistics.fmean(system["mini"]["f1"]) for name, system in figures["systems"].items()}
+    assert row["difference"] == pytest.approx(means["ConTree+Lex"] - means["ConTree"], abs=1e-8)
+    assert row["num_seeds"] == [2, 2]
+    tested = figures["systems"]["ConTree"]["mini"]["significance"]
+    assert tested["difference"] == pytest.approx(
+        means["ConTree"] - figures["lists"]["mini"]["first_f1"], abs=1e-8
+    )
+    assert tested["num_seeds"] == [2, 0]
+
+
+def test_figures_are_computed_anew_without_training(tmp_path: Path) -> None:
+    """An older record may have figures of another test."""
+    with_lists(tmp_path)
+    run(tmp_path)
+    found = record_in(tmp_path)
+    path = tmp_path / "results" / "smoke" / "reranking.json"
+    save_record(path, {**found, "figures": {}})
+    assert run(tmp_path) == []
+    assert record_in(tmp_path)["figures"] == found["figures"]
+    # Nothing is written where nothing changes.
+    changed = path.stat().st_mtime_ns
+    run(tmp_path)
+    assert path.stat().st_mtime_ns == changed
 
 
 def test_again_means_anew(tmp_path: Path) -> None:
