@@ -6,6 +6,7 @@ import codecs
 import gzip
 import json
 import os
+import secrets
 import shutil
 import sys
 import tempfile
@@ -160,9 +161,6 @@ def atomic_write(path: str | Path, mode: str = "w") -> Generator[IO[str], None, 
     """Open a text file for writing that replaces `path` only when it is complete and on disk."""
     with atomic_path(path) as temporary, open(temporary, mode, encoding="utf-8", newline="\n") as stream:
         yield stream
-        stream.flush()
-        if temporary.is_file():
-            os.fsync(stream.fileno())
 
 
 @contextmanager
@@ -199,8 +197,8 @@ def file_errors(path: str | Path, what: str = "read") -> Generator[None, None, N
 def atomic_path(path: str | Path, *errors: type[Exception]) -> Generator[Path, None, None]:
     """Provide a temporary path that replaces `path` on success and is removed on failure.
 
-    The old file stays in place until the new one is complete, so a full disk or a killed process damages nothing.
-    A pipe or a device, such as /dev/null, cannot be replaced and is written to directly.
+    The old file stays in place until the new one is complete on disk, so a full disk, a killed process or a power cut
+    damages nothing. A pipe or a device, such as /dev/null, cannot be replaced and is written to directly.
 
     Args:
         path: The file to create or replace.
@@ -210,20 +208,41 @@ def atomic_path(path: str | Path, *errors: type[Exception]) -> Generator[Path, N
     if path.exists() and not path.is_file() and not path.is_dir():
         yield path
         return
-    with file_errors(path, "written"):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
-        os.close(handle)
-    temporary = Path(name)
+    # A folder, because libraries such as safetensors make temporary files of their own beside the one they write.
+    folder = _unused_name(path)
+    temporary = folder / path.name
     try:
+        with file_errors(path, "written"):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            folder.mkdir(0o700)
         yield temporary
+        _sync(temporary)
         temporary.chmod(0o666 & ~_current_umask())
         temporary.replace(path)
     except (OSError, *errors) as error:
         reason = getattr(error, "strerror", None) or error
         raise FileError(path, f"cannot be written ({reason})", remedy=_UNCHANGED) from error
     finally:
-        temporary.unlink(missing_ok=True)
+        shutil.rmtree(folder, ignore_errors=True)
+    with suppress(OSError):
+        # Without it, a power cut may bring the old file back; that is not worth an error.
+        _sync(path.parent)
+
+
+def _unused_name(path: Path) -> Path:
+    """A hidden name beside a file or folder, known before it is made: a signal in between leaves nothing behind."""
+    return path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
+
+
+def _sync(path: Path) -> None:
+    """Wait until a file or the names in a folder are on disk, so that a name never gets there before its content."""
+    if sys.platform == "win32" and path.is_dir():
+        return  # Windows cannot open folders.
+    handle = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 @contextmanager
