@@ -213,6 +213,35 @@ def test_a_full_disk_is_a_file_error_and_leaves_the_old_file(tmp_path: Path) -> 
     assert path.read_text() == "old"
 
 
+def test_what_a_library_leaves_beside_a_file_is_removed_with_it(tmp_path: Path) -> None:
+    """Safetensors and others write to temporary files of their own first."""
+
+    def write_half() -> None:
+        with atomic_path(tmp_path / "out.txt") as temporary:
+            temporary.with_name(".tmpABC").write_text("half")
+            raise OSError(28, "No space left on device")
+
+    with pytest.raises(FileError, match="No space left on device"):
+        write_half()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_name_reaches_the_disk_between_the_bytes_and_the_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "out.txt"
+    path.write_text("old")
+    synced: list[tuple[bool, str]] = []
+
+    def sync(handle: int) -> None:
+        synced.append((stat.S_ISDIR(os.fstat(handle).st_mode), path.read_text()))
+
+    monkeypatch.setattr(os, "fsync", sync)
+    with atomic_write(path) as stream:
+        stream.write("new")
+    assert synced == [(False, "old"), (True, "new")]
+
+
 def test_a_write_appears_whole(tmp_path: Path) -> None:
     path = tmp_path / "deep" / "er" / "out.txt"
     with atomic_write(path) as stream:

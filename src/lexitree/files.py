@@ -194,9 +194,6 @@ def atomic_write(path: str | Path) -> Generator[TextIO]:
             yield stream
             stream.flush()
             stream.detach()
-        file.flush()
-        if temporary.is_file():
-            os.fsync(file.fileno())
 
 
 @contextmanager
@@ -246,9 +243,9 @@ def file_errors(path: str | Path, what: str = "read") -> Generator[None, None, N
 def atomic_path(path: str | Path, *errors: type[Exception]) -> Generator[Path, None, None]:
     """Provide a temporary path that replaces `path` on success and is removed on failure.
 
-    The old file stays in place until the new one is complete, so a full disk or a killed process damages nothing.
-    Of a symbolic link, the target is replaced. A pipe or a device, such as /dev/null, cannot be replaced and is
-    written to directly.
+    The old file stays in place until the new one is complete on disk, so a full disk, a killed process or a power cut
+    damages nothing. Of a symbolic link, the target is replaced. A pipe or a device, such as /dev/null, cannot be
+    replaced and is written to directly.
 
     Args:
         path: The file to create or replace.
@@ -260,20 +257,25 @@ def atomic_path(path: str | Path, *errors: type[Exception]) -> Generator[Path, N
         return
     if path.is_symlink():
         path = Path(os.path.realpath(path))
-    temporary = _unused_name(path)
+    # A folder, because libraries such as safetensors make temporary files of their own beside the one they write.
+    folder = _unused_name(path)
+    temporary = folder / path.name
     try:
         with file_errors(path, "written"):
             path.parent.mkdir(parents=True, exist_ok=True)
-            temporary.touch(0o600, exist_ok=False)
+            folder.mkdir(0o700)
         yield temporary
+        sync_path(temporary)
         temporary.chmod(0o666 & ~_current_umask())
         temporary.replace(path)
     except (OSError, *errors) as error:
         reason = getattr(error, "strerror", None) or error
         raise FileError(path, f"cannot be written ({reason})", remedy=_UNCHANGED) from error
     finally:
-        with suppress(OSError):
-            temporary.unlink()
+        shutil.rmtree(folder, ignore_errors=True)
+    with suppress(OSError):
+        # Without it, a power cut may bring the old file back; that is not worth an error.
+        sync_path(path.parent)
 
 
 def is_pipe_or_device(path: Path) -> bool:
