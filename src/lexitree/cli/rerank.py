@@ -34,7 +34,7 @@ from lexitree.cli.options import (
 from lexitree.cli.rerank_heads import heads_command, show_details, show_scores
 from lexitree.errors import ConfigError, FileError
 from lexitree.files import display_name, open_output, read_lines
-from lexitree.settings import MAX_COUNT, MAX_PROCESSES, MAX_STEP
+from lexitree.settings import MAX_COUNT, MAX_PROCESSES
 
 if TYPE_CHECKING:
     from lexitree.cli.train_runs import EpochPrinter
@@ -125,7 +125,7 @@ ListsArgument = Annotated[
 BaseWeightOption = Annotated[
     float | None,
     number_option(
-        "How much the parser's score counts. Default: what development lists chose.", most=MAX_STEP
+        "How much the parser's score counts. Default: what development lists chose.", most=MAX_COUNT
     ),
 ]
 

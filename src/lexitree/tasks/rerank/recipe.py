@@ -62,7 +62,7 @@ class RerankerConfig(Settings):
         Setting(
             "Weight of the parser's score beside that of the tree model; chosen on development lists.",
             at_least=0,
-            at_most=MAX_STEP,
+            at_most=MAX_COUNT,
         ),
     ] = 1.0
 
