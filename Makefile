@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test test-all faults lint format docs models clean
+.PHONY: demo test test-all faults lint format docs audit models clean
 
 demo: .venv/ready
 	$(BIN)/lexitree demo
@@ -29,6 +29,11 @@ format: .venv/ready
 docs: .venv/ready
 	$(BIN)/pip install --quiet -c constraints.txt -e '.[docs]'
 	$(BIN)/mkdocs build --strict
+
+# pip-audit finds known vulnerabilities; where it or its index cannot be reached, the script says so and checks the rest.
+audit: .venv/ready
+	-$(BIN)/pip install --quiet pip-audit
+	$(BIN)/python scripts/audit_dependencies.py
 
 # Train the models that come with the package again, from treebanks, corpora and vectors in LEXITREE_DATA. This takes minutes
 # on a GPU (DEVICE=cuda); on a CPU the five teachers of the sentiment model, which use a transformer, are slow.

@@ -126,6 +126,12 @@ def test_a_model_that_claims_to_be_huge(saved_model: Path, treebank: Path, tmp_p
     assert_one_clear_error(run_limited("predict", model, treebank / "test.txt"), "hidden must be at least 1")
 
 
+def test_a_model_for_which_there_is_not_enough_memory(treebank: Path, tmp_path: Path) -> None:
+    finished = run_limited("train", treebank, "-o", tmp_path / "run", "--set", "model.hidden=8000")
+    assert_one_clear_error(finished, "not enough memory", "Use a smaller model")
+    assert not leftovers(tmp_path)
+
+
 def test_a_full_disk_stops_training_cleanly(treebank: Path, tmp_path: Path) -> None:
     """The limit on file sizes is a full disk in small: the vocabulary fits, the checkpoint does not."""
     run = tmp_path / "run"

@@ -166,12 +166,13 @@ class ParseMismatchError(ParserError):
 class NotEnoughMemoryError(LexitreeError):
     """More memory is needed than there is."""
 
-    def __init__(self, problem: str) -> None:
-        super().__init__(
-            f"not enough memory: {problem}",
-            remedy="Use a smaller model or batch, fewer --jobs, or a machine with more memory.",
-        )
-        self.args = (problem,)
+    def __init__(
+        self,
+        message: str,
+        *,
+        remedy: str = "Use a smaller model or batch, fewer --jobs, or a machine with more memory.",
+    ) -> None:
+        super().__init__(message, remedy=remedy)
 
 
 def find_memory_error(error: BaseException) -> NotEnoughMemoryError | None:
@@ -181,7 +182,7 @@ def find_memory_error(error: BaseException) -> NotEnoughMemoryError | None:
     if isinstance(error, MemoryError) or (
         isinstance(error, RuntimeError) and _OUT_OF_MEMORY.search(first_line)
     ):
-        return NotEnoughMemoryError(first_line or "Python has none left")
+        return NotEnoughMemoryError(f"not enough memory: {first_line or 'Python has none left'}")
     return None
 
 

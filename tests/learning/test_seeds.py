@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pickle
+import queue
 import signal
 import statistics
 import subprocess
@@ -26,6 +27,7 @@ from lexitree.errors import (
     NotEnoughMemoryError,
     Place,
 )
+from lexitree.learning import seeds as seeds_module
 from lexitree.learning.observers import BatchProgress, EpochRecord
 from lexitree.learning.run_folder import seed_folder
 from lexitree.learning.seeds import SeedSummary
@@ -182,3 +184,22 @@ def test_every_error_crosses_a_process_border() -> None:
         assert type(again) is kind
         assert str(again) == str(error)
         assert again.remedy == error.remedy
+
+
+def test_a_process_without_memory_says_so_in_one_message(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(seeds_module, "interrupt_on_signals", lambda: None)
+    messages: queue.SimpleQueue[tuple[int, object]] = queue.SimpleQueue()
+
+    def run(error: Exception) -> None:
+        def train(*_: object, **__: object) -> None:
+            raise error
+
+        seeds_module._train_one(train, tiny_recipe(Path("none")), Path(), {}, 7, messages)
+
+    run(MemoryError("Unable to allocate 8 EiB"))
+    seed, error = messages.get()
+    assert seed == 7
+    assert isinstance(error, NotEnoughMemoryError)
+    with pytest.raises(RuntimeError, match="something else"):
+        run(RuntimeError("something else"))
+    assert messages.empty()

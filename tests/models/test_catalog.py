@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from lexitree.errors import ConfigError
-from lexitree.models.catalog import ENCODERS, count_parameters, encoder_class, list_models
+from lexitree.errors import ConfigError, NotEnoughMemoryError
+from lexitree.models import catalog
+from lexitree.models.catalog import ENCODERS, check_memory, count_parameters, encoder_class, list_models
 from lexitree.models.model_config import ModelConfig
+from lexitree.settings import MAX_SIZE
 from tests.ops.comparison import make_model
 
 LABELS = tuple("01234")
@@ -100,3 +102,20 @@ def test_fixed_head_methods_have_no_parameters(method: str) -> None:
 def test_an_unknown_model_is_an_error_with_the_nearest_name() -> None:
     with pytest.raises(ConfigError, match="Did you mean bicontree"):
         encoder_class("BiConTre")
+
+
+def test_a_model_that_is_larger_than_the_memory_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    config = ModelConfig(labels=LABELS)
+    needed = 4 * count_parameters(config)
+    monkeypatch.setattr(catalog, "_memory_bytes", lambda: needed)
+    check_memory(config)
+    monkeypatch.setattr(catalog, "_memory_bytes", lambda: needed - 1)
+    with pytest.raises(NotEnoughMemoryError, match=r"model\.hidden=150"):
+        check_memory(config)
+
+
+@pytest.mark.parametrize("name", ENCODERS)
+def test_the_largest_model_is_counted_without_building_it(name: str) -> None:
+    word_size = MAX_SIZE if encoder_class(name).words_are_states else 300
+    config = ModelConfig(model=name, labels=LABELS, hidden=MAX_SIZE, word_size=word_size)
+    assert count_parameters(config) > MAX_SIZE or name == "pooled"

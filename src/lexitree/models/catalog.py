@@ -179,7 +179,7 @@ def check_memory(config: ModelConfig) -> None:
     needed, available = _BYTES_PER_PARAMETER * count_parameters(config), _memory_bytes()
     if needed > available:
         raise NotEnoughMemoryError(
-            f"the parameters need {needed / 1e9:,.0f} GB with model.hidden={config.hidden} and"
+            f"not enough memory: the parameters need {needed / 1e9:,.0f} GB with model.hidden={config.hidden} and"
             f" model.word_size={config.word_size}, and this machine has {available / 1e9:,.0f} GB"
         )
 
