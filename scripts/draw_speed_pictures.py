@@ -1,4 +1,4 @@
-"""Draw the pictures of docs/speed.md from records: roofline, timeline of a GPU step, growth of the cost.
+"""Draw pictures from records: roofline, timeline of a GPU step, growth of the cost, work by the length of a text.
 
 python scripts/draw_speed_pictures.py
 """
@@ -34,7 +34,13 @@ COLOURS = {
 
 
 def main() -> None:
-    for name, draw in (("roofline", draw_roofline), ("gpu-step", draw_step), ("scaling", draw_scaling)):
+    pictures = {
+        "roofline": draw_roofline,
+        "gpu-step": draw_step,
+        "scaling": draw_scaling,
+        "work-by-length": draw_work_by_length,
+    }
+    for name, draw in pictures.items():
         path = draw(IMAGES / f"{name}.svg")
         print(path.relative_to(ROOT) if path else f"{name}: nothing is measured yet")
 
@@ -165,6 +171,30 @@ def draw_scaling(path: Path) -> Path | None:
     panels[0].set_ylabel("microseconds a node")
     panels[0].legend(fontsize=8)
     figure.suptitle(f"A training step of {record['model']}, one CPU thread", fontsize=11)
+    return _save(figure, path)
+
+
+def draw_work_by_length(path: Path) -> Path | None:
+    """Time and peak memory of one text by its words, with the limits on words."""
+    record = read_record("work-by-length")
+    if not record:
+        return None
+    figure, panels = plt.subplots(1, 2, figsize=(10, 3.6))
+    kinds = list(dict.fromkeys(row["text"] for row in record["lengths"]))
+    for kind, colour in zip(kinds, COLOURS.values(), strict=False):
+        rows = [row for row in record["lengths"] if row["text"] == kind]
+        sizes = [row["size"] for row in rows]
+        seconds = [row["labelling_seconds"] + row["JSON_seconds"] for row in rows]
+        panels[0].plot(sizes, seconds, "o-", color=colour, ms=4, label=kind)
+        panels[1].plot(sizes, [row["peak_MB"] for row in rows], "o-", color=colour, ms=4, label=kind)
+    for axes, title in zip(panels, ("seconds, labelling and JSON", "peak memory (MB)"), strict=True):
+        axes.set(xscale="log", yscale="log", xlabel="words of one text", ylabel=title)
+        axes.grid(alpha=0.3)
+        _plain_numbers(axes, sorted({row["size"] for row in record["lengths"]}))
+        for name, style in (("service", ":"), ("library", "--")):
+            words = record["limits"][name]["words"]
+            axes.axvline(words, color="#333333", lw=1, ls=style, label=f"limit, {name}: {words:,} words")
+    panels[0].legend(fontsize=7)
     return _save(figure, path)
 
 

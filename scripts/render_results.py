@@ -5,7 +5,7 @@
 
 NAME is a record of results/, `NAME:TABLE` one of the tables of a record, `tour/STEP` (a command with its output),
 `file/NAME` (a file of the tour), `example/FILE`, `reproduce/EXPERIMENT`, or one of the tables that are counted from
-the package itself or put together from several records: models, recipes, embedded-corpora, speed,
+the package itself or put together from several records: limits, models, recipes, embedded-corpora, speed,
 gpu-training-time.
 """
 
@@ -366,6 +366,18 @@ def render_embedded_corpora() -> str:
     )
 
 
+def render_limits() -> str:
+    """The limits of the library and of a service, with what they are about."""
+    from lexitree.limits import Limits
+
+    columns = [Limits().as_dict(), Limits.for_service().as_dict()]
+    rows = [
+        [f"`{each.name}`", each.setting.help, *(show_cell(column, each.name) for column in columns)]
+        for each in Limits.describe()
+    ]
+    return make_table(["limit", "what it is about", "`Limits()`", "`Limits.for_service()`"], rows)
+
+
 _PREFIXED: dict[str, Callable[[str], str]] = {
     "tour": render_step,
     "file": render_file,
@@ -375,6 +387,7 @@ _COUNTED: dict[str, Callable[[], str]] = {
     "headline": render_headline,
     "speed": render_speed,
     "gpu-training-time": render_gpu_training_time,
+    "limits": render_limits,
     "models": render_models,
     "recipes": render_recipes,
     "embedded-corpora": render_embedded_corpora,

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from lexitree.errors import ConfigError, FileError
 from lexitree.learning.schedule import LexicalSettings, TrainingSettings
+from lexitree.limits import Limits
 from lexitree.models.model_config import ModelConfig
 from lexitree.models.transformer import TransformerConfig
 from lexitree.parsers.network import ParserConfig
@@ -27,6 +28,7 @@ from lexitree.tasks.rerank.recipe import RerankerConfig, RerankRecipe, RerankTra
 EXAMPLES: tuple[Settings, ...] = (
     ModelConfig(labels=("0", "1"), label_names={"0": "bad"}),
     TransformerConfig(name="minilm"),
+    Limits(),
     ParserConfig(labels=("S",), tags=("NN",), styles=("wsj",)),
     TrainingSettings(),
     LexicalSettings(),

@@ -67,6 +67,22 @@ def test_a_text_a_line_with_blank_ones_in_their_places(predict: Call, tmp_path: 
     assert predict("-", stdin=lines).out == piped.out
 
 
+def test_a_text_beyond_a_limit_is_refused_with_its_line_or_cut(predict: Call, tmp_path: Path) -> None:
+    path = tmp_path / "texts.txt"
+    path.write_text("the film\nthe plot is very bad\ngood\n")
+    refused = predict(path, "--limit", "words=3")
+    assert_users_error(refused, f"{path}:2: the text has 5 words, and the limit is 3", "--limit words=NUMBER")
+    assert [json.loads(line)["text"] for line in refused.out.splitlines()] == ["the film"]
+    skipped = predict(path, "--limit", "words=3", "--on-error", "skip")
+    assert [json.loads(line)["text"] for line in skipped.out.splitlines()] == ["the film", "good"]
+    assert f"{path}:2: the text has 5 words" in skipped.err
+    cut = predict(path, "--limit", "sentence_words=3", "--limit", "beyond=cut").out.splitlines()
+    assert [len(json.loads(line)["sentences"]) for line in cut] == [1, 2, 1]
+    assert json.loads(cut[1])["notes"] == ["sentences of more than 3 words were cut into pieces"]
+    assert_users_error(predict(path, "--limit", "word=3"), "unknown setting: word")
+    assert_users_error(predict("(0 (0 a) (0 b))", "--limit", "words=3"), "--limit is for text")
+
+
 def test_every_format(predict: Call, tmp_path: Path) -> None:
     assert predict(TEXT, "-f", "json").out == predict(TEXT, "-f", "jsonl").out
     tree = predict(TEXT, "-f", "tree").out
