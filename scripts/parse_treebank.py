@@ -11,11 +11,11 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from lexitree.files import atomic_write
 from lexitree.parsers.adapters import open_parser
 from lexitree.tasks.classify.parsed_corpus import read_unlabelled
 from lexitree.trees.brackets import surface_form, tree_to_brackets
 from lexitree.trees.tree import Tree
+from lexitree.writing import atomic_write
 
 
 def main() -> None:

@@ -8,6 +8,7 @@ import pickle
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, is_dataclass
 from pathlib import Path
+from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, get_args, get_origin
 
 import pytest
@@ -76,6 +77,8 @@ def test_settings_come_back_from_their_values(settings: Settings) -> None:
 def wrong_values(declared: DeclaredSetting) -> list[object]:
     """Values of all the types that a setting does not take, and values just outside of its range."""
     setting, kind = declared.setting, declared.type
+    if get_origin(kind) is UnionType:
+        [kind] = set(get_args(kind)) - {NoneType}
     wrong: list[object] = [object(), {1, 2}, [object()], {"no such name": 1}]
     if str not in (kind, *get_args(kind)):
         wrong += ["neither a number nor a choice"]

@@ -10,7 +10,7 @@ from threading import Event
 from typing import Annotated, Literal, Self, TypeVar
 
 from lexitree.errors import CancelledError, LimitError
-from lexitree.settings import Setting, Settings
+from lexitree.settings import MAX_COUNT, Setting, Settings
 
 Check = Callable[[], object]
 """Called between the parts of long work; raises an error to end it."""
@@ -27,17 +27,28 @@ class Limits(Settings):
     The defaults are generous: on one core, the most expensive text within them takes some ten seconds.
     """
 
-    characters: Annotated[int | None, Setting("Characters per text.", at_least=1)] = 1_000_000
-    words: Annotated[int | None, Setting("Words per text, punctuation included.", at_least=1)] = 20_000
-    sentence_words: Annotated[int | None, Setting("Words per sentence.", at_least=1)] = 5_000
-    token_characters: Annotated[int | None, Setting("Characters per token.", at_least=1)] = 10_000
+    characters: Annotated[int | None, Setting("Characters per text.", at_least=1, at_most=MAX_COUNT)] = (
+        1_000_000
+    )
+    words: Annotated[
+        int | None, Setting("Words per text, punctuation included.", at_least=1, at_most=MAX_COUNT)
+    ] = 20_000
+    sentence_words: Annotated[int | None, Setting("Words per sentence.", at_least=1, at_most=MAX_COUNT)] = (
+        5_000
+    )
+    token_characters: Annotated[
+        int | None, Setting("Characters per token.", at_least=1, at_most=MAX_COUNT)
+    ] = 10_000
     phrases: Annotated[
-        int | None, Setting("Phrases per text; a sentence of n words has 2n - 1.", at_least=1)
+        int | None,
+        Setting("Phrases per text; a sentence of n words has 2n - 1.", at_least=1, at_most=MAX_COUNT),
     ] = 40_000
     seconds: Annotated[
         float | None,
         Setting(
-            "Seconds that a call may take, or one batch of a stream, waiting for its turn included.", above=0
+            "Seconds that a call may take, or one batch of a stream, waiting for its turn included.",
+            above=0,
+            at_most=MAX_COUNT,
         ),
     ] = None
     beyond: Annotated[

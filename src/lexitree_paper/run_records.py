@@ -14,8 +14,8 @@ from typing import Any
 
 import torch
 
-from lexitree.files import atomic_write
 from lexitree.version import __version__
+from lexitree.writing import atomic_write
 
 DATA_VARIABLE = "LEXITREE_DATA"
 _COMMIT_VARIABLE = "LEXITREE_COMMIT"

@@ -16,12 +16,12 @@ from typing import Any
 import pytest
 
 from lexitree.errors import BracketError, ConfigError, FileError, TableError
-from lexitree.files import exclusive_lock
 from lexitree.pipeline import labelling, loading
 from lexitree.pipeline.inputs import Inputs
 from lexitree.pipeline.labelling import LabellingJob, label_file
 from lexitree.pipeline.workers import LabellerSettings, RowLabeller
 from lexitree.results.document import Document
+from lexitree.writing import exclusive_lock
 from tests.cli.untrained_parser import save_untrained_parser
 from tests.pipeline.stubs import RightBranching, tiny_pipeline
 

@@ -12,7 +12,7 @@ import huggingface_hub
 import pytest
 import torch
 
-from lexitree import files
+from lexitree import writing
 from lexitree.errors import FileError, ModelFileError
 from lexitree.parsers.saved_parser import load_parser
 from lexitree.saving import model_kinds
@@ -146,7 +146,7 @@ def test_a_full_disk_leaves_the_older_model(kind: str, saved: Path, monkeypatch:
 
     for owner, name in ((model_kinds, "save_file"), (Path, "write_bytes"), (Path, "rename"), (os, "fsync")):
         with monkeypatch.context() as patch:
-            patch.setattr(files, "_exchange", lambda *_: False)
+            patch.setattr(writing, "_exchange", lambda *_: False)
             patch.setattr(owner, name, fail)
             with pytest.raises(FileError, match="No space left on device") as caught:
                 save_model(make(kind, hidden=4), saved)
@@ -166,7 +166,7 @@ def test_the_older_model_comes_back_when_the_new_one_cannot_take_its_place(
             raise OSError(errno.EACCES, "Permission denied")
         return rename(self, target)
 
-    monkeypatch.setattr(files, "_exchange", lambda *_: False)
+    monkeypatch.setattr(writing, "_exchange", lambda *_: False)
     monkeypatch.setattr(Path, "rename", fail_for_the_new)
     with pytest.raises(FileError, match="Permission denied"):
         save_model(make(kind, hidden=4), saved)

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from lexitree.analysis.comparison import LengthBin
 from lexitree.errors import FileError, import_extra
-from lexitree.files import atomic_path, read_lines
+from lexitree.files import read_lines
 from lexitree.learning.observers import METRICS_FILE, EpochRecord
 from lexitree.learning.run_folder import SEED_FOLDERS
 from lexitree.learning.seeds import Spread
+from lexitree.writing import atomic_path
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

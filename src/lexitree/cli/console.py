@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import typer
 from rich.console import Console
 
-from lexitree.files import write_utf8
+from lexitree.writing import write_utf8
 
 if TYPE_CHECKING:
     from rich.table import Table

@@ -21,7 +21,8 @@ from lexitree.cli.options import (
     PrecisionOption,
     read_arguments,
 )
-from lexitree.files import STANDARD_STREAM, open_output
+from lexitree.files import STANDARD_STREAM
+from lexitree.writing import open_output
 
 LONGEST_NAME = 40
 

@@ -33,8 +33,9 @@ from lexitree.cli.options import (
 )
 from lexitree.cli.rerank_heads import heads_command, show_details, show_scores
 from lexitree.errors import ConfigError, FileError
-from lexitree.files import display_name, open_output, read_lines
+from lexitree.files import display_name, read_lines
 from lexitree.settings import MAX_COUNT, MAX_PROCESSES
+from lexitree.writing import open_output
 
 if TYPE_CHECKING:
     from lexitree.cli.train_runs import EpochPrinter

@@ -139,8 +139,8 @@ def _pass_through(
     """Read trees, apply the changes to each, and write them."""
     from lexitree.corpora.treebank import read_any
     from lexitree.errors import TreeError
-    from lexitree.files import open_output
     from lexitree.trees.brackets import ReadReport
+    from lexitree.writing import open_output
 
     report = ReadReport()
     with open_output(output) as write:

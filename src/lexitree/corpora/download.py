@@ -20,7 +20,7 @@ from urllib.request import Request
 from lexitree.corpora.bounded_http import Meter, Response, open_bounded
 from lexitree.corpora.locations import LocalFile, Package, RemoteFile, cache_folder, find_package
 from lexitree.errors import DownloadError, FileError
-from lexitree.files import atomic_path, sync_path
+from lexitree.writing import atomic_path, sync_path
 
 CHUNK_BYTES = 1 << 18
 _MAX_ATTEMPTS = 5

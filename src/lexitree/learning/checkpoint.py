@@ -17,8 +17,8 @@ from safetensors.torch import save_file  # pyright: ignore[reportUnknownVariable
 from torch import Tensor
 
 from lexitree.errors import CheckpointError
-from lexitree.files import atomic_path, sync_path
 from lexitree.fingerprints import describe_changes
+from lexitree.writing import atomic_path, sync_path
 
 CHECKPOINT_FILE = "checkpoint.safetensors"
 

@@ -38,7 +38,6 @@ import torch
 from torch import Tensor, nn
 
 from lexitree.errors import CheckpointError, NotFiniteError, TrainingDivergedError
-from lexitree.files import atomic_write
 from lexitree.learning.checkpoint import (
     CHECKPOINT_FILE,
     Checkpoint,
@@ -49,6 +48,7 @@ from lexitree.learning.checkpoint import (
 from lexitree.learning.observers import METRICS_FILE, BatchProgress, EpochRecord, Observer, SilentObserver
 from lexitree.learning.optimizer import Adam
 from lexitree.learning.schedule import TrainingSettings, rate_scale
+from lexitree.writing import atomic_write
 
 SECONDS_BETWEEN_READS = 0.25
 """Reading a loss makes a GPU wait, so it is done only now and then."""

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, Protocol
 import torch
 
 from lexitree.errors import FileError
-from lexitree.files import atomic_write, exclusive_lock, file_errors, recover_folder
+from lexitree.files import file_errors
 from lexitree.learning.checkpoint import CHECKPOINT_FILE
 from lexitree.learning.loop import Task, Trainer, TrainingResult
 from lexitree.learning.observers import (
@@ -32,6 +32,7 @@ from lexitree.ops.threads import num_cores
 from lexitree.saving.model_folder import CONFIG_FILE
 from lexitree.settings import Settings
 from lexitree.version import __version__
+from lexitree.writing import atomic_write, exclusive_lock, recover_folder
 
 MODEL_FOLDER, RESULT_FILE = "model", "result.json"
 LESSONS_FILE = "lessons.safetensors"

@@ -14,7 +14,6 @@ import numpy as np
 import numpy.typing as npt
 
 from lexitree.errors import Place, VectorsError
-from lexitree.files import atomic_path
 from lexitree.lexicon.vector_streams import (
     CHUNK_BYTES,
     DAMAGED_REMEDY,
@@ -28,6 +27,7 @@ from lexitree.lexicon.vector_streams import (
     open_archive,
     open_member,
 )
+from lexitree.writing import atomic_path
 
 MAX_WORD_BYTES = 1 << 16
 _NPZ_REMEDY = (

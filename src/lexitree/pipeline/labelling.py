@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from lexitree.errors import ConfigError, InputError, LexitreeError, Place
-from lexitree.files import STANDARD_STREAM, exclusive_lock, is_pipe_or_device, open_output
+from lexitree.files import STANDARD_STREAM
 from lexitree.limits import Limits
 from lexitree.pipeline.formats import (
     OutputSettings,
@@ -32,6 +32,7 @@ from lexitree.pipeline.resuming import (
 )
 from lexitree.pipeline.workers import LabellerSettings, handle_refused, open_labeller
 from lexitree.saving.shipped import BUILTIN_PARSER
+from lexitree.writing import exclusive_lock, is_pipe_or_device, open_output
 
 if TYPE_CHECKING:
     from lexitree.errors import OnError

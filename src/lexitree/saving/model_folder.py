@@ -23,12 +23,12 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from lexitree.errors import ConfigError, LexitreeError, ModelFileError, import_extra
-from lexitree.files import recover_folder
 from lexitree.lexicon.vocabulary import Vocabulary
 from lexitree.models.guesses import VectorGuesser
 from lexitree.models.word_table import WordTable
 from lexitree.saving import shipped
 from lexitree.saving.quantized import TableForm, restore_tensors
+from lexitree.writing import recover_folder
 
 FORMAT = 2
 """The version of the folder that is written; increase it when older releases could not read the result."""

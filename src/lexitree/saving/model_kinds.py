@@ -19,7 +19,6 @@ from safetensors.torch import save_file  # pyright: ignore[reportUnknownVariable
 from torch import Tensor
 
 from lexitree.errors import FileError, LexitreeError, ModelFileError, import_extra
-from lexitree.files import atomic_folder
 from lexitree.lexicon.vocabulary import Vocabulary
 from lexitree.ops.devices import choose_device
 from lexitree.ops.threads import one_thread
@@ -37,6 +36,7 @@ from lexitree.saving.model_folder import (
 )
 from lexitree.saving.quantized import TableForm, shrink_tensors
 from lexitree.version import __version__
+from lexitree.writing import atomic_folder
 
 KIND_MODULES = {
     "classifier": "lexitree.saving.pretrained",

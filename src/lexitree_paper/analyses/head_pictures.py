@@ -8,12 +8,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from lexitree.files import atomic_write
 from lexitree.pipeline.text_pipeline import Predictor
 from lexitree.results.labelled_tree import LabelledTree
 from lexitree.trees.brackets import tree_from_brackets, tree_to_brackets
 from lexitree.trees.tree import Tree
 from lexitree.views.visible import shown_word
+from lexitree.writing import atomic_write
 from lexitree_paper.analyses.job import Findings, Job
 from lexitree_paper.experiments import Experiment
 from lexitree_paper.report import NOT_RUN, Picture, Report, Table, list_counts, training_notes

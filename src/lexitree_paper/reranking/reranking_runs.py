@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from lexitree.files import atomic_write
 from lexitree.labels import LabelSet, order_labels
 from lexitree.processes import run_in_processes
 from lexitree.results.labelled_tree import LabelledTree
@@ -21,6 +20,7 @@ from lexitree.tasks.rerank.jackknife import write_jackknife_lists
 from lexitree.trees.brackets import tree_from_brackets
 from lexitree.trees.tree import NO_LABEL, Tree
 from lexitree.views.svg import draw_svg
+from lexitree.writing import atomic_write
 from lexitree_paper.experiments import Experiment
 from lexitree_paper.reranking.figures import collect_figures
 from lexitree_paper.reranking.plan import RerankPlan, RerankTask, plan_reranking, settings_of

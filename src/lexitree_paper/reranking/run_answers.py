@@ -15,7 +15,6 @@ import torch
 
 from lexitree.analysis.head_overlap import find_reranker_heads, reranker_overlap
 from lexitree.errors import FileError
-from lexitree.files import atomic_write
 from lexitree.learning.checkpoint import CHECKPOINT_FILE
 from lexitree.learning.run_folder import MODEL_FOLDER
 from lexitree.tasks.rerank.data import RerankData
@@ -24,6 +23,7 @@ from lexitree.tasks.rerank.reranker import load_reranker
 from lexitree.tasks.rerank.run import RerankRun, train_reranker
 from lexitree.trees.brackets import strip_traces, tree_from_brackets
 from lexitree.trees.tree import Tree
+from lexitree.writing import atomic_write
 from lexitree_paper.reranking.plan import RerankTask, is_same_recipe, settings_of
 from lexitree_paper.run_records import describe_code, machine
 

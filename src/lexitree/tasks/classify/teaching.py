@@ -21,7 +21,6 @@ from safetensors.numpy import save_file  # pyright: ignore[reportUnknownVariable
 from lexitree.arrays import NO_INDEX, FloatArray
 from lexitree.batch.tree_examples import Example, as_read, example_to_label
 from lexitree.errors import ConfigError, FileError
-from lexitree.files import atomic_path
 from lexitree.learning.checkpoint import checksum
 from lexitree.learning.run_folder import model_folders
 from lexitree.models.catalog import encoder_class
@@ -31,6 +30,7 @@ from lexitree.models.model_config import ModelConfig
 from lexitree.saving.pretrained import from_pretrained
 from lexitree.trees.binarize import unchanged
 from lexitree.trees.tree import Tree
+from lexitree.writing import atomic_path
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from lexitree.errors import ConfigError
-from lexitree.files import atomic_write, file_errors
+from lexitree.files import file_errors
 from lexitree.learning.observers import Observer
 from lexitree.learning.run_folder import MODEL_FOLDER
 from lexitree.parsers.neural import NeuralParser
@@ -29,6 +29,7 @@ from lexitree.tasks.parse.recipe import ParserRecipe
 from lexitree.tasks.parse.run import train_parser
 from lexitree.trees.brackets import tree_to_brackets
 from lexitree.trees.tree import Tree
+from lexitree.writing import atomic_write
 
 LISTS_FILE = "lists.jsonl"
 """In the directory of each fold: the lists of its sentences."""
