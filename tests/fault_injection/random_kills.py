@@ -112,7 +112,7 @@ def _find_problem(operation: Operation, folder: Path, old: object, new: object, 
     try:
         found = operation.content(folder)
     except LexitreeError as error:
-        return f"the output cannot be read ({error.message})"
+        return f"the output cannot be read ({error.message})".replace(f"{folder}/", "")
     if not (operation.is_whole(found, old, new) if is_killed else found == new):
         return "the output is not whole" if is_killed else "the finished output is another one"
     litter = operation.litter(folder) if operation.removes_old_litter and not is_killed else ()
