@@ -6,7 +6,7 @@
 NAME is a record of results/, `NAME:TABLE` one of the tables of a record, `tour/STEP` (a command with its output),
 `file/NAME` (a file of the tour), `example/FILE`, `reproduce/EXPERIMENT`, or one of the tables that are counted from
 the package itself or put together from several records: limits, models, recipes, embedded-corpora, speed,
-gpu-training-time.
+gpu-training-time, training-losses.
 """
 
 from __future__ import annotations
@@ -339,6 +339,28 @@ def render_gpu_training_time() -> str:
     return make_table(header, rows)
 
 
+AUTHORS_LOSSES = {1: 20.4, 2: 17.3, 3: 16.1, 4: 15.3, 5: 14.7, 10: 13.1, 30: 11.1}
+"""The mean training loss of a sentence by epoch, from the log that the authors released with their code."""
+
+
+def render_losses() -> str:
+    """The training losses of BiConTree by epoch, beside those of the authors' log."""
+    rows = [["the authors' log, one seed", *(f"{loss:.1f}" for loss in AUTHORS_LOSSES.values())]]
+    for title, name in (
+        ("one sentence per update", "sst-bicontree-batch-1"),
+        ("batches of 25", "sst-bicontree"),
+    ):
+        record = read_record(name)
+        if record is None:
+            return NOT_MEASURED
+        runs = record["runs"].values()
+        means = [
+            statistics.fmean(run["epochs"][epoch - 1]["loss"] for run in runs) for epoch in AUTHORS_LOSSES
+        ]
+        rows.append([f"{title}, mean of {len(runs)} seeds", *(f"{mean:.1f}" for mean in means)])
+    return make_table(["BiConTree, five classes", *(f"epoch {epoch}" for epoch in AUTHORS_LOSSES)], rows)
+
+
 def render_embedded_corpora() -> str:
     """The sizes of the embedded corpora, counted."""
     from lexitree.corpora.named import load_corpus
@@ -387,6 +409,7 @@ _COUNTED: dict[str, Callable[[], str]] = {
     "headline": render_headline,
     "speed": render_speed,
     "gpu-training-time": render_gpu_training_time,
+    "training-losses": render_losses,
     "limits": render_limits,
     "models": render_models,
     "recipes": render_recipes,
