@@ -77,9 +77,11 @@ def kill_at_random(name: str, work: Path, num_kills: int) -> KillReport:
     assert finished.returncode == 0, finished.stderr
     new = operation.content(undisturbed)
     _start_anew(operation, folder)
-    report, rng = KillReport(), random.Random(SEED)
-    while report.num_kills < num_kills:
-        code = _run_until_killed(arguments(folder), rng.uniform(0, seconds))
+    report, rng, code = KillReport(), random.Random(SEED), 1
+    while report.num_kills < num_kills or code != 0:
+        # What the last kill left is finished as well.
+        moment = rng.uniform(0, seconds) if report.num_kills < num_kills else None
+        code = _run_until_killed(arguments(folder), moment)
         problem = _find_problem(operation, folder, old, new, is_killed=code != 0)
         if problem or code not in (0, -signal.SIGKILL):
             report.violations.append(f"after kill {report.num_kills}: {problem or f'exit code {code}'}")
@@ -96,8 +98,8 @@ def _start_anew(operation: Operation, folder: Path) -> None:
     operation.prepare(folder)
 
 
-def _run_until_killed(arguments: list[str], seconds: float) -> int:
-    """Run a command for so long; its exit code, negative if it was killed."""
+def _run_until_killed(arguments: list[str], seconds: float | None) -> int:
+    """Run a command for so long, or to its end; its exit code, negative if it was killed."""
     process = subprocess.Popen(
         [*COMMAND, *arguments], env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
@@ -112,7 +114,7 @@ def _find_problem(operation: Operation, folder: Path, old: object, new: object, 
     try:
         found = operation.content(folder)
     except LexitreeError as error:
-        return f"the output cannot be read ({error.message})"
+        return f"the output cannot be read ({error.message})".replace(f"{folder}/", "")
     if not (operation.is_whole(found, old, new) if is_killed else found == new):
         return "the output is not whole" if is_killed else "the finished output is another one"
     litter = operation.litter(folder) if operation.removes_old_litter and not is_killed else ()

@@ -120,6 +120,7 @@ class Sweep:
             call = self.calls[number - 1]
             where = f"{fault.name} at call {number}, {call.name} {Path(call.path).relative_to(self.folder)}"
             violations += [f"{where}: {problem}" for problem in self._try(fault, number)]
+        violations = [text.replace(f"{self.folder}/", "") for text in violations]
         return Report(len(self.calls), dict(Counter(fault.name for fault, _ in chosen)), violations)
 
     def _trace(self, step: Step) -> list[Call]:

@@ -55,6 +55,7 @@ def test_every_fault(name: str, tmp_path: Path) -> None:
 def test_kills_at_random_moments(name: str, tmp_path: Path) -> None:
     report = kill_at_random(name, tmp_path, num_kills=10)
     assert report.num_kills == 10
+    assert report.num_finished > 0
     assert report.violations == []
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -72,13 +72,13 @@ def devices_of(parser: NeuralParser) -> set[str]:
 def test_the_parser_runs_on_the_device_of_the_model(
     call: Call, device: str, command: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    parse_all, seen = NeuralParser.parse_all, list[set[str]]()
+    parse_batch, seen = NeuralParser.parse_batch, list[set[str]]()
 
-    def note_device(parser: NeuralParser, sentences: Iterable[Any], **options: Any) -> Iterator[Tree]:
+    def note_device(parser: NeuralParser, sentences: Sequence[Any], *options: Any) -> list[Tree]:
         seen.append(devices_of(parser))
-        return parse_all(parser, sentences, **options)
+        return parse_batch(parser, sentences, *options)
 
-    monkeypatch.setattr(NeuralParser, "parse_all", note_device)
+    monkeypatch.setattr(NeuralParser, "parse_batch", note_device)
     if command == "load":
         pipe = lexitree.load("sentiment", device=device)
         pipe(TEXT)

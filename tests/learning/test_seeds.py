@@ -30,6 +30,7 @@ from lexitree.learning import seeds as seeds_module
 from lexitree.learning.observers import BatchProgress, EpochRecord
 from lexitree.learning.run_folder import seed_folder
 from lexitree.learning.seeds import SeedSummary
+from lexitree.processes import Lifeline
 from lexitree.tasks.classify.run import train, train_seeds
 from lexitree.tasks.classify.task import SCORES
 from tests.command import environment, is_alive, leftovers, processes_below, wait_until
@@ -185,13 +186,14 @@ def test_every_error_crosses_a_process_border() -> None:
 
 def test_a_process_without_memory_says_so_in_one_message(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(seeds_module, "interrupt_on_signals", lambda: None)
+    monkeypatch.setattr(seeds_module, "hold_on", lambda _: None)
     messages: queue.SimpleQueue[tuple[int, object]] = queue.SimpleQueue()
 
     def run(error: Exception) -> None:
         def train(*_: object, **__: object) -> None:
             raise error
 
-        seeds_module._train_one(train, tiny_recipe(Path("none")), Path(), {}, 7, messages)
+        seeds_module._train_one(train, tiny_recipe(Path("none")), Path(), {}, 7, messages, Lifeline().end)
 
     run(MemoryError("Unable to allocate 8 EiB"))
     seed, error = messages.get()

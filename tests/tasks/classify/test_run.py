@@ -178,7 +178,7 @@ def test_a_full_disk_stops_the_run_and_the_last_checkpoint_goes_on(
 def test_a_folder_that_cannot_be_made(treebank: Path, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("mine")
     for folder in (tmp_path / "file", tmp_path / "file" / "run"):
-        with pytest.raises(FileError, match="cannot be made"):
+        with pytest.raises(FileError, match=r"cannot be (made|written)"):
             train(tiny_recipe(treebank), folder)
     assert (tmp_path / "file").read_text() == "mine"
 
