@@ -2,12 +2,54 @@
 
 from __future__ import annotations
 
+import pickle
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from lexitree.errors import LexitreeError, MissingExtraError, import_extra
+from lexitree.errors import (
+    FileError,
+    InputError,
+    LexitreeError,
+    LimitError,
+    MissingExtraError,
+    Place,
+    TextError,
+    import_extra,
+)
+
+ARGUMENTS: dict[type[LexitreeError], tuple[Any, ...]] = {
+    InputError: (Place("a.txt", 2, 3, "source"), "is wrong"),
+    FileError: ("a.txt", "is wrong"),
+    TextError: ("is wrong", 4, "excerpt"),
+    LimitError: ("words", 30, 20, 4, "excerpt"),
+    MissingExtraError: ("package", "extra", "This"),
+    LexitreeError: ("is wrong",),
+}
+"""What the classes are made of, each with its subclasses; the first that fits counts."""
+
+
+def error_classes() -> list[type[LexitreeError]]:
+    found: list[type[LexitreeError]] = [LexitreeError]
+    for each in found:
+        found.extend(kind for kind in each.__subclasses__() if kind.__module__ == LexitreeError.__module__)
+    return found
+
+
+@pytest.mark.parametrize("kind", error_classes())
+def test_an_error_comes_back_from_another_process(kind: type[LexitreeError]) -> None:
+    """Whole, with a remedy that was given or added later."""
+    made_of = next(ARGUMENTS[each] for each in kind.__mro__ if each in ARGUMENTS)
+    has_own_remedy = kind in (LimitError, MissingExtraError)
+    error = kind(*made_of) if has_own_remedy else kind(*made_of, remedy="Do this.")
+    error.remedy += "\nOr that."
+    copy = pickle.loads(pickle.dumps(error))
+    assert type(copy) is kind
+    assert vars(copy) == vars(error)
+    assert str(copy) == str(error)
+    assert str(copy).endswith("\nOr that.")
 
 
 def test_an_extra_that_is_installed() -> None:

@@ -24,8 +24,8 @@ def lines_of(content: bytes, encoding: str = "utf-8") -> list[tuple[int, str]]:
 class Trickle(io.BytesIO):
     """A stream that gives few bytes at a time, as a pipe may."""
 
-    def read(self, size: int | None = -1) -> bytes:
-        return super().read(3 if size is None or size < 0 else min(3, size))
+    def read1(self, size: int | None = -1) -> bytes:
+        return super().read1(3 if size is None or size < 0 else min(3, size))
 
 
 @pytest.fixture
@@ -161,6 +161,19 @@ def test_gzip(tmp_path: Path) -> None:
             list(read_lines(path))
     path.write_bytes(b"")
     assert list(read_lines(path)) == []
+
+
+def test_a_line_is_read_as_soon_as_it_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The writer waits for each line to be read before it writes the next one."""
+    reader, writer = os.pipe()
+    with open(reader) as stream:
+        monkeypatch.setattr("sys.stdin", stream)
+        lines = read_lines("-")
+        for number in (1, 2, 3):
+            os.write(writer, b"a line\n")
+            assert next(lines) == (number, "a line")
+        os.close(writer)
+        assert list(lines) == []
 
 
 def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -120,8 +120,10 @@ def _make_decoder(encoding: str, name: str) -> codecs.IncrementalDecoder:
 
 
 def _read_chunk(stream: BinaryIO, name: str) -> bytes:
+    # What a pipe holds is read at once; `read` would wait until a whole chunk has come.
+    read = getattr(stream, "read1", stream.read)
     try:
-        return stream.read(CHUNK_BYTES)
+        return read(CHUNK_BYTES)
     except (OSError, EOFError, zlib.error) as error:
         raise FileError(name, f"cannot be read to its end ({error})") from error
 

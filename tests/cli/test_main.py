@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -124,6 +125,15 @@ def test_without_a_place_for_the_file_the_traceback_is_shown(
     assert "with the traceback above" in message
 
 
+def test_a_warning_does_not_steer_the_terminal(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    app = typer.Typer()
+    app.command()(lambda: warnings.warn("odd\x1b[2J", stacklevel=1))
+    monkeypatch.setattr(main_module, "make_app", lambda names: app)
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        assert call().err == "warning: odd\\x1b[2J\n"
+
+
 def test_a_model_that_does_not_fit_into_memory(call: Call, tmp_path: Path) -> None:
     finished = call("train", "-o", tmp_path / "run", "--set", "model.hidden=65536")
     assert_users_error(finished, "not enough memory: the parameters need", "model.hidden=65536")
@@ -150,7 +160,8 @@ def test_streams_that_lack_characters(trees_file: Path, arguments: list[str], en
         check=False,
     )
     assert finished.returncode == (2 if "nonsense☃" in arguments else 0)
-    assert finished.stdout.decode(encoding) or finished.stderr.decode(encoding)
+    # Results are UTF-8 for whatever reads them; messages are for the terminal.
+    assert finished.stdout.decode() or finished.stderr.decode(encoding)
     assert b"Traceback" not in finished.stderr
 
 

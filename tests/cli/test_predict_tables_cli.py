@@ -44,7 +44,8 @@ def test_a_column_of_json_lines(predict: Call, tmp_path: Path) -> None:
     assert first["a"] == {"b": "é"}
     assert second == {"review": None, "label": None, "probability": None}
     assert predict("--column", "review", stdin=path.read_text()).out == found
-    assert_users_error(predict(path, "--column", "review", "-f", "csv"), "cannot be written as CSV")
+    for options in (["-f", "csv"], ["-o", tmp_path / "out.csv"]):
+        assert_users_error(predict(path, "--column", "review", *options), "cannot be written as CSV")
 
 
 def test_columns_that_are_there_already(predict: Call, tmp_path: Path) -> None:
@@ -56,6 +57,9 @@ def test_columns_that_are_there_already(predict: Call, tmp_path: Path) -> None:
     assert found.out.startswith("text,label,predicted_label,predicted_probability\ngood,1,1,")
     (tmp_path / "a.jsonl").write_text('{"text": "good"}\n{"text": "bad", "label": 0}\n')
     assert_users_error(predict(tmp_path / "a.jsonl", "--column", "text"), "a.jsonl:2", "a column 'label'")
+    found = predict(tmp_path / "a.jsonl", "--column", "text", "--on-error", "skip")
+    assert [json.loads(line)["text"] for line in found.out.splitlines()] == ["good"]
+    assert "skipped 1 malformed rows" in found.err
 
 
 def test_wrong_rows_stop_or_are_listed(predict: Call, tmp_path: Path) -> None:

@@ -125,6 +125,7 @@ def test_draw(call: Call, trees_file: Path) -> None:
         "",
     ]
     assert call("trees", "draw", trees_file, "--first", "2").out == "S\n└─ NN  this\n\n"
+    assert call("trees", "draw", trees_file, "--first", str(2**63 - 1), "--number", "255").code == 2
     assert call("trees", "draw", trees_file, "-n", "9").out.count("S\n") == 2
 
 

@@ -78,7 +78,7 @@ def slowly(start: bytes, rest: bytes) -> Iterator[bytes]:
 
 
 def redirect(place: str) -> bytes:
-    return f"HTTP/1.1 302 Found\r\nLocation: {place}\r\n\r\n".encode()
+    return f"HTTP/1.1 302 Found\r\nLocation: {place}\r\n\r\n".encode(errors="surrogateescape")
 
 
 HOSTILE: dict[str, tuple[Answer, str]] = {
@@ -96,8 +96,14 @@ HOSTILE: dict[str, tuple[Answer, str]] = {
     "no HTTP": (lambda: [b"\x00\xff" * 500 + b"\r\n\r\n"], "cannot connect"),
     "a status of 5,000 digits": (lambda: [b"HTTP/1.1 " + b"2" * 5_000 + b"\r\n\r\n"], "cannot connect"),
     "a malformed redirect": (lambda: [redirect("http://[")], "redirects to 'http://\\['"),
-    "a redirect to a port that is none": (lambda: [redirect("http://127.0.0.1:99999999/")], "cannot connect"),
-    "a redirect to letters for a port": (lambda: [redirect("http://127.0.0.1:port/")], "cannot connect"),
+    "a redirect to a port that is none": (lambda: [redirect(f"http://127.0.0.1:{2**64}/")], "no page"),
+    "a redirect to letters for a port": (lambda: [redirect("http://127.0.0.1:port/")], "no page"),
+    "a redirect to a name that is none": (lambda: [redirect("http://\u00ed\udcff/")], "cannot connect"),
+    "a redirect with an absurd length": (
+        lambda: [redirect("/").replace(b"\r\n\r\n", f"\r\nContent-Length: {2**63}\r\n\r\n".encode())],
+        "more than 5 redirects",
+    ),
+    "a part that was not asked for": (lambda: [b"HTTP/1. 206\r\n\r\n" + CONTENT], "wrong position"),
     "a redirect with spaces": (lambda: [redirect("http://127.0.0.1/a b\tc")], "cannot connect"),
     "a redirect to a file": (
         lambda: [redirect("file:///etc/passwd")],

@@ -71,7 +71,10 @@ def test_a_format_writes_what_it_says(output_format: Any, document: Document) ->
         (None, "column", ("a",), "csv"),
         ("a.txt", "column", ("a",), "csv"),
         ("a.ndjson", "column", ("a",), "json"),
-        ("a.csv", "column", (), "json"),
+        ("a.txt", "column", (), "json"),
+        # JSON Lines cannot become CSV, and the format says so.
+        ("a.csv.gz", "column", (), "csv"),
+        ("a.tsv", "column", (), "csv"),
     ],
 )
 def test_the_name_of_a_file_decides(
@@ -106,6 +109,10 @@ def test_added_columns_never_overwrite_others() -> None:
     with pytest.raises(TableError, match=r"t\.csv:1: the input already has a column 'label'") as caught:
         CsvFormat(OutputSettings("text", ("text", "label"), header_place=place))
     assert "--prefix" in caught.value.remedy
+    with pytest.raises(TableError, match=r"t\.csv:1: the input already has a column 'label'"):
+        JsonFormat(OutputSettings("text", ("text", "label"), header_place=place))
+    with pytest.raises(TableError, match=r"t\.csv:1: two columns have the same name"):
+        JsonFormat(OutputSettings("text", ("text", "a", "a"), header_place=place))
     assert (
         CsvFormat(OutputSettings("text", ("text", "label"), prefix="p_"))
         .opening()

@@ -206,6 +206,10 @@ def test_what_is_before_an_error_is_written(
     assert (
         "out.csv was not written; with --resume, the records before an error are kept." in caught.value.remedy
     )
+    # A compressed file cannot be resumed.
+    with pytest.raises(TableError, match=r"in\.csv:4: this is not CSV") as caught:
+        label_file(source, tmp_path / "out.csv.gz", **settings)
+    assert "--resume" not in caught.value.remedy
     with pytest.raises(TableError, match=r"in\.csv:4: this is not CSV"):
         label_file(source, **settings)
     assert [line[0] for line in capsys.readouterr().out.splitlines()] == ["i", "1", "2"]

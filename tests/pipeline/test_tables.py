@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lexitree.errors import EncodingError, InputError, JsonLinesError, Place, TableError
+from lexitree.errors import EncodingError, InputError, JsonLinesError, TableError
+from lexitree.files import to_json
 from lexitree.pipeline import tables
 from lexitree.pipeline.tables import (
     CsvTable,
     JsonLinesTable,
     csv_line,
-    json_line,
     look_at_first,
     open_table,
     read_csv_records,
@@ -132,7 +131,7 @@ def test_odd_lines_of_json_name_file_and_line(tmp_path: Path, line: str, problem
 def test_null_is_an_empty_text(tmp_path: Path) -> None:
     (row,) = open_table(write(tmp_path, "t.jsonl", '{"review": null, "b": [1, {"c": 2.0}]}'), "review")
     assert row.text == ""
-    assert json.loads(json_line(row.columns, row.place)) == {"review": None, "b": [1, {"c": 2.0}]}
+    assert dict(row.columns) == {"review": None, "b": [1, {"c": 2.0}]}
 
 
 def test_json_lines_are_known_by_name_or_by_their_first_line(tmp_path: Path) -> None:
@@ -223,7 +222,7 @@ def test_values_have_a_depth(tmp_path: Path, opening: str, closing: str) -> None
     path = write(tmp_path, "t.jsonl", line(99) + line(100) + line(900) + line(50_000))
     report = ReadReport()
     (row,) = open_table(path, "r", on_error="skip", report=report)
-    assert json_line(row.columns, row.place) == line(99)
+    assert to_json(dict(row.columns)) + "\n" == line(99)
     assert [error.place.line for error in report.errors] == [2, 3, 4]
     assert "nested more than 100 levels deep" in report.errors[0].problem
 
@@ -251,11 +250,6 @@ def test_a_wrong_encoding_is_an_error_with_a_line(tmp_path: Path) -> None:
     assert [row.text for row in open_table(path, "review", encoding="latin-1")] == ["good", "café"]
 
 
-def test_json_cannot_hold_two_columns_of_one_name() -> None:
-    with pytest.raises(TableError, match="same name"):
-        json_line([("a", 1), ("a", 2)], Place("t.csv", 2))
-
-
 def test_half_characters_beside_the_text_stay_escaped(tmp_path: Path) -> None:
     (row,) = open_table(write(tmp_path, "t.jsonl", '{"review": "a", "b": "\\ud800"}'), "review")
-    assert json_line(row.columns, row.place) == '{"review": "a", "b": "\\ud800"}\n'
+    assert to_json(dict(row.columns)) == '{"review": "a", "b": "\\ud800"}'

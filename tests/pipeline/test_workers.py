@@ -27,6 +27,8 @@ from tests.command import COMMAND, environment
 
 TEXTS = [f"the film is {word} . it is number {number}" for number in range(9) for word in ("good", "bad")]
 JSON = JsonFormat()
+CLASH = Row("bad", (("text", "bad"), ("label", "0")), Place("texts", 6))
+"""A row with a column of the name of one that is added."""
 
 
 @pytest.fixture(scope="module")
@@ -89,25 +91,24 @@ def test_all_processes_start_before_any_waits_for_its_rows_to_be_read(
 
 
 def test_an_error_comes_after_the_records_before_it(settings: LabellerSettings) -> None:
-    output = JsonFormat(OutputSettings("text"))
-    wrong = Row("bad", (("text", "bad"), ("label", "0")), Place("texts", 6))
     records: list[str] = []
-    with Workers(settings, 2) as workers, pytest.raises(TableError, match="texts:6"):
-        records.extend(workers.records([*rows(TEXTS[:5]), wrong, *rows(TEXTS)], output))
+    with pytest.raises(TableError, match="texts:6"), open_labeller(settings, 2) as label:
+        records.extend(label([*rows(TEXTS[:5]), CLASH, *rows(TEXTS)], JsonFormat(OutputSettings("text"))))
     assert [json.loads(record)["text"] for record in records] == TEXTS[:5]
-    assert not any(worker.process.is_alive() for worker in workers.workers)
+    assert not multiprocessing.active_children()
 
 
 @pytest.mark.parametrize("num_workers", [1, 2])
-def test_a_text_that_is_refused_is_noted_with_its_place(settings: LabellerSettings, num_workers: int) -> None:
+def test_a_row_that_is_refused_is_noted_with_its_place(settings: LabellerSettings, num_workers: int) -> None:
     limited = replace(settings, limits=Limits(words=20))
     texts = [*TEXTS[:5], "word " * 30, TEXTS[5], "half \ud800", TEXTS[6]]
     refused: list[InputError] = []
     with open_labeller(limited, num_workers, refused.append) as label:
-        records = list(label(rows(texts), JSON))
+        records = list(label([CLASH, *rows(texts)], JsonFormat(OutputSettings("text"))))
     assert [json.loads(record)["text"] for record in records] == TEXTS[:7]
-    assert [error.place.line for error in refused] == [6, 8]
-    assert "texts:6: the text has 30 words, and the limit is 20" in str(refused[0])
+    assert [error.place.line for error in refused] == [6, 6, 8]
+    assert "texts:6: the input already has a column 'label'" in str(refused[0])
+    assert "texts:6: the text has 30 words, and the limit is 20" in str(refused[1])
 
 
 def test_the_error_of_a_refused_text_comes_after_the_records_before_it(settings: LabellerSettings) -> None:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import atexit
-import codecs
 import gc
 import inspect
-import io
 import os
 import re
 import signal
@@ -26,7 +24,7 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 import typer
 
-from lexitree.cli.console import messages, show_error
+from lexitree.cli.console import messages, printable, show_error
 from lexitree.errors import LexitreeError, find_memory_error
 from lexitree.processes import Terminated, interrupt_on_signals
 from lexitree.version import __version__
@@ -128,7 +126,7 @@ def common(
 
 def _show_warning(message: Warning | str, *_: object) -> None:
     messages.print("[yellow]warning:[/yellow]", end=" ")
-    messages.out(str(message), highlight=False)
+    messages.out(printable(str(message)), highlight=False)
 
 
 def _collect_seldom() -> None:
@@ -141,12 +139,6 @@ def _collect_seldom() -> None:
     atexit.register(gc.freeze)
 
 
-def _write_any_character() -> None:
-    """Show characters that standard output lacks as escapes, as Python does on standard error."""
-    if isinstance(sys.stdout, io.TextIOWrapper) and codecs.lookup(sys.stdout.encoding).name != "utf-8":
-        sys.stdout.reconfigure(errors="backslashreplace")
-
-
 def main() -> None:
     """Run the command line and exit.
 
@@ -155,7 +147,6 @@ def main() -> None:
     nobody reads its output.
     """
     _collect_seldom()
-    _write_any_character()
     warnings.showwarning = _show_warning
     interrupt_on_signals()
     try:

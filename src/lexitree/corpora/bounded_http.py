@@ -133,7 +133,9 @@ class _FewRedirects(HTTPRedirectHandler):
         num_redirects = getattr(req, "num_redirects", 0) + 1
         try:
             address = urljoin(req.full_url, place)
-            is_web = urlsplit(address).scheme in ("http", "https")
+            parts = urlsplit(address)
+            # Reading the port checks it: a socket would not take one of 2^64.
+            is_web = parts.scheme in ("http", "https") and parts.port != 0
         except ValueError:
             address, is_web = place, False
         if not place or not is_web:

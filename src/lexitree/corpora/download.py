@@ -186,7 +186,7 @@ class _Download:
         with response:
             resumes = response.status == _PARTIAL_CONTENT and _range_start(response) == start
             if response.status == _PARTIAL_CONTENT and not resumes:
-                self.part.unlink()
+                self.part.unlink(missing_ok=True)  # A server may send a part that was not asked for.
                 return "the server resumed at the wrong position"
             if not resumes:
                 start = 0  # The server ignores ranges and sends everything again.

@@ -72,6 +72,15 @@ class OutputSettings:
             values.append([{name: row[name] for name in _CELL_NAMES} for row in document.rows()])
         return list(zip(self.added_names, values, strict=True))
 
+    def check_header(self, *, can_repeat: bool = True) -> None:
+        """Raise an error if the columns of CSV input clash with those that are added, or with each other."""
+        place = self.header_place or Place("input", 1)
+        self.refuse_clash(self.columns, place)
+        if not can_repeat and len(set(self.columns)) < len(self.columns):
+            raise TableError(
+                place, "two columns have the same name, which JSON cannot hold", remedy="Write CSV."
+            )
+
     def refuse_clash(self, columns: Iterable[str], place: Place) -> None:
         """Raise an error if an added column would overwrite one of the input's."""
         clash = next((name for name in columns if name in self.added_names), None)
@@ -169,12 +178,14 @@ def default_format(output: str | Path | None, source: Source, columns: Sequence[
 
     Args:
         output: The output file, perhaps with `.gz` at its end; None for standard output.
-        source: What is labelled. A column of CSV stays CSV unless the file is called `.jsonl`.
+        source: What is labelled. A column of CSV stays CSV unless the file is called `.jsonl`. JSON Lines stay
+            JSON Lines, unless the file is called `.csv` or `.tsv`, which that format then refuses.
         columns: The header of CSV input.
     """
     suffix = "" if output is None else plain_suffix(output)
     if source == "column":
-        return "csv" if columns and suffix not in JsonFormat.suffixes else "json"
+        is_table = bool(columns) or suffix in (".csv", ".tsv")
+        return "csv" if is_table and suffix not in JsonFormat.suffixes else "json"
     fitting = [each for each in FORMATS.values() if source == "texts" or "trees" in each.sources]
     return next((each.name for each in fitting if suffix in each.suffixes), "json")
 
@@ -238,13 +249,17 @@ class JsonFormat(RecordFormat):
     has_head_weights = True
     is_resumable = True
 
+    def __init__(self, settings: OutputSettings | None = None) -> None:
+        super().__init__(settings)
+        self.settings.check_header(can_repeat=False)
+
     def text_record(self, row: Row, document: Document) -> str:
-        from lexitree.pipeline.tables import json_line
+        from lexitree.files import to_json
 
         if self.settings.column is None:
             return document.to_json(head_weights=self.settings.head_weights) + "\n"
         self.settings.refuse_clash([name for name, _ in row.columns], row.place)
-        return json_line([*row.columns, *self.settings.added_columns(document)], row.place)
+        return to_json(dict([*row.columns, *self.settings.added_columns(document)])) + "\n"
 
     def tree_record(self, tree: LabelledTree) -> str:
         from lexitree.files import to_json
@@ -310,8 +325,10 @@ class CsvFormat(RecordFormat):
     def __init__(self, settings: OutputSettings | None = None) -> None:
         super().__init__(settings)
         if not self.settings.columns:
-            raise ConfigError("JSON Lines cannot be written as CSV", remedy="Use --format json.")
-        self.settings.refuse_clash(self.settings.columns, self.settings.header_place or Place("input", 1))
+            raise ConfigError(
+                "JSON Lines cannot be written as CSV", remedy="Use -o FILE.jsonl, or --format json."
+            )
+        self.settings.check_header()
 
     def opening(self) -> str:
         return self._line([*self.settings.columns, *self.settings.added_names])

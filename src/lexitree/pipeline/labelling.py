@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
@@ -273,7 +273,8 @@ class LabellingJob:
                 try:
                     yield OpenedOutput(write, rows, 0)
                 except LexitreeError as error:
-                    if self._output_file and output_format.is_resumable:
+                    with suppress(ConfigError):
+                        check_resumable(self.output, output_format)
                         kept = "with --resume, the records before an error are kept"
                         error.remedy = f"{error.remedy}\n{self.output} was not written; {kept}.".lstrip()
                     raise

@@ -310,13 +310,5 @@ def _csv_cell(cell: object, delimiter: str, *, guard_formulas: bool) -> str:
     return text
 
 
-def json_line(columns: Sequence[tuple[str, Any]], place: Place) -> str:
-    """Write a row as a JSON object on one line."""
-    values = dict(columns)
-    if len(values) < len(columns):
-        raise TableError(place, "two columns have the same name, which JSON cannot hold", remedy="Write CSV.")
-    return to_json(values) + "\n"
-
-
 def _count(things: Sequence[object], what: str) -> str:
     return f"{len(things)} {what}" + ("" if len(things) == 1 else "s")

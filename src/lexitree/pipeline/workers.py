@@ -98,9 +98,14 @@ class LabellerSettings:
     def records(
         self, pipe: TextPipeline, rows: Iterable[Row], output_format: RecordFormat
     ) -> Iterator[str | InputError]:
-        """Label rows and write each in a format; the error instead for a row whose text is refused."""
+        """Label rows and write each in a format; the error instead for a row that is refused."""
         for result, row in self.documents(pipe, rows):
-            yield result if isinstance(result, InputError) else output_format.text_record(row, result)
+            record: str | InputError
+            try:
+                record = result if isinstance(result, InputError) else output_format.text_record(row, result)
+            except InputError as error:
+                record = error  # A row of JSON has a key of the name of an added column.
+            yield record
 
 
 def _with_place(result: Document | TextError, place: Place) -> Document | InputError:
