@@ -21,6 +21,7 @@ MAX_LINE_CHARACTERS = 1 << 26
 """Longer lines are an error, so that a hostile file cannot exhaust the memory."""
 
 STANDARD_STREAM = "-"
+JSON_LINES_SUFFIXES = (".jsonl", ".ndjson")
 
 _GIVE_ENCODING = "Give the file's encoding, for example --encoding latin-1 or utf-16-le; it is never guessed."
 _HALF_CHARACTER = re.compile("[\ud800-\udfff]")
@@ -161,6 +162,11 @@ def read_toml(path: str | Path) -> dict[str, Any]:
         raise FileError(path, f"cannot be read ({error.strerror or error})") from error
     except (ValueError, RecursionError) as error:
         raise FileError(path, f"is not a TOML file ({error})") from error
+
+
+def plain_suffix(path: str | Path) -> str:
+    """The ending of a file's name in lower case, without `.gz`."""
+    return Path(str(path).removesuffix(".gz")).suffix.lower()
 
 
 def display_name(path: str | Path) -> str:

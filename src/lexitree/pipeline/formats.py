@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
 from lexitree.errors import ConfigError, Place, TableError
+from lexitree.files import JSON_LINES_SUFFIXES, plain_suffix, to_json
 
 if TYPE_CHECKING:
     from lexitree.pipeline.tables import Row
@@ -168,11 +169,6 @@ def find_format(name: str) -> type[RecordFormat] | type[WholeFormat]:
     return FORMATS[name]
 
 
-def plain_suffix(path: str | Path) -> str:
-    """The ending of a file's name in lower case, without `.gz`."""
-    return Path(str(path).removesuffix(".gz")).suffix.lower()
-
-
 def default_format(output: str | Path | None, source: Source, columns: Sequence[str] = ()) -> str:
     """The format for an output file, by its ending; JSON Lines where that says nothing.
 
@@ -185,7 +181,7 @@ def default_format(output: str | Path | None, source: Source, columns: Sequence[
     suffix = "" if output is None else plain_suffix(output)
     if source == "column":
         is_table = bool(columns) or suffix in (".csv", ".tsv")
-        return "csv" if is_table and suffix not in JsonFormat.suffixes else "json"
+        return "csv" if is_table and suffix not in JSON_LINES_SUFFIXES else "json"
     fitting = [each for each in FORMATS.values() if source == "texts" or "trees" in each.sources]
     return next((each.name for each in fitting if suffix in each.suffixes), "json")
 
@@ -244,7 +240,7 @@ class JsonFormat(RecordFormat):
 
     name = "json"
     aliases = ("jsonl",)
-    suffixes = (".jsonl", ".ndjson")
+    suffixes = JSON_LINES_SUFFIXES
     sources = frozenset({"texts", "column", "trees"})
     has_head_weights = True
     is_resumable = True
@@ -254,7 +250,6 @@ class JsonFormat(RecordFormat):
         self.settings.check_header(can_repeat=False)
 
     def text_record(self, row: Row, document: Document) -> str:
-        from lexitree.files import to_json
 
         if self.settings.column is None:
             return document.to_json(head_weights=self.settings.head_weights) + "\n"
@@ -262,12 +257,10 @@ class JsonFormat(RecordFormat):
         return to_json(dict([*row.columns, *self.settings.added_columns(document)])) + "\n"
 
     def tree_record(self, tree: LabelledTree) -> str:
-        from lexitree.files import to_json
 
         return to_json(tree.as_dict(head_weights=self.settings.head_weights)) + "\n"
 
     def record_start(self, row: Row) -> str:
-        from lexitree.files import to_json
 
         copied = {"text": row.text} if self.settings.column is None else dict(row.columns)
         return to_json(copied).removesuffix("}") + ", "

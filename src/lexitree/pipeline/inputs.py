@@ -10,8 +10,7 @@ from typing import Literal, TypeVar
 
 from lexitree.corpora.treebank import read_any
 from lexitree.errors import ConfigError, LexitreeError, OnError, Place
-from lexitree.files import STANDARD_STREAM, display_name, read_lines
-from lexitree.pipeline.formats import plain_suffix
+from lexitree.files import STANDARD_STREAM, display_name, plain_suffix, read_lines
 from lexitree.pipeline.tables import CsvTable, JsonLinesTable, NumberedLine, Row, look_at_first, open_table
 from lexitree.saving.shipped import DEFAULT_MODEL
 from lexitree.trees.brackets import ReadReport, read_bracket_lines

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from lexitree.errors import ConfigError, InputError, LexitreeError, Place
-from lexitree.files import STANDARD_STREAM
+from lexitree.files import STANDARD_STREAM, plain_suffix
 from lexitree.limits import Limits
 from lexitree.pipeline.formats import (
     OutputSettings,
@@ -20,7 +20,6 @@ from lexitree.pipeline.formats import (
     WholeFormat,
     default_format,
     open_format,
-    plain_suffix,
 )
 from lexitree.pipeline.inputs import InputKind, Inputs, UntilError
 from lexitree.pipeline.resuming import (

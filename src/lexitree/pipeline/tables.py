@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import Any, Self, cast
 
 from lexitree.errors import InputError, JsonLinesError, OnError, Place, TableError
-from lexitree.files import display_name, read_lines, to_json
-from lexitree.pipeline.formats import JsonFormat, plain_suffix
+from lexitree.files import JSON_LINES_SUFFIXES, display_name, plain_suffix, read_lines, to_json
 from lexitree.trees.brackets import ReadReport
 from lexitree.trees.jsonl import parse_json_line
 
@@ -257,7 +256,7 @@ def open_table(
     name = display_name(path)
     first, lines = look_at_first(read_lines(path, encoding), name)
     suffix = plain_suffix(path)
-    if first.startswith("{") or suffix in JsonFormat.suffixes:
+    if first.startswith("{") or suffix in JSON_LINES_SUFFIXES:
         return JsonLinesTable(lines, name, column, on_error=on_error, report=report)
     delimiter = "\t" if suffix == ".tsv" else ","
     return CsvTable(lines, name, column, delimiter=delimiter, on_error=on_error, report=report)
