@@ -18,7 +18,7 @@ from typing import Any
 
 import hypothesis
 import torch
-from hypothesis import HealthCheck, Phase
+from hypothesis import Phase
 from hypothesis.strategies import SearchStrategy
 
 from lexitree.errors import LexitreeError
@@ -79,12 +79,7 @@ def examples(strategy: SearchStrategy[Any], count: int = 20) -> list[Any]:
 
     @hypothesis.seed(1)
     @hypothesis.settings(
-        max_examples=count,
-        database=None,
-        deadline=None,
-        derandomize=False,
-        phases=[Phase.generate],
-        suppress_health_check=list(HealthCheck),
+        max_examples=count, database=None, deadline=None, derandomize=False, phases=[Phase.generate]
     )
     @hypothesis.given(strategy)
     def collect(value: Any) -> None:
@@ -139,7 +134,6 @@ class Tally:
     cases: int = 0
     refused: int = 0
     """Cases that were answered with one of our errors."""
-    seconds: float = 0.0
     slowest: tuple[float, int] = (0.0, 0)
     """Seconds and number of the slowest case."""
     greediest: tuple[int, int] = (0, 0)
@@ -206,7 +200,6 @@ class Fuzzer:
             error = self.attempt(target, case)
             seconds = time.perf_counter() - start
             tally.cases += 1
-            tally.seconds += seconds
             tally.slowest = max(tally.slowest, (round(seconds, 3), number))
             tally.greediest = max(tally.greediest, (peak_mib() - peak, number))
             tally.refused += isinstance(error, LexitreeError)

@@ -34,21 +34,17 @@ NUMBERS = (
     *("1" + "0" * 20, "1" * 5000, "0." + "1" * 400),
 )
 TEXTS = (
+    *pieces("\t \n \r \0 \x1b[31m \x7f \x85 \u00a0 \ufeff \u2028 \u2029 \u202e \u200f \u2066 \u200d \ud800"),
     *pieces(
-        "\t \n \r \0 \x1b[31m \x7f \x85 \u00a0 \ufeff \u2028 \u2029 \u202e \u200f \u2066 \u200d \ud800 \udcff"
+        "\udcff \U0010ffff \U0001f3f4\u200d\u2620\ufe0f \ufdfa ( ) [ { (a \" ' \\ -LRB- _ %s <script> ]]>"
     ),
-    *pieces(
-        "\U0010ffff \U0001f3f4\u200d\u2620\ufe0f \ufdfa ( ) [ { (a \" ' \\ -LRB- _ %s <script> </style> ]]>"
-    ),
-    *pieces(
-        '--><!-- "onload=" &amp; &#0; =1+1 @a - -- .. null true None label words . !!!! ... e.g. a.b@c.de'
-    ),
-    *pieces("http://x/ http://[ // <unk> @ : , ; # .5 a=b "),
+    *pieces('</style> --><!-- "onload=" &amp; &#0; =1+1 @a - -- .. null true None label words . !!!! ...'),
+    *pieces("e.g. a.b@c.de http://x/ http://[ // <unk> @ : , ; # .5 a=b "),
     *(" ", "\u0301" * 40),
 )
 LONG_TEXTS = tuple(piece * 1500 for piece in (*pieces('( [ a a. ! \n " \0 {"a":'), "(a ", "a "))
 VALUES: tuple[Any, ...] = (
-    *(None, True, False, 0, -1, 1, 2, 0.5, -0.0, 65536, 100000, 2**31, 2**63, -(2**63) - 1, 2**64, 10**20),
+    *(None, True, False, 0, -1, 1, 2, 0.5, -0.0, 65536, 2**31, 2**40, 2**63, -(2**63) - 1, 2**64, 10**20),
     *(float("inf"), float("nan"), [], {}, [[]], [None], {"": None}, {"a": {"b": []}}, ["a", "a"], [1, "a"]),
 )
 
@@ -68,11 +64,8 @@ def _edit(data: bytes, rng: Random, other: bytes) -> tuple[int, int, bytes]:
     start, how = rng.randrange(len(data) + 1), rng.randrange(8)
     end = min(len(data), start + rng.choice((1, 4, 16, 64, len(data))))
     if how == 0:  # another bit, or another byte
-        return (
-            start,
-            start + 1,
-            bytes([data[start] ^ (1 << rng.randrange(8))]) if start < end else rng.randbytes(1),
-        )
+        bits = data[start] ^ (1 << rng.randrange(8)) if start < end else rng.randrange(256)
+        return start, start + 1, bytes([bits])
     if how == 1:
         return start, len(data), b""
     if how == 2:
@@ -96,15 +89,18 @@ def mutate_bytes(data: bytes, rng: Random, other: bytes) -> bytes:
     return data
 
 
+def _draw_place(whole: list[Any], rng: Random) -> tuple[Any, Any]:
+    """Walk down from the root: a key near it is drawn more often than one of thousands below another."""
+    container, key = whole, 0
+    while isinstance(inner := container[key], dict | list) and inner and rng.random() < 0.9:
+        container, key = inner, rng.choice(list(inner) if isinstance(inner, dict) else range(len(inner)))
+    return container, key
+
+
 def mutate_value(value: Any, rng: Random) -> Any:
     """Put something else into one place of nested lists and tables, or remove, rename or nest what is there."""
     whole = [value]
-    places: list[tuple[Any, Any]] = [(whole, 0)]
-    for container, key in places:
-        inner = container[key]
-        keys = inner if isinstance(inner, dict) else range(len(inner)) if isinstance(inner, list) else ()
-        places.extend((inner, each) for each in keys)
-    container, key = rng.choice(places)
+    container, key = _draw_place(whole, rng)
     how = rng.randrange(6)
     if how == 0 and container is not whole:
         del container[key]
@@ -113,7 +109,7 @@ def mutate_value(value: Any, rng: Random) -> Any:
     elif how == 2:
         container[key] = [container[key]] if rng.random() < 0.5 else {"a": container[key]}
     elif how == 3:
-        other, other_key = rng.choice(places)
+        other, other_key = _draw_place(whole, rng)
         # A copy, for a value cannot hold itself.
         container[key] = json.loads(json.dumps(other[other_key]))
     else:
@@ -178,8 +174,9 @@ def mutate_safetensors(data: bytes, rng: Random, other: bytes) -> bytes:
     header, tensors = json.loads(data[8 : 8 + size]), data[8 + size :]
     record = header.get("__metadata__", {}).get("record")
     if rng.random() < 0.3:
-        tensors = mutate_bytes(tensors, rng, other)
-    elif record and rng.random() < 0.7:
+        # Of another length, they would not be looked at.
+        tensors = mutate_bytes(tensors, rng, other)[: len(tensors)].ljust(len(tensors), b"\0")
+    elif record and rng.random() < 0.8:
         header["__metadata__"]["record"] = mutate_json(record.encode(), rng, b"").decode("utf-8", "replace")
     else:
         header = mutate_value(header, rng)
@@ -214,7 +211,7 @@ def mutate_case(case: Case, rng: Random, other: Case) -> Case:
     name, second = rng.choice(names), rng.choice(names)
     if rng.random() < 0.05:
         changed[name], changed[second] = case[second], other.get(name, case[name])
-    mutation = _BY_SUFFIX.get(PurePath(name).suffix, mutate_bytes) if rng.random() < 0.6 else mutate_bytes
+    mutation = _BY_SUFFIX.get(PurePath(name).suffix, mutate_bytes) if rng.random() < 0.75 else mutate_bytes
     try:
         changed[name] = mutation(changed[name], rng, other.get(name, b""))
     except _NOT_AS_NAMED:

@@ -28,7 +28,7 @@ from lexitree.trees.jsonl import tree_from_json, tree_to_json
 from lexitree.trees.tree import Tree
 from lexitree.views.colors import label_looks
 from tests.fuzz.driver import examples, target, write_case
-from tests.fuzz.mutations import Case, zip_bytes
+from tests.fuzz.mutations import Case, pieces, zip_bytes
 from tests.lexicon.vector_files import GLOVE, text_bytes, word2vec_bytes
 from tests.strategies import dependency_trees, trees
 from tests.tiny import tiny_trees
@@ -112,29 +112,10 @@ def check_treebank(case: Case, folder: Path) -> None:
 
 
 ENCODINGS = (
-    *(
-        "utf-8",
-        "utf-16",
-        "utf-16-le",
-        "utf-32",
-        "utf-7",
-        "latin-1",
-        "cp1252",
-        "shift_jis",
-        "iso2022_jp",
-        "idna",
+    *pieces(
+        "utf-8 utf-8-sig utf-16 utf-16-le utf-32 utf-7 latin-1 cp1252 shift_jis iso2022_jp idna punycode"
     ),
-    *(
-        "punycode",
-        "unicode_escape",
-        "raw_unicode_escape",
-        "undefined",
-        "hz",
-        "utf-8-sig",
-        "rot13",
-        "base64",
-        "",
-    ),
+    *pieces("unicode_escape raw_unicode_escape undefined hz rot13 base64 "),
 )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 from random import Random
@@ -11,7 +12,7 @@ import pytest
 from lexitree.errors import LexitreeError
 from tests.fuzz.__main__ import main
 from tests.fuzz.driver import FAILURES, Failure, Fuzzer, Target
-from tests.fuzz.mutations import Case, mutate_case
+from tests.fuzz.mutations import Case, mutate_case, mutate_json
 from tests.fuzz.targets import TARGETS
 
 
@@ -72,6 +73,22 @@ def test_what_never_ends_is_stopped(tmp_path: Path) -> None:
     fuzzer = Fuzzer(1, tmp_path, case_seconds=0.05)
     fuzzer.run(Target("endless", turn, lambda: [{"file": b"a"}], 1), [0])
     assert [failure.problem for failure in fuzzer.failures] == ["TooSlowError"]
+
+
+def test_values_that_broke_something_are_drawn() -> None:
+    config = json.dumps({"kind": "parser", "config": {"hidden": 8}, "words": ["a"] * 500}).encode()
+    damaged = b"".join(mutate_json(config, Random(number), b"") for number in range(1000))
+    for odd in ('"kind": {}', '"hidden": []', f'"hidden": {2**63}', f'"hidden": {10**20}'):
+        assert odd.encode() in damaged
+
+
+@pytest.mark.parametrize("name", ["checkpoints", "model folders"])
+def test_what_is_behind_a_checksum_is_reached(name: str, tmp_path: Path) -> None:
+    """Most cases are not refused for their checksum alone."""
+    fuzzer, target = Fuzzer(1, tmp_path), TARGETS[name]
+    errors = [str(fuzzer.attempt(target, target.case(1, number))) for number in range(30)]
+    assert sum("checksum is wrong" in error for error in errors) < 12
+    assert len(set(errors)) > 8
 
 
 def test_a_case_follows_from_seed_and_number() -> None:

@@ -1,4 +1,4 @@
-"""Small models of every kind, and saved models with something changed in their files."""
+"""Small models of every kind, and saved models and checkpoints with something changed in their files."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors import safe_open
 from safetensors.torch import load_file, save_file
 
+from lexitree.learning.checkpoint import Checkpoint, save_checkpoint
 from lexitree.lexicon.vocabulary import Vocabulary
 from lexitree.models.word_table import WordTable
 from lexitree.parsers.network import ParserConfig, ParserModel
@@ -82,6 +84,18 @@ def seal(folder: Path) -> None:
         if path != folder / "config.json"
     }
     edit_config(folder, lambda values: values.update(checksums=checksums))
+
+
+def seal_checkpoint(path: Path) -> None:
+    """Make the checksum of a checkpoint that of its tensors and its record as they are now."""
+    with safe_open(path, "pt") as file:
+        record = json.loads(file.metadata()["record"])
+    groups: dict[str, dict[str, torch.Tensor]] = {"weights": {}, "best_weights": {}, "optimizer": {}}
+    for name, tensor in load_file(path).items():
+        group, _, rest = name.partition("/")
+        groups[group][rest] = tensor
+    record.pop("checksum", None)
+    save_checkpoint(path, Checkpoint(**groups, record=record))
 
 
 def edit_weights(
