@@ -250,18 +250,15 @@ class JsonFormat(RecordFormat):
         self.settings.check_header(can_repeat=False)
 
     def text_record(self, row: Row, document: Document) -> str:
-
         if self.settings.column is None:
             return document.to_json(head_weights=self.settings.head_weights) + "\n"
         self.settings.refuse_clash([name for name, _ in row.columns], row.place)
         return to_json(dict([*row.columns, *self.settings.added_columns(document)])) + "\n"
 
     def tree_record(self, tree: LabelledTree) -> str:
-
         return to_json(tree.as_dict(head_weights=self.settings.head_weights)) + "\n"
 
     def record_start(self, row: Row) -> str:
-
         copied = {"text": row.text} if self.settings.column is None else dict(row.columns)
         return to_json(copied).removesuffix("}") + ", "
 
