@@ -28,6 +28,8 @@ from tests.fuzz.driver import FAILURES, ROOT, Failure, Fuzzer, peak_mib
 from tests.fuzz.targets import TARGETS
 
 CASE_SECONDS = 20.0
+SCRATCH = Path("/dev/shm")
+"""Cases are many small files, for which a disk takes longer than all else; another place is used where this is none."""
 ADDRESS_SPACE = 8 << 30
 """What would take more fails with an error, and not with the machine."""
 
@@ -43,7 +45,9 @@ def main() -> int:
     parser.add_argument("--record", metavar="NAME", help="write results/NAME.json")
     parser.add_argument("--replay", type=Path, metavar="FILE", help="run a saved case again")
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="lexitree-fuzz-") as folder:
+    with tempfile.TemporaryDirectory(
+        prefix="lexitree-fuzz-", dir=SCRATCH if SCRATCH.is_dir() else None
+    ) as folder:
         fuzzer = Fuzzer(options.seed, Path(folder), case_seconds=CASE_SECONDS)
         if options.replay:
             return replay(fuzzer, Failure.load(options.replay))

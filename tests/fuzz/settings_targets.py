@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import io
 import json
 import os
@@ -101,6 +102,7 @@ def mutate_settings(case: Case, rng: Random, other: Case) -> Case:
 def work_folder() -> Path:
     """Files of every kind that commands read; it is copied for each case."""
     folder = Path(tempfile.mkdtemp(prefix="lexitree-fuzz-"))
+    atexit.register(shutil.rmtree, folder)
     for kind in MAKERS:
         save_model(make(kind, hidden=4), folder / kind)
         save_model(make(kind, hidden=4), folder / "shipped" / kind.replace("classifier", "sentiment"))
@@ -114,7 +116,7 @@ def work_folder() -> Path:
     return folder
 
 
-@target("training", trainings, 6, mutate=mutate_settings)
+@target("training", trainings, 8, mutate=mutate_settings)
 def check_training(case: Case, folder: Path) -> None:
     shutil.rmtree(folder)
     settings = json.loads(case["settings.json"])
