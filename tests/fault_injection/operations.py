@@ -10,6 +10,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
+import pytest
+
+from lexitree import writing
 from lexitree.cli.main import make_app
 from lexitree.corpora.download import fetch_package
 from lexitree.corpora.locations import LocalFile, Package, RemoteFile
@@ -123,6 +126,7 @@ def all_operations(url: str) -> list[Operation]:
         Operation("vectors filter", "few.npz", _write_trees, _filter_vectors),
         Operation("trees convert", "trees.jsonl", _write_trees, _convert_trees),
         SaveModel("save_model", "model", _write_models, _save),
+        SaveModel("save_model (two renames)", "model", _write_models, _save_in_two_steps),
         SaveModel("pack", "packed", _write_models, _pack),
         Fetch("data fetch", "data", _write_trees, lambda folder: fetch_package(package, folder / "data")),
     ]
@@ -186,6 +190,13 @@ def _write_models(folder: Path) -> None:
 
 def _save(folder: Path) -> None:
     save_model(tiny_model(seed=3), folder / "model")
+
+
+def _save_in_two_steps(folder: Path) -> None:
+    """As on systems and file systems on which folders cannot change places in one step."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(writing, "_exchange", lambda *_: False)
+        _save(folder)
 
 
 def _pack(folder: Path) -> None:
