@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import pickle
 import queue
 import signal
 import statistics
@@ -14,17 +13,13 @@ from pathlib import Path
 
 import pytest
 
-from lexitree import errors
 from lexitree.errors import (
     BracketError,
     CheckpointError,
     ConfigError,
     FileError,
-    InputError,
     LexitreeError,
-    MissingExtraError,
     NotEnoughMemoryError,
-    Place,
 )
 from lexitree.learning import seeds as seeds_module
 from lexitree.learning.observers import BatchProgress, EpochRecord
@@ -160,28 +155,6 @@ if __name__ == "__main__":
         parent.wait()
     wait_until(lambda: not any(map(is_alive, workers)))
     assert not leftovers(tmp_path)
-
-
-def test_every_error_crosses_a_process_border() -> None:
-    kinds = [
-        kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, LexitreeError)
-    ]
-    assert len(kinds) > 15
-    for kind in kinds:
-        if issubclass(kind, InputError):
-            error: LexitreeError = kind(Place("f", 1, 2, "abc"), "is odd", remedy="mend it")
-        elif issubclass(kind, FileError):
-            error = kind("f", "is odd", remedy="mend it")
-        elif issubclass(kind, MissingExtraError):
-            error = kind("package", "extra", "This")
-        elif issubclass(kind, NotEnoughMemoryError):
-            error = kind("none left")
-        else:
-            error = kind("is odd", remedy="mend it")
-        again = pickle.loads(pickle.dumps(error))
-        assert type(again) is kind
-        assert str(again) == str(error)
-        assert again.remedy == error.remedy
 
 
 def test_a_process_without_memory_says_so_in_one_message(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -195,7 +195,7 @@ def any_character_but(excluded: str) -> st.SearchStrategy[str]:
     return st.characters(exclude_categories=["Cs"], exclude_characters=excluded)
 
 
-@given(tables(any_character_but(" \n\r\ufeff")), st.booleans(), st.booleans())
+@given(tables(any_character_but(" \n\r\ufeff\0")), st.booleans(), st.booleans())
 @settings(max_examples=60)
 def test_text_round_trip(
     tmp_path_factory: pytest.TempPathFactory, table: tuple[list[str], FloatArray], header: bool, packed: bool
