@@ -113,9 +113,7 @@ def atomic_path(path: str | Path, *errors: type[Exception]) -> Generator[Path, N
         raise FileError(path, f"cannot be written ({reason})", remedy=_UNCHANGED) from error
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-    with suppress(OSError):
-        # Without it, a power cut may bring the old file back; that is not worth an error.
-        sync_path(path.parent)
+    sync_name(path)
 
 
 def is_pipe_or_device(path: Path) -> bool:
@@ -153,6 +151,7 @@ def atomic_folder(folder: Path, *errors: type[Exception]) -> Generator[Path, Non
         raise FileError(folder, f"cannot be written ({error})", remedy=_UNCHANGED) from error
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
+    sync_name(folder)
 
 
 def _unused_name(path: Path, end: str = "part") -> Path:
@@ -169,6 +168,15 @@ def sync_path(path: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+def sync_name(path: Path) -> None:
+    """Have the name of a new file or folder on disk, if that is possible.
+
+    Without it, a power cut may bring the old one back, which is not worth an error.
+    """
+    with suppress(OSError):
+        sync_path(path.parent)
 
 
 def _exchange(first: Path, second: Path) -> bool:

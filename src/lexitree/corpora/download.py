@@ -20,7 +20,7 @@ from urllib.request import Request
 from lexitree.corpora.bounded_http import Meter, Response, open_bounded
 from lexitree.corpora.locations import LocalFile, Package, RemoteFile, cache_folder, find_package
 from lexitree.errors import DownloadError, FileError
-from lexitree.writing import atomic_path, sync_path
+from lexitree.writing import atomic_path, sync_name, sync_path
 
 CHUNK_BYTES = 1 << 18
 _MAX_ATTEMPTS = 5
@@ -259,6 +259,7 @@ class _Download:
             else:
                 sync_path(self.part)
                 self.part.replace(self.target)
+                sync_name(self.target)
         except (OSError, FileError) as error:
             raise self._failure(f"downloaded, but cannot be moved into place ({error})") from error
 
