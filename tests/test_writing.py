@@ -247,14 +247,15 @@ def test_the_content_of_a_folder_is_on_disk_before_its_name(
     sync = writing.sync_path
 
     def note(path: Path) -> None:
-        assert not (tmp_path / "model").exists()
+        assert (tmp_path / "model").exists() == (path == tmp_path)
         synced.append(path.name)
         sync(path)
 
     monkeypatch.setattr(writing, "sync_path", note)
     replace(tmp_path / "model", {"a": "1", "below/b": "2"})
-    assert sorted(synced[:-1]) == ["a", "b", "below"]
-    assert synced[-1].startswith(".model.")
+    assert sorted(synced[:-2]) == ["a", "b", "below"]
+    assert synced[-2].startswith(".model.")
+    assert synced[-1] == tmp_path.name
 
 
 def test_an_interrupted_replacement_leaves_nothing_behind(

@@ -207,11 +207,11 @@ MEMBERS = {"train.txt": b"(1 good)\n" * 20_000, "dev.txt": b"(0 bad)\n" * 20_000
 
 
 def make_archive() -> bytes:
-    """What the server offers."""
+    """What the server offers: so small that it comes in one piece, and every download makes the same calls."""
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w") as archive:
         for name, data in MEMBERS.items():
-            archive.writestr(zipfile.ZipInfo(name), data)
+            archive.writestr(zipfile.ZipInfo(name), data, zipfile.ZIP_DEFLATED)
     return stream.getvalue()
 
 
