@@ -258,6 +258,44 @@ def test_the_content_of_a_folder_is_on_disk_before_its_name(
     assert synced[-1] == tmp_path.name
 
 
+def test_of_a_link_to_a_folder_the_target_is_replaced(tmp_path: Path) -> None:
+    replace(tmp_path / "model", {"a": "old"})
+    (tmp_path / "link").symlink_to("model")
+    replace(tmp_path / "link", {"a": "new"})
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "model/a").read_text() == "new"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["link", "model"]
+
+
+def test_a_folder_does_not_take_the_place_of_a_file(tmp_path: Path) -> None:
+    (tmp_path / "model").write_text("mine")
+    with pytest.raises(FileError, match="it is a file"):
+        replace(tmp_path / "model", {"a": "new"})
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
+    assert (tmp_path / "model").read_text() == "mine"
+
+
+@pytest.mark.parametrize("name", ["/", "."])
+def test_places_without_a_name_of_their_own(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(FileError, match="cannot be written"), atomic_write(name) as stream:
+        stream.write("x")
+    with pytest.raises(FileError), exclusive_lock("/", "writes it"):
+        pass
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_private_file_stays_private(tmp_path: Path) -> None:
+    path = tmp_path / "f.txt"
+    path.write_text("old")
+    path.chmod(0o600)
+    with atomic_write(path) as stream:
+        stream.write("new")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
 def test_an_interrupted_replacement_leaves_nothing_behind(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

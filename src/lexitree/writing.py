@@ -95,25 +95,24 @@ def atomic_path(path: str | Path, *errors: type[Exception]) -> Generator[Path, N
     if is_pipe_or_device(path):
         yield path
         return
-    if path.is_symlink():
-        path = Path(os.path.realpath(path))
+    target = _real_path(path)
     # A folder, because libraries such as safetensors make temporary files of their own beside the one they write.
-    folder = _unused_name(path)
-    temporary = folder / path.name
+    folder = _unused_name(target)
+    temporary = folder / target.name
     try:
         with file_errors(path, "written"):
-            path.parent.mkdir(parents=True, exist_ok=True)
+            target.parent.mkdir(parents=True, exist_ok=True)
             folder.mkdir(0o700)
         yield temporary
         sync_path(temporary)
-        temporary.chmod(0o666 & ~_current_umask())
-        temporary.replace(path)
+        temporary.chmod(target.stat().st_mode & 0o777 if target.is_file() else 0o666 & ~_current_umask())
+        temporary.replace(target)
     except (OSError, *errors) as error:
         reason = getattr(error, "strerror", None) or error
         raise FileError(path, f"cannot be written ({reason})", remedy=_UNCHANGED) from error
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-    sync_name(path)
+    sync_name(target)
 
 
 def is_pipe_or_device(path: Path) -> bool:
@@ -123,35 +122,50 @@ def is_pipe_or_device(path: Path) -> bool:
 
 def hidden_beside(path: str | Path, suffix: str) -> Path:
     """The hidden file `.NAME` with a suffix beside a file or folder; all names of it, such as links, share one."""
-    real = Path(os.path.realpath(path))
+    real = _real_path(path)
     return real.with_name(f".{real.name}{suffix}")
+
+
+def _real_path(path: str | Path) -> Path:
+    """The path without symbolic links: the target of a link is written, and the link stays."""
+    real = Path(os.path.realpath(path))
+    if not real.name:
+        raise FileError(path, "cannot be written: it is the root of the file system")
+    return real
 
 
 @contextmanager
 def atomic_folder(folder: Path, *errors: type[Exception]) -> Generator[Path, None, None]:
     """Provide a new folder to fill, which replaces the old one on success, when it is on disk.
 
+    Of a symbolic link, the target is replaced.
+
     Args:
         folder: The folder to create or replace.
         *errors: Exceptions besides OSError that mean that the folder cannot be written.
     """
-    temporary = _unused_name(folder)
-    recover_folder(folder)
+    target = _real_path(folder)
+    temporary = _unused_name(target)
+    recover_folder(target)
+    if target.exists() and not target.is_dir():
+        raise FileError(folder, "cannot be written: it is a file, not a folder")
     try:
         with file_errors(folder, "written"):
-            folder.parent.mkdir(parents=True, exist_ok=True)
+            target.parent.mkdir(parents=True, exist_ok=True)
             temporary.mkdir(0o700)
         yield temporary
         temporary.chmod(0o755)
         for path in (*temporary.rglob("*"), temporary):
             sync_path(path)
-        if not (folder.exists() and _exchange(temporary, folder)):
-            _replace_folder(temporary, folder)
+        if target.exists() and _exchange(temporary, target):
+            # Before the old one, now under the temporary name, is removed.
+            sync_name(target)
+        else:
+            _replace_folder(temporary, target)
     except (OSError, *errors) as error:
         raise FileError(folder, f"cannot be written ({error})", remedy=_UNCHANGED) from error
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
-    sync_name(folder)
 
 
 def _unused_name(path: Path, end: str = "part") -> Path:
@@ -195,6 +209,7 @@ def _replace_folder(temporary: Path, folder: Path) -> None:
     """
     if not folder.exists():
         temporary.rename(folder)
+        sync_name(folder)
         return
     aside = _unused_name(folder, "old")
     try:
@@ -207,6 +222,7 @@ def _replace_folder(temporary: Path, folder: Path) -> None:
         with suppress(OSError):
             aside.rmdir()
         raise
+    sync_name(folder)
     shutil.rmtree(aside, ignore_errors=True)
 
 

@@ -16,6 +16,7 @@ from lexitree.corpora import download
 from lexitree.corpora.download import Fetched, fetch, fetch_package
 from lexitree.corpora.locations import LocalFile, Package, RemoteFile
 from lexitree.errors import CorpusNotFoundError, DownloadError
+from lexitree.writing import exclusive_lock
 from tests.corpora.file_server import Behaviour, serve
 
 CONTENT = random.Random(1).randbytes(1_000_003)
@@ -140,7 +141,17 @@ def test_a_wrong_checksum_leaves_nothing_behind(server: Behaviour, tmp_path: Pat
     message = str(raised.value)
     for part in (server.url, hashlib.sha256(CONTENT).hexdigest(), str(tmp_path / "some" / "file.bin")):
         assert part in message
-    assert list((tmp_path / "some").iterdir()) == []
+    assert not list(tmp_path.iterdir())
+
+
+def test_one_download_at_a_time(server: Behaviour, tmp_path: Path) -> None:
+    target = tmp_path / "some" / "file.bin"
+    with exclusive_lock(target, "downloads it"):
+        with pytest.raises(DownloadError, match="in use by another process"):
+            get(server, tmp_path)
+        assert not target.exists()
+    get(server, tmp_path)
+    assert target.read_bytes() == CONTENT
 
 
 def test_a_file_of_another_length_is_refused_before_it_comes(server: Behaviour, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from http.client import HTTPException
 from pathlib import Path
@@ -20,7 +21,7 @@ from urllib.request import Request
 from lexitree.corpora.bounded_http import Meter, Response, open_bounded
 from lexitree.corpora.locations import LocalFile, Package, RemoteFile, cache_folder, find_package
 from lexitree.errors import DownloadError, FileError
-from lexitree.writing import atomic_path, sync_name, sync_path
+from lexitree.writing import atomic_path, exclusive_lock, sync_name, sync_path
 
 CHUNK_BYTES = 1 << 18
 _MAX_ATTEMPTS = 5
@@ -133,6 +134,18 @@ class _Download:
         self.meter = Meter(file.num_bytes)
 
     def run(self) -> None:
+        """Download the file, unless another process does."""
+        try:
+            with exclusive_lock(self.target, "downloads it"):
+                self._run()
+        except FileError as error:
+            raise self._failure(error.message, advice=error.remedy) from error
+        finally:
+            # An attempt without a network leaves no empty folder.
+            with suppress(OSError):
+                self.target.parent.rmdir()
+
+    def _run(self) -> None:
         old_bytes = _num_bytes(self.part)
         self._complete()
         if not self._verified() and old_bytes:
@@ -227,8 +240,6 @@ class _Download:
 
     def _open_part(self, mode: str) -> IO[bytes]:
         try:
-            # Only now, so that an attempt without a network leaves no empty folder.
-            self.part.parent.mkdir(parents=True, exist_ok=True)
             # Unbuffered: on a full disk, writing must fail, not closing.
             return cast(IO[bytes], open(self.part, mode, buffering=0))
         except OSError as error:
@@ -287,7 +298,6 @@ class _Download:
                     raise ValueError(f"{member.member} unpacks to more than {_MAX_MEMBER_BYTES:,} bytes")
                 stream.write(chunk)
             stream.flush()
-            sync_path(temporary)
 
     def _failure(self, problem: str, *, advice: str = "") -> DownloadError:
         by_hand = _explain_by_hand(self.file, self.folder)

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from lexitree.errors import CheckpointError
 from lexitree.fingerprints import describe_changes
-from lexitree.writing import atomic_path, sync_path
+from lexitree.writing import atomic_path
 
 CHECKPOINT_FILE = "checkpoint.safetensors"
 
@@ -52,7 +52,6 @@ def save_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
     metadata = {"record": json.dumps(record)}
     with atomic_path(path, SafetensorError) as temporary:
         save_file(_without_shared_memory(tensors), temporary, metadata=metadata)
-        sync_path(temporary)
 
 
 def _without_shared_memory(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
