@@ -94,7 +94,7 @@ def paired_bootstrap(
         raise ConfigError(f"a paired test needs the same sentences: {len(one):,} and {len(other):,}")
     differences = one - other
     means = resample_means(differences, num_resamples, seed)
-    return sum_up_resamples(float(differences.mean()), means, confidence, len(differences))
+    return summarize_resamples(float(differences.mean()), means, confidence, len(differences))
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +151,7 @@ def compare_recipes(
     one, other = (scores.shape[0] if scores.ndim == 2 else 0 for scores in pair)
     _check_seeds(one, other)
     found = estimate_difference(*map(np.atleast_2d, pair))
-    return _sum_up_difference(found, confidence, (one, other), pair[0].shape[-1])
+    return _summarize_difference(found, confidence, (one, other), pair[0].shape[-1])
 
 
 def compare_recipe_scores(
@@ -176,7 +176,7 @@ def compare_recipe_scores(
         raise ConfigError("scores must be an array [seeds]")
     _check_seeds(len(one), len(other))
     found = estimate_difference(one[:, None], other[:, None])
-    return _sum_up_difference(found, confidence, (len(one), len(other)), 0)
+    return _summarize_difference(found, confidence, (len(one), len(other)), 0)
 
 
 def _check_seeds(*counts: int) -> None:
@@ -235,7 +235,7 @@ def _variance(values: DoubleArray, axis: int) -> DoubleArray:
     return values.var(axis, ddof=min(1, values.shape[axis] - 1))
 
 
-def _sum_up_difference(
+def _summarize_difference(
     found: Estimate, confidence: float, num_seeds: tuple[int, int], num_sentences: int
 ) -> RecipeDifference:
     difference, variance, freedom = (float(value) for value in found)
@@ -312,7 +312,7 @@ def draw_resamples(num_sentences: int, num_resamples: int, seed: int) -> Iterato
         yield rng.integers(num_sentences, size=(min(step, num_resamples - done), num_sentences))
 
 
-def sum_up_resamples(
+def summarize_resamples(
     difference: float, resampled: DoubleArray, confidence: float, num_sentences: int
 ) -> BootstrapResult:
     """Summarize a measured difference and the differences in the resamples."""
