@@ -107,11 +107,11 @@ HOSTILE: dict[str, tuple[Answer, str]] = {
     "a redirect with spaces": (lambda: [redirect("http://127.0.0.1/a b\tc")], "cannot connect"),
     "a redirect to a file": (
         lambda: [redirect("file:///etc/passwd")],
-        "file:///etc/passwd', which is no page",
+        "file:///etc/passwd', which is not a web address",
     ),
-    "a redirect to FTP": (lambda: [redirect("ftp://127.0.0.1/file")], "which is no page"),
-    "a redirect to data": (lambda: [redirect("data:,hello")], "which is no page"),
-    "a redirect to nowhere": (lambda: [b"HTTP/1.1 302 Found\r\n\r\n"], "which is no page"),
+    "a redirect to FTP": (lambda: [redirect("ftp://127.0.0.1/file")], "which is not a web address"),
+    "a redirect to data": (lambda: [redirect("data:,hello")], "which is not a web address"),
+    "a redirect to nowhere": (lambda: [b"HTTP/1.1 302 Found\r\n\r\n"], "which is not a web address"),
     "a redirect to itself": (lambda: [redirect("/file.bin")], "more than 5 redirects"),
     "an endless redirect": (
         lambda: itertools.chain([redirect("/file.bin")], itertools.repeat(b"x" * 1_000)),

@@ -78,7 +78,9 @@ def oracle_score(
     return summarize_candidates(lists, on_error)
 
 
-def summarize_candidates(lists: Sequence[Sequence[SentenceCounts]], on_error: OnError = "raise") -> OracleScores:
+def summarize_candidates(
+    lists: Sequence[Sequence[SentenceCounts]], on_error: OnError = "raise"
+) -> OracleScores:
     """Compute the oracle scores from counts; the candidates of a sentence are in the parser's order."""
     if on_error == "raise":
         sum_up(_with_errors_first(lists))
