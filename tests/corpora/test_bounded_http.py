@@ -96,8 +96,11 @@ HOSTILE: dict[str, tuple[Answer, str]] = {
     "no HTTP": (lambda: [b"\x00\xff" * 500 + b"\r\n\r\n"], "cannot connect"),
     "a status of 5,000 digits": (lambda: [b"HTTP/1.1 " + b"2" * 5_000 + b"\r\n\r\n"], "cannot connect"),
     "a malformed redirect": (lambda: [redirect("http://[")], "redirects to 'http://\\['"),
-    "a redirect to a port that is none": (lambda: [redirect(f"http://127.0.0.1:{2**64}/")], "no page"),
-    "a redirect to letters for a port": (lambda: [redirect("http://127.0.0.1:port/")], "no page"),
+    "a redirect to a port that is none": (
+        lambda: [redirect(f"http://127.0.0.1:{2**64}/")],
+        "not a web address",
+    ),
+    "a redirect to letters for a port": (lambda: [redirect("http://127.0.0.1:port/")], "not a web address"),
     "a redirect to a name that is none": (lambda: [redirect("http://\u00ed\udcff/")], "cannot connect"),
     "a redirect with an absurd length": (
         lambda: [redirect("/").replace(b"\r\n\r\n", f"\r\nContent-Length: {2**63}\r\n\r\n".encode())],

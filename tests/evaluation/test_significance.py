@@ -256,7 +256,7 @@ def test_recipes_that_cannot_be_compared(first: Any, second: Any, said: str) -> 
 def test_scores_that_cannot_be_compared() -> None:
     with pytest.raises(ConfigError, match="one seed"):
         compare_recipe_scores([0.5], [0.4, 0.6])
-    for shaped in (np.zeros((2, 2)), []):
+    for shaped in (np.zeros((2, 2)), np.zeros(0)):
         with pytest.raises(ConfigError, match=r"non-empty array \[seeds\]"):
             compare_recipe_scores(shaped, [0.4, 0.6])
     for odd in (np.nan, np.inf):
