@@ -38,6 +38,7 @@ def test_in_another_thread_nothing_is_changed() -> None:
 def test_how_a_process_ended() -> None:
     assert "SIGKILL" in how_it_ended(-signal.SIGKILL)
     assert "exit code 1" in how_it_ended(1)
+    assert how_it_ended(-40) == "was killed (signal 40)", "a signal without a name"
 
 
 CLEAN_UP = """

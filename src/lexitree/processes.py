@@ -22,7 +22,7 @@ _STOP_SIGNALS = [signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") 
 """The signals that ask a process to end: by a service manager, and by a terminal that is closed."""
 
 CLEAN_UP_SECONDS = 10.0
-"""For so long after the first signal, further ones are ignored: they would break off what the first one began."""
+"""Further signals within this time are ignored, so that they do not interrupt the clean-up."""
 
 
 class Terminated(KeyboardInterrupt):
@@ -109,7 +109,9 @@ def ending_at_once() -> Generator[None]:
 def how_it_ended(exit_code: int | None) -> str:
     """Describe how a process ended that should still be running."""
     if exit_code is not None and exit_code < 0:
-        return f"was killed ({signal.Signals(-exit_code).name})"
+        number = -exit_code
+        known = {each.value: each.name for each in signal.Signals}
+        return f"was killed ({known.get(number, f'signal {number}')})"
     return f"failed with exit code {exit_code}; see its output"
 
 

@@ -31,7 +31,7 @@ from lexitree.files import read_toml
 REQUIRED = dataclasses.MISSING
 """The default of a setting that must be given."""
 
-# Every number has a range, so that a typing error is refused where it enters, not as an overflow deep inside.
+# Every number has a range, so that a typo is refused where it enters, not as an overflow deep inside.
 MAX_SIZE = 1 << 16
 """The largest size of a vector or layer."""
 MAX_COUNT = 10**9

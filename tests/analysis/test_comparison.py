@@ -23,7 +23,7 @@ def test_everything_is_compared_with_the_first() -> None:
     pair = found.pairs[0]
     assert pair.significance == paired_bootstrap(BETTER.correct, BASELINE.correct, num_resamples=500)
     assert pair.significance.difference == pytest.approx(BETTER.accuracy - BASELINE.accuracy)
-    assert pair.recipes is None, "one seed says nothing of a recipe"
+    assert pair.recipes is None, "a recipe cannot be judged by one seed"
     assert (pair.agreement.first, pair.agreement.second) == ("better", "base")
     assert [example.winner for example in (*pair.won, *pair.lost)] == ["better", "base"]
     assert found.systems[0].seed_accuracies == [0.5, 0.5]

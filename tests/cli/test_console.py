@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -11,7 +9,6 @@ import pytest
 from lexitree.cli.console import printable, show_error, show_skipped
 from lexitree.errors import FileError, Place, TableError
 from tests.cli.conftest import Call, assert_users_error
-from tests.command import environment
 
 STEERING = "\x1b]0;title\x07\x1b[2J\r\u202e\x9b\udcff"
 
@@ -33,15 +30,3 @@ def test_a_file_of_a_steering_name(call: Call, tmp_path: Path) -> None:
     found = call("trees", "statistics", tmp_path / "a\x1b[2J.txt")
     assert_users_error(found, r"a\x1b[2J.txt")
     assert "\x1b" not in found.err
-
-
-@pytest.mark.parametrize("encoding", ["ascii", "cp1252", "latin-1:strict"])
-def test_what_is_piped_is_utf8(encoding: str) -> None:
-    program = "import lexitree.cli.console; print('café – 映画')"
-    found = subprocess.run(
-        [sys.executable, "-c", program],
-        capture_output=True,
-        check=True,
-        env={**environment(), "PYTHONIOENCODING": encoding},
-    )
-    assert found.stdout.decode().rstrip() == "café – 映画"

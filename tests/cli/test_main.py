@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -68,7 +69,10 @@ TORCH_GPU = "CUDA out of memory. Tried to allocate 20.00 GiB.\nMore advice"
     ("error", "said"),
     [
         (ConfigError("wrong", remedy="Mend it."), "error: wrong\nMend it."),
-        (OSError(28, "No space left on device"), "the output: No space left on device"),
+        (OSError(28, "No space left on device"), "error: No space left on device\n"),
+        (FileNotFoundError(2, "No such file", "a.txt"), "error: a.txt: No such file\n"),
+        (OSError("the host is gone"), "error: the host is gone\n"),
+        (TimeoutError(), "error: TimeoutError\n"),
         (MemoryError(), "not enough memory: Python has none left\nUse a smaller model"),
         (MemoryError("Unable to allocate 8 EiB"), "not enough memory: Unable to allocate 8 EiB"),
         (RuntimeError(TORCH_CPU), f"not enough memory: {TORCH_CPU}\nUse a smaller model"),
@@ -83,6 +87,27 @@ def test_an_error_of_the_user_or_the_machine(
     assert said in message
     assert message.count("error:") == 1
     assert "Traceback" not in message
+
+
+def test_an_error_of_a_file_keeps_what_was_printed_before(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    with (tmp_path / "out.txt").open("w", encoding="utf-8") as stream:
+        monkeypatch.setattr(sys, "stdout", stream)
+        print("a result")
+        assert main_module._report(PermissionError(13, "Permission denied", "a.txt")) == 1
+    assert (tmp_path / "out.txt").read_text(encoding="utf-8") == "a result\n"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+def test_standard_output_that_cannot_be_written_is_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with Path("/dev/full").open("w", encoding="utf-8") as stream:
+        monkeypatch.setattr(sys, "stdout", stream)
+        print("a result")
+        assert main_module._report(OSError(28, "No space left on device")) == 1
+    assert capsys.readouterr().err == "error: the output: No space left on device\n"
 
 
 @pytest.mark.parametrize(
@@ -163,6 +188,26 @@ def test_streams_that_lack_characters(trees_file: Path, arguments: list[str], en
     # Results are UTF-8 for whatever reads them; messages are for the terminal.
     assert finished.stdout.decode() or finished.stderr.decode(encoding)
     assert b"Traceback" not in finished.stderr
+
+
+PRINTING = """
+import sys
+from lexitree.cli import console, main
+assert sys.stdout.encoding != "utf-8", "importing a module changes nothing"
+main.make_app = lambda names: lambda **_: print("café – 映画")
+main.main()
+"""
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "cp1252", "latin-1:strict"])
+def test_what_is_piped_is_utf8(encoding: str) -> None:
+    found = subprocess.run(
+        [sys.executable, "-c", PRINTING],
+        capture_output=True,
+        check=True,
+        env={**environment(), "PYTHONIOENCODING": encoding},
+    )
+    assert found.stdout.decode().rstrip() == "café – 映画"
 
 
 # Signals

@@ -107,7 +107,7 @@ def test_only_the_same_run_is_resumed(predict: Call, reviews: Path, tmp_path: Pa
         other.write_text(content)
         assert_users_error(predict(other, *command), "does not hold the first results")
     other.write_text(CSV.replace("id,", "number,"))
-    assert_users_error(predict(other, *command), "its header is another")
+    assert_users_error(predict(other, *command), "its header differs")
     assert_users_error(predict(reviews, *command, "--phrases"), "--phrases was False, is True")
     assert output.read_bytes() == before
     lines = tmp_path / "out.jsonl"

@@ -96,8 +96,11 @@ HOSTILE: dict[str, tuple[Answer, str]] = {
     "no HTTP": (lambda: [b"\x00\xff" * 500 + b"\r\n\r\n"], "cannot connect"),
     "a status of 5,000 digits": (lambda: [b"HTTP/1.1 " + b"2" * 5_000 + b"\r\n\r\n"], "cannot connect"),
     "a malformed redirect": (lambda: [redirect("http://[")], "redirects to 'http://\\['"),
-    "a redirect to a port that is none": (lambda: [redirect(f"http://127.0.0.1:{2**64}/")], "no page"),
-    "a redirect to letters for a port": (lambda: [redirect("http://127.0.0.1:port/")], "no page"),
+    "a redirect to a port that is none": (
+        lambda: [redirect(f"http://127.0.0.1:{2**64}/")],
+        "not a web address",
+    ),
+    "a redirect to letters for a port": (lambda: [redirect("http://127.0.0.1:port/")], "not a web address"),
     "a redirect to a name that is none": (lambda: [redirect("http://\u00ed\udcff/")], "cannot connect"),
     "a redirect with an absurd length": (
         lambda: [redirect("/").replace(b"\r\n\r\n", f"\r\nContent-Length: {2**63}\r\n\r\n".encode())],
@@ -107,11 +110,11 @@ HOSTILE: dict[str, tuple[Answer, str]] = {
     "a redirect with spaces": (lambda: [redirect("http://127.0.0.1/a b\tc")], "cannot connect"),
     "a redirect to a file": (
         lambda: [redirect("file:///etc/passwd")],
-        "file:///etc/passwd', which is no page",
+        "file:///etc/passwd', which is not a web address",
     ),
-    "a redirect to FTP": (lambda: [redirect("ftp://127.0.0.1/file")], "which is no page"),
-    "a redirect to data": (lambda: [redirect("data:,hello")], "which is no page"),
-    "a redirect to nowhere": (lambda: [b"HTTP/1.1 302 Found\r\n\r\n"], "which is no page"),
+    "a redirect to FTP": (lambda: [redirect("ftp://127.0.0.1/file")], "which is not a web address"),
+    "a redirect to data": (lambda: [redirect("data:,hello")], "which is not a web address"),
+    "a redirect to nowhere": (lambda: [b"HTTP/1.1 302 Found\r\n\r\n"], "which is not a web address"),
     "a redirect to itself": (lambda: [redirect("/file.bin")], "more than 5 redirects"),
     "an endless redirect": (
         lambda: itertools.chain([redirect("/file.bin")], itertools.repeat(b"x" * 1_000)),

@@ -241,10 +241,11 @@ def test_a_system_that_is_not_trained_has_no_seeds() -> None:
 @pytest.mark.parametrize(
     ("first", "second", "said"),
     [
-        (np.zeros((1, 3)), np.zeros((2, 3)), "one seed says nothing"),
+        (np.zeros((1, 3)), np.zeros((2, 3)), "judged by one seed"),
         (np.zeros((2, 3)), np.zeros((2, 4)), "same sentences: 3 and 4"),
         (np.zeros((2, 0)), np.zeros((2, 0)), "non-empty"),
         (np.zeros((2, 2, 2)), np.zeros((2, 2)), "non-empty"),
+        (np.full((2, 3), np.nan), np.zeros((2, 3)), "finite"),
     ],
 )
 def test_recipes_that_cannot_be_compared(first: Any, second: Any, said: str) -> None:
@@ -255,7 +256,11 @@ def test_recipes_that_cannot_be_compared(first: Any, second: Any, said: str) -> 
 def test_scores_that_cannot_be_compared() -> None:
     with pytest.raises(ConfigError, match="one seed"):
         compare_recipe_scores([0.5], [0.4, 0.6])
-    with pytest.raises(ConfigError, match="array"):
-        compare_recipe_scores(np.zeros((2, 2)), [0.4, 0.6])
+    for shaped in (np.zeros((2, 2)), np.zeros(0)):
+        with pytest.raises(ConfigError, match=r"non-empty array \[seeds\]"):
+            compare_recipe_scores(shaped, [0.4, 0.6])
+    for odd in (np.nan, np.inf):
+        with pytest.raises(ConfigError, match="finite"):
+            compare_recipe_scores([0.4, 0.6], [0.5, odd])
     with pytest.raises(ConfigError, match="confidence"):
         compare_recipes([1, 0], [0, 1], confidence=1.0)

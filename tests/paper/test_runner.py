@@ -122,7 +122,7 @@ def test_what_is_learnt_from_five_labels_is_paired_with_what_is_learnt_from_two(
     assert tuned["corpus"]["train"] > plain["corpus"]["train"]
     assert tuned["test_root_gold"] == plain["test_root_gold"]
     assert set(tuned["test_root_gold"]) == set("01")
-    assert difference_tables(experiment, records) == [], "one seed says nothing of a recipe"
+    assert difference_tables(experiment, records) == [], "a recipe cannot be judged by one seed"
     again = {
         name: {**record, "runs": record["runs"] | {"2": record["runs"]["1"]}}
         for name, record in records.items()

@@ -14,6 +14,7 @@ from lexitree.errors import EncodingError, InputError, JsonLinesError, TableErro
 from lexitree.files import to_json
 from lexitree.pipeline import tables
 from lexitree.pipeline.tables import (
+    MAX_RECORD_CHARACTERS,
     CsvTable,
     JsonLinesTable,
     csv_line,
@@ -52,7 +53,17 @@ def test_formulas(sign: str) -> None:
     cells = [f"{sign}1", f"a{sign}", "", -0.5]
     assert next(csv.reader([csv_line(cells)]))[0] == cells[0]
     guarded = next(csv.reader(io.StringIO(csv_line(cells, guard_formulas=True), newline="")))
-    assert guarded[:3] == [f"'{sign}1", f"a{sign}", ""]
+    assert guarded == [f"'{sign}1", f"a{sign}", "", "-0.5"], "a number is no formula"
+
+
+@pytest.mark.parametrize("limit", [10, MAX_RECORD_CHARACTERS + 1])
+def test_the_limit_of_the_program_is_never_lowered(limit: int) -> None:
+    before = csv.field_size_limit(limit)
+    try:
+        assert list(read_csv_records([(1, "a" * 20)], "t")) == [(1, ["a" * 20])]
+        assert csv.field_size_limit() == max(limit, MAX_RECORD_CHARACTERS)
+    finally:
+        csv.field_size_limit(before)
 
 
 def test_quotes_commas_and_line_breaks_in_cells(tmp_path: Path) -> None:

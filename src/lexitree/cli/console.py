@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -11,17 +10,12 @@ from typing import TYPE_CHECKING
 import typer
 from rich.console import Console
 
-from lexitree.writing import write_utf8
-
 if TYPE_CHECKING:
     from rich.table import Table
 
     from lexitree.errors import InputError, LexitreeError
     from lexitree.results.labelled_tree import LabelledTree
     from lexitree.trees.tree import Tree
-
-# What is piped is UTF-8 on all systems, also where pipes have another encoding by default.
-write_utf8(sys.stdout)
 
 output = Console(highlight=False)
 """For results: standard output."""

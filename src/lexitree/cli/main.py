@@ -28,6 +28,7 @@ from lexitree.cli.console import messages, printable, show_error
 from lexitree.errors import LexitreeError, find_memory_error
 from lexitree.processes import Terminated, interrupt_on_signals
 from lexitree.version import __version__
+from lexitree.writing import write_utf8
 
 COMMANDS = {
     "train": "train.train_command",
@@ -144,9 +145,11 @@ def main() -> None:
 
     The exit status is 0 when all went well, 1 for a user's error, 2 for wrong usage and 70 for an error in lexitree.
     A command that was stopped has 128 plus the number of the signal: 130 by Ctrl-C, 143 by SIGTERM, and 141 if
-    nobody reads its output.
+    the reader of its output has closed the pipe.
     """
     _collect_seldom()
+    # What is piped is UTF-8 on all systems, also where pipes have another encoding by default.
+    write_utf8(sys.stdout)
     warnings.showwarning = _show_warning
     interrupt_on_signals()
     try:
@@ -172,9 +175,7 @@ def _report(error: BaseException) -> int | str | None:
     if isinstance(error, SystemExit):
         return error.code
     if isinstance(error, OSError):
-        # A full disk behind standard output, say. What is still in the buffer cannot be written either.
-        _discard_output()
-        error = LexitreeError(f"{error.filename or 'the output'}: {error.strerror or error}")
+        error = _describe_os_error(error)
     shown = error if isinstance(error, LexitreeError) else find_memory_error(error)
     show_error(shown or _internal_error(error))
     return 1 if shown else _INTERNAL_ERROR
@@ -190,6 +191,18 @@ def _find_interruption(error: BaseException) -> KeyboardInterrupt | BrokenPipeEr
     while cause is not None and isinstance(cause, SystemExit | typer.Exit | typer.Abort):
         cause = cause.__context__
     return cause if isinstance(cause, KeyboardInterrupt | BrokenPipeError) else None
+
+
+def _describe_os_error(error: OSError) -> LexitreeError:
+    """Name the file of an error: standard output if its buffer cannot be written either, as on a full disk."""
+    place = error.filename
+    try:
+        sys.stdout.flush()
+    except (OSError, ValueError):
+        _discard_output()
+        place = place or "the output"
+    problem = error.strerror or str(error) or type(error).__name__
+    return LexitreeError(f"{place}: {problem}" if place else problem)
 
 
 def _discard_output() -> None:

@@ -97,8 +97,8 @@ LimitOption = Annotated[
     typer.Option(
         "--limit",
         metavar="NAME=VALUE",
-        help="What a text may have before it is refused, such as words=100000; none is no limit, and beyond=cut cuts"
-        " the text instead. Repeatable.",
+        help="Limits on one text, such as words=100000; none removes a limit, and beyond=cut truncates instead of"
+        " refusing. Repeatable.",
         rich_help_panel=TEXT,
     ),
 ]

@@ -140,7 +140,7 @@ class _FewRedirects(HTTPRedirectHandler):
             address, is_web = place, False
         if not place or not is_web:
             raise HTTPError(
-                req.full_url, code, f"redirects to {address[:200]!r}, which is no page", headers, fp
+                req.full_url, code, f"redirects to {address[:200]!r}, which is not a web address", headers, fp
             )
         if num_redirects > _MAX_REDIRECTS:
             raise HTTPError(req.full_url, code, f"more than {_MAX_REDIRECTS} redirects", headers, fp)

@@ -75,10 +75,12 @@ def oracle_score(
         [count_sentence(tree, guess, tags, rules) for guess in guesses or (None,)]
         for tree, guesses in pair_trees(gold, candidates)
     ]
-    return sum_up_candidates(lists, on_error)
+    return summarize_candidates(lists, on_error)
 
 
-def sum_up_candidates(lists: Sequence[Sequence[SentenceCounts]], on_error: OnError = "raise") -> OracleScores:
+def summarize_candidates(
+    lists: Sequence[Sequence[SentenceCounts]], on_error: OnError = "raise"
+) -> OracleScores:
     """Compute the oracle scores from counts; the candidates of a sentence are in the parser's order."""
     if on_error == "raise":
         sum_up(_with_errors_first(lists))

@@ -30,7 +30,7 @@ from lexitree.evaluation.significance import (
     BootstrapResult,
     check_settings,
     draw_resamples,
-    sum_up_resamples,
+    summarize_resamples,
 )
 from lexitree.trees.tree import Tree
 
@@ -172,7 +172,7 @@ def bracket_bootstrap(
         for drawn in draw_resamples(num_sentences, num_resamples, seed)
     ]
     measured = np.subtract(*(_f1(matched.sum(), brackets.sum()) for matched, brackets in pairs))
-    return sum_up_resamples(float(measured), np.concatenate(differences), confidence, num_sentences)
+    return summarize_resamples(float(measured), np.concatenate(differences), confidence, num_sentences)
 
 
 def share_f1(scores: BracketScores) -> npt.NDArray[np.float64]:

@@ -6,7 +6,7 @@ is ahead. It says nothing of the recipes that made the models, because another s
 
 Two recipes are compared by their seeds and sentences together, as readers and cases are in radiology (Obuchowski and
 Rockette 1995): the variance of a difference has a part from the sentences and one from the seeds, and with few
-seeds it is Student's law, not the normal one, that tells how far chance goes.
+seeds the difference over its standard error follows Student's t distribution, not the normal one.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def paired_bootstrap(
         The difference, its confidence interval and p values.
 
     Raises:
-        ConfigError: The shapes do not fit, or a setting is out of range.
+        ConfigError: The shapes do not fit, a score is not finite, or a setting is out of range.
     """
     check_settings(num_resamples, confidence)
     one, other = _sentence_scores(first), _sentence_scores(second)
@@ -94,7 +94,7 @@ def paired_bootstrap(
         raise ConfigError(f"a paired test needs the same sentences: {len(one):,} and {len(other):,}")
     differences = one - other
     means = resample_means(differences, num_resamples, seed)
-    return sum_up_resamples(float(differences.mean()), means, confidence, len(differences))
+    return summarize_resamples(float(differences.mean()), means, confidence, len(differences))
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +110,7 @@ class RecipeDifference:
     confidence: float
     p_two_sided: float
     degrees_of_freedom: float
-    """Of Student's law, by Satterthwaite's formula."""
+    """Of Student's t distribution, by Satterthwaite's formula."""
     num_seeds: tuple[int, int]
     """Of the first recipe and the second; 0 for a system that is not trained."""
     num_sentences: int
@@ -139,10 +139,11 @@ def compare_recipes(
         The difference, its confidence interval and p.
 
     Raises:
-        ConfigError: The shapes do not fit, a recipe has only one seed, or the confidence is out of range.
+        ConfigError: The shapes do not fit, a score is not finite, a recipe has only one seed, or the confidence is
+            out of range.
     """
     check_settings(1, confidence)
-    pair = [np.asarray(scores, dtype=np.float64) for scores in (first, second)]
+    pair = [_finite(scores) for scores in (first, second)]
     if any(scores.ndim not in (1, 2) or not scores.size for scores in pair):
         raise ConfigError("answers must be a non-empty array [sentences] or [seeds, sentences]")
     if len({scores.shape[-1] for scores in pair}) > 1:
@@ -151,7 +152,7 @@ def compare_recipes(
     one, other = (scores.shape[0] if scores.ndim == 2 else 0 for scores in pair)
     _check_seeds(one, other)
     found = estimate_difference(*map(np.atleast_2d, pair))
-    return _sum_up_difference(found, confidence, (one, other), pair[0].shape[-1])
+    return _summarize_difference(found, confidence, (one, other), pair[0].shape[-1])
 
 
 def compare_recipe_scores(
@@ -168,20 +169,20 @@ def compare_recipe_scores(
         confidence: Confidence level of the interval.
 
     Raises:
-        ConfigError: A recipe has only one seed, or the confidence is out of range.
+        ConfigError: A recipe has no seeds or only one, a score is not finite, or the confidence is out of range.
     """
     check_settings(1, confidence)
-    one, other = (np.asarray(scores, dtype=np.float64) for scores in (first, second))
-    if one.ndim != 1 or other.ndim != 1:
-        raise ConfigError("scores must be an array [seeds]")
+    one, other = _finite(first), _finite(second)
+    if any(scores.ndim != 1 or not scores.size for scores in (one, other)):
+        raise ConfigError("scores must be a non-empty array [seeds]")
     _check_seeds(len(one), len(other))
     found = estimate_difference(one[:, None], other[:, None])
-    return _sum_up_difference(found, confidence, (len(one), len(other)), 0)
+    return _summarize_difference(found, confidence, (len(one), len(other)), 0)
 
 
 def _check_seeds(*counts: int) -> None:
     if 1 in counts:
-        raise ConfigError("one seed says nothing of a recipe: compare at least two seeds of each")
+        raise ConfigError("a recipe cannot be judged by one seed; give at least two of each")
 
 
 Estimate = tuple[DoubleArray, DoubleArray, DoubleArray]
@@ -235,7 +236,7 @@ def _variance(values: DoubleArray, axis: int) -> DoubleArray:
     return values.var(axis, ddof=min(1, values.shape[axis] - 1))
 
 
-def _sum_up_difference(
+def _summarize_difference(
     found: Estimate, confidence: float, num_seeds: tuple[int, int], num_sentences: int
 ) -> RecipeDifference:
     difference, variance, freedom = (float(value) for value in found)
@@ -312,7 +313,7 @@ def draw_resamples(num_sentences: int, num_resamples: int, seed: int) -> Iterato
         yield rng.integers(num_sentences, size=(min(step, num_resamples - done), num_sentences))
 
 
-def sum_up_resamples(
+def summarize_resamples(
     difference: float, resampled: DoubleArray, confidence: float, num_sentences: int
 ) -> BootstrapResult:
     """Summarize a measured difference and the differences in the resamples."""
@@ -334,9 +335,16 @@ def sum_up_resamples(
 
 
 def _sentence_scores(correct: npt.ArrayLike) -> DoubleArray:
-    scores = np.asarray(correct, dtype=np.float64)
+    scores = _finite(correct)
     if scores.ndim == 2:
         scores = scores.mean(0)
     if scores.ndim != 1 or not scores.size:
         raise ConfigError("answers must be a non-empty array [sentences] or [seeds, sentences]")
     return scores
+
+
+def _finite(scores: npt.ArrayLike) -> DoubleArray:
+    values = np.asarray(scores, dtype=np.float64)
+    if not np.isfinite(values).all():
+        raise ConfigError("scores must be finite numbers, not nan or inf")
+    return values

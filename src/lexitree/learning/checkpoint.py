@@ -116,7 +116,7 @@ def compare_fingerprints(path: Path, saved: Mapping[str, Any], current: Mapping[
         )
 
 
-def checksum(arrays: Iterable[npt.NDArray[Any]]) -> int:
+def checksum_arrays(arrays: Iterable[npt.NDArray[Any]]) -> int:
     """A checksum of the numbers of arrays, for fingerprints."""
     total = 0
     for array in arrays:

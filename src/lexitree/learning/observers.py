@@ -64,7 +64,7 @@ class EpochRecord:
         own = ("epoch", "loss", *_AFTER_SCORES)
         # A bool is an int to Python, but an epoch is no bool.
         if type(values["epoch"]) is not int or not isinstance(values["is_best"], bool):
-            raise TypeError("an epoch without a number, or that is neither the best nor not")
+            raise TypeError("epoch must be a whole number and is_best true or false")
         for name in ("loss", *_AFTER_SCORES[:-1]):
             if isinstance(values[name], bool) or not isinstance(values[name], int | float):
                 raise TypeError(f"{name} is not a number")

@@ -311,7 +311,7 @@ class LabellingJob:
 
 
 def _model_checksum(name: str | Path) -> str:
-    """A checksum of a model's config.json, which holds those of its weights."""
+    """A checksum of a model's config.json, which in format 2 holds those of its weights."""
     from lexitree.saving.model_folder import CONFIG_FILE, ModelFolder, checksum
 
     folder = ModelFolder.find(name)

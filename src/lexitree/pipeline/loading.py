@@ -90,7 +90,7 @@ def load(
             is opened.
         parser: The parser: an object, or what `open_parser` takes, such as `builtin` or `brackets:FILE`. It runs on
             the same device as the model if it is the built-in one.
-        limits: For text: what a text may have before it is refused; by default `Limits()`.
+        limits: Limits on one text, beyond which it is refused or truncated; by default `Limits()`.
         device: `cpu`, `cuda`, or `auto` for a GPU if there is one.
         backend: The implementation: `auto` (the fastest here), `fused` (GPU), `levelwise` or `reference`.
         precision: `float32`; `bf16` keeps the weights in half the memory; `tf32` sets PyTorch's switch for the

@@ -108,7 +108,7 @@ def resume_output(
 
     Raises:
         ConfigError: The output is not a file, or its format cannot be resumed.
-        FileError: The file holds something else than the first results for this input and these settings.
+        FileError: The file holds something other than the first results for this input and these settings.
     """
     path = check_resumable(path, output_format)
     with file_errors(path):
@@ -190,7 +190,7 @@ class _RecordMatcher:
         opening = self.output_format.opening().encode()
         if opening and start == 0:
             if not _begins(stream, start, end, opening, is_partial=is_partial):
-                raise self._error("its header is another")
+                raise self._error("its header differs")
             return
         row = self._find_row(stream, start, end, is_partial=is_partial)
         if is_partial:

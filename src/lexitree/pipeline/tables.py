@@ -100,7 +100,8 @@ def read_csv_records(
         note: Called with the error of a broken record, which is then skipped: reading goes on with the line after its
             first, since a wrong quote may have swallowed good rows. Without it, the error is raised.
     """
-    csv.field_size_limit(MAX_RECORD_CHARACTERS)
+    # The limit is one for the whole program, which may need a higher one; records have their own bound.
+    csv.field_size_limit(max(csv.field_size_limit(), MAX_RECORD_CHARACTERS))
     source = _RecordLines(lines)
     while True:
         # A reader cannot be used again after an error.
@@ -302,7 +303,7 @@ def _csv_cell(cell: object, delimiter: str, *, guard_formulas: bool) -> str:
     if cell is None:
         return ""
     text = cell if isinstance(cell, str) else to_json(cell)
-    if guard_formulas and text.startswith(_FORMULA_SIGNS):
+    if guard_formulas and isinstance(cell, str) and text.startswith(_FORMULA_SIGNS):
         text = f"'{text}"
     if any(sign in text for sign in (delimiter, '"', "\n", "\r")) or text != text.strip():
         return '"' + text.replace('"', '""') + '"'

@@ -13,7 +13,7 @@ from torch import Tensor
 from lexitree.arrays import NO_INDEX, IndexArray
 from lexitree.batch.tree_examples import Example
 from lexitree.evaluation.accuracy import evaluate
-from lexitree.learning.checkpoint import checksum
+from lexitree.learning.checkpoint import checksum_arrays
 from lexitree.learning.loop import BatchSize, EpochBatches
 from lexitree.learning.optimizer import LazyAdam
 from lexitree.models.classifier import TreeClassifier
@@ -72,8 +72,8 @@ class ClassifyTask:
             **self.model.config.as_dict(),
             **self.about,
             "lexicon parameters": sum(array.size for array in vectors),
-            "checksum of the word vectors": checksum(vectors),
-            "checksum of the trees": checksum(array for each in examples for array in _arrays(each)),
+            "checksum of the word vectors": checksum_arrays(vectors),
+            "checksum of the trees": checksum_arrays(array for each in examples for array in _arrays(each)),
         }
 
     def batches(self, rng: np.random.Generator) -> EpochBatches[list[Example]]:

@@ -21,7 +21,7 @@ from safetensors.numpy import save_file  # pyright: ignore[reportUnknownVariable
 from lexitree.arrays import NO_INDEX, FloatArray
 from lexitree.batch.tree_examples import Example, as_read, example_to_label
 from lexitree.errors import ConfigError, FileError
-from lexitree.learning.checkpoint import checksum
+from lexitree.learning.checkpoint import checksum_arrays
 from lexitree.learning.run_folder import model_folders
 from lexitree.models.catalog import encoder_class
 from lexitree.models.classifier import TreeClassifier
@@ -165,4 +165,4 @@ def learn_from(lessons: Lessons, examples: Sequence[Example], weight: float) -> 
 def trees_checksum(trees: Iterable[Tree]) -> str:
     """A checksum of the shapes and words of trees."""
     arrays = ((tree.arity, np.frombuffer("\n".join(tree.words).encode(), np.uint8)) for tree in trees)
-    return f"{checksum(chain.from_iterable(arrays)):08x}"
+    return f"{checksum_arrays(chain.from_iterable(arrays)):08x}"

@@ -13,7 +13,7 @@ import torch
 
 from lexitree.evaluation.bracket_oracle import oracle_score
 from lexitree.evaluation.bracket_score import BracketScores, score_brackets
-from lexitree.learning.checkpoint import checksum
+from lexitree.learning.checkpoint import checksum_arrays
 from lexitree.learning.loop import BatchSize, EpochBatches
 from lexitree.learning.optimizer import Adam
 from lexitree.lexicon.vocabulary import count_words
@@ -124,11 +124,11 @@ class ParserTask:
             **self.config.fingerprint(),
             **self.model.config.as_dict(),
             "weights of the treebanks": self.weights,
-            "checksum of the word vectors": checksum([self.model.vectors.numpy(force=True)]),
-            "checksum of the trees": checksum(
+            "checksum of the word vectors": checksum_arrays([self.model.vectors.numpy(force=True)]),
+            "checksum of the trees": checksum_arrays(
                 array for bank in self.banks for example in bank for array in _arrays(example)
             ),
-            "checksum of the development trees": checksum(
+            "checksum of the development trees": checksum_arrays(
                 np.frombuffer("\n".join((*tree.labels, *tree.words)).encode(), dtype=np.uint8) for tree in dev
             ),
         }

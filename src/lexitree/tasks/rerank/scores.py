@@ -8,7 +8,7 @@ from typing import Any
 
 from lexitree.errors import ConfigError
 from lexitree.evaluation.bracket_counts import SentenceCounts
-from lexitree.evaluation.bracket_oracle import OracleScores, sum_up_candidates
+from lexitree.evaluation.bracket_oracle import OracleScores, summarize_candidates
 from lexitree.evaluation.bracket_score import BracketScores, bracket_bootstrap, sum_up
 from lexitree.evaluation.significance import NUM_RESAMPLES, BootstrapResult
 from lexitree.tasks.rerank.examples import ListExample
@@ -94,7 +94,7 @@ def score_choices(
     if not lists:
         raise ConfigError("there are no lists to be scored")
     counts = [_from_the_first(scored) for scored in lists]
-    bounds = sum_up_candidates(counts)
+    bounds = summarize_candidates(counts)
     chosen = sum_up(_counts(scored)[choice] for scored, choice in zip(lists, choices, strict=True))
     return RerankScores(
         chosen=chosen,

@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from lexitree.learning.checkpoint import checksum
+from lexitree.learning.checkpoint import checksum_arrays
 from lexitree.learning.loop import BatchSize, EpochBatches
 from lexitree.learning.optimizer import LazyAdam
 from lexitree.tasks.rerank.batches import batch_lists
@@ -59,10 +59,10 @@ class RerankingTask:
         return {
             **self.config.fingerprint(),
             **self.model.config.as_dict(),
-            "checksum of the word vectors": checksum(
+            "checksum of the word vectors": checksum_arrays(
                 weight.numpy(force=True) for weight in self.model.lexicon.parameters()
             ),
-            "checksum of the lists": checksum(arrays),
+            "checksum of the lists": checksum_arrays(arrays),
         }
 
     def batches(self, rng: np.random.Generator) -> EpochBatches[list[ListExample]]:
