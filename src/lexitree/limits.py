@@ -7,6 +7,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache, wraps
+from itertools import islice
 from threading import Event
 from typing import Annotated, Literal, Self, TypeVar
 
@@ -130,11 +131,10 @@ class Watch:
         iterator = iter(items)
         while True:
             with self.paused():
-                for item in iterator:
-                    break
-                else:
-                    return
-            yield item
+                taken = list(islice(iterator, 1))
+            if not taken:
+                return
+            yield taken[0]
 
     def check(self) -> None:
         """Do nothing if the work may go on.

@@ -446,7 +446,7 @@ def test_a_process_forked_in_a_long_batch_is_told_so(monkeypatch: pytest.MonkeyP
 def test_turns_are_listed_while_other_threads_make_some() -> None:
     done = Event()
     with ThreadPoolExecutor(1) as threads:
-        kept = threads.submit(lambda: [Turn() for _, _ in zip(range(20_000), iter(done.is_set, True))])
+        kept = threads.submit(lambda: [Turn() for _ in islice(iter(done.is_set, True), 20_000)])
         try:
             for _ in range(50):
                 turns._all_turns()

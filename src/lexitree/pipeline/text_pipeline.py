@@ -120,8 +120,8 @@ class StreamOptions(TypedDict, total=False):
     one_sentence: bool
     """Whether each text is taken as a single sentence."""
     limits: Limits | None
-    """What a text may have; by default the pipeline's limits. `seconds` is for each batch, not
-    counting the time in the source of the texts; a batch that takes longer ends the stream, whatever `on_error` is."""
+    """What a text may have; by default the pipeline's limits. `seconds` is for each batch, without
+    the time in the source of the texts; a batch that takes longer ends the stream, whatever `on_error` says."""
     cancel: Event | None
     """Set by another thread to end the stream with a `CancelledError`."""
 

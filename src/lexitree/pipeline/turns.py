@@ -23,8 +23,8 @@ class Turn:
     """A lock that can be released for a while, and that is free in a forked process.
 
     A fork first waits for the thread that has the turn: torch has locks of its own, which would stay locked in the
-    other process if a thread that is not there were inside. If that thread takes too long, the turn is of no use in the
-    other process.
+    other process if a thread that is not there were inside. If that thread takes too long, nobody can have the turn
+    in the other process.
     """
 
     _numbers = count()

@@ -1,7 +1,7 @@
 """Labels rows of text in this process, or in several processes that each have a model and a parser of their own.
 
 With several processes, chunks of rows are handed out and their records taken back in turns, so the order is kept, and
-no more chunks are held than there are processes. This one does not import torch then.
+no more chunks are held than there are processes. This one then loads no model of its own.
 """
 
 from __future__ import annotations
