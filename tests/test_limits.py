@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Iterator
 from threading import Event
+from types import SimpleNamespace
 
 import pytest
 
+from lexitree import limits as limits_module
 from lexitree.errors import CancelledError, ConfigError, LimitError
 from lexitree.limits import MAX_CACHED_CHARACTERS, Limits, Watch, cache_short_texts
 
@@ -46,6 +49,32 @@ def test_a_watch_ends_what_is_cancelled_or_late() -> None:
         watch.check()
     with pytest.raises(LimitError, match="takes longer than the limit of 1e-09 seconds"):
         Watch(seconds=1e-9).check()
+
+
+def test_a_batch_that_takes_too_long_is_named_by_its_first_text() -> None:
+    watch = Watch(seconds=1e-9)
+    watch.start(7)
+    with pytest.raises(LimitError, match="a batch of texts from number 7 on takes longer") as caught:
+        watch.check()
+    assert caught.value.number == 7
+    assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
+
+
+def test_the_time_in_a_source_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = [0.0]
+    monkeypatch.setattr(limits_module, "time", SimpleNamespace(monotonic=lambda: clock[0]))
+
+    def slow_source() -> Iterator[int]:
+        for number in range(3):
+            clock[0] += 100
+            yield number
+
+    watch = Watch(seconds=5)
+    for _ in watch.pausing(slow_source()):
+        watch.check()
+        clock[0] += 2
+    with pytest.raises(LimitError):
+        watch.check()
 
 
 def test_errors_arrive_whole_in_another_process() -> None:

@@ -120,12 +120,19 @@ class TextError(LexitreeError):
         number: The position of the text in its stream, from 0; None for a text that was given alone.
         excerpt: Some of the text, with only printable characters.
         remedy: What to do about it.
+        subject: What has the problem, if it is not just this text.
     """
 
     def __init__(
-        self, problem: str, number: int | None = None, excerpt: str = "", *, remedy: str = ""
+        self,
+        problem: str,
+        number: int | None = None,
+        excerpt: str = "",
+        *,
+        remedy: str = "",
+        subject: str = "",
     ) -> None:
-        subject = "the text" if number is None else f"text {number}"
+        subject = subject or ("the text" if number is None else f"text {number}")
         super().__init__(f"{subject} {problem}" + (f": {excerpt}" if excerpt else ""), remedy=remedy)
         self.args = (problem, number, excerpt)
         self.number = number
@@ -139,7 +146,8 @@ class LimitError(TextError):
         limit: The name of the limit, a field of `Limits`.
         amount: How much the text has; None if it was not measured.
         allowed: How much is allowed.
-        number: The position of the text in its stream, from 0; None for a text that was given alone.
+        number: The position of the text in its stream, from 0, or of the first text of a batch that took too long;
+            None for a text that was given alone.
         excerpt: Some of the text, with only printable characters.
     """
 
@@ -147,13 +155,16 @@ class LimitError(TextError):
         self, limit: str, amount: int | None, allowed: float, number: int | None = None, excerpt: str = ""
     ) -> None:
         what = _COUNTED.get(limit, limit)
+        is_batch = amount is None and number is not None
         super().__init__(
             f"takes longer than the limit of {allowed:,} {what}"
             if amount is None
             else f"has {amount:,} {what}, and the limit is {allowed:,}",
             number,
             excerpt,
-            remedy=f"Divide the text, or raise the limit: Limits({limit}=...), or --limit {limit}=NUMBER.",
+            remedy=f"{'Take smaller batches' if is_batch else 'Divide the text'}, or raise the limit: "
+            f"Limits({limit}=...), or --limit {limit}=NUMBER.",
+            subject=f"a batch of texts from number {number} on" if is_batch else "",
         )
         self.args = (limit, amount, allowed, number, excerpt)
         self.limit = limit

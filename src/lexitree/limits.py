@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache, wraps
+from itertools import islice
 from threading import Event
 from typing import Annotated, Literal, Self, TypeVar
 
@@ -16,15 +18,18 @@ Check = Callable[[], object]
 """Called between the parts of long work; raises an error to end it."""
 
 
+Value = TypeVar("Value")
+
+
 def no_check() -> None:
     """Let the work go on."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits(Settings):
-    """How much work a text may be. A text beyond a limit is refused with a `LimitError`; None is no limit.
+    """Limits on the work for one text. A text beyond a limit is refused with a `LimitError`; None is no limit.
 
-    The defaults are generous: on one core, the most expensive text within them takes some ten seconds.
+    The defaults are generous: on one core, the most expensive text within them takes well under a minute.
     """
 
     characters: Annotated[int | None, Setting("Characters per text.", at_least=1, at_most=MAX_COUNT)] = (
@@ -41,12 +46,18 @@ class Limits(Settings):
     ] = 10_000
     phrases: Annotated[
         int | None,
-        Setting("Phrases per text; a sentence of n words has 2n - 1.", at_least=1, at_most=MAX_COUNT),
+        Setting(
+            "Phrases per text; a sentence of n words has 2n - 1, so this matters when the limit on words is raised"
+            " or none.",
+            at_least=1,
+            at_most=MAX_COUNT,
+        ),
     ] = 40_000
     seconds: Annotated[
         float | None,
         Setting(
-            "Seconds that a call may take, or one batch of a stream, waiting for its turn included.",
+            "Seconds that a call may take, or one batch of a stream, waiting for its turn included; a batch that"
+            " takes longer ends the stream, whatever is done about single texts.",
             above=0,
             at_most=MAX_COUNT,
         ),
@@ -61,7 +72,7 @@ class Limits(Settings):
 
     @classmethod
     def for_service(cls) -> Self:
-        """Tight limits for texts from strangers: about a second of work."""
+        """Tight limits for texts from strangers: a second or two of work."""
         return cls(
             characters=20_000,
             words=2_000,
@@ -101,9 +112,29 @@ class Watch:
         self._cancel = cancel
         self.start()
 
-    def start(self) -> None:
-        """Let the time begin again."""
+    def start(self, first_text: int | None = None) -> None:
+        """Restart the clock, for a batch of a stream with the number of its first text."""
         self._started = time.monotonic()
+        self._first_text = first_text
+
+    @contextmanager
+    def paused(self) -> Generator[None]:
+        """Do not count the time of the block."""
+        began = time.monotonic()
+        try:
+            yield
+        finally:
+            self._started += time.monotonic() - began
+
+    def pausing(self, items: Iterable[Value]) -> Iterator[Value]:
+        """The items, without the time that their source takes."""
+        iterator = iter(items)
+        while True:
+            with self.paused():
+                taken = list(islice(iterator, 1))
+            if not taken:
+                return
+            yield taken[0]
 
     def check(self) -> None:
         """Do nothing if the work may go on.
@@ -115,15 +146,13 @@ class Watch:
         if self._cancel is not None and self._cancel.is_set():
             raise CancelledError("cancelled")
         if self._seconds is not None and time.monotonic() - self._started > self._seconds:
-            raise LimitError("seconds", None, self._seconds)
+            raise LimitError("seconds", None, self._seconds, self._first_text)
 
 
 MAX_CACHED_CHARACTERS = 100
 """Longer texts are not kept in caches, so that a bound on the number of entries is a bound on their size."""
 
 _CACHED_TEXTS = 4096
-
-Value = TypeVar("Value")
 
 
 def cache_short_texts(function: Callable[[str], Value]) -> Callable[[str], Value]:

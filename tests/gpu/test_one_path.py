@@ -72,13 +72,13 @@ def devices_of(parser: NeuralParser) -> set[str]:
 def test_the_parser_runs_on_the_device_of_the_model(
     call: Call, device: str, command: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    parse_batch, seen = NeuralParser.parse_batch, list[set[str]]()
+    parse_sentences, seen = NeuralParser.parse_sentences, list[set[str]]()
 
     def note_device(parser: NeuralParser, sentences: Sequence[Any], *options: Any) -> list[Tree]:
         seen.append(devices_of(parser))
-        return parse_batch(parser, sentences, *options)
+        return parse_sentences(parser, sentences, *options)
 
-    monkeypatch.setattr(NeuralParser, "parse_batch", note_device)
+    monkeypatch.setattr(NeuralParser, "parse_sentences", note_device)
     if command == "load":
         pipe = lexitree.load("sentiment", device=device)
         pipe(TEXT)

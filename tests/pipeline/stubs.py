@@ -65,7 +65,7 @@ class Batches(RightBranching):
     on_sentence: Callable[[], object] = staticmethod(no_check)
     """Called after each sentence."""
 
-    def parse_batch(self, sentences: Sequence[Sequence[str]], check: Check) -> list[Tree]:
+    def parse_sentences(self, sentences: Sequence[Sequence[str]], check: Check) -> list[Tree]:
         trees: list[Tree] = []
         self.num_sentences = 0
         for words in sentences:

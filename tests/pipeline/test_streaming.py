@@ -66,7 +66,6 @@ def test_long_tokens_are_cut_where_they_stand() -> None:
     ("limits", "num_sentences", "end"),
     [
         (Limits(words=14, beyond="cut"), 2, 65),
-        (Limits(words=3, beyond="cut"), 0, 0),
         (Limits(phrases=26, beyond="cut"), 2, 65),
         (Limits(characters=70, beyond="cut"), 3, 68),
         (Limits(characters=2, beyond="cut"), 1, 2),
@@ -101,3 +100,13 @@ def test_a_document_says_that_it_was_cut() -> None:
 def test_what_is_no_text_is_refused(text: object, problem: str) -> None:
     with pytest.raises(TextError, match=problem.replace("'$", "'\n")):
         split(text, Limits())
+
+
+@pytest.mark.parametrize("limits", [Limits(words=6, beyond="cut"), Limits(phrases=12, beyond="cut")])
+def test_some_of_a_text_is_labelled_though_its_first_sentence_is_too_long(limits: Limits) -> None:
+    found = split(TEXT, limits)
+    assert texts_of(found) == ["The film is good ,"]
+    assert found.notes == (
+        "sentences of more than 6 words were cut into pieces",
+        "only the first 17 of 77 characters were labelled",
+    )

@@ -9,24 +9,30 @@ import signal
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from itertools import count, islice
 from pathlib import Path
 from threading import Barrier, Event
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
+from lexitree import limits as limits_module
 from lexitree.batch import tree_examples as examples
 from lexitree.errors import CancelledError, ConfigError, LimitError, TextError, TreeError
-from lexitree.limits import Limits
+from lexitree.limits import Check, Limits
 from lexitree.models import inference
 from lexitree.ops.threads import openmp_threads
-from lexitree.pipeline import text_pipeline
+from lexitree.parsers.adapters.adapter import BatchAdapter
+from lexitree.parsers.adapters.adapter import Sentence as AdapterSentence
+from lexitree.pipeline import text_pipeline, turns
 from lexitree.pipeline.text_pipeline import Predictor, TextPipeline
+from lexitree.pipeline.turns import Turn
 from lexitree.results.document import Document
-from lexitree.text import Token, TokenizedSentence
+from lexitree.text import Token, TokenizedSentence, split_sentences
 from lexitree.trees.binarize import to_binary
 from lexitree.trees.tree import Tree
 from tests.pipeline.stubs import Batches, Penn, ReadsAhead, RightBranching, right_branching, tiny_pipeline
@@ -68,6 +74,55 @@ def test_a_stream_is_one_call_of_the_parser() -> None:
     parser = RightBranching()
     list(tiny_pipeline(parser=parser).stream(some_texts(20), batch_size=2))
     assert parser.num_calls == 1
+
+
+class Packaged(BatchAdapter):
+    """An adapter for a parser that takes batches, as those for Python packages are."""
+
+    def __init__(self) -> None:
+        super().__init__("packaged", batch_size=3)
+
+    def parse_batch(self, batch: list[AdapterSentence]) -> list[Tree | None]:
+        return [right_branching(sentence.words) for sentence in batch]
+
+
+def test_an_adapter_with_batches_of_its_own_is_no_batch_parser() -> None:
+    texts = some_texts(20)
+    pipe, other = tiny_pipeline(parser=Packaged()), tiny_pipeline()
+    for text, document in zip(texts, pipe.stream(texts, batch_size=4), strict=True):
+        assert_same(document, other(text))
+    assert_same(pipe(texts[2]), other(texts[2]))
+
+
+class OneAtATime:
+    """Refuses a call before the one before it has ended, as a parser that is a program does."""
+
+    def __init__(self) -> None:
+        self.is_busy = False
+
+    def parse_all(self, sentences: Iterable[Sequence[str]]) -> Iterator[Tree]:
+        assert not self.is_busy, "still at work on other sentences"
+        self.is_busy = True
+        try:
+            for words in sentences:
+                yield right_branching(words)
+        finally:
+            self.is_busy = False
+
+
+def test_a_call_keeps_its_turn_until_the_parser_has_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    release, releases = Turn.released, list[Turn]()
+
+    def note_release(turn: Turn, check: Check) -> AbstractContextManager[None]:
+        releases.append(turn)
+        return release(turn, check)
+
+    monkeypatch.setattr(Turn, "released", note_release)
+    texts = some_texts(24)
+    pipe = tiny_pipeline(parser=OneAtATime())
+    with ThreadPoolExecutor(8) as threads:
+        assert [document.text for document in threads.map(pipe, texts)] == texts
+    assert not releases
 
 
 def test_nothing_in_nothing_out() -> None:
@@ -248,6 +303,63 @@ def test_a_call_can_be_cancelled_while_it_waits_for_its_turn() -> None:
         assert first.result(timeout=60).text == "the film"
 
 
+def test_a_stream_can_be_cancelled_while_it_waits_to_have_its_turn_again() -> None:
+    asked, inside, go_on, cancel = Event(), Event(), Event(), Event()
+
+    def halt(tree: Tree) -> Tree:
+        inside.set()
+        assert go_on.wait(60)
+        return tree
+
+    def source() -> Iterator[str]:
+        yield "the film"
+        asked.set()
+        assert inside.wait(60)
+        cancel.set()
+        yield "the plot"
+
+    pipe = tiny_pipeline(parser=ReadsAhead(4), binarize=halt)
+    with ThreadPoolExecutor(2) as threads:
+        stream = threads.submit(lambda: list(pipe.stream(source(), batch_size=1, cancel=cancel)))
+        assert asked.wait(60)
+        other = threads.submit(pipe, "is good")
+        try:
+            with pytest.raises(CancelledError):
+                stream.result(timeout=60)
+        finally:
+            go_on.set()
+        assert other.result(timeout=60).text == "is good"
+    assert pipe("is dull").text == "is dull"
+
+
+@pytest.mark.parametrize("make_parser", PARSERS)
+def test_seconds_are_those_of_the_work(
+    make_parser: Callable[[], Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = [0.0]
+    monkeypatch.setattr(limits_module, "time", SimpleNamespace(monotonic=lambda: clock[0]))
+    limits = Limits(seconds=5.0)
+
+    def slow_source() -> Iterator[str]:
+        for text in some_texts(9):
+            clock[0] += 100
+            yield text
+
+    def slow_split(text: str) -> list[TokenizedSentence]:
+        clock[0] += 6
+        return split_sentences(text)
+
+    pipe = tiny_pipeline(parser=make_parser())
+    for _ in pipe.stream(slow_source(), batch_size=2, limits=limits):
+        clock[0] += 100
+    slow = tiny_pipeline(parser=make_parser(), split=slow_split)
+    with pytest.raises(LimitError, match="the text takes longer"):
+        slow("the film", limits=limits)
+    stream = slow.stream(["the film", "the plot"], batch_size=1, limits=limits, on_error="skip")
+    with pytest.raises(LimitError, match="a batch of texts from number 0 on takes longer"):
+        next(stream)
+
+
 def test_cancelling_is_noticed_between_the_batches_of_parser_and_model(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -298,6 +410,49 @@ def check_forks(pipe: TextPipeline) -> None:
             done.set()
         assert busy.result(timeout=60)
     assert answers == [expected] * 12
+
+
+@needs_fork
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_process_forked_in_a_long_batch_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(turns, "FORK_SECONDS", 0.05)
+    inside, go_on = Event(), Event()
+
+    def halt(tree: Tree) -> Tree:
+        inside.set()
+        assert go_on.wait(60)
+        return tree
+
+    pipe = tiny_pipeline(binarize=halt)
+
+    def problem() -> str:
+        try:
+            return pipe("the film").text
+        except ConfigError as error:
+            return str(error)
+
+    with ThreadPoolExecutor(1) as threads:
+        busy = threads.submit(problem)
+        assert inside.wait(60)
+        try:
+            answers = [in_forked_process(problem), in_forked_process(lambda: in_forked_process(problem))]
+        finally:
+            go_on.set()
+        assert busy.result(timeout=60) == "the film"
+    assert all("forked in the middle of a batch" in str(answer) for answer in answers)
+    assert in_forked_process(problem) == "the film"
+
+
+def test_turns_are_listed_while_other_threads_make_some() -> None:
+    done = Event()
+    with ThreadPoolExecutor(1) as threads:
+        kept = threads.submit(lambda: [Turn() for _ in islice(iter(done.is_set, True), 20_000)])
+        try:
+            for _ in range(50):
+                turns._all_turns()
+        finally:
+            done.set()
+        assert kept.result(timeout=60)
 
 
 def in_forked_process(compute: Callable[[], object]) -> object:

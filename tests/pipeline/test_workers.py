@@ -121,7 +121,7 @@ def test_the_error_of_a_refused_text_comes_after_the_records_before_it(settings:
 class FailingFormat(JsonFormat):
     """Fails in a process that labels texts."""
 
-    def __init__(self, error: type[BaseException]) -> None:
+    def __init__(self, error: type[BaseException] | BaseException) -> None:
         super().__init__()
         self.error = error
 
@@ -129,9 +129,12 @@ class FailingFormat(JsonFormat):
         raise self.error
 
 
-def test_a_process_that_runs_out_of_memory_says_so(settings: LabellerSettings) -> None:
+@pytest.mark.parametrize(
+    "shortage", [MemoryError(), RuntimeError("DefaultCPUAllocator: can't allocate memory: 8 bytes")]
+)
+def test_a_process_that_runs_out_of_memory_says_so(settings: LabellerSettings, shortage: Exception) -> None:
     ours, theirs = multiprocessing.Pipe()
-    serving = Thread(target=workers_module._serve, args=(settings, FailingFormat(MemoryError), theirs))
+    serving = Thread(target=workers_module._serve, args=(settings, FailingFormat(shortage), theirs))
     serving.start()
     ours.send(list(rows(TEXTS[:2])))
     records, error = ours.recv()

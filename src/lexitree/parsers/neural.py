@@ -142,7 +142,7 @@ class NeuralParser:
         for parses in self._stream(sentences, self._best_of_batch, read_ahead):
             yield join_trees(parses)
 
-    def parse_batch(self, sentences: Sequence[Words], check: Check = no_check) -> list[Tree]:
+    def parse_sentences(self, sentences: Sequence[Words], check: Check = no_check) -> list[Tree]:
         """Return the most probable trees of some sentences.
 
         Args:

@@ -36,7 +36,7 @@ class Parser(Protocol):
 class BatchParser(Parser, Protocol):
     """A parser to which it makes no difference how many calls the sentences come in."""
 
-    def parse_batch(self, sentences: Sequence[Sequence[str]], check: Check) -> list[Tree]:
+    def parse_sentences(self, sentences: Sequence[Sequence[str]], check: Check) -> list[Tree]:
         """Return the trees of some sentences; `check` is called now and then, and may raise an error to end it."""
         ...
 

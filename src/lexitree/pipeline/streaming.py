@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import Generic, NamedTuple, TypeVar
@@ -64,11 +65,11 @@ def split_within(
     if is_beyond("token_characters", longest):
         notes.append(f"tokens of more than {limits.token_characters:,} characters were cut into pieces")
         sentences = [_cut_tokens(tokens, limits.token_characters or 1) for tokens in sentences]
-    if is_beyond("sentence_words", max(map(len, sentences), default=0)):
-        notes.append(f"sentences of more than {limits.sentence_words:,} words were cut into pieces")
-        sentences = [
-            piece for tokens in sentences for piece in _cut_words(tokens, limits.sentence_words or 1)
-        ]
+    longest = max(map(len, sentences), default=0)
+    is_beyond("sentence_words", longest)
+    if limits.beyond == "cut" and longest > (most := _most_words_of_a_sentence(limits)):
+        notes.append(f"sentences of more than {most:,} words were cut into pieces")
+        sentences = [piece for tokens in sentences for piece in _cut_words(tokens, int(most))]
     num_words = sum(map(len, sentences))
     too_many = [is_beyond("words", num_words), is_beyond("phrases", 2 * num_words - len(sentences))]
     if any(too_many):
@@ -123,6 +124,13 @@ def _cut_words(tokens: Tokens, max_words: int) -> Iterator[Tokens]:
     for piece in cut_sentence([token.form for token in tokens], max_words):
         yield tokens[first : first + len(piece)]
         first += len(piece)
+
+
+def _most_words_of_a_sentence(limits: Limits) -> float:
+    """No sentence is longer than a text may be, so that some of every text is labelled."""
+    from_phrases = None if limits.phrases is None else (limits.phrases + 1) // 2
+    bounds = (limits.sentence_words, limits.words, from_phrases)
+    return min((bound for bound in bounds if bound is not None), default=math.inf)
 
 
 def _first_sentences(sentences: Sequence[Tokens], limits: Limits) -> list[Tokens]:
@@ -187,6 +195,8 @@ class TextReader(Generic[Context]):
         self._unread: deque[list[str]] = deque()
         self.in_flight: deque[list[str]] = deque()
         """The words of all sentences that are not labelled yet."""
+        self.is_exhausted = False
+        """Whether there is no text to read any more."""
 
     def has_enough(self, num_sentences: int | None) -> bool:
         """Whether there is work for a batch; None stands for a batch of everything."""
@@ -208,6 +218,7 @@ class TextReader(Generic[Context]):
             self._unread.extend(sentences)
             self.in_flight.extend(sentences)
             return True
+        self.is_exhausted = True
         return False
 
     def take(self, num_sentences: int | None = None) -> list[list[str]]:
@@ -225,6 +236,11 @@ class TextReader(Generic[Context]):
         while self._waiting and self._waiting[0].is_complete:
             done = self._waiting.popleft()
             yield done.result(), done.context
+
+    @property
+    def first_waiting(self) -> int | None:
+        """The number of the first text that waits or is read next; None if texts have no numbers."""
+        return self._num_read - len(self._waiting) if self._is_numbered else None
 
     @property
     def is_empty(self) -> bool:

@@ -120,7 +120,8 @@ class StreamOptions(TypedDict, total=False):
     one_sentence: bool
     """Whether each text is taken as a single sentence."""
     limits: Limits | None
-    """What a text may have; by default the pipeline's limits. `seconds` is for each batch, and ends the stream."""
+    """What a text may have; by default the pipeline's limits. `seconds` is for each batch, without
+    the time in the source of the texts; a batch that takes longer ends the stream, whatever `on_error` says."""
     cancel: Event | None
     """Set by another thread to end the stream with a `CancelledError`."""
 
@@ -296,20 +297,21 @@ class TextPipeline:
             raise ConfigError(f"on_error must be one of {', '.join(get_args(OnTextError))}, not {on_error!r}")
         limits = limits or self.limits
         split = partial(self._split, one_sentence=one_sentence)
-        reader = TextReader(iter(pairs), split, limits, is_numbered=True)
-        return _handle_errors(self._run(reader, batch_size, Watch(limits.seconds, cancel)), on_error)
+        watch = Watch(limits.seconds, cancel)
+        reader = TextReader(watch.pausing(pairs), split, limits, is_numbered=True)
+        return _handle_errors(self._run(reader, batch_size, watch), on_error)
 
     def _run(
         self, reader: TextReader[Context], batch_size: int | None, watch: Watch
     ) -> Iterator[tuple[Document | TextError, Context]]:
         parse = self._open_parser(reader, batch_size, watch)
         while True:
+            watch.start(reader.first_waiting)
             # Nobody waits for the texts: their source may take any time, or use this very pipeline.
             while not reader.has_enough(batch_size) and reader.read():
-                watch.start()
                 watch.check()
-                yield from reader.finished()
-            watch.start()
+                with watch.paused():
+                    yield from reader.finished()
             labelled = self._label(parse, reader.in_flight, watch)
             if not labelled:
                 break
@@ -326,7 +328,7 @@ class TextPipeline:
         """A function that parses the next sentences, at most a batch; it is called in turn."""
         parser = self.parser
         if isinstance(parser, BatchParser):
-            return lambda: parser.parse_batch(reader.take(batch_size), watch.check)
+            return lambda: parser.parse_sentences(reader.take(batch_size), watch.check)
         # One call for the whole stream: a parser may be a file of trees, or a process that is slow to start.
         trees = iter(parser.parse_all(self._sentences(reader, watch)))
         return lambda: list(islice(trees, batch_size))
@@ -334,15 +336,14 @@ class TextPipeline:
     def _sentences(self, reader: TextReader[Any], watch: Watch) -> Iterator[list[str]]:
         """The words of each sentence, for a parser that reads as far ahead as it likes."""
         while True:
-            for words in reader.take(1):
-                watch.check()
-                yield words
-                break
-            else:
-                with self._turn.laid_down():
-                    is_read = reader.read()
-                if not is_read:
-                    return
+            watch.check()
+            taken = reader.take(1)
+            yield from taken
+            if not taken and reader.is_exhausted:
+                return
+            if not taken:
+                with self._turn.released(watch.check):
+                    reader.read()
 
     def _split(self, text: str, one_sentence: bool) -> list[Tokens]:
         if callable(self.split):

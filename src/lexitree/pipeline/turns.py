@@ -7,7 +7,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from itertools import count
 from threading import Lock, get_ident
-from weakref import WeakSet
+from weakref import WeakValueDictionary
 
 from lexitree.errors import ConfigError
 from lexitree.limits import Check
@@ -20,10 +20,11 @@ FORK_SECONDS = 5.0
 
 
 class Turn:
-    """A lock that can be laid down for a while, and that is free in a forked process.
+    """A lock that can be released for a while, and that is free in a forked process.
 
     A fork first waits for the thread that has the turn: torch has locks of its own, which would stay locked in the
-    other process if a thread that is not there were inside.
+    other process if a thread that is not there were inside. If that thread takes too long, nobody can have the turn
+    in the other process.
     """
 
     _numbers = count()
@@ -32,26 +33,37 @@ class Turn:
         self._lock = Lock()
         self._holder: int | None = None
         self._forking: int | None = None
+        self._is_broken = False
         self.number = next(self._numbers)
-        _turns.add(self)
+        _turns[self.number] = self
 
     @contextmanager
     def held(self, check: Check) -> Generator[None]:
         """Wait for the turn and have it for the block; `check` may end the waiting with an error."""
         if self._holder == get_ident():
             raise ConfigError("a pipeline cannot be used by its own parser, splitter or binarizer")
-        while not self._lock.acquire(timeout=_CHECK_SECONDS):
-            check()
-        self._holder = get_ident()
+        if self._is_broken:
+            raise ConfigError(
+                "this process was forked in the middle of a batch",
+                remedy="Load the pipeline after the fork, or start processes with spawn.",
+            )
+        self._take(check)
         try:
             yield
         finally:
-            self._holder = None
-            self._lock.release()
+            # Not if the block ended while it waited to have the turn again.
+            if self._holder == get_ident():
+                self._holder = None
+                self._lock.release()
+
+    def _take(self, check: Check) -> None:
+        while not self._lock.acquire(timeout=_CHECK_SECONDS):
+            check()
+        self._holder = get_ident()
 
     @contextmanager
-    def laid_down(self) -> Generator[None]:
-        """Leave the turn to others for the block, if this thread has it."""
+    def released(self, check: Check) -> Generator[None]:
+        """Leave the turn to others for the block, if this thread has it; `check` may end the waiting after it."""
         if self._holder != get_ident():
             yield
             return
@@ -60,8 +72,7 @@ class Turn:
         try:
             yield
         finally:
-            self._lock.acquire()
-            self._holder = get_ident()
+            self._take(check)
 
     def keep_for_fork(self) -> None:
         """Take the lock, unless this thread has it or a batch takes very long."""
@@ -77,20 +88,23 @@ class Turn:
     def renew_in_child(self) -> None:
         """Start anew, without the threads that are not there."""
         self._lock = Lock()
-        self._forking = None
         if self._holder == get_ident():
             # The parser itself has forked, and goes on in both processes.
             self._lock.acquire()
         else:
             self._holder = None
+            self._is_broken = self._is_broken or self._forking != get_ident()
+        self._forking = None
 
 
-_turns: WeakSet[Turn] = WeakSet()
+_turns: WeakValueDictionary[int, Turn] = WeakValueDictionary()
 
 
 def _all_turns() -> list[Turn]:
     """In the same order in all threads, so that two that fork do not wait for each other."""
-    return sorted(_turns, key=lambda turn: turn.number)
+    # A list that is made at once: other threads may make turns meanwhile.
+    turns = [turn for reference in _turns.valuerefs() if (turn := reference()) is not None]
+    return sorted(turns, key=lambda turn: turn.number)
 
 
 def _before_fork() -> None:

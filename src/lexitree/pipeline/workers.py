@@ -1,7 +1,7 @@
 """Labels rows of text in this process, or in several processes that each have a model and a parser of their own.
 
 With several processes, chunks of rows are handed out and their records taken back in turns, so the order is kept, and
-no more chunks are held than there are processes. This one does not import torch then.
+no more chunks are held than there are processes. This one then loads no model of its own.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Never, Self, TypeVar
 
-from lexitree.errors import ConfigError, InputError, LexitreeError, Place, TextError
+from lexitree.errors import ConfigError, InputError, LexitreeError, Place, TextError, find_memory_error
 from lexitree.limits import Limits
 from lexitree.pipeline import BATCH_SENTENCES
 from lexitree.pipeline.formats import RecordFormat
@@ -269,7 +269,9 @@ def _serve(settings: LabellerSettings, output_format: RecordFormat, connection: 
                 records.extend(settings.records(pipe, rows, output_format))
             except LexitreeError as error:
                 problem = error
-            except MemoryError:
+            except Exception as error:
+                if not find_memory_error(error):
+                    raise
                 problem = LexitreeError(
                     "a process that labels texts has run out of memory", remedy=_FEWER_JOBS
                 )
