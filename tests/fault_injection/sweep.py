@@ -40,7 +40,6 @@ ROOT = Path(__file__).parents[2]
 Fault = IntEnum("Fault", ["NONE", "FAIL", "FILL", "KILL", "TEAR"], start=0)
 """The faults of the shim, by its numbers."""
 REMOVALS = ("unlink", "unlinkat", "rmdir")
-NUM_ATTEMPTS = 5
 
 
 class Call(NamedTuple):
@@ -164,10 +163,6 @@ class Sweep:
         """Inject one fault; what is wrong afterwards."""
         is_kill = fault in (Fault.KILL, Fault.TEAR)
         ended = self._inject(self.operation.run, fault, number)
-        for _ in range(NUM_ATTEMPTS - 1):
-            # A download has more calls or fewer, as its pieces arrive.
-            if (ended is None) != is_kill:
-                ended = self._inject(self.operation.run, fault, number)
         if (ended is None) != is_kill:
             return ["it was not reached" if is_kill else "the process was killed"]
         problem = ended[0] if ended else None
