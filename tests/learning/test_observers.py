@@ -72,3 +72,10 @@ def test_a_record_comes_back_from_its_flat_form() -> None:
 def test_a_run_without_an_epoch_leaves_nothing_for_tensorboard(tmp_path: Path) -> None:
     TensorBoardObserver(tmp_path / "board").close()
     assert not (tmp_path / "board").exists()
+
+
+@pytest.mark.parametrize("number", [float("nan"), float("inf"), 1e308, 10**400])
+@pytest.mark.parametrize("name", ["seconds", "loss", "dev_root"])
+def test_a_number_that_no_run_has_is_refused(name: str, number: float) -> None:
+    with pytest.raises(TypeError, match=f"{name} is out of range"):
+        EpochRecord.from_dict({**RECORD.as_dict(), name: number})

@@ -68,10 +68,16 @@ class EpochRecord:
         for name in ("loss", *_AFTER_SCORES[:-1]):
             if isinstance(values[name], bool) or not isinstance(values[name], int | float):
                 raise TypeError(f"{name} is not a number")
+        for name, value in values.items():
+            # NaN is not below anything, and an int may be too large for a float.
+            if isinstance(value, int | float) and not abs(value) < _MAX_NUMBER:
+                raise TypeError(f"{name} is out of range")
         scores = {name: value for name, value in values.items() if name not in own}
         return cls(scores=scores, **{name: values[name] for name in own})
 
 
+_MAX_NUMBER = 1e100
+"""No time, loss or score is so large."""
 _AFTER_SCORES = ("learning_rate", "seconds", "examples_per_second", "is_best")
 
 
