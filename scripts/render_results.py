@@ -6,7 +6,7 @@
 NAME is a record of results/, `NAME:TABLE` one of the tables of a record, `tour/STEP` (a command with its output),
 `file/NAME` (a file of the tour), `example/FILE`, `reproduce/EXPERIMENT`, or one of the tables that are counted from
 the package itself or put together from several records: limits, models, recipes, embedded-corpora, speed,
-gpu-training-time, training-losses.
+gpu-training-time, robustness, training-losses.
 """
 
 from __future__ import annotations
@@ -339,6 +339,30 @@ def render_gpu_training_time() -> str:
     return make_table(header, rows)
 
 
+def render_robustness() -> str:
+    """What hostile input and faults have done, by their records."""
+    rows: list[list[str]] = []
+    if fuzz := read_record("fuzz"):
+        failures = sum(len(target["failures"]) for target in fuzz["targets"].values())
+        what = f"{fuzz['cases']:,} damaged inputs for {len(fuzz['targets'])} readers and commands"
+        rows.append(
+            [
+                what,
+                f"{failures} foreign exceptions, peak memory {fuzz['peak_mib']:,} MiB",
+                _origin(fuzz).replace("\n", " "),
+            ]
+        )
+    if faults := read_record("fault-injection"):
+        what = (
+            f"{faults['num_faults']:,} faults at file-system calls of {len(faults['faults'])} operations, and"
+            f" {faults['num_kills']} kills at random moments"
+        )
+        rows.append(
+            [what, f"{faults['num_violations']} files damaged or lost", _origin(faults).replace("\n", " ")]
+        )
+    return make_table(["tried", "outcome", "command, commit and machine"], rows) if rows else NOT_MEASURED
+
+
 AUTHORS_LOSSES = {1: 20.4, 2: 17.3, 3: 16.1, 4: 15.3, 5: 14.7, 10: 13.1, 30: 11.1}
 """The mean training loss of a sentence by epoch, from the log that the authors released with their code."""
 
@@ -410,6 +434,7 @@ _COUNTED: dict[str, Callable[[], str]] = {
     "speed": render_speed,
     "gpu-training-time": render_gpu_training_time,
     "training-losses": render_losses,
+    "robustness": render_robustness,
     "limits": render_limits,
     "models": render_models,
     "recipes": render_recipes,
