@@ -185,6 +185,7 @@ def check_kills(task: str, moments: list[Moment], tmp_path: Path) -> list[str]:
     return unfinished
 
 
+@pytest.mark.slow  # tests/fault_injection kills training at single calls, which is quicker
 @pytest.mark.parametrize("task", TASKS)
 def test_a_few_kills_change_nothing(task: str, tmp_path: Path) -> None:
     check_kills(task, FEW_MOMENTS, tmp_path)
