@@ -28,7 +28,6 @@ from typing import Any, NamedTuple
 import torch
 
 from lexitree.errors import LexitreeError
-from lexitree.learning.observers import TensorBoardObserver
 from lexitree.pipeline import loading
 from tests.corpora.file_server import Behaviour, serve
 from tests.fault_injection.operations import Content, Operation, Step, all_operations, make_archive
@@ -271,8 +270,6 @@ def main() -> None:
     shim = ctypes.CDLL(options.library)
     shim.calls.restype = ctypes.c_char_p
     torch.set_num_threads(1)
-    # It writes in a thread of its own, so that the order of calls would differ from run to run.
-    TensorBoardObserver.is_available = staticmethod(lambda: False)
     loading.open_parser = lambda spec: RightBranching()
     output = os.dup(1)
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from lexitree.errors import FileError
 from lexitree.learning.observers import (
     BatchProgress,
     EpochRecord,
@@ -49,9 +51,11 @@ def test_tensorboard_finds_the_scores(tmp_path: Path) -> None:
     assert TensorBoardObserver.is_available()
     observer = TensorBoardObserver(tmp_path / "board")
     observer.on_epoch(RECORD)
+    observer.on_epoch(replace(RECORD, epoch=RECORD.epoch + 1))
     observer.close()
     events = reading.EventAccumulator(str(tmp_path / "board"))
     events.Reload()
+    assert [event.step for event in events.Scalars("loss/train")] == [RECORD.epoch, RECORD.epoch + 1]
     found = {name: events.Scalars(name)[0].value for name in events.Tags()["scalars"]}
     assert found == {
         "loss/train": 3.25,
@@ -72,6 +76,16 @@ def test_a_record_comes_back_from_its_flat_form() -> None:
 def test_a_run_without_an_epoch_leaves_nothing_for_tensorboard(tmp_path: Path) -> None:
     TensorBoardObserver(tmp_path / "board").close()
     assert not (tmp_path / "board").exists()
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full, a device that is always full")
+def test_a_full_disk_under_tensorboard_is_one_clear_error(tmp_path: Path) -> None:
+    pytest.importorskip("tensorboard", reason="needs TensorBoard")
+    observer = TensorBoardObserver(tmp_path)
+    observer.path.symlink_to("/dev/full")
+    with pytest.raises(FileError, match=r"cannot be written \(No space left on device\)") as caught:
+        observer.on_epoch(RECORD)
+    assert caught.value.path == str(observer.path)
 
 
 @pytest.mark.parametrize("number", [float("nan"), float("inf"), 1e308, 10**400])

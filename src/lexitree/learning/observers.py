@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import importlib.util
+import os
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
+
+from lexitree.files import file_errors
 
 METRICS_FILE = "metrics.jsonl"
 """In the run folder: one line per epoch."""
@@ -124,29 +127,36 @@ class ObserverGroup:
 
 
 class TensorBoardObserver(SilentObserver):
-    """Writes loss, scores and speed of each epoch for TensorBoard; a run without an epoch leaves no files."""
+    """Writes loss, scores and speed of each epoch for TensorBoard; a run without an epoch leaves no files.
+
+    TensorBoard's own writer has a thread, which cannot tell the run that the disk is full. Here an epoch is written
+    before the next one begins.
+    """
 
     def __init__(self, folder: Path) -> None:
-        self.folder = folder
+        # TensorBoard reads all files of the folder whose names begin like this, oldest first.
+        self.path = folder / f"events.out.tfevents.{time.time():.6f}.{os.getpid()}"
 
     @staticmethod
     def is_available() -> bool:
         return importlib.util.find_spec("tensorboard") is not None
 
-    @cached_property
-    def writer(self) -> Any:
-        from torch.utils.tensorboard.writer import SummaryWriter
-
-        return SummaryWriter(str(self.folder))
-
     def on_epoch(self, record: EpochRecord) -> None:
+        # These modules have no types.
+        proto: Any = importlib.import_module("tensorboard.compat.proto.event_pb2")
+        summaries: Any = importlib.import_module("tensorboard.compat.proto.summary_pb2")
+        writing: Any = importlib.import_module("tensorboard.summary.writer.record_writer")
         scalars = {"loss/train": record.loss, "speed/examples per second": record.examples_per_second}
         for name, value in record.scores.items():
             if isinstance(value, int | float):
                 scalars[f"scores/{name.replace('_', ' ')}"] = value
-        for name, value in scalars.items():
-            self.writer.add_scalar(name, value, record.epoch)
-
-    def close(self) -> None:
-        if "writer" in self.__dict__:
-            self.writer.close()
+        values = [summaries.Summary.Value(tag=name, simple_value=value) for name, value in scalars.items()]
+        now = time.time()
+        events = [proto.Event(wall_time=now, step=record.epoch, summary=summaries.Summary(value=values))]
+        if not self.path.exists():
+            events.insert(0, proto.Event(wall_time=now, file_version="brain.Event:2"))
+        with file_errors(self.path, "written"):
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            with self.path.open("ab") as stream:
+                for event in events:
+                    writing.RecordWriter(stream).write(event.SerializeToString())
