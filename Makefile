@@ -11,6 +11,7 @@ test: .venv/ready
 	$(BIN)/pytest -n 2 -m "not slow"
 
 test-all: .venv/ready
+	$(BIN)/pip install --quiet -c constraints.txt -e '.[dev,integrations]'
 	$(BIN)/pytest -n 2
 
 # Feeds damaged files, texts, settings and options to everything that reads them; failed cases go to runs/fuzz.
