@@ -15,11 +15,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 
 from lexitree.errors import ConfigError
 from lexitree.files import file_errors
 from lexitree.learning.observers import Observer
 from lexitree.learning.run_folder import MODEL_FOLDER
+from lexitree.ops.threads import openmp_threads
 from lexitree.parsers.neural import NeuralParser
 from lexitree.parsers.protocol import Candidate
 from lexitree.parsers.saved_parser import load_parser
@@ -97,9 +99,17 @@ def write_jackknife_lists(
         for number, path in zip(folds, paths, strict=True)
         if not path.exists()
     ]
-    for place, _ in run_in_processes(functools.partial(make_fold, **options), tasks, jobs=jobs):
+    threads = max(1, torch.get_num_threads() // min(jobs, num_folds))
+    make = functools.partial(_make_fold_on, threads, **options)
+    for place, _ in run_in_processes(make, tasks, jobs=jobs):
         on_fold(tasks[place][2])
     return _join_lists(paths, Path(output))
+
+
+def _make_fold_on(threads: int, *task: Any, **options: Any) -> None:
+    """Make a fold with its share of the cores: processes side by side would otherwise all take all of them."""
+    with openmp_threads(threads):
+        make_fold(*task, **options)
 
 
 def make_fold(
