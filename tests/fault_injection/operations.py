@@ -98,8 +98,12 @@ class Fetch(Operation):
     """Downloads files into a folder; what is unfinished is kept beside them, to be resumed."""
 
     def content(self, folder: Path) -> Content:
-        found = files_of(folder / self.output)
-        return {name: data for name, data in found.items() if ".part" not in name}
+        # A killed process leaves its lock, which is hidden, empty and open to the next.
+        return {
+            name: data
+            for name, data in files_of(folder / self.output).items()
+            if ".part" not in name and not name.endswith(".lock")
+        }
 
     def is_whole(self, found: Content, old: Content, new: Content) -> bool:
         return found.items() <= new.items()
