@@ -101,7 +101,7 @@ def faults(record: Mapping[str, Any]) -> list[str]:
             found.append(f"{name} has no checksum")
     if not re.fullmatch(r"\d{4}-\d{2}-\d{2}", str(record.get("date"))):
         found.append("the date is not written as 2025-01-31")
-    if not re.fullmatch(r"[0-9a-f]{12,40}(\+changes)?", str(record.get("commit"))):
+    if not re.fullmatch(r"[0-9a-f]{7,40}(\+changes)?", str(record.get("commit"))):
         found.append("the commit is none")
     found += hidden_changes(str(record.get("commit")), record.get("source"))
     texts = [str(value) for key, value in _leaves(record) if key != "output"]
