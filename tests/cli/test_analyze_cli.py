@@ -96,7 +96,7 @@ def test_a_plot_without_matplotlib(
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     for command in (["length", trained_run, treebank], ["curves", trained_run]):
         finished = call("analyze", *command, "-o", tmp_path / "plot.svg")
-        assert_users_error(finished, "matplotlib", "lexitree[plots]")
+        assert_users_error(finished, "matplotlib", "[plots]'")
         assert call("analyze", *command).code == 0
 
 

@@ -44,7 +44,7 @@ app = typer.Typer(
     help="""Analyses: compare models, plot accuracy by length and learning curves, judge learned heads.
 
     A system is a saved model, the folder of a run, or the folder of runs with several seeds; write NAME=PATH to
-    choose what it is called. Plots need the extra plots: pip install 'lexitree\\[plots]'.
+    choose what it is called. Plots need the extra plots (matplotlib).
     """,
 )
 

@@ -270,7 +270,7 @@ def _check_config(path: Path, values: Mapping[str, Any], found: str) -> None:
         raise ModelFileError(
             path,
             f"has format {values.get('format')!r:.40}; this version reads up to {FORMAT}",
-            remedy="Upgrade lexitree: pip install --upgrade lexitree",
+            remedy="Upgrade lexitree.",
         )
     if values.get(CHECKSUM, found) != found:
         raise ModelFileError(
