@@ -21,7 +21,7 @@ from lexitree.cli.options import (
     PrecisionOption,
     read_arguments,
 )
-from lexitree.files import STANDARD_STREAM
+from lexitree.files import HTML_SUFFIXES, STANDARD_STREAM, choose_format
 from lexitree.writing import open_output
 
 LONGEST_NAME = 40
@@ -65,6 +65,7 @@ def explain_command(
     from lexitree.pipeline.workers import LabellerSettings
     from lexitree.views.page import explanation_page
 
+    choose_format(output, {"html": HTML_SUFFIXES})
     name, arguments = read_arguments(context, model, text, model_name)
     source = Inputs(arguments, input_kind, encoding)
     settings = LabellerSettings(name, parser, device, backend, precision)

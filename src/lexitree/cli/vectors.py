@@ -14,6 +14,7 @@ import typer
 
 from lexitree.cli.console import make_table, output, progress_bars, show_skipped
 from lexitree.cli.options import DataOption, EncodingOption, JsonOption, OnErrorOption
+from lexitree.files import choose_format
 from lexitree.settings import MAX_COUNT, MAX_SIZE
 
 if TYPE_CHECKING:
@@ -82,12 +83,10 @@ def filter_vectors(
 
     Example: lexitree vectors filter glove.840B.300d.zip -t train.txt -t dev.txt -t test.txt -o glove.sst.npz
     """
-    from lexitree.errors import FileError
     from lexitree.lexicon.vector_npz import write_vectors_npz
     from lexitree.lexicon.vocabulary import UNK, Vocabulary, coverage
 
-    if path.suffix != ".npz":
-        raise FileError(path, "the output file must end in .npz")
+    choose_format(path, {"npz": (".npz",)}, can_compress=False)
     counts = count_source_words(trees, data, encoding, on_error)
     kept = _read_wanted(vectors, counts, dim, on_error)
     write_vectors_npz(path, kept, float16=float16)
