@@ -25,10 +25,9 @@ JSON_LINES_SUFFIXES = (".jsonl", ".ndjson")
 BRACKET_SUFFIXES = (".txt", ".mrg", ".ptb")
 """Files of trees in brackets, as treebanks have them."""
 HTML_SUFFIXES = (".html", ".htm")
-_FIXED_SUFFIXES = frozenset(
-    (*JSON_LINES_SUFFIXES, *HTML_SUFFIXES, ".csv", ".json", ".md", ".tsv", ".xls", ".xlsx")
-)
-_FIXED_SUFFIXES |= {".gif", ".jpeg", ".jpg", ".npz", ".parquet", ".pdf", ".png", ".svg"}
+_TABLE_SUFFIXES = (*JSON_LINES_SUFFIXES, ".csv", ".json", ".npz", ".parquet", ".tsv", ".xls", ".xlsx")
+_PICTURE_SUFFIXES = (*HTML_SUFFIXES, ".gif", ".jpeg", ".jpg", ".md", ".pdf", ".png", ".svg")
+_FIXED_SUFFIXES = frozenset(_TABLE_SUFFIXES + _PICTURE_SUFFIXES)
 """Endings that mean the same to every program: nothing else is written under such a name."""
 
 _GIVE_ENCODING = "Give the file's encoding, for example --encoding latin-1 or utf-16-le; it is never guessed."

@@ -142,7 +142,6 @@ def test_wrong_combinations_are_refused(
     assert_users_error(predict(reviews), "which column", "--column review")
     assert_users_error(predict(TEXT, "--column", "a"), "is not a file")
     assert_users_error(predict(TEXT, "--nodes", "root"), "--nodes root is for trees")
-    assert_users_error(predict(TEXT, "-f", "csv"), "--column")
     assert_users_error(predict(TEXT, "--phrases"), "--phrases is for a table")
     assert_users_error(predict(reviews, "--column", "review", "-f", "tree"), "cannot be written as tree")
     assert_users_error(predict(TEXT, "--resume"), "only a file")
