@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from lexitree.errors import EncodingError, FileError, Place
+from lexitree.suggestions import suggest_path
 
 CHUNK_BYTES = 1 << 16
 MAX_LINE_CHARACTERS = 1 << 26
@@ -44,7 +45,7 @@ def _open_binary(path: str | Path) -> Generator[BinaryIO, None, None]:
         opener = gzip.open if str(path).endswith(".gz") else open
         stream = opener(path, "rb")
     except OSError as error:
-        raise FileError(path, f"cannot be read ({error.strerror or error})") from error
+        raise unreadable(path, error) from error
     except ValueError as error:
         raise FileError(repr(str(path)), f"is not a valid file name ({error})") from error
     with stream:
@@ -166,7 +167,7 @@ def read_toml(path: str | Path) -> dict[str, Any]:
     try:
         return tomllib.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
-        raise FileError(path, f"cannot be read ({error.strerror or error})") from error
+        raise unreadable(path, error) from error
     except (ValueError, RecursionError) as error:
         raise FileError(path, f"is not a TOML file ({error})") from error
 
@@ -219,6 +220,12 @@ def choose_format(
 def display_name(path: str | Path) -> str:
     """Return the path as error messages show it."""
     return "<standard input>" if str(path) == STANDARD_STREAM else str(path)
+
+
+def unreadable(path: str | Path, error: OSError) -> FileError:
+    """The error to raise for a file that cannot be opened; for a missing one, it names similar files."""
+    remedy = suggest_path(path) if isinstance(error, FileNotFoundError) else ""
+    return FileError(path, f"cannot be read ({error.strerror or error})", remedy=remedy)
 
 
 @contextmanager

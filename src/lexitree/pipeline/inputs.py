@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,7 +13,7 @@ from lexitree.corpora.treebank import read_any
 from lexitree.errors import ConfigError, LexitreeError, OnError, Place
 from lexitree.files import STANDARD_STREAM, display_name, plain_suffix, read_lines
 from lexitree.pipeline.tables import CsvTable, JsonLinesTable, NumberedLine, Row, look_at_first, open_table
-from lexitree.saving.shipped import DEFAULT_MODEL
+from lexitree.saving.shipped import DEFAULT_MODEL, could_be_model, no_such_model
 from lexitree.trees.brackets import ReadReport, read_bracket_lines
 from lexitree.trees.tree import Tree
 
@@ -76,10 +77,17 @@ def split_arguments(
 
     Returns:
         The name of the model, and the inputs.
+
+    Raises:
+        ModelFileError: The first argument is neither an input nor a model.
     """
     inputs = tuple(arguments)
     if model is None and inputs and not _is_input(inputs[0]):
         model, inputs = inputs[0], inputs[1:]
+        if not could_be_model(model):
+            error = no_such_model(model)
+            error.remedy += f"\nIf {model!r} is a text, use --text {shlex.quote(model)}"
+            raise error
     return model or DEFAULT_MODEL, (*inputs, *map(GivenText, texts)) or (STANDARD_STREAM,)
 
 
