@@ -140,9 +140,7 @@ def test_errors_are_one_message(call: Call, saved_model: Path, treebank: Path, t
     assert_users_error(call("info", saved_model.parent / "modle"), f"Did you mean {saved_model}?")
     assert_users_error(call("info", saved_model / "config.json"), "is a file, and a model is a folder")
     assert_users_error(call("trees", "check", treebank / "trian.txt"), f"Did you mean {treebank}/train.txt")
-    assert_users_error(
-        call("train", treebank / "trian.txt", "-o", run), f"Did you mean {treebank}/train.txt"
-    )
+    assert_users_error(call("train", treebank / "trian.txt", "-o", run), f"Did you mean {treebank}/train.txt")
     assert_users_error(call("predict", saved_model, tmp_path / "none.txt"), "none.txt: cannot be read")
     assert_users_error(call("predict", saved_model, tmp_path), "Is a directory")
     assert_users_error(call("predict", saved_model, "--backend", "fast"), "unknown backend 'fast'")

@@ -27,8 +27,8 @@ import typer
 from lexitree.cli.console import messages, printable, show_error
 from lexitree.errors import LexitreeError, find_memory_error
 from lexitree.processes import Terminated, interrupt_on_signals
+from lexitree.streams import write_always, write_utf8
 from lexitree.version import __version__
-from lexitree.writing import write_utf8
 
 COMMANDS = {
     "train": "train.train_command",
@@ -150,6 +150,7 @@ def main() -> None:
     _collect_seldom()
     # What is piped is UTF-8 on all systems, also where pipes have another encoding by default.
     write_utf8(sys.stdout)
+    write_always(sys.stderr)
     warnings.showwarning = _show_warning
     interrupt_on_signals()
     try:
