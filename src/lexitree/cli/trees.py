@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, cast
 
 import typer
 
-from lexitree.cli.console import messages, show_error, show_skipped, show_tree
+from lexitree.cli.console import messages, show_error, show_skipped, show_table, show_tree
 from lexitree.cli.console import output as screen
 from lexitree.cli.options import (
     Direction,
@@ -205,8 +205,6 @@ def statistics(
 
     Example: lexitree trees statistics train.txt dev.txt
     """
-    from rich.table import Table
-
     from lexitree.pipeline.inputs import read_tree_files
     from lexitree.trees.brackets import ReadReport
     from lexitree.trees.statistics import tree_statistics
@@ -216,10 +214,8 @@ def statistics(
     if as_json:
         typer.echo(json.dumps(counted, indent=2, ensure_ascii=False))
     else:
-        table = Table(show_header=False)
-        for key, value in counted.items():
-            table.add_row(key.replace("_", " ").removeprefix("num "), _shown(value))
-        screen.print(table)
+        rows = [(key.replace("_", " ").removeprefix("num "), _shown(value)) for key, value in counted.items()]
+        show_table(("what", "value"), rows, numbers=(), has_header=False)
     show_skipped(report.num_errors, report.errors)
 
 
