@@ -83,7 +83,7 @@ def test_show_counts_each_split_by_its_own_labels() -> None:
         (line,) = (line for line in lines if line.startswith(f"{row} "))
         first_figures = line.removeprefix(row).split()[:2]
         assert first_figures == [f"{counts[kind][label]:,}" for kind in ("root_labels", "node_labels")]
-        assert len(line.removeprefix(f"  {row}").split()) == (2 if row == "2 (neutral)" else 4)
+        assert len(line.removeprefix(row).split()) == (2 if row == "2 (neutral)" else 4)
     assert "Training labels count" not in run("show", "mini-reviews")
 
 
