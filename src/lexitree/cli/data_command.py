@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from lexitree.cli.completion import complete_corpora, complete_downloads
 from lexitree.cli.console import progress_bars, show_skipped, show_table
 from lexitree.cli.options import (
     DataOption,
@@ -55,7 +56,12 @@ def list_corpora(data: DataOption = None, as_json: JsonOption = False) -> None:
 
 @app.command("fetch")
 def fetch_corpus(
-    name: Annotated[str, typer.Argument(help="sst, trec, glove-840b or glove-6b.", show_default=False)],
+    name: Annotated[
+        str,
+        typer.Argument(
+            help="sst, trec, glove-840b or glove-6b.", show_default=False, autocompletion=complete_downloads
+        ),
+    ],
     into: Annotated[
         Path | None,
         typer.Option(help="Destination folder; by default your cache folder.", show_default=False),
@@ -80,7 +86,12 @@ def fetch_corpus(
 @app.command("show")
 def show_corpus(
     corpus: Annotated[
-        str, typer.Argument(help="A name from `lexitree data list`, or a file or folder.", show_default=False)
+        str,
+        typer.Argument(
+            help="A name from `lexitree data list`, or a file or folder.",
+            show_default=False,
+            autocompletion=complete_corpora,
+        ),
     ],
     data: DataOption = None,
     encoding: EncodingOption = "utf-8",
