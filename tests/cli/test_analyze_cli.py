@@ -54,7 +54,7 @@ def test_compare(call: Call, trained_run: Path, untrained: Path, treebank: Path)
 def test_several_seeds_are_compared_as_recipes(call: Call, untrained: Path, treebank: Path) -> None:
     text = call("analyze", "compare", f"a={untrained}", f"b={untrained}", treebank).out
     assert "over seeds and sentences" in text
-    assert re.search(r"b – a .* \+0\.0 .* 1\.000 ", text)
+    assert re.search(r"b – a .* \+0\.0 .* 1\.000\s", text)
 
 
 def test_compare_needs_two_systems_with_names(

@@ -119,16 +119,21 @@ def can_show_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> boo
 
 def parse_seeds(text: str) -> list[int]:
     """Read seeds written as `3`, `1,2,5` or `1-5`."""
-    seeds: list[int] = []
+    return parse_numbers(text, "seeds")
+
+
+def parse_numbers(text: str, what: str) -> list[int]:
+    """Read whole numbers written as `3`, `1,2,5` or `1-5`; `what` names them in the error message."""
+    numbers: list[int] = []
     for part in text.replace(" ", "").split(","):
         match = re.fullmatch(r"([0-9]{1,18})(?:-([0-9]{1,18}))?", part)
         if not match:
-            raise typer.BadParameter("write seeds as 3, 1,2,5 or 1-5, with at most 18 digits")
+            raise typer.BadParameter(f"write {what} as 3, 1,2,5 or 1-5, with at most 18 digits")
         first, last = int(match[1]), int(match[2] or match[1])
         if last < first or last - first > 999:
-            raise typer.BadParameter(f"{part} is not a range of seeds")
-        seeds.extend(range(first, last + 1))
-    return seeds
+            raise typer.BadParameter(f"{part} is not a range of {what}")
+        numbers.extend(range(first, last + 1))
+    return numbers
 
 
 def percent(share: float | None) -> str:

@@ -6,13 +6,22 @@ import re
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice, zip_longest
 from pathlib import Path
 from typing import Literal, TypeVar
 
 from lexitree.corpora.treebank import read_any
 from lexitree.errors import ConfigError, LexitreeError, OnError, Place
 from lexitree.files import STANDARD_STREAM, display_name, plain_suffix, read_lines
-from lexitree.pipeline.tables import CsvTable, JsonLinesTable, NumberedLine, Row, look_at_first, open_table
+from lexitree.pipeline.tables import (
+    CsvTable,
+    JsonLinesTable,
+    NumberedLine,
+    Row,
+    look_at_first,
+    open_table,
+    read_csv_records,
+)
 from lexitree.saving.shipped import DEFAULT_MODEL, could_be_model, no_such_model
 from lexitree.trees.brackets import ReadReport, read_bracket_lines
 from lexitree.trees.tree import Tree
@@ -176,14 +185,25 @@ class Inputs:
             return not isinstance(argument, GivenText) and begins_a_tree(str(argument))
         plain = str(argument).removesuffix(".gz")
         if plain.endswith(".csv"):
-            raise ConfigError(
-                f"{argument}: which column holds the texts?", remedy="Name it, for example --column review"
-            )
+            raise self._column_needed(argument)
         if plain.endswith(_TREE_SUFFIXES):
             return True
         first, self._opened[str(argument)] = look_at_first(self._lines(argument), display_name(argument))
         # Empty input counts as trees, for which no parser has to be opened.
         return not first or begins_a_tree(first)
+
+    def _column_needed(self, argument: str | Path) -> ConfigError:
+        """The error for CSV without `--column`, with the columns that there are."""
+        records = islice(read_csv_records(self._lines(argument), display_name(argument)), 2)
+        header, first = [*(cells for _, cells in records), [], []][:2]
+        if not header:
+            return ConfigError(f"{argument} is empty")
+        # Texts are longer than dates, names and numbers.
+        texts = max(zip_longest(header, first, fillvalue=""), key=lambda cell: len(cell[1]))[0]
+        return ConfigError(
+            f"{argument}: which column holds the texts?",
+            remedy=f"Name it, for example --column {shlex.quote(texts)}. The columns are {', '.join(header)}.",
+        )
 
     def _lines(self, argument: str | Path) -> Iterator[NumberedLine]:
         if not is_file_name(argument):

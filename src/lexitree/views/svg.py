@@ -87,7 +87,7 @@ def draw_svg(trees: Sequence[ShownTree]) -> str:
         The text of an SVG file.
     """
     names = trees[0].label_set.names if trees else ()
-    looks = label_looks(trees[0].label_set).light if trees else {}
+    looks: Mapping[str, Look] = label_looks(trees[0].label_set).light if trees else {}
     legend, width = _legend(names, looks)
     parts = [legend]
     top = MARGIN + (LEGEND_HEIGHT if legend else 0)
