@@ -212,7 +212,8 @@ def choose_format(
         return meant or default or next(iter(endings))
     problem = f"cannot be written as {suffix}" if asked is None else f"{suffix} is not an ending of {asked}"
     fitting = endings.values() if asked is None else [endings.get(asked) or (".txt",)]
-    remedy = f"Endings that fit: {', '.join(ending for own in fitting for ending in own)}."
+    known = dict.fromkeys(ending for own in fitting for ending in own)
+    remedy = f"Endings that fit: {', '.join(known)}."
     others = f" For other endings, name the format with {option}." if option and asked is None else ""
     raise FileError(name, problem, remedy=remedy + others)
 

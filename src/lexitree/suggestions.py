@@ -17,7 +17,7 @@ def close_names(name: str, known: Iterable[str], *, most: int = 3) -> list[str]:
     spelled: dict[str, str] = {}
     for each in known:
         spelled.setdefault(each.lower(), each)
-    return [spelled[close] for close in difflib.get_close_matches(name.lower(), spelled, n=most, cutoff=0.5)]
+    return [spelled[close] for close in difflib.get_close_matches(name.lower(), spelled, n=most)]
 
 
 def close_paths(path: str | Path, *, most: int = 3) -> list[str]:

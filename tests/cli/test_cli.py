@@ -137,6 +137,7 @@ def test_errors_are_one_message(call: Call, saved_model: Path, treebank: Path, t
     assert_users_error(call("train", "sst", "-o", run), "is not on this machine", "lexitree data fetch sst")
     assert_users_error(call("predict", tmp_path / "none"), "there is no such model", "Looked for", "hub")
     assert_users_error(call("evaluate", "sentimnt", treebank), "sentimnt", "Did you mean sentiment")
+    assert_users_error(call("evaluate", "mini-reviews", saved_model), "is a corpus; the model comes first")
     assert_users_error(call("info", saved_model.parent / "modle"), f"Did you mean {saved_model}?")
     assert_users_error(call("info", saved_model / "config.json"), "is a file, and a model is a folder")
     assert_users_error(call("trees", "check", treebank / "trian.txt"), f"Did you mean {treebank}/train.txt")

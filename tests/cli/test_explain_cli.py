@@ -64,6 +64,7 @@ def test_a_file_is_one_text(call: Call, saved_model: Path, tmp_path: Path) -> No
 
 def test_what_is_wrong_is_said(call: Call, saved_model: Path, shipped_folder: Path, tmp_path: Path) -> None:
     assert_users_error(call("explain", saved_model, "a film", "-o", "-"), "no parser of its own")
+    assert_users_error(call("explain", saved_model), "the input is empty")
     assert_users_error(call("explain", "just a text"), "sentiment: does not come with this version")
     assert_users_error(call("explain", saved_model, "(_ (_ a)", "-o", "-"), "<command line>:1")
     assert_users_error(call("explain", saved_model, tmp_path / "none.txt"), "none.txt: cannot be read")

@@ -95,6 +95,8 @@ def explain_command(
         with settings.open_pipeline() as pipe:
             document = pipe("\n\n".join(source.whole_texts()), one_sentence=one_sentence)
             title, page = document.text, document.html()
+    if not title.strip():
+        raise ConfigError("there is nothing to explain: the input is empty", remedy="Give a text or a file.")
     path = output or new_file_name(title, Path())
     with open_output(path) as write:
         write(page)

@@ -58,12 +58,17 @@ def is_hub_name(name: str) -> bool:
 
 def no_such_model(name: str | Path, problem: str = "there is no such model") -> ModelFileError:
     """The error for the name of a model that does not exist: what was looked for, and what may have been meant."""
+    from lexitree.corpora.named import find_entry
+
     folder = Path(name).expanduser().absolute()
     if folder.is_file():
         return ModelFileError(
             name, "is a file, and a model is a folder", remedy=f"Its folder: {folder.parent}"
         )
-    meant = did_you_mean([*close_names(str(name), shipped_names()), *close_paths(name)])
+    folders = [path for path in close_paths(name) if Path(path).is_dir()]
+    meant = did_you_mean([*close_names(str(name), shipped_names()), *folders])
+    if find_entry(str(name)):
+        meant = f"{name} is a corpus; the model comes first."
     looked = (
         f"Looked for a model of the package ({', '.join(shipped_names())}), the folder {folder}"
         " and, for owner/name, the Hugging Face hub."
