@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from lexitree.suggestions import close_names, close_paths, did_you_mean, suggest_path
+from lexitree.suggestions import close_names, close_paths, did_you_mean, suggest_files, suggest_path
 
 
 def test_names_that_are_spelled_alike() -> None:
@@ -47,3 +47,11 @@ def test_without_anything_alike_the_folder_is_named(tmp_path: Path, monkeypatch:
 def test_names_that_cannot_be_are_no_error(path: str) -> None:
     assert close_paths(path) == []
     assert isinstance(suggest_path(path), str)
+
+
+def test_a_folder_in_place_of_a_file(tmp_path: Path) -> None:
+    assert suggest_files(tmp_path) == "It is a folder without files."
+    (tmp_path / "b").mkdir()
+    (tmp_path / "c.txt").touch()
+    assert suggest_files(tmp_path) == f"It is a folder. Name a file in it, such as {tmp_path / 'c.txt'}"
+    assert suggest_files(tmp_path / "none") == ""

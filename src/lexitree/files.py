@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from lexitree.errors import EncodingError, FileError, Place
-from lexitree.suggestions import suggest_path
+from lexitree.suggestions import suggest_files, suggest_path
 
 CHUNK_BYTES = 1 << 16
 MAX_LINE_CHARACTERS = 1 << 26
@@ -226,6 +226,8 @@ def display_name(path: str | Path) -> str:
 def unreadable(path: str | Path, error: OSError) -> FileError:
     """The error to raise for a file that cannot be opened; for a missing one, it names similar files."""
     remedy = suggest_path(path) if isinstance(error, FileNotFoundError) else ""
+    if isinstance(error, IsADirectoryError) or Path(path).is_dir():
+        remedy = suggest_files(path)
     return FileError(path, f"cannot be read ({error.strerror or error})", remedy=remedy)
 
 

@@ -58,3 +58,14 @@ def suggest_path(path: str | Path) -> str:
         return f"It was looked for in {parent}" + ("." if parent.is_dir() else ", which does not exist.")
     except (OSError, ValueError, RuntimeError):
         return ""
+
+
+def suggest_files(folder: str | Path) -> str:
+    """A remedy for a folder where a file is needed: some of the files in it."""
+    try:
+        files = sorted(path for path in islice(Path(folder).iterdir(), _MOST_ENTRIES) if path.is_file())
+    except OSError:
+        return ""
+    return (
+        f"It is a folder. Name a file in it, such as {files[0]}" if files else "It is a folder without files."
+    )

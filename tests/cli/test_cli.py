@@ -143,7 +143,11 @@ def test_errors_are_one_message(call: Call, saved_model: Path, treebank: Path, t
     assert_users_error(call("trees", "check", treebank / "trian.txt"), f"Did you mean {treebank}/train.txt")
     assert_users_error(call("train", treebank / "trian.txt", "-o", run), f"Did you mean {treebank}/train.txt")
     assert_users_error(call("predict", saved_model, tmp_path / "none.txt"), "none.txt: cannot be read")
-    assert_users_error(call("predict", saved_model, tmp_path), "Is a directory")
+    assert_users_error(call("predict", saved_model, treebank), "Is a directory", f"such as {treebank}")
+    assert_users_error(call("predict", treebank), "is not a saved model", "name the files")
+    assert_users_error(call("analyze", "curves", saved_model.parent / "nne"), "there is no such folder")
+    (tmp_path / "train.txt").write_text("(0 (1 a) (0 b))\n(1 c)\n")
+    assert_users_error(call("evaluate", saved_model, tmp_path), "no test trees", "--split: it has train")
     assert_users_error(call("predict", saved_model, "--backend", "fast"), "unknown backend 'fast'")
     for device in ("cuda", "gpu", "meta", "cpu:x"):
         assert_users_error(call("predict", saved_model, "--device", device), "device")

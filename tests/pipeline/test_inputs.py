@@ -81,6 +81,12 @@ def test_texts_and_trees_do_not_mix(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="which column") as caught:
         Inputs([tmp_path / "a.csv"]).hold_trees()
     assert caught.value.remedy == "Name it, for example --column text. The columns are id, text, note."
+    (tmp_path / "a.jsonl").write_text('\n{"id": 7, "text": "a long text"}\n')
+    with pytest.raises(ConfigError, match="which column") as caught:
+        Inputs([tmp_path / "a.jsonl"]).hold_trees()
+    assert caught.value.remedy == "Name it, for example --column text. The columns are id, text."
+    (tmp_path / "b.jsonl").write_text('{"words": ["a"]}\n')
+    assert Inputs([tmp_path / "b.jsonl"]).hold_trees()
     (tmp_path / "b.csv").write_text("")
     with pytest.raises(ConfigError, match="is empty"):
         Inputs([tmp_path / "b.csv"]).hold_trees()

@@ -15,6 +15,7 @@ from lexitree.files import choose_format, read_lines
 from lexitree.learning.observers import METRICS_FILE, EpochRecord
 from lexitree.learning.run_folder import SEED_FOLDERS
 from lexitree.learning.seeds import Spread
+from lexitree.suggestions import suggest_path
 from lexitree.writing import atomic_path
 
 if TYPE_CHECKING:
@@ -65,6 +66,8 @@ def read_curve(folder: str | Path, name: str = "") -> LearningCurve:
         FileError: If the folder holds no metrics, or damaged ones.
     """
     folder = Path(folder)
+    if not folder.is_dir():
+        raise FileError(folder, "there is no such folder", remedy=suggest_path(folder))
     files = [folder / METRICS_FILE] if (folder / METRICS_FILE).is_file() else _seed_files(folder)
     if not files:
         raise FileError(

@@ -261,8 +261,20 @@ def read_split(
         supervision = supervision or default
         trees = _read_path(find_path(corpus), split, supervision, options, report)
     if not trees:
-        raise CorpusNotFoundError(f"{corpus} has no {split} trees to score the model on")
+        others = ", ".join(_splits_of(corpus, data))
+        raise CorpusNotFoundError(
+            f"{corpus} has no {split} trees to score the model on",
+            remedy=f"Choose another split with --split: it has {others}." if others else "",
+        )
     return SplitTrees(trees, supervision)
+
+
+def _splits_of(corpus: str, data: Path | None) -> list[str]:
+    """The splits of a corpus or folder; none for a file."""
+    if find_entry(corpus):
+        return list(load_corpus(corpus, data=data).splits)
+    path = find_path(corpus)
+    return [name for name in SPLITS if path.is_dir() and find_split_file(path, name)]
 
 
 def _read_path(

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice, zip_longest
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Literal, TypeVar, cast
 
 from lexitree.corpora.treebank import read_any
 from lexitree.errors import ConfigError, LexitreeError, OnError, Place
-from lexitree.files import STANDARD_STREAM, display_name, plain_suffix, read_lines
+from lexitree.files import JSON_LINES_SUFFIXES, STANDARD_STREAM, display_name, plain_suffix, read_lines
 from lexitree.pipeline.tables import (
     CsvTable,
     JsonLinesTable,
@@ -186,11 +187,23 @@ class Inputs:
         plain = str(argument).removesuffix(".gz")
         if plain.endswith(".csv"):
             raise self._column_needed(argument)
+        if plain.endswith(JSON_LINES_SUFFIXES) and Path(argument).is_file():
+            self._refuse_rows(argument)
         if plain.endswith(_TREE_SUFFIXES):
             return True
         first, self._opened[str(argument)] = look_at_first(self._lines(argument), display_name(argument))
         # Empty input counts as trees, for which no parser has to be opened.
         return not first or begins_a_tree(first)
+
+    def _refuse_rows(self, argument: str | Path) -> None:
+        """Raise an error for JSON Lines that hold rows of a table, and not trees, which have words."""
+        first, _ = look_at_first(read_lines(argument, self.encoding), display_name(argument))
+        try:
+            row: object = json.loads(first)
+        except (ValueError, RecursionError):
+            return  # The reader of trees says where it is malformed.
+        if isinstance(row, dict) and "words" not in row:
+            raise _name_column(argument, cast(dict[str, object], row))
 
     def _column_needed(self, argument: str | Path) -> ConfigError:
         """The error for CSV without `--column`, with the columns that there are."""
@@ -198,12 +211,7 @@ class Inputs:
         header, first = [*(cells for _, cells in records), [], []][:2]
         if not header:
             return ConfigError(f"{argument} is empty")
-        # Texts are longer than dates, names and numbers.
-        texts = max(zip_longest(header, first, fillvalue=""), key=lambda cell: len(cell[1]))[0]
-        return ConfigError(
-            f"{argument}: which column holds the texts?",
-            remedy=f"Name it, for example --column {shlex.quote(texts)}. The columns are {', '.join(header)}.",
-        )
+        return _name_column(argument, dict(zip_longest(header, first[: len(header)], fillvalue="")))
 
     def _lines(self, argument: str | Path) -> Iterator[NumberedLine]:
         if not is_file_name(argument):
@@ -256,6 +264,18 @@ class Inputs:
         if any(list(table.columns) != list(tables[0].columns) for table in tables):
             raise ConfigError("the files have different columns", remedy="Label them separately.")
         return tables
+
+
+def _name_column(argument: str | Path, row: Mapping[str, object]) -> ConfigError:
+    """The error for a table without `--column`, given its first row."""
+    if not row:
+        return ConfigError(f"{argument}: its first row is empty")
+    # Texts are longer than dates, names and numbers.
+    texts = max(row, key=lambda name: len(str(row[name])))
+    return ConfigError(
+        f"{argument}: which column holds the texts?",
+        remedy=f"Name it, for example --column {shlex.quote(texts)}. The columns are {', '.join(row)}.",
+    )
 
 
 def _name(argument: str | Path) -> str:

@@ -270,7 +270,9 @@ def _read_config(folder: Path) -> dict[str, Any]:
         values = cast(dict[str, Any], loaded) if isinstance(loaded, dict) else {}
         found = config_checksum(values)
     except FileNotFoundError as error:
-        raise ModelFileError(folder, f"is not a saved model: it has no {CONFIG_FILE}") from error
+        problem = f"is not a saved model: it has no {CONFIG_FILE}"
+        remedy = "Training leaves its model in the folder `model` of the run. To label files, name the files."
+        raise ModelFileError(folder, problem, remedy=remedy) from error
     except (OSError, ValueError, RecursionError) as error:
         raise ModelFileError(path, f"cannot be read ({error})") from error
     _check_config(path, values, found)
