@@ -23,46 +23,18 @@ from result_records import DATA_VARIABLE, ROOT, checksums, describe_run, read_re
 
 WIDTH = 92
 CUT = "..."
+EXAMPLES = ROOT / "examples"
 VECTORS = "glove.6B.100d.npz"
 
 NOT_GOOD = '"(_ (_ (_ The) (_ film)) (_ (_ (_ is) (_ n\'t)) (_ good)))"'
-MY_TREES = """\
-(like (fact We) (like (like love) (fact (fact this) (fact place))))
-(dislike (fact We) (dislike (dislike hate) (fact (fact this) (fact place))))
-(like (fact (fact The) (fact soup)) (like (fact was) (like wonderful)))
-(dislike (fact (fact The) (fact soup)) (dislike (fact was) (dislike cold)))
-(fact (fact (fact The) (fact soup)) (fact (fact was) (fact (fact of) (fact peas))))
-(like (fact They) (like (fact were) (like friendly)))
-(dislike (fact They) (dislike (fact were) (dislike rude)))
-(fact (fact They) (fact (fact were) (fact (fact four) (fact waiters))))
-"""
-MY_RECIPE = """\
-corpus = "mini-questions"
-
-[model]
-model = "contree-lex"
-hidden = 75
-
-[training]
-epochs = 2
-"""
-PENN = "(S (NP-SBJ (DT The) (JJ old) (NN man)) (VP (VBD saw) (NP (PRP it))) (. .))\n"
 FILES = {
-    "my-trees/train.txt": MY_TREES,
-    "my-recipe.toml": MY_RECIPE,
-    "penn.txt": PENN,
-    "broken.txt": "(3 (2 A) (4 gem))\n(1 (2 A) (1 bore)))\n(2 (2 It) ())\n",
-    "reviews.txt": "The film is really not so much bad as bland.\n"
-    "It is a charming and often affecting journey.\n"
-    "You will not regret a minute of it.\n"
-    "Never before have I been so bored by explosions.\n"
-    "The camera is fantastic, and the battery lasts forever.\n",
-    "questions.txt": "Who wrote the first dictionary?\nHow many moons does Mars have?\nWhere is the Louvre?\n"
-    "What does NASA stand for?\nWhy is the sky blue?\nWhat is the fastest bird?\n",
-    "orders.csv": 'order,comment,total\n1007,"Arrived late, and it does not even work.",19.90\n'
-    "1008,Works as described and looks great.,24.50\n",
-    "sentences.tsv": "like\tWhat a lovely place .\ndislike\tNever again .\nlike\tGo there !\ndislike\tStay away .\n",
+    name: (EXAMPLES / name).read_text(encoding="utf-8")
+    for name in (
+        *("my-trees/train.txt", "my-recipe.toml", "penn.txt", "broken.txt", "reviews.txt", "questions.txt"),
+        *("orders.csv", "reviews.csv", "sentences.tsv"),
+    )
 }
+"""The files that the commands work on; users find them in examples/."""
 
 
 @dataclass(frozen=True)
@@ -164,7 +136,7 @@ def prepare_folder(folder: Path) -> None:
     for name, text in FILES.items():
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text(text, encoding="utf-8")
-    shutil.copytree(ROOT / "examples", folder / "examples")
+    shutil.copytree(EXAMPLES, folder / "examples")
     _write_glove(vectors_file(), folder / "glove.6B.100d.txt")
 
 

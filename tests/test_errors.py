@@ -19,6 +19,7 @@ from lexitree.errors import (
     TextError,
     import_extra,
 )
+from lexitree.installation import install_command
 
 ARGUMENTS: dict[type[LexitreeError], tuple[Any, ...]] = {
     InputError: (Place("a.txt", 2, 3, "source"), "is wrong"),
@@ -60,7 +61,7 @@ def test_an_extra_that_is_installed() -> None:
 def test_a_missing_extra_is_named(module: str) -> None:
     with pytest.raises(MissingExtraError, match=r"^This needs the package 'absent-package'") as caught:
         import_extra(module, extra="some", purpose="This", package="absent-package")
-    assert caught.value.remedy == "Install it with: pip install 'lexitree[some]'"
+    assert caught.value.remedy == f"Install it with: {install_command('some')}"
 
 
 def test_a_missing_part_of_an_extra(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -75,4 +76,4 @@ def test_an_extra_that_is_broken(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     with pytest.raises(LexitreeError, match=r"installed but cannot be imported .*no_such_dep") as caught:
         import_extra("broken_package", extra="some", purpose="This")
     assert not isinstance(caught.value, MissingExtraError)
-    assert "--force-reinstall 'lexitree[some]'" in caught.value.remedy
+    assert install_command("some", options="--force-reinstall") in caught.value.remedy

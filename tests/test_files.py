@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from lexitree import files
 from lexitree.errors import EncodingError, FileError
-from lexitree.files import decode_lines, read_lines
+from lexitree.files import choose_format, decode_lines, read_lines
 
 
 def lines_of(content: bytes, encoding: str = "utf-8") -> list[tuple[int, str]]:
@@ -181,3 +181,48 @@ def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
     lines = read_lines("-")
     with pytest.raises(EncodingError, match="<standard input>:2"):
         list(lines)
+
+
+ENDINGS = {"json": (".jsonl",), "brackets": (".txt", ".mrg"), "tree": ()}
+
+
+@pytest.mark.parametrize(
+    ("path", "asked", "chosen"),
+    [
+        (None, None, "json"),
+        ("-", None, "json"),
+        ("folder.d/name", None, "json"),
+        ("a.TXT", None, "brackets"),
+        ("a.mrg.gz", None, "brackets"),
+        (Path("a.txt"), "brackets", "brackets"),
+        ("a.jsonl", "json", "json"),
+        # An ending that means nothing in particular may hold anything that is asked for.
+        ("a.out", "tree", "tree"),
+        ("a", "brackets", "brackets"),
+        (None, "tree", "tree"),
+    ],
+)
+def test_the_ending_chooses_the_format(path: str | Path | None, asked: str | None, chosen: str) -> None:
+    assert choose_format(path, ENDINGS, asked=asked) == chosen
+    assert choose_format(path, ENDINGS, asked=asked, default="tree") in (chosen, "tree")
+
+
+@pytest.mark.parametrize(
+    ("path", "asked", "problem"),
+    [
+        ("a.html", None, "a.html: cannot be written as .html"),
+        ("a.out", None, "a.out: cannot be written as .out"),
+        ("a.png.gz", None, "a.png.gz: cannot be written as .png"),
+        # What a file is called must be true.
+        ("a.txt", "json", "a.txt: .txt is not an ending of json"),
+        ("a.html", "json", "a.html: .html is not an ending of json"),
+        ("a.png", "tree", "a.png: .png is not an ending of tree"),
+    ],
+)
+def test_an_ending_that_would_lie_is_refused(path: str, asked: str | None, problem: str) -> None:
+    with pytest.raises(FileError) as caught:
+        choose_format(path, ENDINGS, asked=asked, option="--format")
+    assert caught.value.message == problem
+    fitting = {None: ".jsonl, .txt, .mrg", "json": ".jsonl", "tree": ".txt"}[asked]
+    assert caught.value.remedy.startswith(f"Endings that fit: {fitting}.")
+    assert ("--format" in caught.value.remedy) == (asked is None)

@@ -9,6 +9,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Literal
 
+from lexitree.installation import install_command
+
 OnError = Literal["raise", "skip"]
 """On malformed input: stop with an error, or skip the item and count it."""
 
@@ -265,7 +267,7 @@ class MissingExtraError(LexitreeError):
     def __init__(self, package: str, extra: str, purpose: str) -> None:
         super().__init__(
             f"{purpose} needs the package '{package}', which is not installed.",
-            remedy=f"Install it with: pip install 'lexitree[{extra}]'",
+            remedy=f"Install it with: {install_command(extra)}",
         )
         self.args = (package, extra, purpose)
 
@@ -292,5 +294,5 @@ def import_extra(module: str, *, extra: str, purpose: str, package: str = "") ->
             raise MissingExtraError(package, extra, purpose) from error
         raise LexitreeError(
             f"the package '{package}' is installed but cannot be imported ({error})",
-            remedy=f"Reinstall it with: pip install --force-reinstall 'lexitree[{extra}]'",
+            remedy=f"Reinstall it with: {install_command(extra, options='--force-reinstall')}",
         ) from error

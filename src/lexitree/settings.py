@@ -14,7 +14,6 @@ of the machines that lexitree runs on.
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import functools
 import math
 import tomllib
@@ -27,6 +26,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self, Union, cast, get_arg
 
 from lexitree.errors import ConfigError, FileError
 from lexitree.files import read_toml
+from lexitree.suggestions import close_names, did_you_mean
 
 REQUIRED = dataclasses.MISSING
 """The default of a setting that must be given."""
@@ -343,14 +343,14 @@ def _refuse_unknown(names: Iterable[str], known: Collection[str]) -> None:
     if not unknown:
         return
     near = {close for name in unknown for close in _near(name, known)}
-    hint = f"Did you mean {' or '.join(sorted(near))}?" if near else ""
-    raise ConfigError(f"unknown {_plural('setting', unknown)}: {', '.join(unknown)}", remedy=hint)
+    problem = f"unknown {_plural('setting', unknown)}: {', '.join(unknown)}"
+    raise ConfigError(problem, remedy=did_you_mean(sorted(near)))
 
 
 def _near(name: str, known: Collection[str]) -> list[str]:
     """Known names that are spelled alike, or are the same but for their table."""
     same = [each for each in known if each.rpartition(".")[2] == name.rpartition(".")[2]]
-    return same or difflib.get_close_matches(name, known, n=1)
+    return same or close_names(name, known, most=1)
 
 
 def _plural(noun: str, items: Collection[object]) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import ctypes
 import errno
 import glob
@@ -19,6 +18,7 @@ from typing import BinaryIO, TextIO, cast
 
 from lexitree.errors import FileError
 from lexitree.files import STANDARD_STREAM, file_errors
+from lexitree.streams import write_utf8
 
 if sys.platform == "win32":
     import msvcrt
@@ -65,18 +65,6 @@ def open_output(path: str | Path | None, *, flush: bool = False) -> Generator[Ca
 
     yield write_at_once if flush else sys.stdout.write
     sys.stdout.flush()
-
-
-def write_utf8(stream: TextIO) -> None:
-    """Write UTF-8 to a standard stream, whatever the locale says.
-
-    A terminal keeps its encoding, and characters that it lacks are shown as escapes, such as `\\u2013`.
-    """
-    if isinstance(stream, io.TextIOWrapper) and codecs.lookup(stream.encoding).name != "utf-8":
-        if stream.isatty():
-            stream.reconfigure(errors="backslashreplace")
-        else:
-            stream.reconfigure(encoding="utf-8")
 
 
 @contextmanager

@@ -213,17 +213,9 @@ def _show(experiment: Experiment, report: Report, pictures: Path) -> None:
 
 
 def _show_table(table: Table, title: str) -> None:
-    from rich import table as rich_table
-    from rich.text import Text
-
-    listing = rich_table.Table(title=title, caption="; ".join(table.notes))
-    for number, column in enumerate(table.columns):
-        side = "left" if number < table.num_text_columns else "right"
-        listing.add_column(column, justify=side, overflow="fold")
-    for row in table.rows:
-        # Sentences may contain what rich would take for markup.
-        listing.add_row(*map(Text, row))
-    output.print(listing)
+    show_table(table.columns, table.rows, title=title, numbers=table.columns[table.num_text_columns :])
+    if table.notes:
+        output.print("; ".join(table.notes), markup=False)
 
 
 def _as_dict(experiment: Experiment, report: Report) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import tomllib
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from lexitree.errors import ConfigError
+from lexitree.suggestions import close_names, did_you_mean
 from lexitree.tasks.classify.recipe import Recipe
 
 TABLE = "experiments.toml"
@@ -99,11 +99,8 @@ def find_experiment(name: str) -> Experiment:
     known = {experiment.name: experiment for experiment in list_experiments()}
     if name in known:
         return known[name]
-    near = difflib.get_close_matches(name, known, cutoff=0.4)
-    hint = f"Did you mean {' or '.join(near)}? " if near else ""
-    raise ConfigError(
-        f"unknown experiment '{name}'", remedy=f"{hint}The experiments are: {', '.join(known)}."
-    )
+    remedy = f"{did_you_mean(close_names(name, known))} The experiments are: {', '.join(known)}.".lstrip()
+    raise ConfigError(f"unknown experiment '{name}'", remedy=remedy)
 
 
 def find_run(experiment: str, name: str) -> PlannedRun:

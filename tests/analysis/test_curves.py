@@ -57,7 +57,7 @@ def test_without_phrases(tmp_path: Path) -> None:
 def test_folders_that_hold_no_run(tmp_path: Path) -> None:
     with pytest.raises(FileError, match="holds neither"):
         read_curve(tmp_path)
-    with pytest.raises(FileError, match="holds neither"):
+    with pytest.raises(FileError, match="no such folder"):
         read_curve(tmp_path / "nowhere")
 
 

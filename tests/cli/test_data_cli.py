@@ -80,10 +80,10 @@ def test_show_counts_each_split_by_its_own_labels() -> None:
     assert f"Training labels count {said} for positive." in lines
     # Nothing where a split does not have the label, rather than a nought.
     for row, counts, label in (("2 (neutral)", train, "2"), ("negative", dev, "negative")):
-        (line,) = (line for line in lines if line.startswith(f"  {row} "))
-        first_figures = line.removeprefix(f"  {row}").split()[:2]
+        (line,) = (line for line in lines if line.startswith(f"{row} "))
+        first_figures = line.removeprefix(row).split()[:2]
         assert first_figures == [f"{counts[kind][label]:,}" for kind in ("root_labels", "node_labels")]
-        assert len(line.removeprefix(f"  {row}").split()) == (2 if row == "2 (neutral)" else 4)
+        assert len(line.removeprefix(row).split()) == (2 if row == "2 (neutral)" else 4)
     assert "Training labels count" not in run("show", "mini-reviews")
 
 

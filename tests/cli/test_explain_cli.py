@@ -64,6 +64,7 @@ def test_a_file_is_one_text(call: Call, saved_model: Path, tmp_path: Path) -> No
 
 def test_what_is_wrong_is_said(call: Call, saved_model: Path, shipped_folder: Path, tmp_path: Path) -> None:
     assert_users_error(call("explain", saved_model, "a film", "-o", "-"), "no parser of its own")
+    assert_users_error(call("explain", saved_model), "the input is empty")
     assert_users_error(call("explain", "just a text"), "sentiment: does not come with this version")
     assert_users_error(call("explain", saved_model, "(_ (_ a)", "-o", "-"), "<command line>:1")
     assert_users_error(call("explain", saved_model, tmp_path / "none.txt"), "none.txt: cannot be read")
@@ -83,3 +84,28 @@ def test_what_is_wrong_is_said(call: Call, saved_model: Path, shipped_folder: Pa
 )
 def test_names_of_files_are_plain_words(text: str, name: str, tmp_path: Path) -> None:
     assert new_file_name(text, tmp_path) == tmp_path / name
+
+
+def test_a_column(call: Call, saved_model: Path, reviews: Path) -> None:
+    """Rows are counted as they stand in the table; a row of several sentences has a section for each."""
+    command = ("explain", saved_model, reviews, "--parser", PARSER, "-o", "-")
+    found = call(*command, "--column", "review")
+    assert (found.code, found.err) == (0, "rows 1 to 4 (choose others with --rows)\n")
+    for name in ("<h2>Row 1</h2>", "<h2>Row 2</h2>", "<h2>Row 4</h2>", "<title>review"):
+        assert name in found.out
+    assert "Row 3" not in found.out  # It is empty.
+    some = call(*command, "--column", "review", "--rows", "2,4").out
+    assert "Row 1" not in some
+    assert "<h2>Row 4</h2>" in some
+    assert_users_error(call(*command, "--column", "review", "--rows", "7"), "there is no row 7")
+    assert_users_error(call(*command, "--column", "reveiw"), "reveiw", "review")
+    assert_users_error(call(*command), "which column holds the texts", "--column review")
+    assert call(*command, "--column", "review", "--rows", "x").code == 2
+
+
+def test_a_column_with_texts_of_several_sentences(call: Call, saved_model: Path, tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text('{"text": "The film is good. The plot is bad."}\n')
+    shown = call(
+        "explain", saved_model, tmp_path / "a.jsonl", "--column", "text", "--parser", PARSER, "-o", "-"
+    )
+    assert "<h2>Row 1, sentence 2</h2>" in shown.out

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from lexitree.saving.model_kinds import save_model
-from tests.cli.conftest import Call, assert_users_error
+from tests.cli.conftest import Call
 from tests.cli.untrained_parser import save_untrained_parser
 from tests.saving.edited_models import MAKERS, make
 from tests.saving.test_saved_transformer import make_model
@@ -78,10 +78,8 @@ def test_info_says_what_finer_labels_count_for(call: Call, tmp_path: Path) -> No
     assert "-- = 0, - = 0, o = none, + = 1, ++ = 1" in call("info", folder).out
 
 
-def test_info_of_a_run_says_where_the_model_is(call: Call, trained_run: Path) -> None:
-    assert_users_error(
-        call("info", trained_run), "is not a saved model", f"Did you mean {trained_run / 'model'}?"
-    )
+def test_info_of_a_run_is_that_of_its_model(call: Call, trained_run: Path) -> None:
+    assert call("info", trained_run, "--json") == call("info", trained_run / "model", "--json")
 
 
 def test_models_of_the_package(call: Call, shipped_folder: Path) -> None:

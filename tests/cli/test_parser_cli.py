@@ -146,7 +146,7 @@ def test_a_run_goes_on(call: Call, recipe: Path, tmp_path: Path) -> None:
 
 
 def test_errors_are_clear(call: Call, parser: Path, gold: Path, tmp_path: Path) -> None:
-    assert_users_error(call("parser", "parse", tmp_path / "a" / "b", stdin="a\n"), "no such model directory")
+    assert_users_error(call("parser", "parse", tmp_path / "a" / "b", stdin="a\n"), "no such model")
     assert_users_error(
         call("parser", "parse", parser, "--style", "odd", stdin="a\n"), "no style 'odd'", "mini"
     )

@@ -142,7 +142,6 @@ def test_wrong_combinations_are_refused(
     assert_users_error(predict(reviews), "which column", "--column review")
     assert_users_error(predict(TEXT, "--column", "a"), "is not a file")
     assert_users_error(predict(TEXT, "--nodes", "root"), "--nodes root is for trees")
-    assert_users_error(predict(TEXT, "-f", "csv"), "--column")
     assert_users_error(predict(TEXT, "--phrases"), "--phrases is for a table")
     assert_users_error(predict(reviews, "--column", "review", "-f", "tree"), "cannot be written as tree")
     assert_users_error(predict(TEXT, "--resume"), "only a file")
@@ -258,7 +257,9 @@ def test_a_pipe_of_the_shell_is_an_input(call: Call, shipped: Path) -> None:
 
 
 def test_a_word_alone_is_the_name_of_a_model(call: Call, shipped: Path) -> None:
-    assert_users_error(call("predict", "Great"), "Great: there is no such model directory")
+    said = ("Great: there is no such model", "If 'Great' is a text, use --text Great")
+    assert_users_error(call("predict", "Great"), *said)
+    assert_users_error(call("explain", "Great"), *said)
     assert json.loads(call("predict", "-m", "sentiment", "Great").out)["text"] == "Great"
 
 

@@ -204,7 +204,7 @@ def test_other_errors_are_clear(call: Call, reranker: Path, lists: Path, tmp_pat
         "--set training.train_words=true",
     )
     assert_users_error(call("rerank", "train", tmp_path / "none.jsonl"), "none.jsonl")
-    assert_users_error(call("rerank", "apply", tmp_path / "a" / "b"), "no such model directory")
+    assert_users_error(call("rerank", "apply", tmp_path / "a" / "b"), "no such model")
     assert_users_error(call("rerank", "apply", reranker, tmp_path / "none.jsonl"), "none.jsonl")
     (tmp_path / "bad.toml").write_text("odd = 1\n")
     assert_users_error(call("rerank", "train", lists, "--recipe", tmp_path / "bad.toml"), "odd")

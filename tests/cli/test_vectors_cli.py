@@ -150,7 +150,7 @@ def test_trees_of_a_folder_and_of_a_named_corpus(files: Path) -> None:
         (["coverage", "g.txt", "-t", "mini-revews"], CorpusNotFoundError, "Did you mean mini-reviews"),
         (["coverage", "g.txt", "-t", "nothing"], FileError, "nothing: contains no trees"),
         (["filter", "g.txt", "-t", "empty.txt", "-o", "a.npz"], FileError, "empty.txt: contains no trees"),
-        (["filter", "g.txt", "-t", "train.txt", "-o", "a.txt"], FileError, "must end in .npz"),
+        (["filter", "g.txt", "-t", "train.txt", "-o", "a.txt"], FileError, "Endings that fit: .npz"),
         (["filter", "empty.txt", "-t", "train.txt", "-o", "a.npz"], VectorsError, "contains no word vectors"),
         (["filter", "g.txt", "-t", "train.txt", "-o", "g.txt/a.npz"], FileError, "cannot be written"),
     ],

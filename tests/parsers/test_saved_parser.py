@@ -88,7 +88,7 @@ def test_a_config_that_cannot_be(copy: Path, change: dict[str, object], problem:
 
 
 def test_a_parser_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(ModelFileError, match="no such model directory"):
+    with pytest.raises(ModelFileError, match="no such model"):
         load_parser(tmp_path / "nowhere" / "at" / "all")
 
 

@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
+import numpy as np
+
 from lexitree.limits import Check, no_check
 from lexitree.pipeline.text_pipeline import Predictor, TextPipeline
+from lexitree.results.document import Document
 from lexitree.trees.tree import Tree
 from tests.tiny import tiny_model
 
 NAMES = {"0": "negative", "1": "positive"}
+WORDS = ("the", "film", "is", "good", "bad", "plot", "not", "dull")
 
 
 def right_branching(words: Sequence[str]) -> Tree:
@@ -76,6 +80,28 @@ class Batches(RightBranching):
         return trees
 
 
+PARSERS = [RightBranching, lambda: ReadsAhead(5), Batches]
+
+
 def tiny_pipeline(name: str = "bicontree", parser: Any = None, **settings: Any) -> TextPipeline:
     model = tiny_model(name, label_names=NAMES)
     return TextPipeline(Predictor(model), parser or RightBranching(), **settings)
+
+
+def some_texts(number: int) -> list[str]:
+    """Texts of no, one or several sentences, each different."""
+    return [
+        "  " * (place % 3)
+        if place % 7 == 3
+        else " ".join(f"The {WORDS[place % 8]} is {place} ." for _ in range(place % 4 + 1))
+        for place in range(number)
+    ]
+
+
+def assert_same(found: Document, expected: Document) -> None:
+    """Fails unless two documents have the same sentences and, nearly, the same probabilities."""
+    assert found.text == expected.text
+    assert len(found) == len(expected)
+    for ours, theirs in zip(found.sentences, expected.sentences, strict=True):
+        assert ours.tokens == theirs.tokens
+        np.testing.assert_allclose(ours.node_probabilities, theirs.node_probabilities, atol=1e-5)

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from lexitree.errors import ConfigError, Place, TableError
+from lexitree.errors import ConfigError, FileError, Place, TableError
 from lexitree.pipeline import formats
 from lexitree.pipeline.formats import (
     FORMATS,
@@ -20,8 +20,8 @@ from lexitree.pipeline.formats import (
     RecordFormat,
     Source,
     TableFormat,
-    default_format,
     find_format,
+    format_name,
     open_format,
     register,
 )
@@ -58,20 +58,18 @@ def test_a_format_writes_what_it_says(output_format: Any, document: Document) ->
     ("output", "source", "columns", "name"),
     [
         (None, "texts", (), "json"),
-        ("a.txt", "trees", (), "json"),
+        ("a", "trees", (), "json"),
+        ("a.mrg", "trees", (), "brackets"),
         ("a.SVG", "texts", (), "svg"),
         ("a.svg.gz", "texts", (), "svg"),
         ("a.jsonl.gz", "column", ("a",), "json"),
         ("a.htm", "trees", (), "html"),
         ("a.tsv", "texts", (), "table"),
-        # These can only be written for text.
-        ("a.tsv", "trees", (), "json"),
-        ("a.csv", "trees", (), "json"),
         ("a.csv", "texts", (), "csv"),
         (None, "column", ("a",), "csv"),
-        ("a.txt", "column", ("a",), "csv"),
+        ("a", "column", ("a",), "csv"),
         ("a.ndjson", "column", ("a",), "json"),
-        ("a.txt", "column", (), "json"),
+        ("a", "column", (), "json"),
         # JSON Lines cannot become CSV, and the format says so.
         ("a.csv.gz", "column", (), "csv"),
         ("a.tsv", "column", (), "csv"),
@@ -80,14 +78,41 @@ def test_a_format_writes_what_it_says(output_format: Any, document: Document) ->
 def test_the_name_of_a_file_decides(
     output: str | None, source: Source, columns: tuple[str, ...], name: str
 ) -> None:
-    assert default_format(output, source, columns) == name
+    assert format_name(output, source, columns) == name
+
+
+@pytest.mark.parametrize(
+    ("output", "source", "asked"),
+    [
+        ("a.html", "column", None),
+        ("a.png", "texts", None),
+        ("a.txt", "texts", None),
+        ("a.json", "texts", None),
+        ("a.tsv", "trees", None),
+        ("a.csv", "trees", None),
+        ("a.html", "texts", "json"),
+        ("a.csv", "texts", "table"),
+        ("a.png", "trees", "svg"),
+    ],
+)
+def test_a_name_that_would_lie_is_refused(output: str, source: Source, asked: str | None) -> None:
+    with pytest.raises(FileError, match=rf"^{output}: .*\.{output[2:]}") as caught:
+        format_name(output, source, ("a",), asked=asked)
+    fitting = {None: ".jsonl", "json": ".jsonl, .ndjson.", "table": ".tsv.", "svg": ".svg."}
+    assert caught.value.remedy.startswith(f"Endings that fit: {fitting[asked]}")
+
+
+def test_a_format_that_was_asked_for_may_have_any_other_name() -> None:
+    assert format_name("a.txt", "texts", asked="draw") == "tree"
+    assert format_name("a.tsv", "column", ("a",), asked="csv") == "csv"
+    # It does not fit, whatever the file is called: `open_format` says so.
+    assert format_name("a.csv", "column", asked="draw") == "tree"
 
 
 @pytest.mark.parametrize(
     ("name", "source", "settings", "problem"),
     [
         ("nonsense", "texts", {}, "unknown format 'nonsense'"),
-        ("csv", "texts", {}, "for a column of a table"),
         ("table", "trees", {}, "the format table is for text"),
         ("draw", "column", {}, "a column cannot be written as tree"),
         ("csv", "column", {"column": "a"}, "JSON Lines cannot be written as CSV"),

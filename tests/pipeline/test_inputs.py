@@ -77,8 +77,19 @@ def test_texts_and_trees_do_not_mix(tmp_path: Path) -> None:
     (tmp_path / "trees.txt").write_text("(_ (_ a) (_ b))\n")
     with pytest.raises(ConfigError, match=r"trees.txt holds trees, and a film text"):
         list(Inputs(["a film", tmp_path / "trees.txt"]).rows())
-    with pytest.raises(ConfigError, match="which column"):
-        Inputs(["a.csv"]).hold_trees()
+    (tmp_path / "a.csv").write_text('id,text,note\n1,"a long text, or so",x\n')
+    with pytest.raises(ConfigError, match="which column") as caught:
+        Inputs([tmp_path / "a.csv"]).hold_trees()
+    assert caught.value.remedy == "Name it, for example --column text. The columns are id, text, note."
+    (tmp_path / "a.jsonl").write_text('\n{"id": 7, "text": "a long text"}\n')
+    with pytest.raises(ConfigError, match="which column") as caught:
+        Inputs([tmp_path / "a.jsonl"]).hold_trees()
+    assert caught.value.remedy == "Name it, for example --column text. The columns are id, text."
+    (tmp_path / "b.jsonl").write_text('{"words": ["a"]}\n')
+    assert Inputs([tmp_path / "b.jsonl"]).hold_trees()
+    (tmp_path / "b.csv").write_text("")
+    with pytest.raises(ConfigError, match="is empty"):
+        Inputs([tmp_path / "b.csv"]).hold_trees()
 
 
 def test_a_file_as_one_text(tmp_path: Path) -> None:

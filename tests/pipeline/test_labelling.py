@@ -130,7 +130,7 @@ def test_a_run_that_stops_after_any_record_is_completed(
 def test_another_run_is_not_mixed_in(
     quick: LabellerSettings, tmp_path: Path, change: dict[str, Any], problem: str
 ) -> None:
-    source, output = tmp_path / "in.csv", tmp_path / "out.csv"
+    source, output = tmp_path / "in.csv", tmp_path / "out"
     source.write_text(TABLE)
     settings: dict[str, Any] = {"column": "review", "resume": True}
     label_file(source, output, labeller=quick, **settings)
@@ -248,7 +248,7 @@ def test_rows_that_are_skipped_are_reported(labeller: LabellerSettings, tmp_path
 def test_contradictions_are_found_before_a_model_is_loaded(tmp_path: Path) -> None:
     nowhere = LabellerSettings(tmp_path / "none")
     for settings, problem in (
-        ({"format": "csv"}, "for a column"),
+        ({"format": "json", "prefix": "p_"}, "for a column"),
         ({"nodes": "root"}, "for trees"),
         ({"resume": True}, "can be resumed"),
         ({"head_weights": True, "nodes": "root"}, "which --nodes root does not give"),

@@ -1,63 +1,41 @@
-"""The pipeline: order and batches, streams without end, threads, and parsers that answer wrongly."""
+"""The pipeline: order and batches, streams without end, splitting and binarizing, and parsers that answer wrongly."""
 
 from __future__ import annotations
 
 import gc
-import multiprocessing
 import os
-import signal
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import count, islice
 from pathlib import Path
-from threading import Barrier, Event
-from types import SimpleNamespace
 from typing import Any
 
-import numpy as np
 import pytest
-import torch
 
-from lexitree import limits as limits_module
 from lexitree.batch import tree_examples as examples
-from lexitree.errors import CancelledError, ConfigError, LimitError, TextError, TreeError
-from lexitree.limits import Check, Limits
-from lexitree.models import inference
-from lexitree.ops.threads import openmp_threads
+from lexitree.errors import ConfigError, TextError, TreeError
+from lexitree.limits import Limits
 from lexitree.parsers.adapters.adapter import BatchAdapter
 from lexitree.parsers.adapters.adapter import Sentence as AdapterSentence
-from lexitree.pipeline import text_pipeline, turns
+from lexitree.pipeline import text_pipeline
 from lexitree.pipeline.text_pipeline import Predictor, TextPipeline
-from lexitree.pipeline.turns import Turn
 from lexitree.results.document import Document
-from lexitree.text import Token, TokenizedSentence, split_sentences
+from lexitree.text import Token, TokenizedSentence
 from lexitree.trees.binarize import to_binary
 from lexitree.trees.tree import Tree
-from tests.pipeline.stubs import Batches, Penn, ReadsAhead, RightBranching, right_branching, tiny_pipeline
+from tests.pipeline.stubs import (
+    Batches,
+    Penn,
+    ReadsAhead,
+    RightBranching,
+    assert_same,
+    right_branching,
+    some_texts,
+    tiny_pipeline,
+)
 from tests.tiny import tiny_model
 
 STATM = Path("/proc/self/statm")
-WORDS = ("the", "film", "is", "good", "bad", "plot", "not", "dull")
-
-
-def some_texts(number: int) -> list[str]:
-    """Texts of no, one or several sentences, each different."""
-    return [
-        "  " * (place % 3)
-        if place % 7 == 3
-        else " ".join(f"The {WORDS[place % 8]} is {place} ." for _ in range(place % 4 + 1))
-        for place in range(number)
-    ]
-
-
-def assert_same(found: Document, expected: Document) -> None:
-    assert found.text == expected.text
-    assert len(found) == len(expected)
-    for ours, theirs in zip(found.sentences, expected.sentences, strict=True):
-        assert ours.tokens == theirs.tokens
-        np.testing.assert_allclose(ours.node_probabilities, theirs.node_probabilities, atol=1e-5)
 
 
 @pytest.mark.parametrize("batch_size", [1, 2, 5, 1000])
@@ -92,37 +70,6 @@ def test_an_adapter_with_batches_of_its_own_is_no_batch_parser() -> None:
     for text, document in zip(texts, pipe.stream(texts, batch_size=4), strict=True):
         assert_same(document, other(text))
     assert_same(pipe(texts[2]), other(texts[2]))
-
-
-class OneAtATime:
-    """Refuses a call before the one before it has ended, as a parser that is a program does."""
-
-    def __init__(self) -> None:
-        self.is_busy = False
-
-    def parse_all(self, sentences: Iterable[Sequence[str]]) -> Iterator[Tree]:
-        assert not self.is_busy, "still at work on other sentences"
-        self.is_busy = True
-        try:
-            for words in sentences:
-                yield right_branching(words)
-        finally:
-            self.is_busy = False
-
-
-def test_a_call_keeps_its_turn_until_the_parser_has_ended(monkeypatch: pytest.MonkeyPatch) -> None:
-    release, releases = Turn.released, list[Turn]()
-
-    def note_release(turn: Turn, check: Check) -> AbstractContextManager[None]:
-        releases.append(turn)
-        return release(turn, check)
-
-    monkeypatch.setattr(Turn, "released", note_release)
-    texts = some_texts(24)
-    pipe = tiny_pipeline(parser=OneAtATime())
-    with ThreadPoolExecutor(8) as threads:
-        assert [document.text for document in threads.map(pipe, texts)] == texts
-    assert not releases
 
 
 def test_nothing_in_nothing_out() -> None:
@@ -169,74 +116,6 @@ def resident_bytes() -> int:
     return int(STATM.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
-def test_many_threads_get_the_same_answers() -> None:
-    texts = some_texts(60)
-    pipe = tiny_pipeline()
-    expected = [pipe(text) for text in texts]
-    with ThreadPoolExecutor(8) as threads:
-        found = list(threads.map(pipe, texts * 3))
-        streams = list(threads.map(lambda _: list(pipe.stream(texts, batch_size=7)), range(6)))
-    for document, other in zip(found, expected * 3, strict=True):
-        assert_same(document, other)
-    for documents in streams:
-        for document, other in zip(documents, expected, strict=True):
-            assert_same(document, other)
-    assert not pipe.predictor.model.training
-
-
-PARSERS = [RightBranching, lambda: ReadsAhead(5), Batches]
-
-
-@pytest.mark.parametrize("make_parser", PARSERS)
-def test_a_stream_may_read_from_a_stream_of_the_same_pipeline(make_parser: Callable[[], Any]) -> None:
-    texts = some_texts(20)
-    pipe = tiny_pipeline(parser=make_parser())
-    sentences = (
-        sentence.text for document in pipe.stream(texts, batch_size=3) for sentence in document.sentences
-    )
-    found = [document.text for document in pipe.stream(sentences, batch_size=4)]
-    assert found == [sentence.text for text in texts for sentence in pipe(text).sentences]
-
-
-@pytest.mark.parametrize("make_parser", PARSERS)
-def test_nobody_waits_for_the_source_of_another(make_parser: Callable[[], Any]) -> None:
-    """Four sources give their next text only when four other threads are done with all of theirs."""
-    texts = some_texts(12)
-    pipe = tiny_pipeline(parser=make_parser())
-    expected = [pipe(text) for text in texts]
-    all_inside, fast_done = Barrier(8, timeout=60), Barrier(8, timeout=60)
-
-    def slow() -> Iterator[str]:
-        for number, text in enumerate(texts):
-            if number == 1:
-                all_inside.wait()
-                fast_done.wait()
-            yield text
-
-    def run(is_slow: bool) -> list[Document]:
-        if is_slow:
-            return list(pipe.stream(slow(), batch_size=5))
-        all_inside.wait()
-        found = list(pipe.stream(texts, batch_size=7))
-        fast_done.wait()
-        return found
-
-    with ThreadPoolExecutor(8) as threads:
-        streams = list(threads.map(run, [True, False] * 4))
-    for documents in streams:
-        for document, other in zip(documents, expected, strict=True):
-            assert_same(document, other)
-
-
-def test_a_reader_that_stops_holds_nobody_up() -> None:
-    pipe = tiny_pipeline()
-    abandoned = pipe.stream(some_texts(20), batch_size=2)
-    next(abandoned)
-    with ThreadPoolExecutor(1) as threads:
-        assert threads.submit(pipe, "the film").result(timeout=60).text == "the film"
-    assert next(abandoned).text
-
-
 def test_texts_without_words_are_not_kept_back() -> None:
     num_read = 0
 
@@ -251,226 +130,6 @@ def test_texts_without_words_are_not_kept_back() -> None:
     assert next(stream).text == "the film"
     assert num_read <= 1_024
     assert sum(1 for _ in stream) == 5_000
-
-
-def test_a_pipeline_in_its_own_parser_is_refused() -> None:
-    pipe = tiny_pipeline(binarize=lambda tree: pipe(tree.words[0]).sentences[0].source)
-    with pytest.raises(ConfigError, match="its own"):
-        pipe("the film")
-
-
-def test_another_thread_can_cancel_a_call() -> None:
-    cancel, asked = Event(), Event()
-    pipe = tiny_pipeline()
-
-    def slow() -> Iterator[str]:
-        yield from some_texts(20)
-        asked.set()
-        assert cancel.wait(60)
-        yield "the plot"
-
-    with ThreadPoolExecutor(2) as threads:
-        stream = threads.submit(lambda: list(pipe.stream(slow(), cancel=cancel)))
-        assert asked.wait(60)
-        cancel.set()
-        with pytest.raises(CancelledError):
-            stream.result(timeout=60)
-    with pytest.raises(CancelledError):
-        pipe("the film", cancel=cancel)
-    assert pipe("the film").text == "the film"
-
-
-def test_a_call_can_be_cancelled_while_it_waits_for_its_turn() -> None:
-    inside, go_on, cancel = Event(), Event(), Event()
-
-    def halt(tree: Tree) -> Tree:
-        inside.set()
-        assert go_on.wait(60)
-        return tree
-
-    pipe = tiny_pipeline(binarize=halt)
-    with ThreadPoolExecutor(2) as threads:
-        first = threads.submit(pipe, "the film")
-        assert inside.wait(60)
-        second = threads.submit(lambda: pipe("is good", cancel=cancel))
-        cancel.set()
-        with pytest.raises(CancelledError):
-            second.result(timeout=60)
-        with pytest.raises(LimitError, match=r"longer than the limit of 0.01 seconds") as caught:
-            pipe("is good", limits=Limits(seconds=0.01))
-        assert caught.value.limit == "seconds"
-        go_on.set()
-        assert first.result(timeout=60).text == "the film"
-
-
-def test_a_stream_can_be_cancelled_while_it_waits_to_have_its_turn_again() -> None:
-    asked, inside, go_on, cancel = Event(), Event(), Event(), Event()
-
-    def halt(tree: Tree) -> Tree:
-        inside.set()
-        assert go_on.wait(60)
-        return tree
-
-    def source() -> Iterator[str]:
-        yield "the film"
-        asked.set()
-        assert inside.wait(60)
-        cancel.set()
-        yield "the plot"
-
-    pipe = tiny_pipeline(parser=ReadsAhead(4), binarize=halt)
-    with ThreadPoolExecutor(2) as threads:
-        stream = threads.submit(lambda: list(pipe.stream(source(), batch_size=1, cancel=cancel)))
-        assert asked.wait(60)
-        other = threads.submit(pipe, "is good")
-        try:
-            with pytest.raises(CancelledError):
-                stream.result(timeout=60)
-        finally:
-            go_on.set()
-        assert other.result(timeout=60).text == "is good"
-    assert pipe("is dull").text == "is dull"
-
-
-@pytest.mark.parametrize("make_parser", PARSERS)
-def test_seconds_are_those_of_the_work(
-    make_parser: Callable[[], Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    clock = [0.0]
-    monkeypatch.setattr(limits_module, "time", SimpleNamespace(monotonic=lambda: clock[0]))
-    limits = Limits(seconds=5.0)
-
-    def slow_source() -> Iterator[str]:
-        for text in some_texts(9):
-            clock[0] += 100
-            yield text
-
-    def slow_split(text: str) -> list[TokenizedSentence]:
-        clock[0] += 6
-        return split_sentences(text)
-
-    pipe = tiny_pipeline(parser=make_parser())
-    for _ in pipe.stream(slow_source(), batch_size=2, limits=limits):
-        clock[0] += 100
-    slow = tiny_pipeline(parser=make_parser(), split=slow_split)
-    with pytest.raises(LimitError, match="the text takes longer"):
-        slow("the film", limits=limits)
-    stream = slow.stream(["the film", "the plot"], batch_size=1, limits=limits, on_error="skip")
-    with pytest.raises(LimitError, match="a batch of texts from number 0 on takes longer"):
-        next(stream)
-
-
-def test_cancelling_is_noticed_between_the_batches_of_parser_and_model(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    cancel, parser = Event(), Batches()
-    pipe = tiny_pipeline(parser=parser)
-    monkeypatch.setattr(inference, "group_by_nodes", lambda examples, *_: ([example] for example in examples))
-    labelled: list[object] = []
-    run_group = inference._run_group
-
-    def cancel_at_second(*arguments: Any) -> Any:
-        labelled.append(arguments)
-        if len(labelled) == 2:
-            cancel.set()
-        return run_group(*arguments)
-
-    monkeypatch.setattr(inference, "_run_group", cancel_at_second)
-    with pytest.raises(CancelledError):
-        pipe("The film is good. " * 9, cancel=cancel)
-    assert len(labelled) == 2
-    parser.on_sentence = lambda: cancel.set() if parser.num_sentences == 3 else None
-    cancel.clear()
-    with pytest.raises(CancelledError):
-        pipe("The film is good. " * 9, cancel=cancel)
-    assert parser.num_sentences == 3
-
-
-needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
-
-
-@needs_fork
-@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
-def test_forked_processes_answer_while_another_thread_computes() -> None:
-    pipe = tiny_pipeline(parser=Batches())
-    with openmp_threads(2):
-        # OpenMP's threads, which a forked process lacks, have work once.
-        torch.ones(300_000).exp().sum()
-        check_forks(pipe)
-
-
-def check_forks(pipe: TextPipeline) -> None:
-    expected = pipe("the film is good").probabilities
-    done = Event()
-    with ThreadPoolExecutor(1) as threads:
-        busy = threads.submit(lambda: [pipe(" ".join(WORDS)) for _ in iter(done.is_set, True)])
-        try:
-            answers = [in_forked_process(lambda: pipe("the film is good").probabilities) for _ in range(12)]
-        finally:
-            done.set()
-        assert busy.result(timeout=60)
-    assert answers == [expected] * 12
-
-
-@needs_fork
-@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
-def test_a_process_forked_in_a_long_batch_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(turns, "FORK_SECONDS", 0.05)
-    inside, go_on = Event(), Event()
-
-    def halt(tree: Tree) -> Tree:
-        inside.set()
-        assert go_on.wait(60)
-        return tree
-
-    pipe = tiny_pipeline(binarize=halt)
-
-    def problem() -> str:
-        try:
-            return pipe("the film").text
-        except ConfigError as error:
-            return str(error)
-
-    with ThreadPoolExecutor(1) as threads:
-        busy = threads.submit(problem)
-        assert inside.wait(60)
-        try:
-            answers = [in_forked_process(problem), in_forked_process(lambda: in_forked_process(problem))]
-        finally:
-            go_on.set()
-        assert busy.result(timeout=60) == "the film"
-    assert all("forked in the middle of a batch" in str(answer) for answer in answers)
-    assert in_forked_process(problem) == "the film"
-
-
-def test_turns_are_listed_while_other_threads_make_some() -> None:
-    done = Event()
-    with ThreadPoolExecutor(1) as threads:
-        kept = threads.submit(lambda: [Turn() for _ in islice(iter(done.is_set, True), 20_000)])
-        try:
-            for _ in range(50):
-                turns._all_turns()
-        finally:
-            done.set()
-        assert kept.result(timeout=60)
-
-
-def in_forked_process(compute: Callable[[], object]) -> object:
-    """What a function returns in a process forked from this thread; fails if it is not done within a minute."""
-    ours, theirs = multiprocessing.Pipe()
-    child = os.fork()
-    if not child:
-        try:
-            theirs.send(compute())
-        finally:
-            os._exit(0)
-    theirs.close()
-    try:
-        assert ours.poll(60), "the forked process hangs"
-        return ours.recv()
-    finally:
-        os.kill(child, signal.SIGKILL)
-        os.waitpid(child, 0)
 
 
 def test_what_belongs_to_a_text_stays_with_it() -> None:

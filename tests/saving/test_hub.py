@@ -20,7 +20,7 @@ def test_names_that_cannot_be_on_the_hub(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.chdir(tmp_path)
     (tmp_path / "file").write_text("")
     monkeypatch.setattr(huggingface_hub, "snapshot_download", None)
-    with pytest.raises(ModelFileError, match="there is no such model directory"):
+    with pytest.raises(ModelFileError, match=r"there is no such model|is a file, and a model is a folder"):
         from_pretrained(name)
 
 
@@ -41,16 +41,14 @@ def test_the_hub_cannot_be_reached(monkeypatch: pytest.MonkeyPatch) -> None:
         raise ConnectionError("no route to host")
 
     monkeypatch.setattr(huggingface_hub, "snapshot_download", download)
-    with pytest.raises(
-        ModelFileError, match=r"neither a directory here nor .* \(ConnectionError\)"
-    ) as caught:
+    with pytest.raises(ModelFileError, match=r"neither a folder here nor .* \(ConnectionError\)") as caught:
         from_pretrained("someone/tiny")
     assert "network" in caught.value.remedy
 
 
 def test_the_hub_without_its_client(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "huggingface_hub", None)
-    with pytest.raises(MissingExtraError, match=r"pip install 'lexitree\[hub\]'"):
+    with pytest.raises(MissingExtraError, match=r"pip install .*\[hub\]'"):
         from_pretrained("someone/tiny")
     with pytest.raises(MissingExtraError):
         push_to_hub(tiny_model(), "someone/tiny")

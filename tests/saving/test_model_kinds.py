@@ -210,10 +210,12 @@ def test_push_sends_what_can_be_loaded(kind: str, tmp_path: Path, monkeypatch: p
     assert hidden_of(load_model(tmp_path / "uploaded")) == 8
 
 
-def test_a_run_is_not_its_model(trained_run: Path, tmp_path: Path) -> None:
-    with pytest.raises(ModelFileError, match=r"it has no config\.json") as caught:
-        load_model(trained_run)
-    assert f"Did you mean {trained_run / 'model'}?" in caught.value.remedy
-    with pytest.raises(ModelFileError) as caught:
+def test_a_run_stands_for_its_model(trained_run: Path, tmp_path: Path) -> None:
+    assert hidden_of(load_model(trained_run)) == hidden_of(load_model(trained_run / "model"))
+    with pytest.raises(ModelFileError, match=r"it has no config\.json"):
         load_model(tmp_path)
-    assert caught.value.remedy == ""
+    for seed in (1, 2):
+        shutil.copytree(trained_run / "model", tmp_path / f"seed-{seed}" / "model")
+    with pytest.raises(ModelFileError, match="holds 2 runs, each with a model") as caught:
+        load_model(tmp_path)
+    assert str(tmp_path / "seed-1" / "model") in caught.value.remedy

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from lexitree.analysis.comparison import LengthBin
 from lexitree.errors import FileError, import_extra
-from lexitree.files import read_lines
+from lexitree.files import choose_format, read_lines
 from lexitree.learning.observers import METRICS_FILE, EpochRecord
 from lexitree.learning.run_folder import SEED_FOLDERS
 from lexitree.learning.seeds import Spread
+from lexitree.suggestions import suggest_path
 from lexitree.writing import atomic_path
 
 if TYPE_CHECKING:
@@ -65,6 +66,8 @@ def read_curve(folder: str | Path, name: str = "") -> LearningCurve:
         FileError: If the folder holds no metrics, or damaged ones.
     """
     folder = Path(folder)
+    if not folder.is_dir():
+        raise FileError(folder, "there is no such folder", remedy=suggest_path(folder))
     files = [folder / METRICS_FILE] if (folder / METRICS_FILE).is_file() else _seed_files(folder)
     if not files:
         raise FileError(
@@ -112,6 +115,8 @@ _BAR_SHIFT = 0.12
 MARKS = ("o", "s", "^", "D", "v", "P", "X")
 
 # Text stays text, and the same data give the same bytes.
+_WITHOUT_DATE: dict[str, dict[str, None]] = {"svg": {"Date": None}, "png": {}, "pdf": {"CreationDate": None}}
+"""The formats of plots, and what keeps the date out of each."""
 _SETTINGS = {"svg.fonttype": "none", "svg.hashsalt": "lexitree", "font.size": 10}
 
 
@@ -122,10 +127,11 @@ def plot_lengths(bins: Sequence[LengthBin], path: str | Path) -> None:
 
     Args:
         bins: Accuracies, from `accuracy_by_length`.
-        path: The SVG file to write.
+        path: The file to write; its ending is that of a plot (see `require_plots`).
 
     Raises:
         MissingExtraError: matplotlib is not installed.
+        FileError: The ending is not that of a plot.
     """
     places = list(range(len(bins)))
     with _figure(path, width=max(6.0, 0.7 * len(bins)), height=4.2) as figure:
@@ -166,10 +172,11 @@ def plot_curves(curves: Sequence[LearningCurve], path: str | Path) -> None:
 
     Args:
         curves: Learning curves, from `read_curve`.
-        path: The SVG file to write.
+        path: The file to write; its ending is that of a plot (see `require_plots`).
 
     Raises:
         MissingExtraError: matplotlib is not installed.
+        FileError: The ending is not that of a plot.
     """
     epochs = {curve.name: curve.epochs() for curve in curves}
     has_phrases = any(epoch.dev_phrase for found in epochs.values() for epoch in found)
@@ -218,7 +225,7 @@ def _look(number: int) -> dict[str, Any]:
 @contextmanager
 def _figure(path: str | Path, *, width: float, height: float) -> Generator[Figure, None, None]:
     """Open a figure to draw into; the file is written when it is complete."""
-    matplotlib = require_plots()
+    matplotlib, form = require_plots(path)
     from matplotlib.figure import Figure
 
     # Only for this figure: the user's pyplot backend and settings stay unchanged.
@@ -226,9 +233,15 @@ def _figure(path: str | Path, *, width: float, height: float) -> Generator[Figur
         figure = Figure(figsize=(width, height), layout="constrained")
         yield figure
         with atomic_path(path) as temporary:
-            figure.savefig(temporary, format="svg", metadata={"Date": None})
+            figure.savefig(temporary, format=form, metadata=_WITHOUT_DATE[form])
 
 
-def require_plots() -> Any:
-    """Return matplotlib; call it before a long computation to fail early if it is missing."""
-    return import_extra("matplotlib", extra="plots", purpose="Drawing a plot")
+def require_plots(path: str | Path) -> tuple[Any, str]:
+    """Return matplotlib and the format of a file; call it before a long computation to fail early.
+
+    Raises:
+        MissingExtraError: matplotlib is not installed.
+        FileError: The file does not end in .svg, .png or .pdf.
+    """
+    form = choose_format(path, {name: (f".{name}",) for name in _WITHOUT_DATE}, can_compress=False)
+    return import_extra("matplotlib", extra="plots", purpose="Drawing a plot"), form

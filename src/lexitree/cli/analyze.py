@@ -44,7 +44,7 @@ app = typer.Typer(
     help="""Analyses: compare models, plot accuracy by length and learning curves, judge learned heads.
 
     A system is a saved model, the folder of a run, or the folder of runs with several seeds; write NAME=PATH to
-    choose what it is called. Plots need the extra plots: pip install 'lexitree\\[plots]'.
+    choose what it is called. Plots need the extra plots (matplotlib).
     """,
 )
 
@@ -55,7 +55,7 @@ SystemsArgument = Annotated[
     ),
 ]
 PlotOption = Annotated[
-    Path | None, typer.Option("--output", "-o", help="Draw the plot into this file, as SVG.")
+    Path | None, typer.Option("--output", "-o", help="Draw the plot into this file: .svg, .png or .pdf.")
 ]
 
 
@@ -131,7 +131,7 @@ def length(
 
     if output is not None:
         # Fail at once, not after all models have answered.
-        require_plots()
+        require_plots(output)
     found = _collect(systems, corpus, split, data, encoding, on_error, device, backend)
     bins = accuracy_by_length(found, words_per_bin=words)
     if output is not None:
@@ -201,9 +201,11 @@ def curves(
     Reads the metrics.jsonl of each run, even while it is running. For several seeds it shows the mean and, as a band,
     one standard deviation to each side.
     """
-    from lexitree.analysis.curves import plot_curves, read_curve
+    from lexitree.analysis.curves import plot_curves, read_curve, require_plots
     from lexitree.learning.run_folder import parse_named_folder
 
+    if output is not None:
+        require_plots(output)
     found = [read_curve(folder, name) for name, folder in map(parse_named_folder, runs)]
     if output is not None:
         plot_curves(found, output)

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 
 import typer
 from rich.console import Console
+from rich.text import Text
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from lexitree.errors import InputError, LexitreeError
     from lexitree.results.labelled_tree import LabelledTree
     from lexitree.trees.tree import Tree
@@ -77,49 +76,64 @@ def progress_bars() -> Generator[Callable[[str, int, int], None]]:
         yield show_progress
 
 
-def make_table(*columns: str, numbers_from: int | None = None) -> Table:
-    """Make an empty table; columns from `numbers_from` on are aligned to the right."""
-    from rich import box
-    from rich.table import Table
-
-    table = Table(box=box.SIMPLE_HEAD)
-    for number, column in enumerate(columns):
-        is_number = numbers_from is not None and number >= numbers_from
-        table.add_column(column, justify="right" if is_number else "left", overflow="fold")
-    return table
-
-
 def show_table(
     columns: Sequence[str],
     rows: Iterable[Sequence[str]],
     *,
     title: str | None = None,
     numbers: Sequence[str] | None = None,
+    has_header: bool = True,
 ) -> None:
-    """Print a table on standard output; columns of numbers, by default all but the first, are right-aligned."""
-    from rich.table import Table
+    """Print a table on standard output, fitted to the width of the screen; nothing in it is taken for markup.
 
-    table = Table(title=title)
-    for column in columns:
-        is_number = column in (columns[1:] if numbers is None else numbers)
-        table.add_column(column, justify="right" if is_number else "left")
-    for row in rows:
-        table.add_row(*row)
-    output.print(table)
+    Args:
+        columns: The header.
+        rows: The cells.
+        title: A line above the table.
+        numbers: The columns that are aligned to the right; by default all but the first.
+        has_header: Whether the header is shown.
+    """
+    from lexitree.cli.tables import lay_out_table
+
+    right = columns[1:] if numbers is None else numbers
+    cells = [[printable(cell) for cell in row] for row in rows]
+    table = lay_out_table(
+        columns,
+        cells,
+        is_number=[column in right for column in columns],
+        width=output.width,
+        has_header=has_header,
+    )
+    if title:
+        output.print(printable(title), style="bold", markup=False)
+    output.print(table, soft_wrap=isinstance(table, Text))
+    output.print()
+
+
+def can_show_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
+    """Whether the columns of a table fit on the screen side by side."""
+    from lexitree.cli.tables import fits_side_by_side
+
+    return fits_side_by_side(columns, rows, output.width)
 
 
 def parse_seeds(text: str) -> list[int]:
     """Read seeds written as `3`, `1,2,5` or `1-5`."""
-    seeds: list[int] = []
+    return parse_numbers(text, "seeds")
+
+
+def parse_numbers(text: str, what: str) -> list[int]:
+    """Read whole numbers written as `3`, `1,2,5` or `1-5`; `what` names them in the error message."""
+    numbers: list[int] = []
     for part in text.replace(" ", "").split(","):
         match = re.fullmatch(r"([0-9]{1,18})(?:-([0-9]{1,18}))?", part)
         if not match:
-            raise typer.BadParameter("write seeds as 3, 1,2,5 or 1-5, with at most 18 digits")
+            raise typer.BadParameter(f"write {what} as 3, 1,2,5 or 1-5, with at most 18 digits")
         first, last = int(match[1]), int(match[2] or match[1])
         if last < first or last - first > 999:
-            raise typer.BadParameter(f"{part} is not a range of seeds")
-        seeds.extend(range(first, last + 1))
-    return seeds
+            raise typer.BadParameter(f"{part} is not a range of {what}")
+        numbers.extend(range(first, last + 1))
+    return numbers
 
 
 def percent(share: float | None) -> str:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lexitree.cli.console import make_table, output, progress_bars, show_skipped
+from lexitree.cli.completion import complete_corpora, complete_downloads
+from lexitree.cli.console import progress_bars, show_skipped, show_table
 from lexitree.cli.options import (
     DataOption,
     EncodingOption,
@@ -19,8 +20,6 @@ from lexitree.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from lexitree.corpora.corpus import Corpus
     from lexitree.corpora.locations import Package
     from lexitree.corpora.named import CorpusEntry
@@ -51,16 +50,18 @@ def list_corpora(data: DataOption = None, as_json: JsonOption = False) -> None:
     if as_json:
         typer.echo(json.dumps(rows, indent=2))
         return
-    table = make_table("name", "what", "licence", "where, or how to get it")
-    for row in rows:
-        where = row["found"] or row["how_to_get"]
-        table.add_row(row["name"], row["what"], row["licence"], where, style=None if row["found"] else "dim")
-    output.print(table)
+    cells = [(row["name"], row["what"], row["licence"], row["found"] or row["how_to_get"]) for row in rows]
+    show_table(("name", "what", "licence", "where, or how to get it"), cells, numbers=())
 
 
 @app.command("fetch")
 def fetch_corpus(
-    name: Annotated[str, typer.Argument(help="sst, trec, glove-840b or glove-6b.", show_default=False)],
+    name: Annotated[
+        str,
+        typer.Argument(
+            help="sst, trec, glove-840b or glove-6b.", show_default=False, autocompletion=complete_downloads
+        ),
+    ],
     into: Annotated[
         Path | None,
         typer.Option(help="Destination folder; by default your cache folder.", show_default=False),
@@ -85,7 +86,12 @@ def fetch_corpus(
 @app.command("show")
 def show_corpus(
     corpus: Annotated[
-        str, typer.Argument(help="A name from `lexitree data list`, or a file or folder.", show_default=False)
+        str,
+        typer.Argument(
+            help="A name from `lexitree data list`, or a file or folder.",
+            show_default=False,
+            autocompletion=complete_corpora,
+        ),
     ],
     data: DataOption = None,
     encoding: EncodingOption = "utf-8",
@@ -111,8 +117,8 @@ def show_corpus(
         typer.echo(loaded.about)
     if loaded.label_set.finer:
         typer.echo(f"Training labels count {loaded.label_set.describe_finer()}.")
-    output.print(_splits_table(loaded))
-    output.print(_labels_table(loaded))
+    _show_splits(loaded)
+    _show_labels(loaded)
     show_skipped(loaded.num_skipped, loaded.skipped)
 
 
@@ -162,17 +168,17 @@ def _fetched_as(name: str) -> dict[str, str]:
     return {"fetch": name, "how_to_get": f"lexitree data fetch {name}"}
 
 
-def _splits_table(corpus: Corpus) -> Table:
-    table = make_table("split", "trees", "words", "nodes", "labelled nodes", numbers_from=1)
+def _show_splits(corpus: Corpus) -> None:
+    rows: list[list[str]] = []
     for split in corpus.splits:
         counts = corpus.counts(split)
         sizes = (counts.num_trees, counts.num_words, counts.num_nodes, counts.num_labelled)
-        table.add_row(split, *(f"{size:,}" for size in sizes))
-    return table
+        rows.append([split, *(f"{size:,}" for size in sizes)])
+    show_table(("split", "trees", "words", "nodes", "labelled nodes"), rows)
 
 
-def _labels_table(corpus: Corpus) -> Table:
-    """Make a table of the label frequencies of roots and, if phrases are labelled too, of all nodes.
+def _show_labels(corpus: Corpus) -> None:
+    """Show the label frequencies of roots and, if phrases are labelled too, of all nodes.
 
     If the training split has finer labels than the others, cells of labels that a split cannot have are empty.
     """
@@ -180,11 +186,11 @@ def _labels_table(corpus: Corpus) -> Table:
     counts = {split: corpus.counts(split) for split in corpus.splits}
     kinds_shown = ("roots", "nodes") if corpus.supervision == "all" else ("roots",)
     columns = [f"{split} {kind}" for split in counts for kind in kinds_shown]
-    table = make_table("label", *columns, numbers_from=1)
+    rows: list[list[str]] = []
     for label in dict.fromkeys((*corpus.label_set.trained_ids, *corpus.labels)):
         cells: list[str] = []
         for split_counts in counts.values():
             kinds = (split_counts.root_labels, split_counts.node_labels)[: len(kinds_shown)]
             cells += [f"{kind[label]:,}" if label in kind else "" for kind in kinds]
-        table.add_row(corpus.label_set.describe(label), *cells)
-    return table
+        rows.append([corpus.label_set.describe(label), *cells])
+    show_table(("label", *columns), rows)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lexitree.cli.console import output, percent, show_skipped, show_table
+from lexitree.cli.console import can_show_table, output, percent, show_skipped, show_table
 from lexitree.cli.options import (
     BackendOption,
     CorpusArgument,
@@ -86,16 +86,34 @@ def evaluate_command(
     show_skipped(report.num_errors, report.errors)
 
 
+NUM_CONFUSIONS = 20
+"""How many confusions are listed of a matrix that is too wide for the screen."""
+
+
 def _show_classes(confusion: Confusion, title: str) -> None:
-    """Show the scores of each label beside its row of the confusion matrix."""
-    predicted = [f"→ {label}" for label in confusion.labels]
-    rows: list[list[str]] = []
-    for row, score in enumerate(confusion.class_scores()):
-        shares = [percent(value) for value in (score.precision, score.recall, score.f1)]
-        counts = [
-            f"[bold]{count}[/bold]" if column == row else str(count)
-            for column, count in enumerate(confusion.counts[row].tolist())
-        ]
-        rows.append([score.label, str(score.num_gold), *shares, *counts])
-    columns = ("gold label", "count", "precision", "recall", "F1", *predicted)
-    show_table(columns, rows, title=f"{title}: scores and confusion matrix")
+    """Show the scores of each label, and which labels were taken for which."""
+    rows = [
+        [score.label, str(score.num_gold), *map(percent, (score.precision, score.recall, score.f1))]
+        for score in confusion.class_scores()
+    ]
+    show_table(("gold label", "count", "precision", "recall", "F1"), rows, title=f"{title}: scores")
+    labels, counts = confusion.labels, confusion.counts.tolist()
+    columns = ("gold label", *(f"→ {label}" for label in labels))
+    matrix = [[label, *map(str, row)] for label, row in zip(labels, counts, strict=True)]
+    if can_show_table(columns, matrix):
+        show_table(columns, matrix, title=f"{title}: confusion matrix")
+        return
+    mistakes = sorted(
+        (
+            (count, gold, predicted)
+            for gold, row in zip(labels, counts, strict=True)
+            for predicted, count in zip(labels, row, strict=True)
+            if count and gold != predicted
+        ),
+        key=lambda mistake: -mistake[0],
+    )
+    listed = [(gold, predicted, str(count)) for count, gold, predicted in mistakes[:NUM_CONFUSIONS]]
+    rest = f", the most frequent of {len(mistakes)}" if len(mistakes) > NUM_CONFUSIONS else ""
+    show_table(
+        ("gold label", "predicted", "count"), listed, title=f"{title}: confusions{rest}", numbers=("count",)
+    )

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from itertools import chain, islice
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lexitree.cli.console import messages
+from lexitree.cli.console import messages, parse_numbers
 from lexitree.cli.options import (
     BackendOption,
     DeviceOption,
@@ -21,10 +22,22 @@ from lexitree.cli.options import (
     PrecisionOption,
     read_arguments,
 )
-from lexitree.files import STANDARD_STREAM
+from lexitree.errors import ConfigError
+from lexitree.files import HTML_SUFFIXES, STANDARD_STREAM, choose_format
 from lexitree.writing import open_output
 
+if TYPE_CHECKING:
+    from lexitree.pipeline.inputs import Inputs
+    from lexitree.pipeline.workers import LabellerSettings
+
 LONGEST_NAME = 40
+NUM_ROWS = 20
+ColumnOption = Annotated[
+    str | None, typer.Option(help="The column of CSV or JSON Lines whose texts are explained.")
+]
+RowsOption = Annotated[
+    str, typer.Option(help="With --column: the rows, counted from 1, such as 3, 1,2,5 or 1-20.")
+]
 
 
 def explain_command(
@@ -44,6 +57,8 @@ def explain_command(
     ] = None,
     model_name: ModelOption = None,
     parser: ParserOption = None,
+    column: ColumnOption = None,
+    rows: RowsOption = f"1-{NUM_ROWS}",
     one_sentence: OneSentenceOption = False,
     input_kind: InputKindOption = "auto",
     encoding: EncodingOption = "utf-8",
@@ -55,6 +70,8 @@ def explain_command(
 
     [bold]A text:[/bold]  lexitree explain "Not a bad film."
 
+    [bold]A column:[/bold]  lexitree explain reviews.csv --column review --rows 1-5 -o reviews.html
+
     [bold]A tree:[/bold]  lexitree explain runs/mini/model "(_ (_ Not) (_ bad))" -o not-bad.html
 
     The page is self-contained: it can be sent, printed and read offline. It shows the words with their own labels,
@@ -65,21 +82,50 @@ def explain_command(
     from lexitree.pipeline.workers import LabellerSettings
     from lexitree.views.page import explanation_page
 
+    choose_format(output, {"html": HTML_SUFFIXES})
     name, arguments = read_arguments(context, model, text, model_name)
     source = Inputs(arguments, input_kind, encoding)
-    settings = LabellerSettings(name, parser, device, backend, precision)
-    if source.hold_trees():
+    settings = LabellerSettings(name, parser, device, backend, precision, one_sentence=one_sentence)
+    if column is not None:
+        title, page = _explain_rows(source, settings, column, parse_numbers(rows, "rows"))
+    elif source.hold_trees():
         trees = list(settings.open_predictor().predict_all(source.trees()))
         title, page = " ".join(tree.text for tree in trees), explanation_page(trees)
     else:
         with settings.open_pipeline() as pipe:
             document = pipe("\n\n".join(source.whole_texts()), one_sentence=one_sentence)
             title, page = document.text, document.html()
+    if not title.strip():
+        raise ConfigError("there is nothing to explain: the input is empty", remedy="Give a text or a file.")
     path = output or new_file_name(title, Path())
     with open_output(path) as write:
         write(page)
     if str(path) != STANDARD_STREAM:
         messages.out(str(path), highlight=False)
+
+
+def _explain_rows(
+    source: Inputs, settings: LabellerSettings, column: str, numbers: list[int]
+) -> tuple[str, str]:
+    """The name of the column, and a page with the texts in some of its rows."""
+    from lexitree.pipeline.workers import handle_refused, raise_error
+    from lexitree.views.page import explanation_page
+
+    tables = chain.from_iterable(source.tables(column))
+    chosen = {number: row for number, row in enumerate(islice(tables, max(numbers)), 1) if number in numbers}
+    if not chosen:
+        raise ConfigError(f"there is no row {min(numbers)}", remedy="Rows are counted from 1: --rows 1-5.")
+    with settings.open_pipeline() as pipe:
+        results = (document for document, _ in settings.documents(pipe, iter(chosen.values())))
+        documents = dict(zip(chosen, handle_refused(results, raise_error), strict=True))
+    sentences = [sentence for document in documents.values() for sentence in document.sentences]
+    names = [
+        f"Row {number}" + (f", sentence {place}" if len(document) > 1 else "")
+        for number, document in documents.items()
+        for place in range(1, len(document) + 1)
+    ]
+    messages.print(f"rows {min(chosen)} to {max(chosen)} (choose others with --rows)")
+    return column, explanation_page(sentences, text=column, probabilities={}, names=names)
 
 
 def new_file_name(text: str, folder: Path) -> Path:

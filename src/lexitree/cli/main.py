@@ -27,8 +27,8 @@ import typer
 from lexitree.cli.console import messages, printable, show_error
 from lexitree.errors import LexitreeError, find_memory_error
 from lexitree.processes import Terminated, interrupt_on_signals
+from lexitree.streams import write_always, write_utf8
 from lexitree.version import __version__
-from lexitree.writing import write_utf8
 
 COMMANDS = {
     "train": "train.train_command",
@@ -49,6 +49,8 @@ COMMANDS = {
 """The commands of this package and their places in `lexitree.cli`, in the order of the help."""
 
 TRACEBACK_VARIABLE = "LEXITREE_TRACEBACK"
+COMPLETION_VARIABLE = "_LEXITREE_COMPLETE"
+"""Set by the shell's completion, which Typer installs with `--install-completion`."""
 COMMAND_GROUP = "lexitree.commands"
 """The entry points by which other packages add commands."""
 
@@ -140,6 +142,13 @@ def _collect_seldom() -> None:
     atexit.register(gc.freeze)
 
 
+def _typed_words() -> list[str]:
+    """The command line; while the shell completes it, what is typed so far."""
+    if COMPLETION_VARIABLE not in os.environ:
+        return sys.argv
+    return (os.environ.get("COMP_WORDS") or os.environ.get("_TYPER_COMPLETE_ARGS", "")).split()
+
+
 def main() -> None:
     """Run the command line and exit.
 
@@ -150,10 +159,11 @@ def main() -> None:
     _collect_seldom()
     # What is piped is UTF-8 on all systems, also where pipes have another encoding by default.
     write_utf8(sys.stdout)
+    write_always(sys.stderr)
     warnings.showwarning = _show_warning
     interrupt_on_signals()
     try:
-        asked = [name for name in sys.argv[1:2] if name in COMMANDS]
+        asked = [name for name in _typed_words()[1:2] if name in COMMANDS]
         try:
             make_app(asked or None)(prog_name="lexitree")
         except SystemExit:

@@ -7,7 +7,7 @@ from typing import Annotated, Any, cast
 
 import typer
 
-from lexitree.cli.console import messages, output, percent, show_table
+from lexitree.cli.console import messages, output, percent, printable, show_table
 from lexitree.cli.options import JsonOption, ModelArgument, flag
 
 
@@ -76,7 +76,7 @@ def _show_shipped(as_json: bool) -> None:
         scores = [f"{kind.replace('_', ' ')} {percent(share)}" for kind, share in model.scores.items()]
         answers = ", ".join(model.answers) or "Penn trees"
         rows.append([model.name, size, answers, ", ".join(scores) or "–"])
-    show_table(("name", "size", "answers", "scores"), rows, numbers=("size",))
+    show_table(("name", "size", "answers", "scores"), rows, numbers=())
 
 
 def info_command(model: ModelArgument, as_json: JsonOption = False) -> None:
@@ -85,6 +85,7 @@ def info_command(model: ModelArgument, as_json: JsonOption = False) -> None:
     Example: lexitree info runs/mini/model
     """
     from lexitree.ops.registry import describe_report
+    from lexitree.saving.card import ABOUT
     from lexitree.saving.model_folder import ModelFolder
     from lexitree.saving.model_kinds import load_model
     from lexitree.saving.pretrained import describe_encoder
@@ -95,23 +96,22 @@ def info_command(model: ModelArgument, as_json: JsonOption = False) -> None:
     if as_json:
         typer.echo(json.dumps(values, indent=2, ensure_ascii=False))
         return
-    from rich.table import Table
-
-    table = Table(show_header=False, title=str(model))
-    table.add_column(style="bold")
-    table.add_column()
-    table.add_row("kind", folder.kind)
-    table.add_row("parameters", _sizes(values))
+    first = {"kind": folder.kind, "parameters": _sizes(values)}
     if "encoder" in values:
-        table.add_row("transformer", describe_encoder(values["encoder"]))
+        first["transformer"] = describe_encoder(values["encoder"])
     if "backend" in values:
-        table.add_row("runs here", f"{describe_report(values['backend'])} on {values['device']}")
-    for section in ("model", "training"):
-        table.add_section()
-        for key, value in values.get(section, {}).items():
-            if value not in ({}, None):
-                table.add_row(key.replace("_", " "), _shown(value))
-    output.print(table)
+        first["runs here"] = f"{describe_report(values['backend'])} on {values['device']}"
+    training = dict(values.get("training") or {})
+    about = training.pop(ABOUT, "")
+    for title, facts in ((str(model), first), ("model", values.get("model") or {}), ("training", training)):
+        rows = [
+            (name.replace("_", " "), _shown(value))
+            for name, value in facts.items()
+            if value not in ({}, None)
+        ]
+        show_table(("what", "value"), rows, title=title, numbers=(), has_header=False)
+    if about:
+        output.print(printable(str(about).strip()), markup=False)
 
 
 def _what_runs(loaded: Any) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal, TypeVar
 
 import typer
 
+from lexitree.cli.completion import complete_corpora, complete_models
 from lexitree.errors import OnError
 from lexitree.settings import MAX_COUNT, REQUIRED, DeclaredSetting, Settings
 
@@ -61,10 +62,16 @@ PrecisionOption = Annotated[
     Precision, typer.Option(help="Full precision (float32), or faster and less exact on a GPU (tf32, bf16).")
 ]
 _MODEL_HELP = "A model: its name in the package, its directory, or owner/name on the Hugging Face hub."
-ModelArgument = Annotated[str, typer.Argument(help=_MODEL_HELP)]
-ModelOrInputArgument = Annotated[str | None, typer.Argument(help=f"{_MODEL_HELP} If omitted: sentiment.")]
+ModelArgument = Annotated[str, typer.Argument(help=_MODEL_HELP, autocompletion=complete_models)]
+ModelOrInputArgument = Annotated[
+    str | None,
+    typer.Argument(help=f"{_MODEL_HELP} If omitted: sentiment.", autocompletion=complete_models),
+]
 CorpusArgument = Annotated[
-    str, typer.Argument(help="A corpus by name, or a folder or file of labelled trees.")
+    str,
+    typer.Argument(
+        help="A corpus by name, or a folder or file of labelled trees.", autocompletion=complete_corpora
+    ),
 ]
 SplitOption = Annotated[SplitName, typer.Option(help="Which split of a corpus.")]
 KBestOption = Annotated[
@@ -81,7 +88,13 @@ RerankerArgument = Annotated[
 ]
 ModelOption = Annotated[
     str | None,
-    typer.Option("--model", "-m", help="The model; all arguments are then input.", show_default=False),
+    typer.Option(
+        "--model",
+        "-m",
+        help="The model; all arguments are then input.",
+        show_default=False,
+        autocompletion=complete_models,
+    ),
 ]
 InputKindOption = Annotated[
     Literal["auto", "trees", "text"],

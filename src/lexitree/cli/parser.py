@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from lexitree.cli.completion import complete_models
 from lexitree.cli.console import output, percent, show_skipped
 from lexitree.cli.options import (
     DataOption,
@@ -41,7 +42,14 @@ app = typer.Typer(
     help="Constituency parsing: train a parser on Penn treebanks, score it, and parse sentences with it.",
 )
 Format = Literal["brackets", "json"]
-ParserArgument = Annotated[str, typer.Argument(metavar="PARSER", help="The directory of a saved parser.")]
+ParserArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="PARSER",
+        help="A parser: `parser`, which comes with the package, or the directory of a saved one.",
+        autocompletion=complete_models,
+    ),
+]
 StyleOption = Annotated[
     str | None,
     typer.Option(

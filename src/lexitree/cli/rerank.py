@@ -33,7 +33,13 @@ from lexitree.cli.options import (
 )
 from lexitree.cli.rerank_heads import heads_command, show_details, show_scores
 from lexitree.errors import ConfigError, FileError
-from lexitree.files import display_name, read_lines
+from lexitree.files import (
+    BRACKET_SUFFIXES,
+    JSON_LINES_SUFFIXES,
+    choose_format,
+    display_name,
+    read_lines,
+)
 from lexitree.settings import MAX_COUNT, MAX_PROCESSES
 from lexitree.writing import open_output
 
@@ -85,6 +91,7 @@ def lists_command(
     from lexitree.tasks.parse.recipe import ParserRecipe
     from lexitree.tasks.rerank.jackknife import write_jackknife_lists
 
+    choose_format(output, {"json": JSON_LINES_SUFFIXES})
     planned = plan_recipe(ParserRecipe.from_toml(recipe), {"training.epochs": epochs}, None)
     num_lists = write_jackknife_lists(
         planned,
@@ -254,9 +261,14 @@ def apply_command(
     lists: ListsArgument = Path("-"),
     output: OutputOption = None,
     form: Annotated[
-        Literal["brackets", "json"],
-        typer.Option("--format", "-f", help="The best tree in brackets, or all candidates as JSON."),
-    ] = "brackets",
+        Literal["brackets", "json"] | None,
+        typer.Option(
+            "--format",
+            "-f",
+            help="The best tree in brackets, or all candidates as JSON. By default, the ending of the output file"
+            " decides; brackets without one.",
+        ),
+    ] = None,
     base_weight: BaseWeightOption = None,
     encoding: EncodingOption = "utf-8",
     on_error: OnErrorOption = "raise",
@@ -277,6 +289,8 @@ def apply_command(
     from lexitree.tasks.rerank.reranker import load_reranker, ranked_to_json
     from lexitree.trees.brackets import ReadReport, tree_to_brackets
 
+    endings = {"brackets": BRACKET_SUFFIXES, "json": JSON_LINES_SUFFIXES}
+    chosen = choose_format(output, endings, asked=form, option="--format")
     loaded = load_reranker(reranker, device=device, backend=backend, base_weight=base_weight)
     report = ReadReport()
     lines = read_lines(lists, encoding)
@@ -284,7 +298,7 @@ def apply_command(
     with open_output(output) as write:
         for ranked in found:
             if ranked is not None:
-                write(tree_to_brackets(ranked.best) if form == "brackets" else ranked_to_json(ranked))
+                write(tree_to_brackets(ranked.best) if chosen == "brackets" else ranked_to_json(ranked))
             write("\n")
     show_skipped(report.num_errors, report.errors, what="lists")
 

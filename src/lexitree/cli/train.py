@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from lexitree.cli.completion import complete_corpora
 from lexitree.cli.console import parse_seeds
 from lexitree.cli.options import (
     BACKEND_HELP,
@@ -34,7 +35,8 @@ _Corpus = Annotated[
     str | None,
     typer.Argument(
         help="A corpus by name (see `lexitree data list`), or a folder or file: brackets, .jsonl, or"
-        " .tsv with label<TAB>sentence. Default: mini-reviews."
+        " .tsv with label<TAB>sentence. Default: mini-reviews.",
+        autocompletion=complete_corpora,
     ),
 ]
 _Data = Annotated[

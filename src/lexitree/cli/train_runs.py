@@ -189,21 +189,17 @@ def _show_classifier(run: RunResult) -> None:
 
 def _show_summary(summary: SeedSummary, title: str, folder: Path) -> None:
     """A table of the scores of several seeds."""
-    from rich.table import Table
-
     from lexitree.learning.run_folder import MODEL_FOLDER, seed_folder
 
-    table = Table(title=f"{title}, {len(summary.results)} seeds")
-    for column in ("seed", "epoch", *(score.replace("_", " ") for score in summary.scores), "s"):
-        table.add_column(column, justify="right")
+    rows: list[list[str]] = []
     for seed, result in summary.results.items():
         scores = [percent(result[score]) for score in summary.scores]
-        table.add_row(str(seed), str(result["best_epoch"]), *scores, f"{result['seconds']:.0f}")
+        rows.append([str(seed), str(result["best_epoch"]), *scores, f"{result['seconds']:.0f}"])
     spreads = [summary.spread(score) for score in summary.scores]
     cells = [f"{percent(spread.mean)} ± {percent(spread.deviation)}" if spread else "–" for spread in spreads]
-    table.add_section()
-    table.add_row("mean", "", *cells, "")
-    output.print(table)
+    rows.append(["mean", "", *cells, ""])
+    columns = ("seed", "epoch", *(score.replace("_", " ") for score in summary.scores), "s")
+    show_table(columns, rows, title=f"{title}, {len(summary.results)} seeds")
     best = seed_folder(folder, summary.best_seed) / MODEL_FOLDER
     output.print(f"best model by development score: {best}", soft_wrap=True)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, cast
 
 import typer
 
-from lexitree.cli.console import messages, show_error, show_skipped, show_tree
+from lexitree.cli.console import messages, show_error, show_skipped, show_table, show_tree
 from lexitree.cli.console import output as screen
 from lexitree.cli.options import (
     Direction,
@@ -22,6 +22,7 @@ from lexitree.cli.options import (
     StripTracesOption,
     flag,
 )
+from lexitree.files import BRACKET_SUFFIXES, JSON_LINES_SUFFIXES, choose_format
 from lexitree.settings import MAX_COUNT
 
 if TYPE_CHECKING:
@@ -44,7 +45,10 @@ TreesArgument = Annotated[
     typer.Argument(help="Files of trees; - is standard input.", show_default=False),
 ]
 Format = Literal["brackets", "jsonl"]
-FormatOption = Annotated[Format, typer.Option("--to", help="Output format.")]
+FormatOption = Annotated[
+    Format | None,
+    typer.Option("--to", help="Output format. By default, the ending of the output file decides."),
+]
 
 
 @app.command()
@@ -72,7 +76,7 @@ def check(files: TreesArgument, encoding: EncodingOption = "utf-8", on_error: On
 @app.command()
 def convert(
     files: TreesArgument,
-    to: FormatOption = "jsonl",
+    to: FormatOption = None,
     output: OutputOption = None,
     strip_traces: StripTracesOption = False,
     strip_function_tags: StripTagsOption = False,
@@ -84,6 +88,8 @@ def convert(
     """Convert trees to brackets or JSON Lines; optionally remove traces and function tags or join unary chains.
 
     Example: lexitree trees convert wsj.mrg --strip-traces --strip-function-tags -o wsj.jsonl
+
+    Without --to and an output file, JSON Lines are printed.
     """
     from lexitree.trees import brackets as penn
     from lexitree.trees.binarize import collapse_unary, expand_unary
@@ -95,7 +101,7 @@ def convert(
         (expand, expand_unary),
     ]
     changes = [change for is_asked, change in asked if is_asked]
-    _pass_through(files, changes, to, output, encoding, on_error)
+    _pass_through(files, changes, _choose_format(output, to, "jsonl"), output, encoding, on_error)
 
 
 @app.command()
@@ -110,7 +116,7 @@ def binarize(
         ),
     ] = "right",
     undo: Annotated[bool, flag("--undo", text="Remove nodes labelled @X.")] = False,
-    to: FormatOption = "brackets",
+    to: FormatOption = None,
     output: OutputOption = None,
     encoding: EncodingOption = "utf-8",
     on_error: OnErrorOption = "raise",
@@ -125,7 +131,12 @@ def binarize(
     from lexitree.trees.binarize import unbinarize
 
     change = unbinarize if undo else partial(split_wide, direction=direction)
-    _pass_through(files, [change], to, output, encoding, on_error)
+    _pass_through(files, [change], _choose_format(output, to, "brackets"), output, encoding, on_error)
+
+
+def _choose_format(output: Path | None, asked: Format | None, default: Format) -> Format:
+    endings: dict[str, tuple[str, ...]] = {"brackets": BRACKET_SUFFIXES, "jsonl": JSON_LINES_SUFFIXES}
+    return cast(Format, choose_format(output, endings, asked=asked, default=default, option="--to"))
 
 
 def _pass_through(
@@ -194,8 +205,6 @@ def statistics(
 
     Example: lexitree trees statistics train.txt dev.txt
     """
-    from rich.table import Table
-
     from lexitree.pipeline.inputs import read_tree_files
     from lexitree.trees.brackets import ReadReport
     from lexitree.trees.statistics import tree_statistics
@@ -205,10 +214,8 @@ def statistics(
     if as_json:
         typer.echo(json.dumps(counted, indent=2, ensure_ascii=False))
     else:
-        table = Table(show_header=False)
-        for key, value in counted.items():
-            table.add_row(key.replace("_", " ").removeprefix("num "), _shown(value))
-        screen.print(table)
+        rows = [(key.replace("_", " ").removeprefix("num "), _shown(value)) for key, value in counted.items()]
+        show_table(("what", "value"), rows, numbers=(), has_header=False)
     show_skipped(report.num_errors, report.errors)
 
 

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from lexitree.cli.console import make_table, output, progress_bars, show_skipped
+from lexitree.cli.console import output, progress_bars, show_skipped, show_table
 from lexitree.cli.options import DataOption, EncodingOption, JsonOption, OnErrorOption
+from lexitree.files import choose_format
 from lexitree.settings import MAX_COUNT, MAX_SIZE
 
 if TYPE_CHECKING:
@@ -82,12 +83,10 @@ def filter_vectors(
 
     Example: lexitree vectors filter glove.840B.300d.zip -t train.txt -t dev.txt -t test.txt -o glove.sst.npz
     """
-    from lexitree.errors import FileError
     from lexitree.lexicon.vector_npz import write_vectors_npz
     from lexitree.lexicon.vocabulary import UNK, Vocabulary, coverage
 
-    if path.suffix != ".npz":
-        raise FileError(path, "the output file must end in .npz")
+    choose_format(path, {"npz": (".npz",)}, can_compress=False)
     counts = count_source_words(trees, data, encoding, on_error)
     kept = _read_wanted(vectors, counts, dim, on_error)
     write_vectors_npz(path, kept, float16=float16)
@@ -180,7 +179,7 @@ def _read_wanted(path: Path, counts: Counter[str], dim: int | None, on_error: On
 
 
 def _print_report(report: CoverageReport) -> None:
-    table = make_table("found", "distinct words", "", "running words", "", numbers_from=1)
+    rows: list[list[str]] = []
     kinds: tuple[tuple[Literal["exact", "lower", "unknown"], str], ...] = (
         ("exact", "as written"),
         ("lower", "in lower case"),
@@ -190,8 +189,8 @@ def _print_report(report: CoverageReport) -> None:
         cells: list[str] = []
         for counts in (report.types, report.tokens):
             cells += [f"{getattr(counts, kind):,}", f"{counts.share(kind):.2%}"]
-        table.add_row(shown, *cells)
-    output.print(table)
+        rows.append([shown, *cells])
+    show_table(("found", "distinct words", "", "running words", ""), rows)
     if report.most_frequent_unknown:
         unknown = ", ".join(f"{word} ({count})" for word, count in report.most_frequent_unknown)
         output.print(f"Most frequent unknown words: {unknown}", markup=False)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import sys
 from collections.abc import Iterator
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from lexitree.errors import CorpusNotFoundError
+from lexitree.suggestions import close_names, did_you_mean
 
 DATA_VARIABLE = "LEXITREE_DATA"
 _CACHE_VARIABLE = "LEXITREE_CACHE"
@@ -194,11 +194,8 @@ def find_package(name: str) -> Package:
     package = PACKAGES.get(_ALIASES.get(wanted, wanted))
     if package is not None:
         return package
-    close = difflib.get_close_matches(wanted, [*PACKAGES, *_ALIASES], n=1)
-    meant = f"Did you mean {close[0]}? " if close else ""
+    meant = did_you_mean(close_names(wanted, [*PACKAGES, *_ALIASES], most=1))
     if wanted.startswith("mini-"):
-        meant = "The mini corpora are part of lexitree and need no download. "
-    raise CorpusNotFoundError(
-        f"unknown download {name!r}",
-        remedy=f"{meant}Available: {', '.join(PACKAGES)}.",
-    )
+        meant = "The mini corpora are part of lexitree and need no download."
+    remedy = f"{meant} Available: {', '.join(PACKAGES)}.".lstrip()
+    raise CorpusNotFoundError(f"unknown download {name!r}", remedy=remedy)

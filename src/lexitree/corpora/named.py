@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -17,6 +16,7 @@ from lexitree.corpora.trec import find_trec, load_trec
 from lexitree.corpora.treebank import Strip, find_split_file, load_treebank, read_any, strip_trees
 from lexitree.errors import ConfigError, CorpusNotFoundError, FileError, OnError
 from lexitree.files import STANDARD_STREAM
+from lexitree.suggestions import close_names, close_paths, did_you_mean, suggest_path
 from lexitree.trees.brackets import ReadReport
 from lexitree.trees.tree import Tree
 
@@ -214,12 +214,11 @@ def _presence(folder: Path) -> str:
 
 def _not_there(name: str) -> FileError | CorpusNotFoundError:
     if Path(name).suffix or Path(name).name != name:
-        return FileError(name, "no such file or folder")
-    close = difflib.get_close_matches(name.lower(), [*CORPORA, *ALIASES], n=3)
-    meant = f"Did you mean {' or '.join(close)}? " if close else ""
+        return FileError(name, "no such file or folder", remedy=suggest_path(name))
+    meant = did_you_mean([*close_names(name, [*CORPORA, *ALIASES]), *close_paths(name)])
     return CorpusNotFoundError(
         f"no corpus, file or folder {name!r}",
-        remedy=f"{meant}Corpora: {', '.join(CORPORA)}; or give the path of a treebank.",
+        remedy=f"{meant} Corpora: {', '.join(CORPORA)}; or give the path of a treebank.".lstrip(),
     )
 
 
@@ -262,8 +261,20 @@ def read_split(
         supervision = supervision or default
         trees = _read_path(find_path(corpus), split, supervision, options, report)
     if not trees:
-        raise CorpusNotFoundError(f"{corpus} has no {split} trees to score the model on")
+        others = ", ".join(_splits_of(corpus, data))
+        raise CorpusNotFoundError(
+            f"{corpus} has no {split} trees to score the model on",
+            remedy=f"Choose another split with --split: it has {others}." if others else "",
+        )
     return SplitTrees(trees, supervision)
+
+
+def _splits_of(corpus: str, data: Path | None) -> list[str]:
+    """The splits of a corpus or folder; none for a file."""
+    if find_entry(corpus):
+        return list(load_corpus(corpus, data=data).splits)
+    path = find_path(corpus)
+    return [name for name in SPLITS if path.is_dir() and find_split_file(path, name)]
 
 
 def _read_path(

@@ -29,12 +29,12 @@ from lexitree.learning.observers import (
     TensorBoardObserver,
 )
 from lexitree.ops.threads import num_cores
-from lexitree.saving.model_folder import CONFIG_FILE
+from lexitree.saving.model_folder import CONFIG_FILE, MODEL_FOLDER
 from lexitree.settings import Settings
 from lexitree.version import __version__
 from lexitree.writing import atomic_write, exclusive_lock, recover_folder
 
-MODEL_FOLDER, RESULT_FILE = "model", "result.json"
+RESULT_FILE = "result.json"
 LESSONS_FILE = "lessons.safetensors"
 """What a teacher says about the training trees, where there is one."""
 SEED_FOLDERS = "seed-*"

@@ -59,7 +59,7 @@ def read_text_rows(source: ByteSource, rows: RowCollector, dim: int | None) -> i
             end = _word_end(line, dim)
             word = line[:end].decode()
             if rows.wants(word):
-                rows.add(word, _parse_numbers(line, end))
+                rows.add(word, _parse_seeds(line, end))
             rows.num_read += 1
         except (RowError, UnicodeDecodeError) as fault:
             rows.fault(_text_error(source.name, number, line, fault))
@@ -106,7 +106,7 @@ def _agreed_dim(lines: Sequence[bytes]) -> int:
 
 def _makes_sense(line: bytes, dim: int) -> bool:
     try:
-        _parse_numbers(line, _word_end(line, dim))
+        _parse_seeds(line, _word_end(line, dim))
     except RowError:
         return False
     return True
@@ -130,7 +130,7 @@ def _word_end(line: bytes, dim: int) -> int:
     return end
 
 
-def _parse_numbers(line: bytes, end: int) -> FloatArray:
+def _parse_seeds(line: bytes, end: int) -> FloatArray:
     """Parse the numbers after the word; an error points at the first invalid one."""
     fields = line[end + 1 :].split(b" ")
     try:

@@ -19,6 +19,7 @@ import numpy as np
 
 from lexitree.arrays import FloatArray
 from lexitree.errors import FileError, OnError, Place, VectorsError
+from lexitree.files import unreadable
 
 CHUNK_BYTES = 1 << 20
 
@@ -155,7 +156,7 @@ def _open_file(path: str | Path) -> Generator[io.FileIO]:
         # Unbuffered: reads are large, and a buffer would only copy them.
         raw = io.FileIO(path)
     except OSError as error:
-        raise FileError(path, f"cannot be read ({error.strerror or error})") from error
+        raise unreadable(path, error) from error
     except ValueError as error:
         raise FileError(repr(str(path)), f"is not a valid file name ({error})") from error
     with raw:

@@ -5,7 +5,6 @@ To add a model, write an `Encoder` over cells and list it in `ENCODERS`; `lexitr
 
 from __future__ import annotations
 
-import difflib
 import math
 import os
 from collections.abc import Mapping
@@ -32,6 +31,7 @@ from lexitree.models.encoders import (
 from lexitree.models.model_config import DEFAULT_MODEL, DEFAULT_WORD_SIZE, ModelConfig
 from lexitree.ops.registry import Backend, Operation
 from lexitree.ops.tree_batch import TreeBatch
+from lexitree.suggestions import close_names, did_you_mean
 
 
 class NaryConTree(BottomUpEncoder):
@@ -135,9 +135,9 @@ def encoder_class(name: str) -> type[Encoder]:
     """
     if name in ENCODERS:
         return ENCODERS[name]
-    near = difflib.get_close_matches(name.lower(), ENCODERS, cutoff=0.4)
-    hint = f"Did you mean {' or '.join(near)}? " if near else ""
-    raise ConfigError(f"unknown model '{name}'", remedy=f"{hint}The models are: {', '.join(ENCODERS)}.")
+    meant = did_you_mean(close_names(name, ENCODERS))
+    remedy = f"{meant} The models are: {', '.join(ENCODERS)}.".lstrip()
+    raise ConfigError(f"unknown model '{name}'", remedy=remedy)
 
 
 def operations_of(settings: Mapping[str, Any]) -> tuple[Operation[Any], ...]:

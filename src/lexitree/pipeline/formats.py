@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
 from lexitree.errors import ConfigError, Place, TableError
-from lexitree.files import JSON_LINES_SUFFIXES, plain_suffix, to_json
+from lexitree.files import BRACKET_SUFFIXES, HTML_SUFFIXES, JSON_LINES_SUFFIXES, choose_format, to_json
 
 if TYPE_CHECKING:
     from lexitree.pipeline.tables import Row
@@ -169,21 +169,27 @@ def find_format(name: str) -> type[RecordFormat] | type[WholeFormat]:
     return FORMATS[name]
 
 
-def default_format(output: str | Path | None, source: Source, columns: Sequence[str] = ()) -> str:
-    """The format for an output file, by its ending; JSON Lines where that says nothing.
+def format_name(
+    output: str | Path | None, source: Source, columns: Sequence[str] = (), *, asked: str | None = None
+) -> str:
+    """The name of the format for an output file; see `choose_format`.
 
     Args:
         output: The output file, perhaps with `.gz` at its end; None for standard output.
-        source: What is labelled. A column of CSV stays CSV unless the file is called `.jsonl`. JSON Lines stay
-            JSON Lines, unless the file is called `.csv` or `.tsv`, which that format then refuses.
+        source: What is labelled. A column of CSV stays CSV and JSON Lines stay JSON Lines unless the ending says
+            otherwise; other results are JSON Lines.
         columns: The header of CSV input.
+        asked: The name or alias of the format that was asked for.
+
+    Raises:
+        FileError: The ending of the file does not fit.
     """
-    suffix = "" if output is None else plain_suffix(output)
-    if source == "column":
-        is_table = bool(columns) or suffix in (".csv", ".tsv")
-        return "csv" if is_table and suffix not in JSON_LINES_SUFFIXES else "json"
-    fitting = [each for each in FORMATS.values() if source == "texts" or "trees" in each.sources]
-    return next((each.name for each in fitting if suffix in each.suffixes), "json")
+    endings = {each.name: each.suffixes for each in FORMATS.values() if source in each.sources}
+    name = None if asked is None else find_format(asked).name
+    if name is not None and name not in endings:
+        return name  # `open_format` says why it does not fit.
+    default = "csv" if columns else "json"
+    return choose_format(output, endings, asked=name, default=default, option="--format")
 
 
 def open_format(name: str, source: Source, settings: OutputSettings) -> RecordFormat | WholeFormat:
@@ -268,6 +274,8 @@ class BracketFormat(RecordFormat):
     """Trees in brackets, one per line, with the ids of the labels, as treebanks have them."""
 
     name = "brackets"
+    suffixes = tuple(suffix for suffix in BRACKET_SUFFIXES if suffix != ".txt")
+    """Not `.txt`, which could be any of these formats."""
     sources = frozenset({"texts", "trees"})
 
     def text_record(self, row: Row, document: Document) -> str:
@@ -303,33 +311,37 @@ class TableFormat(RecordFormat):
 
 @register
 class CsvFormat(RecordFormat):
-    """CSV with the columns of the input and those that are added."""
+    """CSV with the columns of the input, or a column of the texts, and those that are added."""
 
     name = "csv"
-    suffixes = (".csv",)
-    sources = frozenset({"column"})
+    suffixes = (".csv", ".tsv")
+    sources = frozenset({"texts", "column"})
+    lists_phrases = True
     has_formulas = True
     is_resumable = True
     is_quoted = True
 
     def __init__(self, settings: OutputSettings | None = None) -> None:
         super().__init__(settings)
-        if not self.settings.columns:
+        if self.settings.column is not None and not self.settings.columns:
             raise ConfigError(
                 "JSON Lines cannot be written as CSV", remedy="Use -o FILE.jsonl, or --format json."
             )
         self.settings.check_header()
 
     def opening(self) -> str:
-        return self._line([*self.settings.columns, *self.settings.added_names])
+        return self._line([*(self.settings.columns or ("text",)), *self.settings.added_names])
 
     def text_record(self, row: Row, document: Document) -> str:
-        columns = [*row.columns, *self.settings.added_columns(document)]
-        return self._line([value for _, value in columns])
+        added = [value for _, value in self.settings.added_columns(document)]
+        return self._line([*self._copied(row), *added])
 
     def record_start(self, row: Row) -> str:
         # The empty cell stands for those that are added, and leaves the delimiter before them.
-        return self._line([*(value for _, value in row.columns), ""]).removesuffix("\n")
+        return self._line([*self._copied(row), ""]).removesuffix("\n")
+
+    def _copied(self, row: Row) -> list[Any]:
+        return [value for _, value in row.columns] if self.settings.columns else [row.text]
 
     def _line(self, cells: Sequence[object]) -> str:
         from lexitree.pipeline.tables import csv_line
@@ -359,7 +371,7 @@ class HtmlFormat(WholeFormat):
     """One HTML page that shows how the labels came about, phrase by phrase."""
 
     name = "html"
-    suffixes = (".html", ".htm")
+    suffixes = HTML_SUFFIXES
     sources = frozenset({"texts", "trees"})
 
     def text_file(self, documents: Sequence[Document]) -> str:

@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+import shlex
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice, zip_longest
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Literal, TypeVar, cast
 
 from lexitree.corpora.treebank import read_any
 from lexitree.errors import ConfigError, LexitreeError, OnError, Place
-from lexitree.files import STANDARD_STREAM, display_name, plain_suffix, read_lines
-from lexitree.pipeline.tables import CsvTable, JsonLinesTable, NumberedLine, Row, look_at_first, open_table
-from lexitree.saving.shipped import DEFAULT_MODEL
+from lexitree.files import JSON_LINES_SUFFIXES, STANDARD_STREAM, display_name, plain_suffix, read_lines
+from lexitree.pipeline.tables import (
+    CsvTable,
+    JsonLinesTable,
+    NumberedLine,
+    Row,
+    look_at_first,
+    open_table,
+    read_csv_records,
+)
+from lexitree.saving.shipped import DEFAULT_MODEL, could_be_model, no_such_model
 from lexitree.trees.brackets import ReadReport, read_bracket_lines
 from lexitree.trees.tree import Tree
 
@@ -76,10 +87,17 @@ def split_arguments(
 
     Returns:
         The name of the model, and the inputs.
+
+    Raises:
+        ModelFileError: The first argument is neither an input nor a model.
     """
     inputs = tuple(arguments)
     if model is None and inputs and not _is_input(inputs[0]):
         model, inputs = inputs[0], inputs[1:]
+        if not could_be_model(model):
+            error = no_such_model(model)
+            error.remedy += f"\nIf {model!r} is a text, use --text {shlex.quote(model)}"
+            raise error
     return model or DEFAULT_MODEL, (*inputs, *map(GivenText, texts)) or (STANDARD_STREAM,)
 
 
@@ -168,14 +186,32 @@ class Inputs:
             return not isinstance(argument, GivenText) and begins_a_tree(str(argument))
         plain = str(argument).removesuffix(".gz")
         if plain.endswith(".csv"):
-            raise ConfigError(
-                f"{argument}: which column holds the texts?", remedy="Name it, for example --column review"
-            )
+            raise self._column_needed(argument)
+        if plain.endswith(JSON_LINES_SUFFIXES) and Path(argument).is_file():
+            self._refuse_rows(argument)
         if plain.endswith(_TREE_SUFFIXES):
             return True
         first, self._opened[str(argument)] = look_at_first(self._lines(argument), display_name(argument))
         # Empty input counts as trees, for which no parser has to be opened.
         return not first or begins_a_tree(first)
+
+    def _refuse_rows(self, argument: str | Path) -> None:
+        """Raise an error for JSON Lines that hold rows of a table, and not trees, which have words."""
+        first, _ = look_at_first(read_lines(argument, self.encoding), display_name(argument))
+        try:
+            row: object = json.loads(first)
+        except (ValueError, RecursionError):
+            return  # The reader of trees says where it is malformed.
+        if isinstance(row, dict) and "words" not in row:
+            raise _name_column(argument, cast(dict[str, object], row))
+
+    def _column_needed(self, argument: str | Path) -> ConfigError:
+        """The error for CSV without `--column`, with the columns that there are."""
+        records = islice(read_csv_records(self._lines(argument), display_name(argument)), 2)
+        header, first = [*(cells for _, cells in records), [], []][:2]
+        if not header:
+            return ConfigError(f"{argument} is empty")
+        return _name_column(argument, dict(zip_longest(header, first[: len(header)], fillvalue="")))
 
     def _lines(self, argument: str | Path) -> Iterator[NumberedLine]:
         if not is_file_name(argument):
@@ -228,6 +264,18 @@ class Inputs:
         if any(list(table.columns) != list(tables[0].columns) for table in tables):
             raise ConfigError("the files have different columns", remedy="Label them separately.")
         return tables
+
+
+def _name_column(argument: str | Path, row: Mapping[str, object]) -> ConfigError:
+    """The error for a table without `--column`, given its first row."""
+    if not row:
+        return ConfigError(f"{argument}: its first row is empty")
+    # Texts are longer than dates, names and numbers.
+    texts = max(row, key=lambda name: len(str(row[name])))
+    return ConfigError(
+        f"{argument}: which column holds the texts?",
+        remedy=f"Name it, for example --column {shlex.quote(texts)}. The columns are {', '.join(row)}.",
+    )
 
 
 def _name(argument: str | Path) -> str:

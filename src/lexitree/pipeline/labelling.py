@@ -18,7 +18,7 @@ from lexitree.pipeline.formats import (
     RecordFormat,
     Source,
     WholeFormat,
-    default_format,
+    format_name,
     open_format,
 )
 from lexitree.pipeline.inputs import InputKind, Inputs, UntilError
@@ -130,7 +130,7 @@ class LabellingJob:
         """The output format, checked against the inputs and the settings."""
         self._check_source()
         columns = () if self.source == "trees" else self._rows[1]
-        name = self.format or default_format(self.output, self.source, columns)
+        name = format_name(self.output, self.source, columns, asked=self.format)
         settings = OutputSettings(
             self.column,
             columns,

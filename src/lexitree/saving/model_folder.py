@@ -40,6 +40,8 @@ WEIGHTS_FILE, VECTORS_FILE = "model.safetensors", "vectors.safetensors"
 VOCABULARY_FILE, TRAINED_WORDS_FILE = "vocabulary.json", "trained_words.json"
 FILES = (CONFIG_FILE, CARD_FILE, WEIGHTS_FILE, VECTORS_FILE, VOCABULARY_FILE, TRAINED_WORDS_FILE)
 """All files that a model may have."""
+MODEL_FOLDER = "model"
+"""Where a training run has its model."""
 ENCODER_FOLDER = "encoder"
 """Where a model has its transformer, as the library `transformers` writes it."""
 
@@ -56,8 +58,9 @@ def locate_model(name: str | Path, *, revision: str | None = None) -> Path:
     """Find the folder of a model.
 
     Args:
-        name: The name of a shipped model, a folder, or `owner/name` on the Hugging Face hub. The name of a shipped
-            model takes precedence over a folder of the same name; write `./sentiment` for the folder.
+        name: The name of a shipped model, the folder of a model or of a run, or `owner/name` on the Hugging Face
+            hub. The name of a shipped model takes precedence over a folder of the same name; write `./sentiment` for
+            the folder.
         revision: The branch, tag or commit on the hub.
 
     Raises:
@@ -71,10 +74,27 @@ def locate_model(name: str | Path, *, revision: str | None = None) -> Path:
     if shipped.is_shipped(name) or (name in shipped.NAMES and not is_folder):
         return shipped.shipped_folder(str(name))
     if is_folder:
-        return folder
-    if os.path.lexists(folder) or str(name).count("/") != 1 or str(name).startswith((".", "/", "~")):
-        raise ModelFileError(name, "there is no such model directory")
+        return _inside_run(folder)
+    if not shipped.is_hub_name(str(name)):
+        raise shipped.no_such_model(name)
     return _download_from_hub(str(name), revision)
+
+
+def _inside_run(folder: Path) -> Path:
+    """The model in the folder of a run; any other folder as it is.
+
+    Raises:
+        ModelFileError: If these are runs with several seeds, each with a model.
+    """
+    if (folder / CONFIG_FILE).is_file():
+        return folder
+    if (folder / MODEL_FOLDER / CONFIG_FILE).is_file():
+        return folder / MODEL_FOLDER
+    several = sorted(str(path.parent) for path in folder.glob(f"*/{MODEL_FOLDER}/{CONFIG_FILE}"))
+    if several:
+        problem = f"holds {len(several)} runs, each with a model"
+        raise ModelFileError(folder, problem, remedy=f"Name one of them, such as {several[0]}")
+    return folder
 
 
 def _download_from_hub(name: str, revision: str | None) -> Path:
@@ -83,11 +103,10 @@ def _download_from_hub(name: str, revision: str | None) -> Path:
         patterns = [*FILES, f"{ENCODER_FOLDER}/*"]
         return Path(hub.snapshot_download(name, revision=revision, allow_patterns=patterns))
     except Exception as error:  # the client raises many kinds, all of them about the network or the name
-        raise ModelFileError(
-            name,
-            f"is neither a directory here nor could be loaded from the hub ({type(error).__name__})",
-            remedy="Check the name and the network, or give the path of a saved model.",
-        ) from error
+        problem = f"is neither a folder here nor could be loaded from the hub ({type(error).__name__})"
+        missing = shipped.no_such_model(name, problem)
+        missing.remedy = f"Check the name and the network. {missing.remedy}"
+        raise missing from error
 
 
 class ModelFolder:
@@ -251,11 +270,9 @@ def _read_config(folder: Path) -> dict[str, Any]:
         values = cast(dict[str, Any], loaded) if isinstance(loaded, dict) else {}
         found = config_checksum(values)
     except FileNotFoundError as error:
-        inside = folder / "model"
-        remedy = f"Did you mean {inside}?" if (inside / CONFIG_FILE).exists() else ""
-        raise ModelFileError(
-            folder, f"is not a saved model: it has no {CONFIG_FILE}", remedy=remedy
-        ) from error
+        problem = f"is not a saved model: it has no {CONFIG_FILE}"
+        remedy = "Training leaves its model in the folder `model` of the run. To label files, name the files."
+        raise ModelFileError(folder, problem, remedy=remedy) from error
     except (OSError, ValueError, RecursionError) as error:
         raise ModelFileError(path, f"cannot be read ({error})") from error
     _check_config(path, values, found)
@@ -270,7 +287,7 @@ def _check_config(path: Path, values: Mapping[str, Any], found: str) -> None:
         raise ModelFileError(
             path,
             f"has format {values.get('format')!r:.40}; this version reads up to {FORMAT}",
-            remedy="Upgrade lexitree: pip install --upgrade lexitree",
+            remedy="Upgrade lexitree.",
         )
     if values.get(CHECKSUM, found) != found:
         raise ModelFileError(

@@ -208,7 +208,7 @@ def _refuse_unknown_kind(folder: ModelFolder) -> None:
         raise ModelFileError(
             folder.path / CONFIG_FILE,
             f"is of an unknown kind, {folder.kind!r:.40}",
-            remedy="Upgrade lexitree: pip install --upgrade lexitree",
+            remedy="Upgrade lexitree.",
         )
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Literal, get_args
 
 from lexitree.errors import ModelFileError
+from lexitree.suggestions import close_names, close_paths, did_you_mean
 
 FOLDER = Path(__file__).parent.parent / "shipped"
 
@@ -42,3 +44,33 @@ def shipped_folder(name: str) -> Path:
             remedy=f"Available: {there}. Or give the directory of a saved model.",
         )
     return FOLDER / name
+
+
+def could_be_model(name: str | Path) -> bool:
+    """Whether there may be a model of this name: shipped, a folder here, or `owner/name`, which the hub may have."""
+    return name in NAMES or os.path.isdir(name) or is_hub_name(str(name))  # noqa: PTH112 - as in `locate_model`
+
+
+def is_hub_name(name: str) -> bool:
+    """Whether this is `owner/name`, as models on the Hugging Face hub are called, and nothing here is called so."""
+    return name.count("/") == 1 and not name.startswith((".", "/", "~")) and not os.path.lexists(name)
+
+
+def no_such_model(name: str | Path, problem: str = "there is no such model") -> ModelFileError:
+    """The error for the name of a model that does not exist: what was looked for, and what may have been meant."""
+    from lexitree.corpora.named import find_entry
+
+    folder = Path(name).expanduser().absolute()
+    if folder.is_file():
+        return ModelFileError(
+            name, "is a file, and a model is a folder", remedy=f"Its folder: {folder.parent}"
+        )
+    folders = [path for path in close_paths(name) if Path(path).is_dir()]
+    meant = did_you_mean([*close_names(str(name), shipped_names()), *folders])
+    if find_entry(str(name)):
+        meant = f"{name} is a corpus; the model comes first."
+    looked = (
+        f"Looked for a model of the package ({', '.join(shipped_names())}), the folder {folder}"
+        " and, for owner/name, the Hugging Face hub."
+    )
+    return ModelFileError(name, problem, remedy=f"{meant}\n{looked}".lstrip())

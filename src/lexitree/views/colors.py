@@ -14,23 +14,10 @@ from lexitree.labels import SENTIMENTS, LabelSet
 from lexitree.trees.tree import NO_LABEL
 from lexitree.views.visible import visible
 
-_STYLE_RAMP = ("red", "dark_orange", "grey62", "green_yellow", "green")
-_STYLES = (
-    "cyan",
-    "magenta",
-    "yellow",
-    "green",
-    "blue",
-    "red",
-    "bright_cyan",
-    "bright_magenta",
-    "bright_blue",
-)
-
 # From red over grey to blue: people who cannot tell red from green still see which end is which.
 _COLOR_RAMP = ("#b2182b", "#ef9a80", "#e6e6e6", "#8fbfdf", "#2166ac")
 _COLORS = ("#8dd3c7", "#fdb462", "#bebada", "#fb8072", "#80b1d3", "#b3de69", "#fccde5", "#d9d9d9", "#bc80bd")
-STRONG_COLORS = frozenset({_COLOR_RAMP[0], _COLOR_RAMP[-1]})
+_STRONG_COLORS = frozenset({_COLOR_RAMP[0], _COLOR_RAMP[-1]})
 """Text on these is light."""
 
 LONGEST_MARK = 4
@@ -39,21 +26,12 @@ NO_LABEL_CLASS = "lt-none"
 _SENTIMENT_MARKS = dict(zip(SENTIMENTS, ("−−", "−", "○", "+", "++"), strict=True))
 
 
-def label_styles(labels: LabelSet) -> dict[str, str]:
-    """A Rich style for each label, by its name."""
-    return _colored(labels, _STYLE_RAMP, _STYLES)
-
-
 def label_colors(labels: LabelSet) -> dict[str, str]:
-    """A colour for each label, by its name."""
-    return _colored(labels, _COLOR_RAMP, _COLORS)
-
-
-def _colored(labels: LabelSet, ramp: Sequence[str], palette: Sequence[str]) -> dict[str, str]:
+    """A colour for each label, by its name, on light ground."""
     if labels.polarity is None:
-        return {name: palette[place % len(palette)] for place, name in enumerate(labels.names)}
-    places = (round(polarity * (len(ramp) - 1)) for polarity in labels.polarity)
-    return {name: ramp[place] for name, place in zip(labels.names, places, strict=True)}
+        return {name: _COLORS[place % len(_COLORS)] for place, name in enumerate(labels.names)}
+    places = (round(polarity * (len(_COLOR_RAMP) - 1)) for polarity in labels.polarity)
+    return {name: _COLOR_RAMP[place] for name, place in zip(labels.names, places, strict=True)}
 
 
 class Look(NamedTuple):
@@ -63,7 +41,7 @@ class Look(NamedTuple):
     ink: str
 
 
-_DARK_INK, _LIGHT_INK = "#141414", "#ffffff"
+_DARK_INK, _LIGHT_INK = "#1a1a1a", "#ffffff"
 _ON_DARK_PAGES = {
     "#b2182b": Look("#e8566a", "#120304"),
     "#ef9a80": Look("#6e3529", "#ffe9e2"),
@@ -100,12 +78,17 @@ class LabelLooks:
 def label_looks(labels: LabelSet) -> LabelLooks:
     """The colours of `label_colors`, for light and dark pages, and a short mark for each label."""
     light = {
-        label: Look(fill, _LIGHT_INK if fill in STRONG_COLORS else _DARK_INK)
+        label: Look(fill, _LIGHT_INK if fill in _STRONG_COLORS else _DARK_INK)
         for label, fill in label_colors(labels).items()
     }
     dark = {label: _ON_DARK_PAGES.get(look.fill, look) for label, look in light.items()}
     classes = {name: f"lt-c{place}" for place, name in enumerate(labels.names)}
     return LabelLooks(_marks(labels.names), light, dark, classes)
+
+
+def label_styles(labels: LabelSet) -> dict[str, str]:
+    """A Rich style for each label, by its name: the boxes of a dark page, readable on a light terminal as well."""
+    return {label: f"{look.ink} on {look.fill}" for label, look in label_looks(labels).dark.items()}
 
 
 def _marks(names: Sequence[str]) -> dict[str, str]:

@@ -103,7 +103,11 @@ _NOTEBOOKS_IN_THE_DARK = (
 
 
 def explanation_page(
-    trees: Sequence[ShownTree], *, text: str | None = None, probabilities: Mapping[str, float] | None = None
+    trees: Sequence[ShownTree],
+    *,
+    text: str | None = None,
+    probabilities: Mapping[str, float] | None = None,
+    names: Sequence[str] | None = None,
 ) -> str:
     """A page that shows how the model arrived at the label of each sentence, phrase by phrase.
 
@@ -112,13 +116,18 @@ def explanation_page(
         text: What they were taken from, for the title; by default their words.
         probabilities: The probability of each label, by its name, for the text as a whole; by default a single
             sentence's own, and nothing for several.
+        names: The headings of the sentences, such as `Row 7`; by default `Sentence 1` and so on.
 
     Returns:
         A whole HTML document.
     """
     shown = _Shown.of(trees, text, probabilities)
     title = html_text(_cut(shown.text, LONGEST_TITLE)) or "Nothing to explain"
-    body = "".join(_sentence_section(shown, tree, number) for number, tree in enumerate(trees, 1))
+    names = names or [f"Sentence {number}" for number in range(1, len(trees) + 1)]
+    body = "".join(
+        _sentence_section(shown, tree, number, name)
+        for number, (tree, name) in enumerate(zip(trees, names, strict=True), 1)
+    )
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
@@ -213,10 +222,10 @@ def _legend(shown: _Shown) -> str:
     return f'<ul class="lt-legend" aria-label="Labels and their marks">{items}</ul>'
 
 
-def _sentence_section(shown: _Shown, tree: ShownTree, number: int) -> str:
+def _sentence_section(shown: _Shown, tree: ShownTree, number: int, name: str) -> str:
     looks = shown.looks
     several = len(shown.trees) > 1
-    heading = f"<h2>Sentence {number}</h2>" if several else ""
+    heading = f"<h2>{html_text(name)}</h2>" if several else ""
     sub = "h3" if several else "h2"
     start = f'<section class="lt-sentence" id="sentence-{number}">{heading}'
     words = _words_and_verdict(tree, looks) + _share_tables(tree, looks)

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from lexitree.arrays import NO_INDEX
 from lexitree.trees.tree import NO_LABEL, Tree
-from lexitree.views.colors import STRONG_COLORS, label_colors
+from lexitree.views.colors import Look, label_looks
 from lexitree.views.shown_tree import (
     SHOWN_NO_LABEL,
     ShownTree,
@@ -44,8 +44,7 @@ MAX_SHOWN_CHARACTERS = 24
 MAX_WORDS_ON_HOVERING = 100
 """Of a longer phrase, only the first and the last words show."""
 
-_NO_COLOR = "#ffffff"
-_DARK_TEXT, _LIGHT_TEXT = "#1a1a1a", "#ffffff"
+_NO_LOOK = Look("#ffffff", "#1a1a1a")
 
 _STYLE = (
     f"text{{font:{FONT_SIZE}px {FONT};text-anchor:middle;dominant-baseline:central}}"
@@ -88,15 +87,15 @@ def draw_svg(trees: Sequence[ShownTree]) -> str:
         The text of an SVG file.
     """
     names = trees[0].label_set.names if trees else ()
-    colors = label_colors(trees[0].label_set) if trees else {}
-    legend, width = _legend(names, colors)
+    looks: Mapping[str, Look] = label_looks(trees[0].label_set).light if trees else {}
+    legend, width = _legend(names, looks)
     parts = [legend]
     top = MARGIN + (LEGEND_HEIGHT if legend else 0)
     for tree in trees:
         boxes = lay_out_boxes(tree)
         parts.append(f'<g transform="translate(0 {_number(top)})">')
         parts += _lines(tree, boxes)
-        parts += _groups(tree, boxes, colors)
+        parts += _groups(tree, boxes, looks)
         parts.append("</g>")
         width = max(width, max(box.left + box.width for box in boxes))
         top += max(box.bottom for box in boxes) + SPACE_BETWEEN_PICTURES
@@ -167,12 +166,11 @@ def line_way(upper: Box, lower: Box) -> str:
     return f"M{x} {y}V{_number(bend)}H{_number(lower.middle)}V{_number(lower.top)}"
 
 
-def _groups(tree: ShownTree, boxes: Sequence[Box], colors: Mapping[str, str]) -> Iterator[str]:
+def _groups(tree: ShownTree, boxes: Sequence[Box], looks: Mapping[str, Look]) -> Iterator[str]:
     # The sentence's own head is emphasised all the way down.
     emphasised = head_path(tree)
     for node, box in enumerate(boxes):
-        color = colors.get(tree.labels[node], _NO_COLOR)
-        ink = _LIGHT_TEXT if color in STRONG_COLORS else _DARK_TEXT
+        look = looks.get(tree.labels[node], _NO_LOOK)
         rect = " ".join(
             f'{name}="{_number(value)}"'
             for name, value in zip(("x", "y", "width", "height"), box, strict=True)
@@ -181,8 +179,8 @@ def _groups(tree: ShownTree, boxes: Sequence[Box], colors: Mapping[str, str]) ->
         place = f'x="{_number(box.middle)}" y="{_number(box.top + box.height / 2)}"'
         yield (
             f"<g{_head_class(emphasised[node])}><title>{escape(_hover_text(tree, node))}</title>"
-            f'<rect {rect} rx="4" fill="{color}"/>'
-            + (f'<text {place} fill="{ink}">{text}</text>' if text else "")
+            f'<rect {rect} rx="4" fill="{look.fill}"/>'
+            + (f'<text {place} fill="{look.ink}">{text}</text>' if text else "")
             + "</g>"
         )
 
@@ -208,14 +206,14 @@ def _hover_text(tree: ShownTree, node: int) -> str:
     return f"{shown}{share}{lead}\n{' '.join(map(printable, words))}"
 
 
-def _legend(names: Sequence[str], colors: Mapping[str, str]) -> tuple[str, float]:
+def _legend(names: Sequence[str], looks: Mapping[str, Look]) -> tuple[str, float]:
     """The colours with their labels in a row, and how far to the right it reaches."""
     parts: list[str] = []
     x = float(MARGIN)
     for label in names:
         name = _shorten(label)
         parts.append(
-            f'<rect x="{_number(x)}" y="{MARGIN}" width="14" height="14" rx="3" fill="{colors[label]}"/>'
+            f'<rect x="{_number(x)}" y="{MARGIN}" width="14" height="14" rx="3" fill="{looks[label].fill}"/>'
             f'<text class="name" x="{_number(x + 19)}" y="{MARGIN + 7}">{escape(name)}</text>'
         )
         x += 19 + text_width(name) + 16

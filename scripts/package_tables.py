@@ -1,0 +1,102 @@
+"""Tables that are counted from the package itself: models, recipes, embedded corpora and limits."""
+
+from __future__ import annotations
+
+import re
+
+from markdown_text import make_table, show_cell, show_spread, show_title
+from result_records import ROOT, read_record
+
+
+def render_models() -> str:
+    """Every model with its parameter count at the paper's sizes, counted from the modules."""
+    from lexitree.models.catalog import list_models
+
+    rows = [
+        [f"`{model.name}`", model.title, str(model.hidden), f"{model.num_parameters:,}", model.about]
+        for model in list_models()
+    ]
+    return make_table(["name", "in the paper", "state size", "parameters", "what it does"], rows)
+
+
+def render_recipes() -> str:
+    """Every recipe with its target, and what was measured with it."""
+    from lexitree.models.model_config import DEFAULT_MODEL
+    from lexitree.tasks.classify.recipe import Recipe
+
+    rows: list[list[str]] = []
+    for path in sorted((ROOT / "recipes").glob("*.toml")):
+        recipe = Recipe.from_toml(path)
+        text = path.read_text(encoding="utf-8")
+        aims = [re.search(rf"^# {name}: (.*)$", text, re.M) for name in ("Paper", "Target")]
+        rows.append(
+            [
+                f"`{path.name}`",
+                str(recipe.model.get("model", DEFAULT_MODEL)),
+                recipe.corpus,
+                *(aim[1] if aim else "" for aim in aims),
+                _measured(path.stem),
+            ]
+        )
+    return make_table(
+        [
+            "recipe",
+            "model",
+            "corpus",
+            "the paper's figures",
+            "our own target",
+            "measured here: test, mean of seeds",
+        ],
+        rows,
+    )
+
+
+def _measured(name: str) -> str:
+    record = read_record(name)
+    if record is None:
+        return "not measured yet"
+    runs = record["runs"].values()
+    scores = [score for score in ("test_root", "test_phrase") if all(run[score] is not None for run in runs)]
+    shown = "; ".join(
+        f"{show_title(score)[5:]} {show_spread([run[score] for run in runs])}" for score in scores
+    )
+    return f"{shown} ({len(runs)} seeds, {record['recipe']['training']['epochs']} epochs)"
+
+
+def render_embedded_corpora() -> str:
+    """The sizes of the embedded corpora, counted."""
+    from lexitree.corpora.named import load_corpus
+
+    rows: list[list[str]] = []
+    for name in ("mini-reviews", "mini-questions"):
+        corpus = load_corpus(name)
+        for split in corpus.splits:
+            counts = corpus.counts(split)
+            labels = ", ".join(
+                f"{corpus.label_set.name_of(label)} {num}" for label, num in counts.root_labels.items()
+            )
+            rows.append(
+                [
+                    name,
+                    split,
+                    f"{counts.num_trees:,}",
+                    f"{counts.num_words:,}",
+                    f"{counts.num_labelled:,}",
+                    labels,
+                ]
+            )
+    return make_table(
+        ["corpus", "split", "sentences", "words", "labelled nodes", "labels of the sentences"], rows
+    )
+
+
+def render_limits() -> str:
+    """The limits of the library and of a service, with what they are about."""
+    from lexitree.limits import Limits
+
+    columns = [Limits().as_dict(), Limits.for_service().as_dict()]
+    rows = [
+        [f"`{each.name}`", each.setting.help, *(show_cell(column, each.name) for column in columns)]
+        for each in Limits.describe()
+    ]
+    return make_table(["limit", "what it is about", "`Limits()`", "`Limits.for_service()`"], rows)

@@ -1,0 +1,256 @@
+"""Tables of what was measured, each from one record of results/ or put together from several."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from markdown_text import DEVIATION, make_table, show_cell, show_percent, show_spread, show_title
+from result_records import RESULTS, current_command, read_record
+
+NOT_MEASURED = "*Not measured yet.*"
+
+SCORES = ("dev_root", "dev_phrase", "test_root", "test_phrase")
+
+
+def render_record(record: Mapping[str, Any], table: str = "") -> str:
+    """The figures of a record, or one table of them, and where they come from."""
+    parts = [record["what"][0].upper() + record["what"][1:] + "."] if "what" in record and not table else []
+    parts.append(_runs_table(record["runs"]) if "runs" in record else _rows_table(record[table or "rows"]))
+    # Tables of one record may have been measured one by one.
+    parts.append(_origin({**record, **record.get("origins", {}).get(table, {})}))
+    return "\n\n".join(parts)
+
+
+def _runs_table(runs: Mapping[str, Mapping[str, Any]]) -> str:
+    """One row a seed, and the mean with the standard deviation."""
+    scores = [score for score in SCORES if all(run[score] is not None for run in runs.values())]
+    rows = [
+        [
+            seed,
+            str(run["best_epoch"]),
+            *(show_percent(run[score]) for score in scores),
+            f"{run['seconds']:.0f}",
+        ]
+        for seed, run in runs.items()
+    ]
+    rows.append(["mean", "", *(show_spread([run[score] for run in runs.values()]) for score in scores), ""])
+    return make_table(["seed", "best epoch", *map(show_title, scores), "seconds"], rows)
+
+
+def _rows_table(rows: Sequence[Mapping[str, Any]]) -> str:
+    """The rows of a benchmark; lists stay in the record, deviations stand with their means."""
+    columns = [
+        name
+        for name in dict.fromkeys(name for row in rows for name in row)
+        if not name.endswith(DEVIATION) and not any(isinstance(row.get(name), list) for row in rows)
+    ]
+    return make_table(
+        [show_title(name) for name in columns], [[show_cell(row, name) for name in columns] for row in rows]
+    )
+
+
+def _origin(record: Mapping[str, Any]) -> str:
+    machine = record["machine"]
+    processor = machine.get("gpu") or f"{machine['cpu']}, {machine['cores']} cores"
+    lines = [
+        f"`{current_command(record['command'])}`",
+        f"Commit `{record['commit']}`, {record['date']}; {processor}, {machine['memory_gib']} GiB, Python"
+        f" {machine['python']}, torch {machine['torch']}."
+        + (f" {record['note']}" if "note" in record else ""),
+    ]
+    return "<br>\n".join(lines)
+
+
+HEADLINE = (
+    ("SST, 5 classes", "main-table", "sst-bicontree", "fine", "sst-fine"),
+    ("SST, 2 classes", "main-table", "sst-binary-bicontree", "binary", "sst-binary"),
+    ("TREC, 6 question types", "questions", "trec-bicontree", "coarse", "trec"),
+)
+"""Task, the experiment that has the paper's figure, the record of BiConTree, the task over MiniLM, the corpus."""
+
+
+def render_headline() -> str:
+    """The main results of the three tasks beside the paper's figures."""
+    raw = {
+        row["corpus"]: row
+        for row in (read_record("raw-text-accuracy") or {"rows": []})["rows"]
+        if "own_trees_accuracy" in row  # VADER reads no trees
+    }
+    rows = [
+        [
+            task,
+            _paper_figure(experiment, record),
+            _mean_root(read_record(record)),
+            *_roots_over_transformer(over_transformer),
+            show_percent(raw[corpus]["raw_text_accuracy"]) if corpus in raw else NOT_MEASURED,
+        ]
+        for task, experiment, record, over_transformer, corpus in HEADLINE
+    ]
+    header = [
+        "task",
+        "paper",
+        "BiConTree",
+        "MiniLM without a tree",
+        "BiConTree over MiniLM",
+        "shipped model, raw text",
+    ]
+    return make_table(header, rows)
+
+
+def _paper_figure(experiment: str, run: str) -> str:
+    from lexitree_paper.experiments import find_experiment
+
+    figures = [planned.paper for planned in find_experiment(experiment).runs if planned.name == run]
+    return f"{figures[0]['root']:.1f}" if figures and "root" in figures[0] else "–"
+
+
+def _roots_over_transformer(task: str) -> tuple[str, str]:
+    """The transformer alone, and the BiConTree over it with the best development score: the test does not choose."""
+    from lexitree_paper.experiments import find_experiment
+    from lexitree_paper.score_tables import read_records
+
+    experiment = find_experiment("transformer")
+    records = read_records(experiment, RESULTS)
+    found = {
+        system: records[tasks[task].name]
+        for system, tasks in experiment.rows.items()
+        if task in tasks and tasks[task].name in records
+    }
+    trees = [record for system, record in found.items() if system.startswith("BiConTree")]
+    best = max(trees, key=_mean_development_root, default=None)
+    return _mean_root(found.get("no tree")), _mean_root(best)
+
+
+def _mean_development_root(record: Mapping[str, Any]) -> float:
+    return statistics.fmean(run["dev_root"] for run in record["runs"].values())
+
+
+def _mean_root(record: Mapping[str, Any] | None) -> str:
+    return show_spread([run["test_root"] for run in record["runs"].values()]) if record else NOT_MEASURED
+
+
+def render_speed() -> str:
+    """A few figures of the records on speed, each with where all of them stand."""
+    rows: list[list[str]] = []
+    if gpu := read_record("gpu-speed"):
+        name = gpu["machine"]["gpu"]
+        rows += [
+            [
+                f"an epoch of SST, BiConTree, {name}, batch {row['batch_size']}, {row['precision']}"
+                f" ({row['backend']})",
+                f"{row['epoch_seconds']:.2f} s",
+            ]
+            for row in gpu["training"]
+        ]
+        best = max(gpu["inference"], key=lambda row: row["trees_per_second"])
+        rows.append(
+            [
+                f"inference, {name}, batch {best['batch_size']}, {best['precision']}",
+                f"{best['trees_per_second']:,.0f} trees a second",
+            ]
+        )
+    if (seeds := read_record("sst-bicontree")) and "wall_seconds" in seeds:
+        epochs = seeds["recipe"]["training"]["epochs"]
+        rows.append(
+            [
+                f"{len(seeds['seeds'])} seeds of {epochs} epochs on one {seeds['machine']['gpu']}, all of it",
+                f"{seeds['wall_seconds']:.0f} s",
+            ]
+        )
+    if floor := read_record("cpu-floor"):
+        row = next(row for row in floor["rows"] if (row["model"], row["batch_size"]) == ("bicontree", 25))
+        rows.append(
+            [
+                "a training step of BiConTree, one CPU thread, batch 25: share of the time of its matrix products",
+                f"{100 * row['share_of_floor']:.0f} %",
+            ]
+        )
+    if peers := read_record("lexitree-vs-peers"):
+        rows += [
+            [
+                f"training against {row['system']} {next(iter(peers['versions'][row['system']].values()))}"
+                f" ({row['cell']} cell, one CPU thread, batch 25)",
+                f"{row['ratio']:.1f} times as fast ({row['lowest_ratio']:.1f} to {row['highest_ratio']:.1f})",
+            ]
+            for row in peers["rows"]
+            if row["batch_size"] == 25 and row["system"] != "lexitree"
+        ]
+    return make_table(["what", "measured"], rows) if rows else NOT_MEASURED
+
+
+def render_gpu_training_time() -> str:
+    """How long the systems of the training-time experiment take on a GPU, by the records of their five seeds."""
+    rows: list[list[str]] = []
+    for system in ("contree", "contree-lex", "bicontree"):
+        record = read_record(f"sst-{system}")
+        if record is None or not record["machine"].get("gpu"):
+            return NOT_MEASURED
+        runs = record["runs"].values()
+        seconds = sum(run["seconds"] for run in runs) / len(runs)
+        rows.append(
+            [
+                f"`{system}`",
+                f"{seconds:.0f}",
+                f"{record['wall_seconds']:.0f}",
+                str(len(runs)),
+                str(record["recipe"]["training"]["epochs"]),
+                f"`{record['commit']}`, {record['machine']['gpu']}",
+            ]
+        )
+    header = [
+        "system",
+        "seconds a seed",
+        "seconds, all seeds side by side",
+        "seeds",
+        "epochs",
+        "commit, machine",
+    ]
+    return make_table(header, rows)
+
+
+def render_robustness() -> str:
+    """What hostile input and faults have done, by their records."""
+    rows: list[list[str]] = []
+    if fuzz := read_record("fuzz"):
+        failures = sum(len(target["failures"]) for target in fuzz["targets"].values())
+        what = f"{fuzz['cases']:,} damaged inputs for {len(fuzz['targets'])} readers and commands"
+        rows.append(
+            [
+                what,
+                f"{failures} foreign exceptions, peak memory {fuzz['peak_mib']:,} MiB",
+                _origin(fuzz).replace("\n", " "),
+            ]
+        )
+    if faults := read_record("fault-injection"):
+        what = (
+            f"{faults['num_faults']:,} faults at file-system calls of {len(faults['faults'])} operations, and"
+            f" {faults['num_kills']} kills at random moments"
+        )
+        rows.append(
+            [what, f"{faults['num_violations']} files damaged or lost", _origin(faults).replace("\n", " ")]
+        )
+    return make_table(["tried", "outcome", "command, commit and machine"], rows) if rows else NOT_MEASURED
+
+
+AUTHORS_LOSSES = {1: 20.4, 2: 17.3, 3: 16.1, 4: 15.3, 5: 14.7, 10: 13.1, 30: 11.1}
+"""The mean training loss of a sentence by epoch, from the log that the authors released with their code."""
+
+
+def render_losses() -> str:
+    """The training losses of BiConTree by epoch, beside those of the authors' log."""
+    rows = [["the authors' log, one seed", *(f"{loss:.1f}" for loss in AUTHORS_LOSSES.values())]]
+    for title, name in (
+        ("one sentence per update", "sst-bicontree-batch-1"),
+        ("batches of 25", "sst-bicontree"),
+    ):
+        record = read_record(name)
+        if record is None:
+            return NOT_MEASURED
+        runs = record["runs"].values()
+        means = [
+            statistics.fmean(run["epochs"][epoch - 1]["loss"] for run in runs) for epoch in AUTHORS_LOSSES
+        ]
+        rows.append([f"{title}, mean of {len(runs)} seeds", *(f"{mean:.1f}" for mean in means)])
+    return make_table(["BiConTree, five classes", *(f"epoch {epoch}" for epoch in AUTHORS_LOSSES)], rows)
