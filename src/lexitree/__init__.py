@@ -63,6 +63,7 @@ _NAMES = {
     "tasks.rerank.scores": "score_reranker",
     "text.detokenizer": "detokenize",
     "text.sentences": "split_sentences tokenize",
+    "text.tokenized": "TokenizedText",
     "text.tokens": "Token",
     "trees.binarize": "binarize collapse_unary expand_unary to_binary unbinarize",
     "trees.brackets": "read_trees strip_function_tags strip_traces "

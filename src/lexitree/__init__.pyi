@@ -74,6 +74,7 @@ from lexitree.tasks.rerank.scores import score_reranker as score_reranker
 from lexitree.text.detokenizer import detokenize as detokenize
 from lexitree.text.sentences import split_sentences as split_sentences
 from lexitree.text.sentences import tokenize as tokenize
+from lexitree.text.tokenized import TokenizedText as TokenizedText
 from lexitree.text.tokens import Token as Token
 from lexitree.trees.binarize import binarize as binarize
 from lexitree.trees.binarize import collapse_unary as collapse_unary
