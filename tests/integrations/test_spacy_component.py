@@ -149,7 +149,8 @@ def test_a_span_does_not_depend_on_other_sentences(spacy: Any, nlp: Any) -> None
 @pytest.mark.parametrize("batch_size", [1, 3, 1000])
 def test_batches_and_single_documents_agree(nlp: Any, batch_size: int) -> None:
     texts = TEXTS * 3
-    docs = list(nlp.pipe(((text, number) for number, text in enumerate(texts)), True, batch_size))
+    pairs = ((text, number) for number, text in enumerate(texts))
+    docs = list(nlp.pipe(pairs, as_tuples=True, batch_size=batch_size))
     assert [number for _, number in docs] == list(range(len(texts)))
     assert [answers(doc) for doc, _ in docs] == [answers(nlp(text)) for text in texts]
 
@@ -246,7 +247,7 @@ def test_settings_are_checked(spacy: Any) -> None:
         with_sentencizer(spacy, limits={"wrods": 3})
     with pytest.raises(ModelFileError, match="no-such-model"):
         with_sentencizer(spacy, model="./no-such-model")("Not bad.")
-    with pytest.raises(Exception, match="extra fields not permitted|Extra inputs"):
+    with pytest.raises(Exception, match="modell"):
         with_sentencizer(spacy, modell="sentiment")
 
 
