@@ -303,8 +303,10 @@ class Trainer(Generic[Batch]):
         history = [EpochRecord.from_dict(record) for record in records]
         if [record.epoch for record in history] != [*range(1, len(history) + 1)]:
             raise ValueError("the epochs of its history are not in order")
-        are_finite = all(math.isfinite(self._score(record.scores)) for record in history)
-        if not history or not history[0].is_best or not are_finite:
+        scores = [self._score(record.scores) for record in history]
+        # Either all epochs have a score, or none has one.
+        are_scored = all(map(math.isfinite, scores)) and len({score == _NO_SCORE for score in scores}) == 1
+        if not are_scored or not history[0].is_best:
             raise ValueError("its history has no best epoch")
         return history
 
