@@ -58,6 +58,7 @@ _NAMES = {
     "saving.pretrained": "from_pretrained",
     "tasks.classify.recipe": "Recipe TrainingConfig",
     "tasks.classify.run": "train train_seeds",
+    "tasks.classify.texts": "fine_tune train_texts",
     "tasks.rerank.lists": "CandidateList read_lists",
     "tasks.rerank.reranker": "RankedList Reranker load_reranker",
     "tasks.rerank.scores": "score_reranker",

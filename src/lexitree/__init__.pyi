@@ -65,6 +65,8 @@ from lexitree.tasks.classify.recipe import Recipe as Recipe
 from lexitree.tasks.classify.recipe import TrainingConfig as TrainingConfig
 from lexitree.tasks.classify.run import train as train
 from lexitree.tasks.classify.run import train_seeds as train_seeds
+from lexitree.tasks.classify.texts import fine_tune as fine_tune
+from lexitree.tasks.classify.texts import train_texts as train_texts
 from lexitree.tasks.rerank.lists import CandidateList as CandidateList
 from lexitree.tasks.rerank.lists import read_lists as read_lists
 from lexitree.tasks.rerank.reranker import RankedList as RankedList

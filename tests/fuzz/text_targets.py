@@ -17,6 +17,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 
+from lexitree.corpora.tables import Row
 from lexitree.errors import ConfigError, FileError, LexitreeError
 from lexitree.labels import LabelSet
 from lexitree.limits import Limits
@@ -25,7 +26,6 @@ from lexitree.pipeline.formats import RecordFormat
 from lexitree.pipeline.inputs import Inputs
 from lexitree.pipeline.labelling import LabellingJob
 from lexitree.pipeline.resuming import record_ends
-from lexitree.pipeline.tables import Row
 from lexitree.pipeline.text_pipeline import Predictor, TextPipeline
 from lexitree.pipeline.workers import LabellerSettings
 from lexitree.results.document import Document

@@ -26,7 +26,7 @@ from lexitree.errors import ConfigError, Place, TableError
 from lexitree.files import JSON_LINES_SUFFIXES, plain_suffix, to_json
 
 if TYPE_CHECKING:
-    from lexitree.pipeline.tables import Row
+    from lexitree.corpora.tables import Row
     from lexitree.results.document import Document
     from lexitree.results.labelled_tree import LabelledTree
 
@@ -332,7 +332,7 @@ class CsvFormat(RecordFormat):
         return self._line([*(value for _, value in row.columns), ""]).removesuffix("\n")
 
     def _line(self, cells: Sequence[object]) -> str:
-        from lexitree.pipeline.tables import csv_line
+        from lexitree.corpora.tables import csv_line
 
         return csv_line(cells, self.settings.delimiter, guard_formulas=self.settings.guard_formulas)
 

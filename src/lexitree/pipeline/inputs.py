@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, TypeVar
 
+from lexitree.corpora.tables import CsvTable, JsonLinesTable, NumberedLine, Row, look_at_first, open_table
 from lexitree.corpora.treebank import read_any
 from lexitree.errors import ConfigError, LexitreeError, OnError, Place
 from lexitree.files import STANDARD_STREAM, display_name, plain_suffix, read_lines
-from lexitree.pipeline.tables import CsvTable, JsonLinesTable, NumberedLine, Row, look_at_first, open_table
 from lexitree.saving.shipped import DEFAULT_MODEL
 from lexitree.trees.brackets import ReadReport, read_bracket_lines
 from lexitree.trees.tree import Tree

@@ -4,30 +4,58 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from contextlib import AbstractContextManager, ExitStack
-from typing import Any, cast
+from pathlib import Path
+from typing import Any
 
 import torch
 
 from lexitree.corpora.corpus import Corpus
-from lexitree.corpora.named import find_entry, load_corpus
+from lexitree.corpora.named import find_entry, find_path, load_corpus
 from lexitree.corpora.treebank import chosen_strips
 from lexitree.errors import ConfigError
 from lexitree.lexicon.vector_files import build_table, read_vectors, wanted_forms, with_length
 from lexitree.lexicon.vocabulary import Vocabulary
 from lexitree.models.catalog import check_memory, default_word_size, encoder_class, with_model_defaults
 from lexitree.models.classifier import TreeClassifier
-from lexitree.models.model_config import DEFAULT_MODEL, ModelConfig
+from lexitree.models.model_config import DEFAULT_MODEL, ModelConfig, TextReading
 from lexitree.models.transformer import TransformerConfig, open_transformer
 from lexitree.models.word_table import Lexicon, WordTable
-from lexitree.parsers.adapters import open_parser
+from lexitree.saving import shipped
 from lexitree.tasks.classify.parsed_corpus import read_unlabelled, with_parses, with_unlabelled
 from lexitree.tasks.classify.recipe import Recipe
+from lexitree.tasks.classify.starting import start_model, table_of_model
+from lexitree.tasks.classify.text_corpus import find_tables, load_text_corpus, opened_parser
 from lexitree.trees.binarize import Direction
 
 
 def load_recipe_corpus(recipe: Recipe) -> Corpus:
     """Read the corpus that a recipe names, with parses and trees for a teacher where it asks for them."""
+    corpus = _load_texts(recipe) or _load_trees(recipe)
+    if recipe.teacher_trees:
+        trees = read_unlabelled(recipe.teacher_trees, recipe.data)
+        corpus = with_unlabelled(corpus, trees, direction=_parse_direction(recipe))
+    return corpus
+
+
+def _load_texts(recipe: Recipe) -> Corpus | None:
+    """The corpus of a table of texts, or of a folder of them; None if the recipe names something else."""
+    if find_entry(recipe.corpus) is not None:
+        return None
+    path = find_path(recipe.corpus)
+    tables = find_tables(path, recipe.table, recipe.encoding)
+    if tables is None:
+        return None
+    return load_text_corpus(
+        tables,
+        recipe.table,
+        parser=recipe.parser,
+        name=Path(path).resolve().name,
+        encoding=recipe.encoding,
+        on_error=recipe.on_error,
+    )
+
+
+def _load_trees(recipe: Recipe) -> Corpus:
     # A named corpus has nothing to skip: beside it, `skip` means rows of the vectors.
     rows_only = recipe.vectors is not None and find_entry(recipe.corpus) is not None
     on_error = "skip" if recipe.on_error == "skip" and not rows_only else "raise"
@@ -39,12 +67,7 @@ def load_recipe_corpus(recipe: Recipe) -> Corpus:
         strip=chosen_strips(traces=recipe.strip_traces, function_tags=recipe.strip_function_tags),
         supervision=recipe.model.get("supervision"),
     )
-    if recipe.parser:
-        corpus = _with_parses(corpus, recipe)
-    if recipe.teacher_trees:
-        trees = read_unlabelled(recipe.teacher_trees, recipe.data)
-        corpus = with_unlabelled(corpus, trees, direction=_parse_direction(recipe))
-    return corpus
+    return _with_parses(corpus, recipe) if recipe.parser else corpus
 
 
 def _parse_direction(recipe: Recipe) -> Direction:
@@ -54,29 +77,38 @@ def _parse_direction(recipe: Recipe) -> Direction:
 
 
 def _with_parses(corpus: Corpus, recipe: Recipe) -> Corpus:
-    with ExitStack() as stack:
-        parser = open_parser(recipe.parser)
-        if isinstance(parser, AbstractContextManager):
-            stack.enter_context(cast(AbstractContextManager[object], parser))
+    with opened_parser(recipe.parser) as parser:
         return with_parses(corpus, parser, parses=recipe.parses, direction=_parse_direction(recipe))
 
 
 def build_model(recipe: Recipe, corpus: Corpus, *, backend: str = "auto") -> TreeClassifier:
-    """Build a fresh model for a corpus, with its vocabulary and word vectors."""
+    """Build a model for a corpus: a fresh one with its vocabulary and vectors, or one that starts from another."""
     settings = model_settings(recipe, corpus)
     # Wrong settings are reported before a file of vectors is read.
     ModelConfig.from_dict(settings)
-    settings = with_model_defaults(settings)
-    lexicon = _build_lexicon(recipe, corpus, settings)
-    config = ModelConfig.from_dict({**settings, "word_size": lexicon.word_size})
-    check_memory(config)
-    return TreeClassifier(config, lexicon, backend=backend)
+    if recipe.start:
+        model = start_model(recipe, corpus, settings, backend)
+    else:
+        settings = with_model_defaults(settings)
+        lexicon = _build_lexicon(recipe, corpus, settings)
+        config = ModelConfig.from_dict({**settings, "word_size": lexicon.word_size})
+        check_memory(config)
+        model = TreeClassifier(config, lexicon, backend=backend)
+    if corpus.texts is not None:
+        text, label = corpus.texts.columns
+        model.reading = TextReading(
+            parser=corpus.texts.parser, layout=corpus.texts.layout, text=text, label=label
+        )
+    return model
 
 
 def model_settings(recipe: Recipe, corpus: Corpus) -> dict[str, Any]:
     """The model settings of a recipe, with the labels of the corpus."""
+    # Parses have Penn labels, so that phrases can be split around their heads.
+    of_texts = {"binarization": "head"} if corpus.texts and not recipe.start else {}
     return {
         "supervision": corpus.supervision,
+        **of_texts,
         **recipe.model,
         **corpus.label_set.as_dict(),
     }
@@ -97,6 +129,8 @@ def _build_lexicon(recipe: Recipe, corpus: Corpus, settings: Mapping[str, Any]) 
 
 
 def _build_table(recipe: Recipe, corpus: Corpus, word_size: int | None, default_size: int) -> WordTable:
+    if recipe.vectors is not None and shipped.is_shipped(recipe.vectors):
+        return table_of_model(recipe.vectors, corpus.train, recipe.min_count)
     if recipe.vectors is None:
         if recipe.vector_length:
             raise ConfigError("there are no vectors to be scaled", remedy="Name a file of them: --vectors.")
