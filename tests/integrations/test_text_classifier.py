@@ -11,12 +11,12 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 from lexitree.errors import ConfigError, LabelError, MissingExtraError, TextError
 from lexitree.learning.loop import Trainer
 from tests.pipeline.stubs import RightBranching
-from tests.tiny import tiny_trees
 
 pytest.importorskip("sklearn", reason="scikit-learn is not installed")
 
@@ -25,32 +25,63 @@ from sklearn.exceptions import DataConversionWarning, NotFittedError
 
 from lexitree.sklearn import LexitreeClassifier
 
-TINY = {"model.hidden": 8, "model.word_size": 8, "model.output": 8, "training.batch_size": 5}
-TREES = tiny_trees(40)
-TEXTS = [" ".join(tree.words) for tree in TREES]
-LABELS = [{"0": "bad", "1": "good"}[tree.label] for tree in TREES]
-NEW_TEXTS = [" ".join(tree.words) for tree in tiny_trees(7, seed=5)]
+TINY = {
+    "model.hidden": 8,
+    "model.word_size": 8,
+    "model.output": 8,
+    "model.dropout": 0.0,
+    "training.batch_size": 4,
+}
+ADJECTIVES = {"good": ("good", "great", "fine"), "bad": ("bad", "dull", "poor")}
+ROWS = [
+    (f"the {noun} is {adjective}", label)
+    for noun in ("film", "plot", "cast", "story")
+    for label, adjectives in ADJECTIVES.items()
+    for adjective in adjectives
+]
+TEXTS = [text for text, _ in ROWS]
+LABELS = [label for _, label in ROWS]
+NEW_TEXTS = [
+    "a good film",
+    "dull",
+    "the great plot . the film is bad !",
+    "poor cast",
+    "the story",
+    "fine",
+    "a",
+]
 
 
 def tiny_classifier(**params: Any) -> LexitreeClassifier:
     """A classifier that is trained in a fraction of a second."""
-    return LexitreeClassifier(
-        **{"epochs": 2, "learning_rate": 0.01, "settings": TINY, "parser": RightBranching(), **params}
-    )
+    tiny = {
+        "epochs": 1,
+        "learning_rate": 0.05,
+        "validation_fraction": 0.2,
+        "settings": TINY,
+        "parser": RightBranching(),
+    }
+    return LexitreeClassifier(**{**tiny, **params})
 
 
 @pytest.fixture(scope="module")
 def fitted() -> LexitreeClassifier:
     """It has learned its texts. Do not fit it again."""
-    return tiny_classifier(epochs=15).fit(TEXTS, LABELS)
+    return tiny_classifier(epochs=5).fit(TEXTS, LABELS)
+
+
+@pytest.fixture(scope="module")
+def expected() -> npt.NDArray[np.float64]:
+    """What a classifier of one epoch answers."""
+    return tiny_classifier().fit(TEXTS, LABELS).predict_proba(NEW_TEXTS)
 
 
 def test_it_learns(fitted: LexitreeClassifier) -> None:
     assert fitted.classes_.tolist() == ["bad", "good"]
     assert fitted.score(TEXTS, LABELS) > 0.9
-    assert fitted.n_iter_ == len(fitted.history_) == 15
+    assert fitted.n_iter_ == len(fitted.history_) == 5
     assert fitted.history_[-1]["loss"] < fitted.history_[0]["loss"]
-    assert fitted.class_prior_.tolist() == [LABELS.count("bad") / 40, LABELS.count("good") / 40]
+    assert fitted.class_prior_.tolist() == [0.5, 0.5]
     assert fitted.pipeline_("the film is good").label == "good"
 
 
@@ -73,7 +104,7 @@ def test_parameters_and_clones() -> None:
     with pytest.raises(ValueError, match="epoch"):
         classifier.set_params(epoch=7)
     assert is_classifier(classifier)
-    assert "epochs=2" in repr(classifier)
+    assert "learning_rate=0.05" in repr(classifier)
 
 
 def test_fit_returns_itself_and_changes_no_parameter() -> None:
@@ -88,66 +119,62 @@ def test_fit_returns_itself_and_changes_no_parameter() -> None:
     assert not hasattr(clone(classifier), "classes_")
 
 
-def test_fitting_again_gives_the_same_model() -> None:
-    classifier = tiny_classifier().fit(TEXTS, LABELS)
-    first = classifier.predict_proba(NEW_TEXTS)
-    np.testing.assert_array_equal(classifier.fit(TEXTS, LABELS).predict_proba(NEW_TEXTS), first)
-    classifier.set_params(random_state=2).fit(TEXTS, LABELS)
-    assert (classifier.predict_proba(NEW_TEXTS) != first).any()
+def test_fitting_again_gives_the_same_model(expected: npt.NDArray[np.float64]) -> None:
+    classifier = tiny_classifier(random_state=2).fit(TEXTS, LABELS)
+    assert (classifier.predict_proba(NEW_TEXTS) != expected).any()
+    classifier.set_params(random_state=1).fit(TEXTS, LABELS)
+    np.testing.assert_array_equal(classifier.predict_proba(NEW_TEXTS), expected)
 
 
+@pytest.mark.slow
 def test_a_new_fit_forgets_the_old_classes() -> None:
-    classifier = tiny_classifier(epochs=1).fit(TEXTS, LABELS)
+    classifier = tiny_classifier().fit(TEXTS, LABELS)
     classifier.fit(TEXTS, [1 + (label == "good") for label in LABELS])
     assert classifier.classes_.tolist() == [1, 2]
     with pytest.raises(TextError):
-        classifier.fit([1] * 40, LABELS)
+        classifier.fit([1] * len(TEXTS), LABELS)
     assert classifier.classes_.tolist() == [1, 2]
 
 
+@pytest.mark.slow
 def test_seeds_may_come_from_numpy() -> None:
     found = [
-        tiny_classifier(epochs=1, random_state=np.random.RandomState(seed)).fit(TEXTS, LABELS)
-        for seed in (3, 3)
+        tiny_classifier(random_state=np.random.RandomState(seed)).fit(TEXTS, LABELS).predict_proba(NEW_TEXTS)
+        for seed in (3, 3, 4)
     ]
-    first, second = (classifier.predict_proba(NEW_TEXTS) for classifier in found)
-    np.testing.assert_array_equal(first, second)
-    tiny_classifier(epochs=1, random_state=None).fit(TEXTS, LABELS)
+    np.testing.assert_array_equal(found[0], found[1])
+    assert (found[0] != found[2]).any()
+    tiny_classifier(random_state=None).fit(TEXTS, LABELS)
 
 
 @pytest.mark.parametrize(
     "kinds",
-    [(0, 1), (-3, 7), (False, True), ("b", "a"), ("no", "very good (indeed)")],
+    [(0, 1), (False, True), ("no", "very good (indeed)")],
     ids=str,
 )
 def test_classes_keep_their_type(kinds: tuple[Any, Any]) -> None:
     y = np.array([kinds[label == "good"] for label in LABELS])
-    classifier = tiny_classifier(epochs=1).fit(TEXTS, y)
+    classifier = tiny_classifier().fit(TEXTS, y)
     assert classifier.classes_.tolist() == sorted(kinds)
     assert classifier.predict(NEW_TEXTS).dtype == y.dtype
     assert set(classifier.predict(NEW_TEXTS).tolist()) <= set(kinds)
     assert 0 <= classifier.score(TEXTS, y) <= 1
 
 
-def test_inputs_may_be_lists_arrays_or_columns(fitted: LexitreeClassifier) -> None:
-    expected = fitted.predict_proba(NEW_TEXTS)
+def test_inputs_may_be_arrays_or_tuples(expected: npt.NDArray[np.float64]) -> None:
+    classifier = tiny_classifier().fit(np.array(TEXTS), np.array(LABELS, dtype=object))
     kinds: list[Callable[[list[str]], Any]] = [tuple, np.array, lambda texts: np.array(texts, dtype=object)]
     for kind in kinds:
-        np.testing.assert_array_equal(fitted.predict_proba(kind(NEW_TEXTS)), expected)
-    classifier = tiny_classifier(epochs=15).fit(np.array(TEXTS), np.array(LABELS, dtype=object))
-    np.testing.assert_array_equal(classifier.predict_proba(NEW_TEXTS), expected)
-    with pytest.warns(DataConversionWarning):
-        tiny_classifier(epochs=1).fit(TEXTS, np.array(LABELS).reshape(-1, 1))
+        np.testing.assert_array_equal(classifier.predict_proba(kind(NEW_TEXTS)), expected)
 
 
-def test_columns_of_pandas(fitted: LexitreeClassifier) -> None:
+def test_columns_of_pandas(expected: npt.NDArray[np.float64]) -> None:
     pandas = pytest.importorskip("pandas", reason="pandas is not installed")
-    frame = pandas.DataFrame({"text": TEXTS, "kind": LABELS}, index=range(100, 140))
-    classifier = tiny_classifier(epochs=15).fit(frame["text"], frame["kind"])
+    frame = pandas.DataFrame({"text": TEXTS, "kind": LABELS}, index=range(100, 124))
+    classifier = tiny_classifier().fit(frame["text"], frame["kind"].astype("category"))
+    assert classifier.classes_.tolist() == ["bad", "good"]
     new = pandas.Series(NEW_TEXTS, index=list("gfedcba"), name="text")
-    np.testing.assert_array_equal(classifier.predict_proba(new), fitted.predict_proba(NEW_TEXTS))
-    coded = tiny_classifier(epochs=1).fit(frame["text"], frame["kind"].astype("category"))
-    assert coded.classes_.tolist() == ["bad", "good"]
+    np.testing.assert_array_equal(classifier.predict_proba(new), expected)
     with pytest.raises(TextError, match="DataFrame"):
         classifier.predict(frame[["text"]])
     with pytest.raises(TextError, match="text 2 is not a string but of type float"):
@@ -155,11 +182,12 @@ def test_columns_of_pandas(fitted: LexitreeClassifier) -> None:
 
 
 @pytest.mark.slow
-def test_columns_of_polars(fitted: LexitreeClassifier) -> None:
+def test_columns_of_polars_and_columns_of_one_column(expected: npt.NDArray[np.float64]) -> None:
     polars = pytest.importorskip("polars", reason="polars is not installed")
-    classifier = tiny_classifier(epochs=15).fit(polars.Series(TEXTS), polars.Series(LABELS))
-    found = classifier.predict_proba(polars.Series(NEW_TEXTS))
-    np.testing.assert_array_equal(found, fitted.predict_proba(NEW_TEXTS))
+    classifier = tiny_classifier().fit(polars.Series(TEXTS), polars.Series(LABELS))
+    np.testing.assert_array_equal(classifier.predict_proba(polars.Series(NEW_TEXTS)), expected)
+    with pytest.warns(DataConversionWarning):
+        tiny_classifier().fit(TEXTS, np.array(LABELS).reshape(-1, 1))
 
 
 @pytest.mark.parametrize(
@@ -189,11 +217,11 @@ def test_what_is_not_one_string_per_row_is_refused(fitted: LexitreeClassifier, w
     [
         (LABELS[:-1], ValueError, "inconsistent"),
         (None, ValueError, "requires y"),
-        (np.linspace(0, 1, 40), ValueError, "continuous"),
-        (np.zeros((40, 2)), ValueError, "1d"),
-        (["bad"] * 40, LabelError, "all 40 texts have the label 'bad'"),
+        (np.linspace(0, 1, 24), ValueError, "continuous"),
+        (np.zeros((24, 2)), ValueError, "1d"),
+        (["bad"] * 24, LabelError, "all 24 texts have the label 'bad'"),
         ([None, *LABELS[1:]], LabelError, "text 0 is missing"),
-        ([*LABELS[:-1], float("nan")], LabelError, "text 39 is missing"),
+        ([*LABELS[:-1], float("nan")], LabelError, "text 23 is missing"),
         (["", *LABELS[1:]], LabelError, "empty"),
         ([" bad", *LABELS[1:]], LabelError, "'bad'"),
     ],
@@ -241,10 +269,10 @@ def test_texts_without_words(fitted: LexitreeClassifier) -> None:
     for text in ("", " \n\t"):
         np.testing.assert_array_equal(fitted.predict_proba([text])[0], fitted.class_prior_)
     with pytest.warns(UserWarning, match="2 texts without words are left out"):
-        classifier = tiny_classifier(epochs=1).fit([*TEXTS, "", " "], [*LABELS, "odd", "bad"])
+        classifier = tiny_classifier().fit([*TEXTS, "", " "], [*LABELS, "odd", "bad"])
     assert classifier.classes_.tolist() == ["bad", "good", "odd"]
     assert classifier.predict_proba(NEW_TEXTS)[:, 2].tolist() == [0.0] * 7
-    assert classifier.predict_proba([""])[0, 2] == pytest.approx(1 / 42)
+    assert classifier.predict_proba([""])[0, 2] == pytest.approx(1 / 26)
 
 
 def test_a_pickle_has_the_files_of_the_model(fitted: LexitreeClassifier) -> None:
@@ -278,16 +306,14 @@ def interrupt_in(epoch: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Trainer, "_run_epoch", interrupted)
 
 
-def test_an_interrupted_fit_keeps_the_best_epoch(monkeypatch: pytest.MonkeyPatch) -> None:
-    expected = tiny_classifier(epochs=2).fit(TEXTS, LABELS)
-    interrupt_in(3, monkeypatch)
-    with pytest.warns(UserWarning, match="interrupted in epoch 3"):
+def test_an_interrupted_fit_keeps_the_best_epoch(
+    expected: npt.NDArray[np.float64], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    interrupt_in(2, monkeypatch)
+    with pytest.warns(UserWarning, match="interrupted in epoch 2"):
         classifier = tiny_classifier(epochs=9).fit(TEXTS, LABELS)
-    assert classifier.n_iter_ == 2
-    np.testing.assert_allclose(
-        classifier.predict_proba(NEW_TEXTS), expected.predict_proba(NEW_TEXTS), atol=1e-6
-    )
-    pickle.dumps(classifier)
+    assert classifier.n_iter_ == 1
+    np.testing.assert_array_equal(classifier.predict_proba(NEW_TEXTS), expected)
 
 
 def test_a_fit_interrupted_before_an_epoch_was_over_is_no_fit(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -299,9 +325,7 @@ def test_a_fit_interrupted_before_an_epoch_was_over_is_no_fit(monkeypatch: pytes
 
 
 def test_progress_is_shown_if_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
-    tiny_classifier(epochs=1).fit(TEXTS, LABELS)
-    assert capsys.readouterr().out == ""
-    tiny_classifier(epochs=1, verbose=True).fit(TEXTS, LABELS)
+    tiny_classifier(verbose=True).fit(TEXTS, LABELS)
     assert capsys.readouterr().out.startswith("epoch 1: loss 0.")
 
 
@@ -323,10 +347,10 @@ def test_scikit_learns_own_checks() -> None:
 @pytest.mark.slow
 def test_grid_search_with_two_jobs() -> None:
     selection = importlib.import_module("sklearn.model_selection")
-    grid = {"epochs": [1, 12], "settings": [TINY, {**TINY, "model.hidden": 6}]}
+    grid = {"epochs": [1, 6], "settings": [TINY, {**TINY, "model.hidden": 6}]}
     search = selection.GridSearchCV(tiny_classifier(), grid, cv=2, n_jobs=2, error_score="raise")
     search.fit(TEXTS, LABELS)
-    assert search.best_params_["epochs"] == 12
+    assert search.best_params_["epochs"] == 6
     assert search.best_estimator_.score(TEXTS, LABELS) > 0.8
     assert search.predict(NEW_TEXTS).shape == (7,)
 
@@ -337,7 +361,7 @@ def test_pipelines_and_cross_validation() -> None:
     steps = importlib.import_module("sklearn.pipeline")
     preprocessing = importlib.import_module("sklearn.preprocessing")
     lowered = preprocessing.FunctionTransformer(lambda texts: [text.lower() for text in texts])
-    pipeline = steps.make_pipeline(lowered, tiny_classifier(epochs=12))
+    pipeline = steps.make_pipeline(lowered, tiny_classifier(epochs=6))
     scores = selection.cross_val_score(pipeline, np.array(TEXTS), np.array(LABELS), cv=3)
     assert scores.mean() > 0.7
     losses = selection.cross_val_score(pipeline, TEXTS, LABELS, cv=2, scoring="neg_log_loss")
@@ -350,7 +374,7 @@ def test_pipelines_and_cross_validation() -> None:
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_calibration(n_jobs: int) -> None:
     calibration = importlib.import_module("sklearn.calibration")
-    calibrated = calibration.CalibratedClassifierCV(tiny_classifier(epochs=12), cv=2, n_jobs=n_jobs)
+    calibrated = calibration.CalibratedClassifierCV(tiny_classifier(epochs=6), cv=2, n_jobs=n_jobs)
     calibrated.fit(TEXTS, LABELS)
     assert calibrated.predict_proba(NEW_TEXTS).shape == (7, 2)
     assert calibrated.score(TEXTS, LABELS) > 0.8
