@@ -14,7 +14,10 @@ PAGE = Path(__file__).parents[2] / "docs" / "guide" / "integrations.md"
 SECTIONS = re.findall(
     r"^## ([^\n]+)\n(.*?)(?=^## |\Z)", PAGE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE
 )
-NEEDED = {"spaCy": ("spacy", "lexitree.integrations.spacy_component")}
+NEEDED = {
+    "scikit-learn": ("sklearn", "lexitree.sklearn"),
+    "spaCy": ("spacy", "lexitree.integrations.spacy_component"),
+}
 """By section: the package that its program needs, and the module that an installed package's entry point names."""
 
 
