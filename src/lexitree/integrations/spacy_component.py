@@ -87,7 +87,7 @@ class PhraseLabeller:
     ) -> None:
         self.name = name
         self.spans_key = spans_key
-        self._model = model
+        self._model: str | Path = model
         self._options: dict[str, Any] = {
             "parser": parser,
             "device": device,
@@ -99,7 +99,7 @@ class PhraseLabeller:
     @cached_property
     def pipeline(self) -> TextPipeline:
         """What labels the texts. It is opened when first used, since `from_disk` may bring another model."""
-        return self._open(self._model)
+        return self._open()
 
     def __call__(self, doc: Doc) -> Doc:
         """Label one document.
@@ -160,14 +160,19 @@ class PhraseLabeller:
             exclude: For spaCy; nothing can be left out.
         """
         if not shipped.is_shipped(self._model):
-            self.pipeline = self._open(Path(path) / _MODEL_FOLDER)
+            self._model = Path(path) / _MODEL_FOLDER
+            self.pipeline = self._open()
         return self
 
-    def _open(self, model: str | Path) -> TextPipeline:
-        # Imported here because it imports torch, and spaCy imports this module to list its factories.
+    def __getstate__(self) -> dict[str, Any]:
+        """Another process opens the model itself: sending its weights would take longer."""
+        return {name: value for name, value in vars(self).items() if name != "pipeline"}
+
+    def _open(self) -> TextPipeline:
+        # Imported here because it imports torch, which is not needed to list and configure components.
         from lexitree.pipeline.loading import load
 
-        return load(model, reads="text", **self._options)
+        return load(self._model, reads="text", **self._options)
 
     def _fill(self, doc: Doc, document: Document) -> Doc:
         doc._.sentiment = document.label
