@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import csv
 import importlib
 import io
 import pickle
 import sys
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pytest
 
+from lexitree.corpora.named import load_corpus
 from lexitree.errors import ConfigError, LabelError, MissingExtraError, TextError
 from lexitree.learning.loop import Trainer
+from lexitree.pipeline.loading import load
+from lexitree.tasks.classify.recipe import Recipe
+from lexitree.tasks.classify.run import train
+from lexitree.text import detokenize
+from tests.command import run_command, set_options
 from tests.pipeline.stubs import RightBranching
 
 pytest.importorskip("sklearn", reason="scikit-learn is not installed")
@@ -381,3 +389,34 @@ def test_calibration(n_jobs: int) -> None:
     frozen = importlib.import_module("sklearn.frozen")
     prefit = calibration.CalibratedClassifierCV(frozen.FrozenEstimator(tiny_classifier().fit(TEXTS, LABELS)))
     assert prefit.fit(TEXTS, LABELS).predict_proba(NEW_TEXTS).shape == (7, 2)
+
+
+@pytest.mark.slow
+def test_the_command_line_trains_the_same_model(tmp_path: Path) -> None:
+    """On the embedded questions, as texts; it labels as many as a model that was trained on their trees."""
+    corpus = load_corpus("mini-questions")
+    rows = {
+        split: [(detokenize(tree.words), tree.label) for tree in corpus.splits[split]]
+        for split in ("train", "dev", "test")
+    }
+    known = [*rows["train"], *rows["dev"]]
+    with (tmp_path / "questions.csv").open("w", encoding="utf-8", newline="") as stream:
+        csv.writer(stream).writerows([("text", "label"), *known])
+    settings = {"training.epochs": 10, "model.hidden": 50}
+    options = set_options({**settings, "table.test": 0.0})
+    finished = run_command(
+        "train", tmp_path / "questions.csv", "-o", tmp_path / "run", "-q", *options, timeout=300
+    )
+    assert finished.returncode == 0, finished.stderr
+
+    classifier = LexitreeClassifier(settings=settings, device="cpu").fit(*zip(*known, strict=True))
+    texts, labels = zip(*rows["test"], strict=True)
+    trained = load(tmp_path / "run" / "model", reads="text", device="cpu")
+    found = [
+        [document.probabilities[name] for name in classifier.classes_] for document in trained.stream(texts)
+    ]
+    np.testing.assert_allclose(classifier.predict_proba(texts), found, atol=1e-6)
+
+    on_trees = train(Recipe(corpus="mini-questions").with_values(settings), tmp_path / "trees").test
+    assert on_trees is not None
+    assert classifier.score(texts, labels) > on_trees.root.accuracy - 0.03
