@@ -34,6 +34,7 @@ TEXTS = [
 
 def test_without_spacy_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "spacy", None)
+    monkeypatch.setitem(sys.modules, "spacy.language", None)
     monkeypatch.delitem(sys.modules, MODULE, raising=False)
     with pytest.raises(MissingExtraError, match=r"lexitree\[spacy\]"):
         importlib.import_module(MODULE)
