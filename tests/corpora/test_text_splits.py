@@ -66,7 +66,8 @@ def test_a_record_is_read_again_and_refuses_another_table(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(
-    "edit", [{"format": 2}, {"rows": {"train": [0]}}, {"num_rows": "many"}, {"rows": 3}, {"rows": {"train": ["a"]}}]
+    "edit",
+    [{"format": 2}, {"rows": {"train": [0]}}, {"num_rows": "many"}, {"rows": 3}, {"rows": {"train": ["a"]}}],
 )
 def test_a_damaged_record_is_refused(tmp_path: Path, edit: dict[str, object]) -> None:
     texts = texts_from_columns([str(number) for number in range(20)], ["a", "b"] * 10)

@@ -37,11 +37,19 @@ def pairs(texts: LabelledTexts) -> list[tuple[str, str]]:
     [
         ("t.csv", 'text,label\nGood film.,pos\n"It is ""so"" bad, really.",neg\n', {}),
         ("t.csv", 'id;Comment;KIND\n1;Good film.;pos\n2;"It is ""so"" bad, really.";neg\n', {}),
-        ("t.csv", 'pos|Good film.\nneg|"It is ""so"" bad, really."\n', {"header": False, "text": "2", "label": "1"}),
+        (
+            "t.csv",
+            'pos|Good film.\nneg|"It is ""so"" bad, really."\n',
+            {"header": False, "text": "2", "label": "1"},
+        ),
         ("t.tsv", 'pos\tGood film.\nneg\tIt is "so" bad, really.\n', {}),
         ("t.tsv.gz", gzip.compress(b'pos\tGood film.\n\nneg\tIt is "so" bad, really.\n'), {}),
         ("t.tsv", 'label\ttext\npos\tGood film.\nneg\t"It is ""so"" bad, really."\n', {}),
-        ("t.csv", 'what,a\nGood film.,pos\n"It is ""so"" bad, really.",neg\n', {"text": "what", "label": "a"}),
+        (
+            "t.csv",
+            'what,a\nGood film.,pos\n"It is ""so"" bad, really.",neg\n',
+            {"text": "what", "label": "a"},
+        ),
         ("t.csv", 'what,a\nGood film.,pos\n"It is ""so"" bad, really.",neg\n', {"label": "a"}),
         ("t.txt", 'text;label\nGood film.;pos\n"It is ""so"" bad, really.";neg\n', {"delimiter": ";"}),
         ("t.jsonl", "".join(json.dumps({"text": a, "label": b}) + "\n" for a, b in ROWS), {}),

@@ -22,7 +22,7 @@ from lexitree.models.transformer import TransformerConfig, open_transformer
 from lexitree.models.word_table import Lexicon, WordTable
 from lexitree.saving import shipped
 from lexitree.tasks.classify.parsed_corpus import read_unlabelled, with_parses, with_unlabelled
-from lexitree.tasks.classify.recipe import Recipe
+from lexitree.tasks.classify.recipe import RANDOM_VECTORS, Recipe
 from lexitree.tasks.classify.starting import start_model, table_of_model
 from lexitree.tasks.classify.text_corpus import find_tables, load_text_corpus, opened_parser
 from lexitree.trees.binarize import Direction
@@ -129,14 +129,15 @@ def _build_lexicon(recipe: Recipe, corpus: Corpus, settings: Mapping[str, Any]) 
 
 
 def _build_table(recipe: Recipe, corpus: Corpus, word_size: int | None, default_size: int) -> WordTable:
+    every_word = (word for trees in corpus.splits.values() for tree in trees for word in tree.words)
     if recipe.vectors is not None and shipped.is_shipped(recipe.vectors):
-        return table_of_model(recipe.vectors, corpus.train, recipe.min_count)
-    if recipe.vectors is None:
+        only = None if recipe.all_vectors else every_word
+        return table_of_model(recipe.vectors, corpus.train, only=only, min_count=recipe.min_count)
+    if recipe.vectors is None or recipe.vectors == RANDOM_VECTORS:
         if recipe.vector_length:
             raise ConfigError("there are no vectors to be scaled", remedy="Name a file of them: --vectors.")
         vocabulary = Vocabulary.from_trees(corpus.train, min_count=recipe.min_count)
         return WordTable.random(vocabulary, word_size or default_size)
-    every_word = (word for trees in corpus.splits.values() for tree in trees for word in tree.words)
     wanted = None if recipe.all_vectors else wanted_forms(every_word)
     on_error = "skip" if recipe.on_error == "skip" else "raise"
     # Only an archive can hold several files; elsewhere the check below gives the better error.
