@@ -17,7 +17,7 @@ from lexitree.corpora.text_tables import (
     read_texts,
     texts_from_columns,
 )
-from lexitree.errors import EncodingError, FileError, InputError, LexitreeError, TableError
+from lexitree.errors import ConfigError, EncodingError, FileError, InputError, LexitreeError, TableError
 
 ROWS = [("Good film.", "pos"), ('It is "so" bad, really.', "neg")]
 
@@ -116,6 +116,12 @@ def test_what_is_wrong_is_named_with_its_row(
         read_texts(write(tmp_path, name, content), TableSettings(**settings))
     assert problem in caught.value.message
     assert isinstance(caught.value, InputError | FileError)
+
+
+@pytest.mark.parametrize("settings", [{"delimiter": ";;"}, {"delimiter": '"'}, {"dev": 0.6, "test": 0.5}])
+def test_settings_that_cannot_be_met(settings: dict[str, Any]) -> None:
+    with pytest.raises(ConfigError):
+        TableSettings(**settings)
 
 
 def test_mixed_encodings_name_the_row(tmp_path: Path) -> None:

@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import dataclasses
+import shutil
 from pathlib import Path
 
 import pytest
 import torch
 
 from lexitree.corpora.corpus import Corpus
+from lexitree.corpora.text_tables import TableSettings, texts_from_columns
 from lexitree.errors import ConfigError
 from lexitree.labels import LabelSet
 from lexitree.models.classifier import TreeClassifier
 from lexitree.models.word_table import WordTable
 from lexitree.saving.model_kinds import save_model
-from lexitree.tasks.classify.building import build_model
+from lexitree.saving.pretrained import from_pretrained
+from lexitree.tasks.classify.building import build_model, choose_vectors
+from lexitree.tasks.classify.recipe import Recipe
 from lexitree.tasks.classify.starting import fine_tuning_recipe, table_of_model, with_words_of
+from lexitree.tasks.classify.text_corpus import corpus_from_texts
 from lexitree.trees.brackets import tree_from_brackets
+from tests.pipeline.stubs import RightBranching
 from tests.tiny import tiny_model
 
 
@@ -62,3 +68,25 @@ def test_another_shape_is_refused(base: tuple[Path, TreeClassifier]) -> None:
         build_model(dataclasses.replace(recipe, model={"hidden": 9}), corpus_of("a", "b"))
     with pytest.raises(ConfigError, match="has its own word vectors"):
         dataclasses.replace(recipe, vectors="glove.txt")
+
+
+def test_texts_start_with_the_vectors_of_a_shipped_model(
+    shipped_folder: Path, saved_model: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(saved_model, shipped_folder / "sentiment")
+    rows = texts_from_columns(["the zebra is good", "the film is bad"] * 3, ["1", "0"] * 3)
+    corpus = corpus_from_texts({"train": rows}, RightBranching(), TableSettings(dev=0, test=0))
+    shipped_table = from_pretrained(saved_model).lexicon
+    assert isinstance(shipped_table, WordTable)
+    table = build_model(Recipe(), corpus).lexicon
+    assert isinstance(table, WordTable)
+    assert set(table.vocabulary.words) == {"the", "zebra", "is", "good", "film", "bad"}
+    good = table.vectors[table.vocabulary.index("good")]
+    assert torch.equal(good, shipped_table.vectors[shipped_table.vocabulary.index("good")])
+    everything = build_model(Recipe(all_vectors=True), corpus).lexicon
+    assert isinstance(everything, WordTable)
+    assert len(everything.vocabulary) == len(shipped_table.vocabulary) + 1
+    for recipe in (Recipe(vectors="random"), Recipe(model={"word_size": 5}), Recipe(model={"model": "rntn"})):
+        assert choose_vectors(recipe, corpus) == "random"
+    with pytest.raises(ConfigError, match="sentiment has 8 dimensions, not the 5 asked for"):
+        build_model(Recipe(vectors="sentiment", model={"word_size": 5}), corpus)

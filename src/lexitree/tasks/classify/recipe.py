@@ -89,7 +89,7 @@ class Recipe(SeededRecipe):
         str | None,
         Setting(
             "File of word vectors: GloVe text (.txt, .gz, .zip), word2vec .bin or .npz; or a model of the package,"
-            " such as sentiment, for its vectors; default: random."
+            " such as sentiment, for its vectors; or random. Default: random, but sentiment for a table of texts."
         ),
     ] = None
     all_vectors: Annotated[
