@@ -308,8 +308,8 @@ def open_table(
 def sniff_delimiter(lines: Iterator[NumberedLine]) -> tuple[str, Iterator[NumberedLine]]:
     """Return what separates the cells of CSV, and an iterator over all lines.
 
-    It is what divides the first records into equally many cells, and into most; if nothing does, what divides the very
-    first into most.
+    It is what divides the first records into equally many cells, and into most; if nothing does, what divides the
+    very first into most.
     """
     sample = list(islice(lines, _SNIFFED_LINES))
     widths = {delimiter: _widths(sample, delimiter) for delimiter in DELIMITERS}

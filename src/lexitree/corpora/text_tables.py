@@ -24,6 +24,7 @@ from lexitree.corpora.tables import (
     sniff_delimiter,
 )
 from lexitree.errors import (
+    ConfigError,
     FileError,
     InputError,
     JsonLinesError,
@@ -82,6 +83,18 @@ class TableSettings(Settings):
         float, Setting("Share of the rows that only the final model is scored on.", at_least=0, below=1)
     ] = 0.1
     seed: Annotated[int, Setting("Determines which rows these are.", at_least=0, at_most=MAX_SEED)] = 2017
+
+    def _check_together(self) -> None:
+        if self.delimiter is not None and (len(self.delimiter) != 1 or self.delimiter in '"\r\n\0'):
+            raise ConfigError(
+                f"a delimiter is one character, and no quote or line break: {self.delimiter!r:.40}",
+                remedy="Give one such as , or ; or tab.",
+            )
+        if self.dev + self.test >= 1:
+            raise ConfigError(
+                f"the development and test parts take all rows ({self.dev:g} and {self.test:g} of them)",
+                remedy="Leave some for training.",
+            )
 
     @property
     def names_columns(self) -> bool:

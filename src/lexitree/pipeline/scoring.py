@@ -8,12 +8,17 @@ from typing import Literal, NamedTuple
 
 from lexitree.batch.tree_examples import make_examples
 from lexitree.corpora.corpus import SplitName
+from lexitree.corpora.named import find_entry, find_path
 from lexitree.corpora.text_splits import SplitRecord
 from lexitree.corpora.text_tables import LabelledText, LabelledTexts, TableSettings, read_texts
 from lexitree.errors import ConfigError, CorpusNotFoundError, LabelError, OnError
 from lexitree.evaluation.accuracy import Evaluation, evaluate
+from lexitree.files import plain_suffix
 from lexitree.labels import LabelSet
 from lexitree.pipeline.text_pipeline import TextPipeline
+from lexitree.saving import shipped
+from lexitree.saving.model_folder import ModelFolder
+from lexitree.saving.pretrained import READING
 from lexitree.tasks.classify.text_corpus import find_tables, parse_texts
 from lexitree.text import Layout
 
@@ -27,6 +32,29 @@ class ScoredTexts(NamedTuple):
     scores: Evaluation
     table: LabelledTexts
     num_texts: int
+
+
+def holds_texts(
+    model: str, corpus: str, settings: TableSettings, encoding: str = "utf-8", *, is_text_asked: bool = False
+) -> bool:
+    """Whether a model is to be scored on a table of texts.
+
+    A model that was trained on trees, and has no parser of its own, reads the sentences of `.tsv` as flat trees, as
+    in its training.
+    """
+    if find_entry(corpus) is not None:
+        return False
+    path = find_path(corpus)
+    tables = find_tables(path, settings, encoding)
+    if not tables:
+        return False
+    is_plain = all(plain_suffix(file) == ".tsv" for file in tables.values()) and not settings.names_columns
+    return (
+        not is_plain
+        or is_text_asked
+        or shipped.is_shipped(model)
+        or READING in ModelFolder.find(model).values
+    )
 
 
 def score_table(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ from lexitree.models.transformer import TransformerConfig, open_transformer
 from lexitree.models.word_table import Lexicon, WordTable
 from lexitree.saving import shipped
 from lexitree.tasks.classify.parsed_corpus import read_unlabelled, with_parses, with_unlabelled
-from lexitree.tasks.classify.recipe import Recipe
+from lexitree.tasks.classify.recipe import RANDOM_VECTORS, Recipe
 from lexitree.tasks.classify.starting import start_model, table_of_model
 from lexitree.tasks.classify.text_corpus import find_tables, load_text_corpus, opened_parser
 from lexitree.trees.binarize import Direction
@@ -128,30 +128,52 @@ def _build_lexicon(recipe: Recipe, corpus: Corpus, settings: Mapping[str, Any]) 
     return open_transformer(config, table=table, unit=reads)
 
 
+def choose_vectors(recipe: Recipe, corpus: Corpus) -> str:
+    """The word vectors that a recipe asks for; by default, texts start with those of a shipped model, if they fit."""
+    if recipe.vectors is not None:
+        return recipe.vectors
+    settings = with_model_defaults(recipe.model)
+    has_own_size = (
+        "word_size" in settings or encoder_class(settings.get("model", DEFAULT_MODEL)).words_are_states
+    )
+    is_free = not (has_own_size or recipe.encoder or recipe.vector_length)
+    can_start = corpus.texts is not None and is_free and shipped.is_shipped(shipped.DEFAULT_MODEL)
+    return shipped.DEFAULT_MODEL if can_start else RANDOM_VECTORS
+
+
 def _build_table(recipe: Recipe, corpus: Corpus, word_size: int | None, default_size: int) -> WordTable:
-    if recipe.vectors is not None and shipped.is_shipped(recipe.vectors):
-        return table_of_model(recipe.vectors, corpus.train, recipe.min_count)
-    if recipe.vectors is None:
+    name = choose_vectors(recipe, corpus)
+    if name == RANDOM_VECTORS:
         if recipe.vector_length:
             raise ConfigError("there are no vectors to be scaled", remedy="Name a file of them: --vectors.")
         vocabulary = Vocabulary.from_trees(corpus.train, min_count=recipe.min_count)
         return WordTable.random(vocabulary, word_size or default_size)
     every_word = (word for trees in corpus.splits.values() for tree in trees for word in tree.words)
-    wanted = None if recipe.all_vectors else wanted_forms(every_word)
+    if shipped.is_shipped(name):
+        only = None if recipe.all_vectors else every_word
+        table = table_of_model(name, corpus.train, only=only, min_count=recipe.min_count)
+    else:
+        table = _read_table(name, recipe, None if recipe.all_vectors else wanted_forms(every_word), word_size)
+    if word_size is not None and word_size != table.word_size:
+        raise ConfigError(f"{name} has {table.word_size} dimensions, not the {word_size} asked for")
+    return table
+
+
+def _read_table(
+    path: str, recipe: Recipe, wanted: Collection[str] | None, word_size: int | None
+) -> WordTable:
     on_error = "skip" if recipe.on_error == "skip" else "raise"
-    # Only an archive can hold several files; elsewhere the check below gives the better error.
-    dim = word_size if recipe.vectors.endswith(".zip") else None
-    vectors = read_vectors(recipe.vectors, wanted, on_error=on_error, dim=dim)
+    # Only an archive can hold several files; elsewhere a later check gives the better error.
+    dim = word_size if path.endswith(".zip") else None
+    vectors = read_vectors(path, wanted, on_error=on_error, dim=dim)
     if vectors.num_skipped:
         rows = (
             "1 malformed row was"
             if vectors.num_skipped == 1
             else f"{vectors.num_skipped:,} malformed rows were"
         )
-        warnings.warn(f"{recipe.vectors}: {rows} skipped", stacklevel=2)
+        warnings.warn(f"{path}: {rows} skipped", stacklevel=2)
     if recipe.vector_length:
         vectors = with_length(vectors, recipe.vector_length)
     vocabulary, table = build_table(vectors)
-    if word_size is not None and word_size != table.shape[1]:
-        raise ConfigError(f"{recipe.vectors} has {table.shape[1]} dimensions, not the {word_size} asked for")
     return WordTable(vocabulary, torch.from_numpy(table))

@@ -14,6 +14,9 @@ from lexitree.models.transformer import TransformerConfig
 from lexitree.settings import MAX_BATCH, MAX_COUNT, MAX_STEP, Setting
 from lexitree.tasks.classify.parsed_corpus import Parses
 
+RANDOM_VECTORS = "random"
+"""What `vectors` may be instead of a file: vectors are drawn by chance."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainingConfig(LexicalSettings):
@@ -85,7 +88,8 @@ class Recipe(SeededRecipe):
     vectors: Annotated[
         str | None,
         Setting(
-            "File of word vectors: GloVe text (.txt, .gz, .zip), word2vec .bin or .npz; default: random."
+            "File of word vectors: GloVe text (.txt, .gz, .zip), word2vec .bin or .npz; or a model of the package,"
+            " such as sentiment, for its vectors; or random. Default: random, but sentiment for a table of texts."
         ),
     ] = None
     all_vectors: Annotated[

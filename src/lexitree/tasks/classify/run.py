@@ -33,8 +33,8 @@ from lexitree.models.transformer import TransformerLexicon
 from lexitree.ops.devices import check_precision, products_in
 from lexitree.ops.threads import use_cores
 from lexitree.saving.model_kinds import save_model
-from lexitree.tasks.classify.building import build_model, load_recipe_corpus, model_settings
-from lexitree.tasks.classify.recipe import Recipe
+from lexitree.tasks.classify.building import build_model, choose_vectors, load_recipe_corpus, model_settings
+from lexitree.tasks.classify.recipe import RANDOM_VECTORS, Recipe
 from lexitree.tasks.classify.task import SCORES, ClassifyTask
 from lexitree.tasks.classify.teaching import Lessons, give_lessons, learn_from, read_lessons, save_lessons
 
@@ -246,7 +246,8 @@ def _about_training(recipe: Recipe, corpus: Corpus, lessons: Lessons | None) -> 
     if recipe.start:
         about["start"] = Path(recipe.start).name
     elif recipe.vectors or not recipe.encoder:
-        about["vectors"] = Path(recipe.vectors).name if recipe.vectors else "none (random)"
+        vectors = choose_vectors(recipe, corpus)
+        about["vectors"] = "none (random)" if vectors == RANDOM_VECTORS else Path(vectors).name
     if lessons:
         others = [Path(path).name for path in recipe.teacher_trees]
         about |= {"teacher": lessons.about, "teacher_trees": ", ".join(["the training trees", *others])}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -20,7 +20,7 @@ from lexitree.saving.pretrained import from_pretrained
 from lexitree.tasks.classify.recipe import Recipe, TrainingConfig
 from lexitree.trees.tree import Tree
 
-FINE_TUNING = TrainingConfig(epochs=20, batch_size=10, learning_rate=5e-4, train_words=False, patience=5)
+FINE_TUNING = TrainingConfig(epochs=10, batch_size=10, learning_rate=5e-4, train_words=False, patience=3)
 """How a model is trained that starts from another one, unless a recipe says otherwise; chosen on the sentences of
 `hutto-nyt` and `sentihood`. With few texts, word vectors are better left as they are."""
 
@@ -119,8 +119,16 @@ def with_words_of(table: WordTable, trees: Iterable[Tree], min_count: int = 1) -
     )
 
 
-def table_of_model(name: str, trees: Iterable[Tree], min_count: int = 1) -> WordTable:
+def table_of_model(
+    name: str, trees: Sequence[Tree], *, only: Iterable[str] | None = None, min_count: int = 1
+) -> WordTable:
     """The word vectors of a model, with those of other words of trees added.
+
+    Args:
+        name: The model.
+        trees: Their words have vectors of their own, unless they are rare.
+        only: Keep the vectors of these words only; others are guessed by their letters, if the model guesses.
+        min_count: Rarer words of the trees are not added.
 
     Raises:
         ConfigError: It has none, but a transformer.
@@ -129,4 +137,11 @@ def table_of_model(name: str, trees: Iterable[Tree], min_count: int = 1) -> Word
     table = lexicon.table if isinstance(lexicon, TransformerLexicon) else lexicon
     if not isinstance(table, WordTable):
         raise ConfigError(f"the model {name} has no word vectors", remedy="Take those of another: --vectors.")
-    return with_words_of(table, trees, min_count)
+    return with_words_of(table if only is None else _with_rows_of(table, only), trees, min_count)
+
+
+def _with_rows_of(table: WordTable, words: Iterable[str]) -> WordTable:
+    known = table.vocabulary
+    rows = sorted({known.index(word) for word in words} - {UNK_INDEX})
+    vectors = table.vectors.detach()[[UNK_INDEX, *rows]]
+    return WordTable(Vocabulary(known.word(row) for row in rows), vectors, table.guesser)
