@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import csv
 import importlib
 import io
 import pickle
+import signal
 import sys
 import warnings
 from collections.abc import Callable
@@ -15,6 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
+import torch
 
 from lexitree.corpora.named import load_corpus
 from lexitree.errors import ConfigError, LabelError, MissingExtraError, TextError
@@ -286,21 +289,29 @@ def test_texts_without_words(fitted: LexitreeClassifier) -> None:
 def test_a_pickle_has_the_files_of_the_model(fitted: LexitreeClassifier) -> None:
     data = pickle.dumps(fitted)
     assert b"torch" not in data.replace(b"tests.pipeline", b"")
-    copy = pickle.loads(data)
-    np.testing.assert_array_equal(copy.predict_proba(NEW_TEXTS), fitted.predict_proba(NEW_TEXTS))
-    assert copy.history_ == fitted.history_
-    assert copy.get_params().keys() == fitted.get_params().keys()
+    found = pickle.loads(data)
+    np.testing.assert_array_equal(found.predict_proba(NEW_TEXTS), fitted.predict_proba(NEW_TEXTS))
+    assert found.history_ == fitted.history_
+    assert found.get_params().keys() == fitted.get_params().keys()
     joblib = importlib.import_module("joblib")
     stream = io.BytesIO()
-    joblib.dump(copy, stream)
+    joblib.dump(found, stream)
     stream.seek(0)
     again = joblib.load(stream)
     np.testing.assert_array_equal(again.predict_proba(NEW_TEXTS), fitted.predict_proba(NEW_TEXTS))
 
 
+@pytest.mark.skipif(torch.cuda.is_available(), reason="needs a machine without a GPU")
+def test_a_model_from_a_gpu_can_be_used_without_one(fitted: LexitreeClassifier) -> None:
+    data = pickle.dumps(copy.copy(fitted).set_params(device="cuda"))
+    with pytest.warns(UserWarning, match="runs on the CPU"):
+        found = pickle.loads(data)
+    np.testing.assert_array_equal(found.predict_proba(NEW_TEXTS), fitted.predict_proba(NEW_TEXTS))
+
+
 def test_an_unfitted_classifier_pickles() -> None:
-    copy = pickle.loads(pickle.dumps(LexitreeClassifier(epochs=3)))
-    assert copy.get_params() == LexitreeClassifier(epochs=3).get_params()
+    found = pickle.loads(pickle.dumps(LexitreeClassifier(epochs=3)))
+    assert found.get_params() == LexitreeClassifier(epochs=3).get_params()
 
 
 def interrupt_in(epoch: int, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -308,7 +319,7 @@ def interrupt_in(epoch: int, monkeypatch: pytest.MonkeyPatch) -> None:
 
     def interrupted(trainer: Any, number: int) -> None:
         if number == epoch:
-            raise KeyboardInterrupt
+            signal.raise_signal(signal.SIGINT)
         run_epoch(trainer, number)
 
     monkeypatch.setattr(Trainer, "_run_epoch", interrupted)

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from lexitree.corpora.text_tables import is_missing, label_text
-from lexitree.errors import ConfigError, LabelError, TextError
+from lexitree.errors import BackendError, ConfigError, LabelError, TextError
 from lexitree.learning.observers import EpochRecord, SilentObserver
 from lexitree.learning.run_folder import MODEL_FOLDER
 from lexitree.ops.devices import choose_device
@@ -171,7 +171,7 @@ class LexitreeClassifier(ClassifierMixin, BaseEstimator):
                     f"fit was interrupted in epoch {len(epochs.records) + 1}: the best epoch before it is kept",
                     stacklevel=3,
                 )
-            return self._open(folder / MODEL_FOLDER)
+            return self._open(folder / MODEL_FOLDER, self.device)
 
     def _all_settings(self) -> dict[str, Any]:
         if self.class_weight not in _CLASS_WEIGHTS:
@@ -187,8 +187,8 @@ class LexitreeClassifier(ClassifierMixin, BaseEstimator):
             **{name: value for name, value in given.items() if value is not None},
         }
 
-    def _open(self, folder: Path) -> TextPipeline:
-        return load(folder, reads="text", parser=self.parser, device=self.device)
+    def _open(self, folder: Path, device: str) -> TextPipeline:
+        return load(folder, reads="text", parser=self.parser, device=device)
 
     def __getstate__(self) -> dict[str, Any]:
         """Pickled with the files of its model: weights as safetensors, and JSON."""
@@ -207,7 +207,12 @@ class LexitreeClassifier(ClassifierMixin, BaseEstimator):
                     path = Path(scratch) / name
                     path.parent.mkdir(parents=True, exist_ok=True)
                     path.write_bytes(content)
-                self.pipeline_ = self._open(Path(scratch))
+                try:
+                    self.pipeline_ = self._open(Path(scratch), self.device)
+                except BackendError as error:
+                    # Trained on a machine with a GPU, and used on one without.
+                    warnings.warn(f"the model runs on the CPU: {error.message}", stacklevel=2)
+                    self.pipeline_ = self._open(Path(scratch), "cpu")
 
     def __sklearn_tags__(self) -> Any:
         """For scikit-learn: X holds one string per row, and no numbers."""
