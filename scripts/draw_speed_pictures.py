@@ -1,4 +1,4 @@
-"""Draw pictures from records: roofline, timeline of a GPU step, growth of the cost, work by the length of a text.
+"""Draw pictures from records: roofline, timeline of a GPU step, growth of the cost, work by length, learning curves.
 
 python scripts/draw_speed_pictures.py
 """
@@ -39,6 +39,7 @@ def main() -> None:
         "gpu-step": draw_step,
         "scaling": draw_scaling,
         "work-by-length": draw_work_by_length,
+        "learning-curve": draw_learning_curve,
     }
     for name, draw in pictures.items():
         path = draw(IMAGES / f"{name}.svg")
@@ -195,6 +196,33 @@ def draw_work_by_length(path: Path) -> Path | None:
             words = record["limits"][name]["words"]
             axes.axvline(words, color="#333333", lw=1, ls=style, label=f"limit, {name}: {words:,} words")
     panels[0].legend(fontsize=7)
+    return _save(figure, path)
+
+
+def draw_learning_curve(path: Path) -> Path | None:
+    """Accuracy by the number of training texts, a panel for each domain."""
+    record = read_record("learning-curve")
+    if not record:
+        return None
+    domains = list(dict.fromkeys(row["domain"] for row in record["rows"]))
+    figure, panels = plt.subplots(
+        1, len(domains), figsize=(5 * len(domains), 3.6), squeeze=False, sharey=True
+    )
+    for axes, domain in zip(panels[0], domains, strict=True):
+        rows = [row for row in record["rows"] if row["domain"] == domain]
+        sizes = [row["texts"] for row in rows]
+        systems = [name for name in rows[0] if name.endswith("_accuracy")]
+        for name, colour in zip(systems, COLOURS.values(), strict=False):
+            means = [100 * row[name] for row in rows]
+            spread = [100 * row[f"{name}_deviation"] for row in rows]
+            label = name.removesuffix("_accuracy")
+            axes.errorbar(sizes, means, spread, fmt="o-", color=colour, ms=4, capsize=3, label=label)
+        axes.set(xscale="log", xlabel="training texts", title=domain)
+        axes.set_xticks(sizes, [f"{size:,}" for size in sizes])
+        axes.xaxis.set_minor_locator(NullLocator())
+        axes.grid(alpha=0.3)
+    panels[0][0].set_ylabel("accuracy (%), mean and deviation of the draws")
+    panels[0][0].legend(fontsize=8)
     return _save(figure, path)
 
 

@@ -10,7 +10,7 @@ import pytest
 
 import lexitree
 from lexitree import files
-from lexitree.pipeline import tables
+from lexitree.corpora import tables
 from lexitree.trees import bracket_parser, jsonl
 
 ROOT = Path(__file__).parent.parent

@@ -15,10 +15,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lexitree.corpora.text_tables import TableSettings
 from lexitree.errors import ConfigError, FileError
 from lexitree.learning.schedule import LexicalSettings, TrainingSettings
 from lexitree.limits import Limits
-from lexitree.models.model_config import ModelConfig
+from lexitree.models.model_config import ModelConfig, TextReading
 from lexitree.models.transformer import TransformerConfig
 from lexitree.parsers.network import ParserConfig
 from lexitree.settings import MAX_SIZE, REQUIRED, DeclaredSetting, Setting, Settings
@@ -27,6 +28,8 @@ from lexitree.tasks.parse.recipe import ParserRecipe, ParserTraining, TreebankPl
 from lexitree.tasks.rerank.recipe import RerankerConfig, RerankRecipe, RerankTraining
 
 EXAMPLES: tuple[Settings, ...] = (
+    TableSettings(text="comment", delimiter=";", header=True),
+    TextReading(parser="builtin"),
     ModelConfig(labels=("0", "1"), label_names={"0": "bad"}),
     TransformerConfig(name="minilm"),
     Limits(),

@@ -58,11 +58,13 @@ _NAMES = {
     "saving.pretrained": "from_pretrained",
     "tasks.classify.recipe": "Recipe TrainingConfig",
     "tasks.classify.run": "train train_seeds",
+    "tasks.classify.texts": "fine_tune train_texts",
     "tasks.rerank.lists": "CandidateList read_lists",
     "tasks.rerank.reranker": "RankedList Reranker load_reranker",
     "tasks.rerank.scores": "score_reranker",
     "text.detokenizer": "detokenize",
     "text.sentences": "split_sentences tokenize",
+    "text.tokenized": "TokenizedText",
     "text.tokens": "Token",
     "trees.binarize": "binarize collapse_unary expand_unary to_binary unbinarize",
     "trees.brackets": "read_trees strip_function_tags strip_traces "

@@ -65,6 +65,8 @@ from lexitree.tasks.classify.recipe import Recipe as Recipe
 from lexitree.tasks.classify.recipe import TrainingConfig as TrainingConfig
 from lexitree.tasks.classify.run import train as train
 from lexitree.tasks.classify.run import train_seeds as train_seeds
+from lexitree.tasks.classify.texts import fine_tune as fine_tune
+from lexitree.tasks.classify.texts import train_texts as train_texts
 from lexitree.tasks.rerank.lists import CandidateList as CandidateList
 from lexitree.tasks.rerank.lists import read_lists as read_lists
 from lexitree.tasks.rerank.reranker import RankedList as RankedList
@@ -74,6 +76,7 @@ from lexitree.tasks.rerank.scores import score_reranker as score_reranker
 from lexitree.text.detokenizer import detokenize as detokenize
 from lexitree.text.sentences import split_sentences as split_sentences
 from lexitree.text.sentences import tokenize as tokenize
+from lexitree.text.tokenized import TokenizedText as TokenizedText
 from lexitree.text.tokens import Token as Token
 from lexitree.trees.binarize import binarize as binarize
 from lexitree.trees.binarize import collapse_unary as collapse_unary

@@ -16,6 +16,8 @@ from lexitree import writing
 from lexitree.cli.main import make_app
 from lexitree.corpora.download import fetch_package
 from lexitree.corpora.locations import LocalFile, Package, RemoteFile
+from lexitree.corpora.text_splits import SPLITS_FILE, SplitRecord
+from lexitree.corpora.text_tables import texts_from_columns
 from lexitree.learning.checkpoint import CHECKPOINT_FILE, load_checkpoint
 from lexitree.saving.model_folder import ModelFolder
 from lexitree.saving.model_kinds import load_model, save_model
@@ -129,6 +131,7 @@ def all_operations(url: str) -> list[Operation]:
         Operation("predict", "out.jsonl", _write_texts, _label_lines),
         Operation("vectors filter", "few.npz", _write_trees, _filter_vectors),
         Operation("trees convert", "trees.jsonl", _write_trees, _convert_trees),
+        Operation("record of the parts of a table", SPLITS_FILE, _write_trees, _record_parts),
         SaveModel("save_model", "model", _write_models, _save),
         SaveModel("save_model (two renames)", "model", _write_models, _save_in_two_steps),
         SaveModel("pack", "packed", _write_models, _pack),
@@ -185,6 +188,11 @@ def _filter_vectors(folder: Path) -> None:
 
 def _convert_trees(folder: Path) -> None:
     _run_here("trees", "convert", folder / "treebank" / "train.txt", "-o", folder / "trees.jsonl")
+
+
+def _record_parts(folder: Path) -> None:
+    texts = texts_from_columns(TEXTS, ["good", "bad"] * 6)
+    SplitRecord.draw(texts, dev=0.2, test=0.2, seed=1).write(folder)
 
 
 def _write_models(folder: Path) -> None:

@@ -12,9 +12,12 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from lexitree.corpora.tables import csv_line
+from lexitree.corpora.text_splits import SplitRecord
+from lexitree.corpora.text_tables import is_text_table, read_texts
 from lexitree.corpora.treebank import load_treebank, read_any
 from lexitree.errors import TreeError
-from lexitree.files import read_lines
+from lexitree.files import read_lines, to_json
 from lexitree.lexicon.vector_files import build_table, read_vectors, with_length
 from lexitree.models.model_config import ModelConfig
 from lexitree.trees.binarize import to_binary
@@ -109,6 +112,29 @@ def check_treebank(case: Case, folder: Path) -> None:
     write_case(case, folder)
     load_treebank(folder, on_error="skip", strip=("traces", "function-tags"))
     load_treebank(folder)
+
+
+def text_tables() -> list[Case]:
+    rows = [("It's a dull film.", "0"), ('Fine, and "good"!', "1"), ("Poor\u00a0cast; really", "0")] * 2
+    cells = "".join(f"{csv_line([text, label])}" for text, label in rows)
+    return [
+        {"t.csv": f"text,label\n{cells}".encode()},
+        {"t.csv": f"comment;kind;id\n{cells}".replace(",", ";").encode()},
+        {"t.tsv": "".join(f"{label}\t{text}\n" for text, label in rows).encode()},
+        {"t.jsonl": "".join(to_json({"text": text, "label": label}) + "\n" for text, label in rows).encode()},
+    ]
+
+
+@target("tables of texts", text_tables, 100)
+def check_text_table(case: Case, folder: Path) -> None:
+    path = write_case(case, folder) / next(iter(case))
+    if is_text_table(path):
+        for on_error in ("skip", "raise"):
+            texts = read_texts(path, on_error=on_error)
+            SplitRecord.draw(texts, dev=0.2, test=0.2, seed=1).write(folder)
+            record = SplitRecord.read(folder)
+            assert record is not None
+            assert record.part_of(texts, "dev")
 
 
 ENCODINGS = (

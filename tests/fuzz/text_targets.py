@@ -17,6 +17,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 
+from lexitree.corpora.tables import Row
 from lexitree.errors import ConfigError, FileError, LexitreeError
 from lexitree.labels import LabelSet
 from lexitree.limits import Limits
@@ -25,11 +26,10 @@ from lexitree.pipeline.formats import RecordFormat
 from lexitree.pipeline.inputs import Inputs
 from lexitree.pipeline.labelling import LabellingJob
 from lexitree.pipeline.resuming import record_ends
-from lexitree.pipeline.tables import Row
 from lexitree.pipeline.text_pipeline import Predictor, TextPipeline
 from lexitree.pipeline.workers import LabellerSettings
 from lexitree.results.document import Document
-from lexitree.text import split_sentences
+from lexitree.text import TokenizedText, split_sentences
 from lexitree.text.detokenizer import detokenize, detokenize_with_spans
 from lexitree.trees.brackets import tree_from_brackets
 from lexitree.trees.jsonl import parse_json_line, tree_from_json, tree_to_json
@@ -74,6 +74,15 @@ def check_tokens(case: Case, folder: Path) -> None:
         assert all(left.end <= right.start for left, right in pairwise(tokens))
         # Nothing but white space is left out.
         assert "".join("".join(token.text for token in tokens).split()) == "".join(text.split())
+    # Whatever another tool takes for tokens: here, all pieces between changes of the kind of character.
+    places = [
+        0,
+        *(at for at in range(1, len(text)) if text[at].isalnum() != text[at - 1].isalnum()),
+        len(text),
+    ]
+    given = TokenizedText.from_spans(text, [list(pairwise(places))])
+    kept = "".join(token.text for sentence in given.sentences for token in sentence.tokens)
+    assert "".join(kept.split()) == "".join(text.split())
     forms = [token.form for token in tokens]
     detokenize(forms)
     assert len(detokenize_with_spans(forms)[1]) == len(forms)

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from lexitree.corpora.tables import Row
 from lexitree.errors import ConfigError, FileError, Place, TableError
 from lexitree.pipeline import formats
 from lexitree.pipeline.formats import (
@@ -25,7 +26,6 @@ from lexitree.pipeline.formats import (
     open_format,
     register,
 )
-from lexitree.pipeline.tables import Row
 from lexitree.results.document import Document
 from tests.pipeline.stubs import tiny_pipeline
 

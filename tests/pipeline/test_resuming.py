@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lexitree.corpora.tables import Row, csv_line
 from lexitree.errors import ConfigError, FileError, Place
 from lexitree.files import to_json
 from lexitree.pipeline import resuming
@@ -24,7 +25,6 @@ from lexitree.pipeline.formats import (
     TableFormat,
 )
 from lexitree.pipeline.resuming import check_resumable, record_ends, resume_output, settings_file
-from lexitree.pipeline.tables import Row, csv_line
 from lexitree.trees.brackets import ReadReport
 
 ANY_TEXT = st.text(st.characters(exclude_categories=("Cs",)), max_size=6)

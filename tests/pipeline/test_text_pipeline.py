@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import gc
 import os
+import re
 import weakref
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import count, islice
 from pathlib import Path
 from typing import Any
@@ -13,17 +14,18 @@ from typing import Any
 import pytest
 
 from lexitree.batch import tree_examples as examples
-from lexitree.errors import ConfigError, TextError, TreeError
+from lexitree.errors import ConfigError, LimitError, TextError, TreeError
 from lexitree.limits import Limits
 from lexitree.parsers.adapters.adapter import BatchAdapter
 from lexitree.parsers.adapters.adapter import Sentence as AdapterSentence
 from lexitree.pipeline import text_pipeline
 from lexitree.pipeline.text_pipeline import Predictor, TextPipeline
 from lexitree.results.document import Document
-from lexitree.text import Token, TokenizedSentence
+from lexitree.text import Token, TokenizedSentence, TokenizedText
 from lexitree.trees.binarize import to_binary
 from lexitree.trees.tree import Tree
 from tests.pipeline.stubs import (
+    PARSERS,
     Batches,
     Penn,
     ReadsAhead,
@@ -315,3 +317,35 @@ def test_what_cannot_work_is_refused() -> None:
     with pytest.raises(ConfigError, match="dependency trees") as caught:
         tiny_pipeline("deptree")
     assert ".toks" in caught.value.remedy
+
+
+def tokenized(text: str) -> TokenizedText:
+    """The text with one sentence for each of its words' pairs: not how the pipeline would split it."""
+    spans = [(word.start(), word.end()) for word in re.finditer(r"\S+", text)]
+    return TokenizedText.from_spans(text, [spans[first : first + 2] for first in range(0, len(spans), 2)])
+
+
+@pytest.mark.parametrize("make_parser", PARSERS)
+def test_a_text_may_come_with_its_sentences_and_tokens(make_parser: Callable[[], Any]) -> None:
+    texts = [*some_texts(12), "good-bad? plot."]
+    pipe = tiny_pipeline(parser=make_parser())
+    mixed = [*map(tokenized, texts), *texts]
+    documents = list(pipe.stream(mixed, batch_size=5))
+    for text, document in zip(texts, documents[: len(texts)], strict=True):
+        found = [[token.text for token in sentence.tokens] for sentence in document.sentences]
+        assert found == [text.split()[first : first + 2] for first in range(0, len(text.split()), 2)]
+        assert_same(document, pipe(tokenized(text), one_sentence=True))
+    for text, document in zip(texts, documents[len(texts) :], strict=True):
+        assert_same(document, pipe(text))
+
+
+def test_limits_hold_for_texts_that_come_with_tokens() -> None:
+    pipe = tiny_pipeline()
+    text = tokenized("the film is good and bad")
+    with pytest.raises(LimitError, match="6 words"):
+        pipe(text, limits=Limits(words=5))
+    cut = pipe(text, limits=Limits(characters=14, token_characters=3, beyond="cut"))
+    assert [token.text for token in cut.tokens] == ["the", "fil", "m", "is"]
+    assert len(cut.notes) == 2
+    with pytest.raises(TextError, match="surrogate"):
+        pipe(tokenized("the \ud800 film"))

@@ -16,11 +16,11 @@ from typing import Any
 
 import pytest
 
+from lexitree.corpora.tables import Row
 from lexitree.errors import ConfigError, InputError, LexitreeError, ModelFileError, Place, TableError
 from lexitree.limits import Limits
 from lexitree.pipeline import workers as workers_module
 from lexitree.pipeline.formats import JsonFormat, OutputSettings
-from lexitree.pipeline.tables import Row
 from lexitree.pipeline.workers import LabellerSettings, Workers, open_labeller
 from tests.cli.untrained_parser import save_untrained_parser
 from tests.command import COMMAND, environment

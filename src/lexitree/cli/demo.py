@@ -79,7 +79,7 @@ def _train_model(corpus: Corpus, recipe: Recipe, output: Path | None) -> tuple[P
         with TrainingProgress(recipe.training.epochs) as bars:
             observer = ProgressObserver(bars, recipe.training.seed)
             result = train(recipe, scratch, corpus=corpus, observer=observer)
-        predictor = load(Path(scratch) / MODEL_FOLDER)
+        predictor = load(Path(scratch) / MODEL_FOLDER, reads="trees")
         if output:
             save_model(predictor.model, output)
     return predictor, result

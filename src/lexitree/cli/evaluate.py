@@ -1,9 +1,10 @@
-"""`lexitree evaluate`: score a model on labelled trees."""
+"""`lexitree evaluate`: score a model on labelled texts or trees."""
 
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Annotated, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -12,26 +13,38 @@ from lexitree.cli.options import (
     BackendOption,
     CorpusArgument,
     DataOption,
+    DelimiterOption,
     DeviceOption,
     EncodingOption,
     JsonOption,
+    LabelColumnOption,
     ModelArgument,
     OnErrorOption,
+    ParserOption,
     PrecisionOption,
-    SplitOption,
+    SplitName,
     StripTagsOption,
     StripTracesOption,
     Supervision,
+    TextColumnOption,
+    column_values,
 )
 
 if TYPE_CHECKING:
-    from lexitree.evaluation.accuracy import Confusion
+    from lexitree.evaluation.accuracy import Confusion, Evaluation
 
 
 def evaluate_command(
     model: ModelArgument,
     corpus: CorpusArgument,
-    split: SplitOption = "test",
+    split: Annotated[
+        Literal[SplitName, "all"] | None,
+        typer.Option(help="Which split of a corpus or table; all for every row. Default: test."),
+    ] = None,
+    text: TextColumnOption = None,
+    label: LabelColumnOption = None,
+    delimiter: DelimiterOption = None,
+    parser: ParserOption = None,
     data: DataOption = None,
     supervision: Annotated[
         Supervision | None, typer.Option(help="Score all phrases, or whole sentences only.")
@@ -47,25 +60,48 @@ def evaluate_command(
 ) -> None:
     """Score a model: root and phrase accuracy, a confusion matrix, precision and recall of each label.
 
+    [bold]On the texts that training held out:[/bold]  lexitree evaluate runs/tickets/model tickets.csv --split test
+
     [bold]On a corpus:[/bold]  lexitree evaluate runs/sst/model sst --split test
 
     [bold]On a file:[/bold]  lexitree evaluate runs/mine/model held-out.txt
 
     Only the file of the chosen split is read from a folder. By default a named corpus decides whether
-    phrases are scored; for other input, the model's training does.
+    phrases are scored; for other input, the model's training does. A table of texts is scored by text. Which of its
+    rows were held out stands beside the model, in the folder of the run; another table is scored on all rows.
     """
     from lexitree.corpora.named import read_split
+    from lexitree.corpora.text_tables import TableSettings
     from lexitree.corpora.treebank import chosen_strips
     from lexitree.pipeline.loading import load
+    from lexitree.pipeline.scoring import holds_texts, score_table
     from lexitree.trees.brackets import ReadReport
 
-    predictor = load(model, reads="trees", device=device, backend=backend, precision=precision)
+    where: dict[str, Any] = {"device": device, "backend": backend, "precision": precision}
+    settings = TableSettings(**column_values(text, label, delimiter))
+    if holds_texts(model, corpus, settings, encoding, is_text_asked=parser is not None):
+        with load(model, reads="text", parser=parser, **where) as pipe:
+            scored = score_table(
+                pipe,
+                Path(corpus),
+                split,
+                settings=settings,
+                run=Path(model).parent,
+                encoding=encoding,
+                on_error=on_error,
+            )
+        _show(scored.scores, scored.num_texts, "texts", as_json=as_json)
+        show_skipped(scored.table.num_skipped, scored.table.skipped, what="rows")
+        return
+    predictor = load(model, reads="trees", **where)
     report = ReadReport()
     strip = chosen_strips(traces=strip_traces, function_tags=strip_function_tags)
     options: dict[str, Any] = {"encoding": encoding, "on_error": on_error, "strip": strip}
+    if split == "all":
+        raise typer.BadParameter("all is for tables of texts; a corpus has train, dev and test")
     trees, supervision = read_split(
         corpus,
-        split,
+        split or "test",
         supervision,
         default=predictor.model.config.supervision,
         data=data,
@@ -73,17 +109,21 @@ def evaluate_command(
         report=report,
     )
     scores = predictor.evaluate(trees, supervision=supervision)
+    _show(scores, len(trees), "trees", as_json=as_json)
+    show_skipped(report.num_errors, report.errors)
+
+
+def _show(scores: Evaluation, count: int, what: str, *, as_json: bool) -> None:
+    """Print all scores."""
     if as_json:
         typer.echo(json.dumps(scores.as_dict(), indent=2))
-    else:
-        phrase = f", phrase accuracy {percent(scores.phrase.accuracy)}" if scores.phrase else ""
-        output.print(
-            f"{len(trees):,} trees: [bold]root accuracy {percent(scores.root.accuracy)}{phrase}[/bold]"
-        )
-        _show_classes(scores.root, "whole sentences")
-        if scores.phrase:
-            _show_classes(scores.phrase, "all phrases")
-    show_skipped(report.num_errors, report.errors)
+        return
+    phrase = f", phrase accuracy {percent(scores.phrase.accuracy)}" if scores.phrase else ""
+    name = "accuracy" if what == "texts" else "root accuracy"
+    output.print(f"{count:,} {what}: [bold]{name} {percent(scores.root.accuracy)}{phrase}[/bold]")
+    _show_classes(scores.root, "whole texts" if what == "texts" else "whole sentences")
+    if scores.phrase:
+        _show_classes(scores.phrase, "all phrases")
 
 
 NUM_CONFUSIONS = 20

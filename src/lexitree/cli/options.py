@@ -18,6 +18,16 @@ from lexitree.cli.completion import complete_corpora, complete_models
 from lexitree.errors import OnError
 from lexitree.settings import MAX_COUNT, REQUIRED, DeclaredSetting, Settings
 
+TABLE = "Table of texts"
+"""The heading of the options that are for a table of texts with labels."""
+
+
+def column_values(text: str | None, label: str | None, delimiter: str | None) -> dict[str, Any]:
+    """What the options for a table say, as its settings."""
+    names = {"tab": "\t", "\\t": "\t"}
+    separator = names.get(delimiter, delimiter) if delimiter else None
+    return {"text": text, "label": label, "delimiter": separator}
+
 
 def flag(*names: str, text: str, panel: str | None = None) -> Any:
     """An option without a value; the empty metavar keeps Typer from printing <bool> after it."""
@@ -74,6 +84,22 @@ CorpusArgument = Annotated[
     ),
 ]
 SplitOption = Annotated[SplitName, typer.Option(help="Which split of a corpus.")]
+TextColumnOption = Annotated[
+    str | None,
+    typer.Option("--text", help="Column of the texts in a table.", show_default=False, rich_help_panel=TABLE),
+]
+LabelColumnOption = Annotated[
+    str | None,
+    typer.Option("--label", help="Column of the labels.", show_default=False, rich_help_panel=TABLE),
+]
+DelimiterOption = Annotated[
+    str | None,
+    typer.Option(
+        help="What separates the cells, such as ; or tab. Default: what fits.",
+        show_default=False,
+        rich_help_panel=TABLE,
+    ),
+]
 KBestOption = Annotated[
     int, typer.Option("--kbest", "-k", help="Number of trees per sentence.", min=1, max=1000)
 ]

@@ -11,11 +11,15 @@ from lexitree.cli.completion import complete_corpora
 from lexitree.cli.console import parse_seeds
 from lexitree.cli.options import (
     BACKEND_HELP,
+    DelimiterOption,
+    LabelColumnOption,
     QuietOption,
     RecipeOption,
     ResumeOption,
     RunFolderOption,
     SetOption,
+    TextColumnOption,
+    column_values,
     help_settings,
     plan_recipe,
 )
@@ -34,8 +38,8 @@ def _setting(*names: str, text: str, panel: str, envvar: str | None = None) -> A
 _Corpus = Annotated[
     str | None,
     typer.Argument(
-        help="A corpus by name (see `lexitree data list`), or a folder or file: brackets, .jsonl, or"
-        " .tsv with label<TAB>sentence. Default: mini-reviews.",
+        help="A table of texts with labels (.csv, .tsv, .jsonl, .parquet), a corpus by name (see"
+        " `lexitree data list`), or a folder or file of trees. Default: mini-reviews.",
         autocompletion=complete_corpora,
     ),
 ]
@@ -43,7 +47,17 @@ _Data = Annotated[
     Path | None, _setting(text="Folder with downloaded corpora.", panel=_DATA, envvar="LEXITREE_DATA")
 ]
 _Parser = Annotated[
-    str | None, _setting(text="Learn from the trees of this parser, such as builtin.", panel=_DATA)
+    str | None,
+    _setting(text="Learn from the trees of this parser. Default for a table: builtin.", panel=_DATA),
+]
+_Encoding = Annotated[str | None, _setting(text="Encoding of the data; never guessed.", panel=_DATA)]
+_Start = Annotated[
+    str | None,
+    _setting(
+        "--from",
+        text="Start from this model, such as sentiment, with small steps: for few texts.",
+        panel=_TRAINING,
+    ),
 ]
 _Vectors = Annotated[
     Path | None,
@@ -99,10 +113,15 @@ def train_command(
     list_settings: Annotated[bool, help_settings("lexitree.tasks.classify.recipe:Recipe")] = False,
     resume: ResumeOption = False,
     quiet: QuietOption = False,
+    text: TextColumnOption = None,
+    label: LabelColumnOption = None,
+    delimiter: DelimiterOption = None,
     data: _Data = None,
+    encoding: _Encoding = None,
     parser: _Parser = None,
     vectors: _Vectors = None,
     encoder: _Encoder = None,
+    start: _Start = None,
     model: _Model = None,
     epochs: _Epochs = None,
     batch_size: _BatchSize = None,
@@ -114,6 +133,10 @@ def train_command(
     precision: _Precision = "float32",
 ) -> None:
     """Train a model, keep the best epoch by development accuracy, and score it on the test split.
+
+    [bold]Your own texts:[/bold]  lexitree train tickets.csv --text comment --label kind -o runs/tickets
+
+    [bold]Few of them:[/bold]  lexitree train tickets.csv --from sentiment -o runs/tickets
 
     [bold]On the embedded treebank:[/bold]  lexitree train mini-reviews -o runs/mini --epochs 10
 
@@ -129,12 +152,17 @@ def train_command(
     """
     from lexitree.ops.devices import choose_device
     from lexitree.tasks.classify.recipe import Recipe
+    from lexitree.tasks.classify.starting import fine_tuning_recipe
 
+    default = fine_tuning_recipe(start) if start else Recipe()
     planned = plan_recipe(
-        Recipe.from_toml(recipe) if recipe else Recipe(),
+        Recipe.from_toml(recipe) if recipe else default,
         {
             "corpus": corpus,
             "data": data,
+            "encoding": encoding,
+            **{f"table.{name}": value for name, value in column_values(text, label, delimiter).items()},
+            "start": start,
             "parser": parser,
             "vectors": vectors,
             "encoder.name": encoder,

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from lexitree.arrays import NO_INDEX, IndexArray
 from lexitree.errors import InputError, LabelError
 from lexitree.labels import LabelSet
 from lexitree.trees.tree import NO_LABEL, Tree
+
+if TYPE_CHECKING:
+    from lexitree.corpora.text_splits import TextOrigin
 
 Supervision = Literal["all", "root"]
 """Which nodes have labels to learn from: all of them, or the root of each sentence."""
@@ -40,6 +43,12 @@ class Corpus:
     """How many malformed sentences were skipped (see `on_error` of the readers)."""
     skipped: tuple[InputError, ...] = ()
     """The errors of the first sentences that were skipped."""
+    texts: TextOrigin | None = None
+    """For texts of any number of sentences: a text has one label, which all of its trees carry."""
+
+    def document_sizes(self, split: str) -> Sequence[int] | None:
+        """How many trees make up each text of a split; None if every tree stands for itself."""
+        return None if self.texts is None else self.texts.document_sizes.get(split)
 
     @property
     def train(self) -> Sequence[Tree]:

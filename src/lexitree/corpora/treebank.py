@@ -21,7 +21,8 @@ Strip = Literal["traces", "function-tags"]
 """What to remove from Penn trees: empty elements, and function tags such as the -SBJ of NP-SBJ."""
 
 STRIPS: tuple[Strip, ...] = ("traces", "function-tags")
-_SUFFIXES = (".txt", ".mrg", ".ptb", ".jsonl", ".tsv")
+_TABLE_SUFFIXES = (".csv", ".parquet")
+_SUFFIXES = (".txt", ".mrg", ".ptb", ".jsonl", ".tsv", *_TABLE_SUFFIXES)
 """The endings of the files in a folder, which determine the format: .tsv is `label<TAB>words`."""
 
 # As in brackets, a no-break space belongs to its word.
@@ -168,6 +169,11 @@ def read_any(
     The arguments are those of `read_trees`.
     """
     plain = str(path).removesuffix(".gz")
+    if plain.endswith(_TABLE_SUFFIXES):
+        raise ConfigError(
+            f"{path} is a table of texts and holds no trees",
+            remedy="Train on it with `lexitree train` or lexitree.train_texts, which parse the texts.",
+        )
     reader = next((reader for suffix, reader in _READERS.items() if plain.endswith(suffix)), read_trees)
     return reader(path, encoding=encoding, on_error=on_error, report=report)
 

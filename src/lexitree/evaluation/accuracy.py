@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -16,6 +16,7 @@ from lexitree.corpora.corpus import Supervision
 from lexitree.evaluation.answers import answers_to_text
 from lexitree.models.classifier import TreeClassifier
 from lexitree.models.inference import AskedNodes, NodeOutputs, run_examples
+from lexitree.results.document import mean_probabilities
 
 _TREES_PER_COUNT = 1000
 
@@ -103,7 +104,11 @@ class Evaluation:
 
 
 def evaluate(
-    model: TreeClassifier, examples: Iterable[Example], *, supervision: Supervision | None = None
+    model: TreeClassifier,
+    examples: Iterable[Example],
+    *,
+    supervision: Supervision | None = None,
+    document_sizes: Sequence[int] | None = None,
 ) -> Evaluation:
     """Score a model on prepared trees.
 
@@ -111,10 +116,14 @@ def evaluate(
         model: The model.
         examples: Trees with gold labels, from `make_examples`; may be a stream.
         supervision: "all" or "root"; with "root" only sentences count. Default: that of the model.
+        document_sizes: How many trees, one after the other, make up each text. A text then counts once, with the
+            label that a `Document` of these sentences has; phrases are not scored.
 
     Returns:
-        Accuracies and confusion matrices for sentences and phrases.
+        Accuracies and confusion matrices for sentences (or whole texts) and phrases.
     """
+    if document_sizes is not None:
+        return _evaluate_documents(model, examples, document_sizes)
     nodes: AskedNodes = "root" if (supervision or model.config.supervision) == "root" else "all"
     labels = model.config.label_set.names
     root_counts, phrase_counts = (np.zeros((len(labels), len(labels)), dtype=np.int64) for _ in range(2))
@@ -127,6 +136,22 @@ def evaluate(
     phrase = Confusion(labels, phrase_counts) if nodes == "all" else None
     root = Confusion(labels, root_counts)
     return Evaluation(root, phrase, np.concatenate(root_answers), np.concatenate(root_gold))
+
+
+def _evaluate_documents(
+    model: TreeClassifier, examples: Iterable[Example], sizes: Sequence[int]
+) -> Evaluation:
+    outputs = run_examples(model, examples, nodes="root")
+    gold, predicted = (np.zeros(len(sizes), dtype=np.int64) for _ in range(2))
+    for number, size in enumerate(sizes):
+        sentences = list(islice(outputs, size))
+        gold[number] = sentences[0].example.source_label_index[0]
+        means = mean_probabilities(
+            [output.probabilities[0] for output in sentences],
+            [output.example.tree.num_words for output in sentences],
+        )
+        predicted[number] = means.argmax()
+    return Evaluation(confusion(gold, predicted, model.config.label_set.names), None, predicted, gold)
 
 
 def _answers(outputs: Iterable[NodeOutputs]) -> Iterator[tuple[IndexArray, IndexArray, BoolArray]]:

@@ -7,8 +7,10 @@ rerankers, by these rules:
   killed and resumed from the checkpoint of its last whole epoch ends with the same weights, bit by bit on a CPU.
 - **Learning rate.** The warm-up is a share of all updates of the run, and so is the place on the schedule. Where the
   number of batches differs between epochs, updates are counted as if every epoch had as many as the current one.
-- **Best epoch.** The epoch with the highest score is kept; ties go to the later epoch, as in the paper.
-- **Patience.** The run stops after `patience` epochs in which the highest score has not been exceeded.
+- **Best epoch.** The epoch with the highest score is kept; ties go to the later epoch, as in the paper. Without
+  development data the score is None, and the last epoch is kept.
+- **Patience.** The run stops after `patience` epochs in which the highest score has not been exceeded; without
+  development data it never does.
 - **Time limit.** With `minutes`, no epoch begins that would end later; one epoch is always run, so that a run that
   is resumed again and again comes to its end.
 - **Averaging.** Where weights are averaged, the average is what is evaluated, saved and left in the model.
@@ -52,6 +54,9 @@ from lexitree.writing import atomic_write
 
 SECONDS_BETWEEN_READS = 0.25
 """Reading a loss makes a GPU wait, so it is done only now and then."""
+
+_NO_SCORE = -1.0
+"""What an epoch without a score counts as: less than any score."""
 
 Batch = TypeVar("Batch")
 
@@ -174,12 +179,13 @@ class Trainer(Generic[Batch]):
     @property
     def is_done(self) -> bool:
         """Whether all epochs are over, or too many have brought no improvement."""
-        scores = [self._score(record) for record in self.history]
-        age = len(scores) - 1 - scores.index(max(scores)) if scores else 0
+        scores = [self._score(record.scores) for record in self.history]
+        age = len(scores) - 1 - scores.index(max(scores)) if scores and max(scores) > _NO_SCORE else 0
         return len(scores) >= self.config.epochs or 0 < self.config.patience <= age
 
-    def _score(self, record: EpochRecord) -> float:
-        return record.scores[self.task.score_name]
+    def _score(self, scores: Mapping[str, Any]) -> float:
+        score = scores[self.task.score_name]
+        return _NO_SCORE if score is None else score
 
     def _has_time(self, start: float, minutes: float | None) -> bool:
         """Whether an epoch as long as the last one would still end in time."""
@@ -210,7 +216,7 @@ class Trainer(Generic[Batch]):
         loss, num_examples = self._train_epoch(epoch)
         seconds = time.perf_counter() - start
         scores = self._evaluate(epoch)
-        best_before = max(map(self._score, self.history), default=-math.inf)
+        best_before = max((self._score(record.scores) for record in self.history), default=-math.inf)
         return EpochRecord(
             epoch=epoch,
             loss=loss,
@@ -218,7 +224,7 @@ class Trainer(Generic[Batch]):
             learning_rate=self.config.learning_rate * self.task.optimizer.rate_scale,
             seconds=time.perf_counter() - start,
             examples_per_second=num_examples / max(seconds, 1e-9),
-            is_best=scores[self.task.score_name] >= best_before,
+            is_best=self._score(scores) >= best_before,
         )
 
     def _evaluate(self, epoch: int) -> dict[str, Any]:
@@ -297,7 +303,10 @@ class Trainer(Generic[Batch]):
         history = [EpochRecord.from_dict(record) for record in records]
         if [record.epoch for record in history] != [*range(1, len(history) + 1)]:
             raise ValueError("the epochs of its history are not in order")
-        if not history or not history[0].is_best or not all(map(math.isfinite, map(self._score, history))):
+        scores = [self._score(record.scores) for record in history]
+        # Either all epochs have a score, or none has one.
+        are_scored = all(map(math.isfinite, scores)) and len({score == _NO_SCORE for score in scores}) == 1
+        if not are_scored or not history[0].is_best:
             raise ValueError("its history has no best epoch")
         return history
 

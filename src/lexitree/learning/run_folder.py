@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, Protocol
 
 import torch
 
+from lexitree.corpora.text_splits import SPLITS_FILE
 from lexitree.errors import FileError
 from lexitree.files import file_errors
 from lexitree.learning.checkpoint import CHECKPOINT_FILE
@@ -55,6 +56,11 @@ class FinishedRun:
         """The epoch whose weights are kept."""
         return self.training.best
 
+    @property
+    def model_folder(self) -> Path:
+        """The folder of the trained model, for `lexitree.load`."""
+        return self.folder / MODEL_FOLDER
+
 
 @contextmanager
 def claim_folder(folder: str | Path, *, resume: bool) -> Generator[Path]:
@@ -82,7 +88,7 @@ def claim_folder(folder: str | Path, *, resume: bool) -> Generator[Path]:
 
 def _remove_leftovers(folder: Path) -> None:
     """Remove what a killed run was just writing: it is never needed again, and can be as large as a checkpoint."""
-    for name in (CHECKPOINT_FILE, METRICS_FILE, RESULT_FILE, MODEL_FOLDER, LESSONS_FILE):
+    for name in (CHECKPOINT_FILE, METRICS_FILE, RESULT_FILE, MODEL_FOLDER, LESSONS_FILE, SPLITS_FILE):
         # Only our own names: the folder may hold other things as well.
         for path in (*folder.glob(f".{name}.*.part"), *folder.glob(f".{name}.*.old")):
             if path.is_dir():

@@ -62,7 +62,7 @@ class SeedSummary:
 
     @property
     def best_seed(self) -> int:
-        return max(self.results, key=lambda seed: self.results[seed][self.scores[0]])
+        return max(self.results, key=lambda seed: self.results[seed][self.scores[0]] or 0.0)
 
     def spread(self, score: str) -> Spread | None:
         """Mean and deviation of one score; None where the data does not have it."""

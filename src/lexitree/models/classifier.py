@@ -16,7 +16,7 @@ from lexitree.errors import ConfigError, TreeError
 from lexitree.models.catalog import encoder_class
 from lexitree.models.cells import LabelScorer, Recurrence
 from lexitree.models.head_words import HeadWords, find_head_words, left_shares
-from lexitree.models.model_config import ModelConfig
+from lexitree.models.model_config import ModelConfig, TextReading
 from lexitree.models.word_table import Lexicon
 from lexitree.ops.registry import Backend, Implementation, check_backend, get_backend
 from lexitree.ops.tree_batch import TreeBatch
@@ -50,6 +50,8 @@ class TreeClassifier(nn.Module):
         self.config = config
         self.training_record: dict[str, Any] = {}
         """The record of its training (data, scores, settings), for a loaded model."""
+        self.reading: TextReading | None = None
+        """How it reads texts, if it was trained on texts."""
         self.backend_name = backend
         self.lexicon = lexicon
         self.encoder = encoder_class(config.model)(config)
@@ -170,12 +172,18 @@ class TreeClassifier(nn.Module):
         )
 
     def loss(
-        self, batch: TreeBatch, supervision: Supervision | None = None, *, root_weight: float = 1.0
+        self,
+        batch: TreeBatch,
+        supervision: Supervision | None = None,
+        *,
+        root_weight: float = 1.0,
+        label_weights: Float[Tensor, " labels"] | None = None,
     ) -> Float[Tensor, ""]:
         """The negative log-likelihood of the gold labels, summed over the nodes that have one.
 
         Where the batch has targets, it is the cross entropy with these instead, summed over all nodes.
-        `supervision="root"` counts whole sentences only; otherwise these count `root_weight` times.
+        `supervision="root"` counts whole sentences only; otherwise these count `root_weight` times. With
+        `label_weights`, a node counts as much as its label.
         """
         supervision = supervision or self.config.supervision
         nodes = batch.root_index if supervision == "root" else self._nodes_to_learn(batch)
@@ -183,10 +191,14 @@ class TreeClassifier(nn.Module):
         wanted = batch.label_index if batch.targets is None else batch.targets.to(scores.dtype)
         wanted = wanted if nodes is None else wanted.index_select(0, nodes)
         if root_weight == 1 or supervision == "root":
-            return nn.functional.cross_entropy(scores, wanted, ignore_index=NO_INDEX, reduction="sum")
+            return nn.functional.cross_entropy(
+                scores, wanted, label_weights, ignore_index=NO_INDEX, reduction="sum"
+            )
         weights = scores.new_ones(batch.num_nodes).index_fill_(0, batch.root_index, root_weight)
         weights = weights if nodes is None else weights.index_select(0, nodes)
-        losses = nn.functional.cross_entropy(scores, wanted, ignore_index=NO_INDEX, reduction="none")
+        losses = nn.functional.cross_entropy(
+            scores, wanted, label_weights, ignore_index=NO_INDEX, reduction="none"
+        )
         return losses @ weights
 
     def _nodes_to_learn(self, batch: TreeBatch) -> Int[Tensor, " asked"] | None:

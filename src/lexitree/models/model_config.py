@@ -12,11 +12,22 @@ from lexitree.labels import LabelSet
 from lexitree.models.cells import BiasInit
 from lexitree.ops.weights import HeadMethod
 from lexitree.settings import MAX_SIZE, Setting, Settings
+from lexitree.text import Layout
 from lexitree.trees.binarize import Direction
 
 DEFAULT_MODEL = "bicontree"
 DEFAULT_WORD_SIZE = 300
 DEFAULT_BINARIZATION: Direction = "right"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextReading(Settings):
+    """How a model that was trained on texts reads them."""
+
+    parser: Annotated[str, Setting("Parser of its sentences, as `open_parser` names it.")] = ""
+    layout: Annotated[Layout, Setting("How sentences are found; see `split_sentences`.")] = "text"
+    text: Annotated[str, Setting("Column of the texts in the table that it was trained on.")] = ""
+    label: Annotated[str, Setting("Column of the labels.")] = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

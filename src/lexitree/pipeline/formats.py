@@ -26,7 +26,7 @@ from lexitree.errors import ConfigError, Place, TableError
 from lexitree.files import BRACKET_SUFFIXES, HTML_SUFFIXES, JSON_LINES_SUFFIXES, choose_format, to_json
 
 if TYPE_CHECKING:
-    from lexitree.pipeline.tables import Row
+    from lexitree.corpora.tables import Row
     from lexitree.results.document import Document
     from lexitree.results.labelled_tree import LabelledTree
 
@@ -344,7 +344,7 @@ class CsvFormat(RecordFormat):
         return [value for _, value in row.columns] if self.settings.columns else [row.text]
 
     def _line(self, cells: Sequence[object]) -> str:
-        from lexitree.pipeline.tables import csv_line
+        from lexitree.corpora.tables import csv_line
 
         return csv_line(cells, self.settings.delimiter, guard_formulas=self.settings.guard_formulas)
 

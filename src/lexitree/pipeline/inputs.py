@@ -11,10 +11,7 @@ from itertools import islice, zip_longest
 from pathlib import Path
 from typing import Literal, TypeVar, cast
 
-from lexitree.corpora.treebank import read_any
-from lexitree.errors import ConfigError, LexitreeError, OnError, Place
-from lexitree.files import JSON_LINES_SUFFIXES, STANDARD_STREAM, display_name, plain_suffix, read_lines
-from lexitree.pipeline.tables import (
+from lexitree.corpora.tables import (
     CsvTable,
     JsonLinesTable,
     NumberedLine,
@@ -23,6 +20,9 @@ from lexitree.pipeline.tables import (
     open_table,
     read_csv_records,
 )
+from lexitree.corpora.treebank import read_any
+from lexitree.errors import ConfigError, LexitreeError, OnError, Place
+from lexitree.files import JSON_LINES_SUFFIXES, STANDARD_STREAM, display_name, plain_suffix, read_lines
 from lexitree.saving.shipped import DEFAULT_MODEL, could_be_model, no_such_model
 from lexitree.trees.brackets import ReadReport, read_bracket_lines
 from lexitree.trees.tree import Tree

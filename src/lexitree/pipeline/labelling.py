@@ -34,8 +34,8 @@ from lexitree.saving.shipped import BUILTIN_PARSER
 from lexitree.writing import exclusive_lock, is_pipe_or_device, open_output
 
 if TYPE_CHECKING:
+    from lexitree.corpora.tables import Row
     from lexitree.errors import OnError
-    from lexitree.pipeline.tables import Row
     from lexitree.results.document import Document
     from lexitree.results.labelled_tree import LabelledTree
     from lexitree.trees.brackets import ReadReport

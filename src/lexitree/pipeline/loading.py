@@ -7,6 +7,7 @@ from typing import Any, Literal, TypedDict, Unpack, overload
 
 from lexitree.errors import ConfigError
 from lexitree.limits import Limits
+from lexitree.models.classifier import TreeClassifier
 from lexitree.ops.devices import Precision, check_precision, choose_device, set_precision
 from lexitree.parsers.adapters import open_parser
 from lexitree.parsers.neural import NeuralParser
@@ -63,7 +64,7 @@ def load(
 
 
 @overload
-def load(name: str | Path, **options: Unpack[LoadOptions]) -> Predictor: ...
+def load(name: str | Path, **options: Unpack[LoadOptions]) -> TextPipeline | Predictor: ...
 
 
 def load(
@@ -80,8 +81,9 @@ def load(
 
     - A model that comes with the package (`"sentiment"`, `"sentiment-binary"`, `"questions"`; see
       `lexitree models --shipped`) reads text: `load("sentiment")("Not a bad film.")` is a document.
-    - A saved model, by its directory or as `owner/name` from the Hugging Face hub, is a `Predictor` and reads trees.
-      With a `parser`, it reads text.
+    - A saved model, by its directory or as `owner/name` from the Hugging Face hub, reads what it was trained on. A
+      model that was trained on texts reads text; one that was trained on trees is a `Predictor`, and reads text if a
+      `parser` is given.
     - `"parser"` is the parser that comes with the package.
 
     Args:
@@ -114,13 +116,31 @@ def load(
     if precision == "tf32":
         set_precision(precision)
     predictor = Predictor(model.bfloat16() if precision == "bf16" else model)
-    if parser is None and reads != "trees" and shipped.is_shipped(name):
-        parser = shipped.BUILTIN_PARSER
+    if parser is None and reads != "trees":
+        parser = _own_parser(name, model, reads)
     if reads == "trees" or (parser is None and reads is None):
         if limits is not None:
             raise ConfigError(f"limits are for text, and {name} reads trees", remedy="Name a parser.")
         return predictor
     return _with_parser(predictor, parser, device, name, limits)
+
+
+def _own_parser(name: str | Path, model: TreeClassifier, reads: str | None) -> str | None:
+    """The parser that a model brings with it: none for a model of trees.
+
+    A folder from elsewhere may name any parser, and some names start programs, so only the built-in one is opened.
+    """
+    if shipped.is_shipped(name):
+        return shipped.BUILTIN_PARSER
+    if model.reading is None or model.reading.parser == shipped.BUILTIN_PARSER:
+        return model.reading and model.reading.parser
+    if reads is None and not model.reading.parser:
+        return None
+    raise ConfigError(
+        f"{name} was trained on the trees of the parser {model.reading.parser or 'of its maker'!r:.60}, which is not"
+        " opened unless you name it",
+        remedy="Name it with --parser (parser=...), or load the model for trees: reads='trees'.",
+    )
 
 
 def _with_parser(
@@ -132,11 +152,12 @@ def _with_parser(
             remedy="Name a parser, for example --parser builtin or --parser brackets:FILE, "
             "or give trees in brackets: (_ (_ Not) (_ bad))",
         )
+    layout = predictor.model.reading.layout if predictor.model.reading else "text"
     if not isinstance(parser, str):
-        return TextPipeline(predictor, parser, limits=limits)
+        return TextPipeline(predictor, parser, split=layout, limits=limits)
     # The other parsers are programs of their own, which choose their device themselves.
     is_builtin = parser.partition(":")[0] == shipped.BUILTIN_PARSER
     options: dict[str, Any] = {"device": device} if is_builtin else {}
-    pipe = TextPipeline(predictor, open_parser(parser, **options), limits=limits)
+    pipe = TextPipeline(predictor, open_parser(parser, **options), split=layout, limits=limits)
     pipe.close_parser_on_exit()
     return pipe

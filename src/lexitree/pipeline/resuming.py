@@ -16,11 +16,11 @@ from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
+from lexitree.corpora.tables import Row
 from lexitree.errors import ConfigError, FileError, OnError, TableError
 from lexitree.files import STANDARD_STREAM, file_errors, to_json
 from lexitree.fingerprints import describe_changes
 from lexitree.pipeline.formats import OutputFormat, RecordFormat
-from lexitree.pipeline.tables import Row
 from lexitree.trees.brackets import ReadReport
 from lexitree.writing import atomic_write, hidden_beside, is_pipe_or_device
 

@@ -13,7 +13,7 @@ from lexitree.parsers.neural import cut_sentence
 from lexitree.results.document import Document
 from lexitree.results.labelled_tree import LabelledTree
 from lexitree.results.sentence import Sentence
-from lexitree.text import Token, penn_form
+from lexitree.text import AnyText, Token, TokenizedText, penn_form
 from lexitree.trees.tree import Tree
 
 MAX_WAITING_TEXTS = 1024
@@ -173,14 +173,14 @@ class TextReader(Generic[Context]):
 
     Args:
         texts: Each text and what belongs to it.
-        split: Finds the sentences of a text.
+        split: Finds the sentences of a text that does not come with its own.
         limits: What a text may have.
         is_numbered: Whether errors give the position of the text.
     """
 
     def __init__(
         self,
-        texts: Iterator[tuple[str, Context]],
+        texts: Iterator[tuple[AnyText, Context]],
         split: Callable[[str], list[Tokens]],
         limits: Limits,
         *,
@@ -206,11 +206,13 @@ class TextReader(Generic[Context]):
 
     def read(self) -> bool:
         """Read the next text, which may take any time; False at the end."""
-        for text, context in self._texts:
+        for given, context in self._texts:
+            is_split = isinstance(given, TokenizedText)
+            text, split_text = (given.text, given.tokens_within) if is_split else (given, self._split)
             number = self._num_read if self._is_numbered else None
             self._num_read += 1
             try:
-                split, error = split_within(text, self._split, self._limits, number), None
+                split, error = split_within(text, split_text, self._limits, number), None
             except TextError as refusal:
                 split, error = SplitText([]), refusal
             self._waiting.append(_WaitingText(text, split, context, error))

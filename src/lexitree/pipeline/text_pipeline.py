@@ -24,7 +24,7 @@ from lexitree.pipeline.streaming import TextReader, Tokens
 from lexitree.pipeline.turns import Turn
 from lexitree.results.document import Document
 from lexitree.results.labelled_tree import LabelledTree
-from lexitree.text import Layout, TokenizedSentence, split_sentences
+from lexitree.text import AnyText, Layout, TokenizedSentence, split_sentences
 from lexitree.trees.binarize import Direction, to_binary, unchanged
 from lexitree.trees.tree import Tree
 
@@ -118,7 +118,7 @@ class StreamOptions(TypedDict, total=False):
     batch_size: int
     """How many sentences are labelled together."""
     one_sentence: bool
-    """Whether each text is taken as a single sentence."""
+    """Whether each string is taken as a single sentence."""
     limits: Limits | None
     """What a text may have; by default the pipeline's limits. `seconds` is for each batch, without
     the time in the source of the texts; a batch that takes longer ends the stream, whatever `on_error` says."""
@@ -192,7 +192,7 @@ class TextPipeline:
 
     def __call__(
         self,
-        text: str,
+        text: AnyText,
         *,
         one_sentence: bool = False,
         limits: Limits | None = None,
@@ -201,8 +201,8 @@ class TextPipeline:
         """Label one text.
 
         Args:
-            text: The text.
-            one_sentence: Whether it is taken as a single sentence.
+            text: The text; a `TokenizedText` keeps its sentences and tokens.
+            one_sentence: Whether a string is taken as a single sentence.
             limits: What the text may have; by default the pipeline's limits.
             cancel: Set by another thread to end the call.
 
@@ -220,16 +220,16 @@ class TextPipeline:
 
     @overload
     def stream(
-        self, texts: Iterable[str], *, on_error: OnError = "raise", **options: Unpack[StreamOptions]
+        self, texts: Iterable[AnyText], *, on_error: OnError = "raise", **options: Unpack[StreamOptions]
     ) -> Iterator[Document]: ...
 
     @overload
     def stream(
-        self, texts: Iterable[str], *, on_error: OnTextError, **options: Unpack[StreamOptions]
+        self, texts: Iterable[AnyText], *, on_error: OnTextError, **options: Unpack[StreamOptions]
     ) -> Iterator[Document | TextError]: ...
 
     def stream(
-        self, texts: Iterable[str], *, on_error: OnTextError = "raise", **options: Unpack[StreamOptions]
+        self, texts: Iterable[AnyText], *, on_error: OnTextError = "raise", **options: Unpack[StreamOptions]
     ) -> Iterator[Document | TextError]:
         """Label a stream of texts at constant memory.
 
@@ -250,7 +250,7 @@ class TextPipeline:
     @overload
     def stream_pairs(
         self,
-        pairs: Iterable[tuple[str, Context]],
+        pairs: Iterable[tuple[AnyText, Context]],
         *,
         on_error: OnError = "raise",
         **options: Unpack[StreamOptions],
@@ -258,12 +258,16 @@ class TextPipeline:
 
     @overload
     def stream_pairs(
-        self, pairs: Iterable[tuple[str, Context]], *, on_error: OnTextError, **options: Unpack[StreamOptions]
+        self,
+        pairs: Iterable[tuple[AnyText, Context]],
+        *,
+        on_error: OnTextError,
+        **options: Unpack[StreamOptions],
     ) -> Iterator[tuple[Document | TextError, Context]]: ...
 
     def stream_pairs(
         self,
-        pairs: Iterable[tuple[str, Context]],
+        pairs: Iterable[tuple[AnyText, Context]],
         *,
         on_error: OnTextError = "raise",
         **options: Unpack[StreamOptions],
@@ -283,7 +287,7 @@ class TextPipeline:
 
     def _stream(
         self,
-        pairs: Iterable[tuple[str, Context]],
+        pairs: Iterable[tuple[AnyText, Context]],
         on_error: OnTextError,
         *,
         batch_size: int = BATCH_SENTENCES,

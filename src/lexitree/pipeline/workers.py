@@ -17,11 +17,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Never, Self, TypeVar
 
+from lexitree.corpora.tables import Row
 from lexitree.errors import ConfigError, InputError, LexitreeError, Place, TextError, find_memory_error
 from lexitree.limits import Limits
 from lexitree.pipeline import BATCH_SENTENCES
 from lexitree.pipeline.formats import RecordFormat
-from lexitree.pipeline.tables import Row
 from lexitree.processes import how_it_ended, uninterrupted_children
 from lexitree.saving.shipped import BUILTIN_PARSER, DEFAULT_MODEL
 

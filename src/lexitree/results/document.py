@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from lexitree.arrays import rounded
+from lexitree.arrays import DoubleArray, FloatArray, rounded
 from lexitree.files import to_json
 from lexitree.results.sentence import Phrase, Sentence
 from lexitree.text.tokens import Token
 from lexitree.views.svg import draw_svg
+
+
+def mean_probabilities(rows: Sequence[FloatArray], lengths: Sequence[int]) -> DoubleArray:
+    """The label probabilities of a text: the mean over its sentences, weighted by their numbers of words."""
+    weights = np.array(lengths, dtype=float)
+    return weights @ np.stack(rows).astype(float) / weights.sum()
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,10 +39,11 @@ class Document:
         """
         if not self.sentences:
             return {}
-        rows = np.stack([sentence.node_probabilities[0] for sentence in self.sentences]).astype(float)
-        lengths = np.array([len(sentence.tokens) for sentence in self.sentences], dtype=float)
-        means: list[float] = (lengths @ rows / lengths.sum()).tolist()
-        return dict(zip(self.sentences[0].label_set.names, means, strict=True))
+        means = mean_probabilities(
+            [sentence.node_probabilities[0] for sentence in self.sentences],
+            [len(sentence.tokens) for sentence in self.sentences],
+        )
+        return dict(zip(self.sentences[0].label_set.names, means.tolist(), strict=True))
 
     @property
     def label(self) -> str | None:

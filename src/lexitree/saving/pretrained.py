@@ -16,7 +16,7 @@ from lexitree.lexicon.pieces import Unit
 from lexitree.models.catalog import encoder_class
 from lexitree.models.classifier import TreeClassifier
 from lexitree.models.encoder_files import KNOWN_ENCODERS, locate_encoder, read_encoder, write_encoder
-from lexitree.models.model_config import ModelConfig
+from lexitree.models.model_config import ModelConfig, TextReading
 from lexitree.models.transformer import TransformerConfig, TransformerLexicon, open_transformer
 from lexitree.models.word_table import Lexicon, WordTable
 from lexitree.saving.card import Card
@@ -32,6 +32,9 @@ from lexitree.saving.model_folder import (
 )
 from lexitree.saving.model_kinds import ModelKind, ModelParts
 from lexitree.saving.quantized import TableForm, shrink_tensors
+
+READING = "text"
+"""The entry of config.json that says how a model that was trained on texts reads them."""
 
 PREFIX = "lexicon.encoder."
 """The prefix of a transformer's weights among those of a model."""
@@ -166,7 +169,10 @@ def _take_apart(model: TreeClassifier, training: Mapping[str, Any]) -> ModelPart
         tensors={WEIGHTS_FILE: own},
         tables=_TABLES,
         vocabularies={} if words is None else {VOCABULARY_FILE: words.vocabulary},
-        entries={} if entry is None else {"encoder": entry},
+        entries={
+            **({} if entry is None else {"encoder": entry}),
+            **({} if model.reading is None else {READING: {"format": 1, **model.reading.as_dict()}}),
+        },
         write_encoder=encoder_writer(transformer) if transformer and entry and entry["saved"] else None,
     )
 
@@ -194,8 +200,14 @@ def _card(
         example=[
             "import lexitree",
             "",
-            'predictor = lexitree.load("path/of/this/model")',
-            f"prediction = predictor.predict({example})",
+            *(
+                ['pipe = lexitree.load("path/of/this/model")', 'document = pipe("A text.")']
+                if model.reading and model.reading.parser
+                else [
+                    'predictor = lexitree.load("path/of/this/model")',
+                    f"prediction = predictor.predict({example})",
+                ]
+            ),
         ],
         tags=["tree-lstm", f"{encoder.tree_kind}-trees"],
         header={"pipeline_tag": "text-classification"},
@@ -220,9 +232,27 @@ def _build(folder: ModelFolder, device: str | torch.device, *, backend: str = "a
         fill_weights(model, tensors, present=PREFIX)
     # A transformer is read in 32 bits, whatever the other weights have.
     model.to(model.scorer.label_bias.dtype)
+    model.reading = _read_reading(folder)
     if isinstance(lexicon, TransformerLexicon) and not lexicon.was_trained:
         lexicon.choose_trained(words=True, encoder=False)
     return model.to(device).eval()
+
+
+def _read_reading(folder: ModelFolder) -> TextReading | None:
+    values: object = folder.values.get(READING)
+    if values is None:
+        return None
+    try:
+        settings = dict(cast(Mapping[str, Any], values))
+        if settings.pop("format") != 1:
+            raise ConfigError("unknown format")
+        return TextReading.from_dict(settings)
+    except (LexitreeError, TypeError, ValueError, KeyError) as error:
+        raise ModelFileError(
+            folder.path / CONFIG_FILE,
+            f"does not say how the model reads texts ({error})",
+            remedy="Upgrade lexitree, or copy the model again.",
+        ) from error
 
 
 def _empty_lexicon(folder: ModelFolder, tensors: Mapping[str, Tensor], config: ModelConfig) -> Lexicon:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from lexitree.text.patterns import next_token, trailing_extension
 from lexitree.text.tokens import Token, penn_form
@@ -173,6 +173,20 @@ def scan_tokens(text: str) -> Iterator[Token]:
             form = penn_form(piece)
             quotes.note(form)
             yield Token(piece, start, place, form)
+
+
+def tokens_at(text: str, spans: Sequence[tuple[int, int]]) -> Iterator[Token]:
+    """Yield the tokens of one sentence, given their positions in a text, with forms as `scan_tokens` gives them.
+
+    The forms do not depend on anything outside of the sentence.
+    """
+    first = spans[0][0]
+    quotes = _QuoteSides(text[first : spans[-1][1]])
+    for start, end in spans:
+        piece = text[start:end]
+        form = quotes.form(piece, start - first, end - first) if piece in _SIGNS else penn_form(piece)
+        quotes.note(form)
+        yield Token(piece, start, end, form)
 
 
 def _end_of_word(text: str, word: str, start: int, end: int) -> int:

@@ -24,7 +24,7 @@ from lexitree.trees.bracket_parser import (
 )
 from lexitree.trees.tree import CHAIN_JOINT, Tree, refuse_inner_words
 
-AnyTree = TypeVar("AnyTree", bound=Tree)
+Item = TypeVar("Item")
 
 LINES_LOOKED_AT = 64
 CHARACTERS_LOOKED_AT = 1 << 20
@@ -59,7 +59,7 @@ class ReadReport:
     errors: list[InputError] = field(default_factory=list[InputError])
     """The first errors, at most MAX_LISTED_ERRORS."""
 
-    def attempt(self, on_error: OnError, parse: Callable[..., AnyTree], *arguments: Any) -> AnyTree | None:
+    def attempt(self, on_error: OnError, parse: Callable[..., Item], *arguments: Any) -> Item | None:
         """Parse one item and count it; None if it is malformed and errors are skipped."""
         try:
             tree = parse(*arguments)

@@ -58,6 +58,7 @@ def test_the_defaults_are_the_papers_protocol() -> None:
         "layer_decay": 1.0,
         "root_weight": 1.0,
         "teacher_weight": 0.5,
+        "class_weights": "none",
         "distinct_phrases": False,
         "averaging": 0.0,
         "patience": 0,

@@ -49,7 +49,7 @@ def test_the_best_epoch_is_that_of_whole_sentences(monkeypatch: pytest.MonkeyPat
         right = round(100 * share)
         return Confusion(LABELS, np.array([[right, 100 - right], [0, 0]]))
 
-    def evaluate(model: TreeClassifier, examples: Sequence[Example]) -> Evaluation:
+    def evaluate(model: TreeClassifier, examples: Sequence[Example], **_: object) -> Evaluation:
         del model, examples
         return Evaluation(*map(accuracy, next(scores)))
 

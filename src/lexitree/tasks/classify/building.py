@@ -3,31 +3,59 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
-from contextlib import AbstractContextManager, ExitStack
-from typing import Any, cast
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import Any
 
 import torch
 
 from lexitree.corpora.corpus import Corpus
-from lexitree.corpora.named import find_entry, load_corpus
+from lexitree.corpora.named import find_entry, find_path, load_corpus
 from lexitree.corpora.treebank import chosen_strips
 from lexitree.errors import ConfigError
 from lexitree.lexicon.vector_files import build_table, read_vectors, wanted_forms, with_length
 from lexitree.lexicon.vocabulary import Vocabulary
 from lexitree.models.catalog import check_memory, default_word_size, encoder_class, with_model_defaults
 from lexitree.models.classifier import TreeClassifier
-from lexitree.models.model_config import DEFAULT_MODEL, ModelConfig
+from lexitree.models.model_config import DEFAULT_MODEL, ModelConfig, TextReading
 from lexitree.models.transformer import TransformerConfig, open_transformer
 from lexitree.models.word_table import Lexicon, WordTable
-from lexitree.parsers.adapters import open_parser
+from lexitree.saving import shipped
 from lexitree.tasks.classify.parsed_corpus import read_unlabelled, with_parses, with_unlabelled
-from lexitree.tasks.classify.recipe import Recipe
+from lexitree.tasks.classify.recipe import RANDOM_VECTORS, Recipe
+from lexitree.tasks.classify.starting import start_model, table_of_model
+from lexitree.tasks.classify.text_corpus import find_tables, load_text_corpus, opened_parser
 from lexitree.trees.binarize import Direction
 
 
 def load_recipe_corpus(recipe: Recipe) -> Corpus:
     """Read the corpus that a recipe names, with parses and trees for a teacher where it asks for them."""
+    corpus = _load_texts(recipe) or _load_trees(recipe)
+    if recipe.teacher_trees:
+        trees = read_unlabelled(recipe.teacher_trees, recipe.data)
+        corpus = with_unlabelled(corpus, trees, direction=_parse_direction(recipe))
+    return corpus
+
+
+def _load_texts(recipe: Recipe) -> Corpus | None:
+    """The corpus of a table of texts, or of a folder of them; None if the recipe names something else."""
+    if find_entry(recipe.corpus) is not None:
+        return None
+    path = find_path(recipe.corpus)
+    tables = find_tables(path, recipe.table, recipe.encoding)
+    if tables is None:
+        return None
+    return load_text_corpus(
+        tables,
+        recipe.table,
+        parser=recipe.parser,
+        name=Path(path).resolve().name,
+        encoding=recipe.encoding,
+        on_error=recipe.on_error,
+    )
+
+
+def _load_trees(recipe: Recipe) -> Corpus:
     # A named corpus has nothing to skip: beside it, `skip` means rows of the vectors.
     rows_only = recipe.vectors is not None and find_entry(recipe.corpus) is not None
     on_error = "skip" if recipe.on_error == "skip" and not rows_only else "raise"
@@ -39,12 +67,7 @@ def load_recipe_corpus(recipe: Recipe) -> Corpus:
         strip=chosen_strips(traces=recipe.strip_traces, function_tags=recipe.strip_function_tags),
         supervision=recipe.model.get("supervision"),
     )
-    if recipe.parser:
-        corpus = _with_parses(corpus, recipe)
-    if recipe.teacher_trees:
-        trees = read_unlabelled(recipe.teacher_trees, recipe.data)
-        corpus = with_unlabelled(corpus, trees, direction=_parse_direction(recipe))
-    return corpus
+    return _with_parses(corpus, recipe) if recipe.parser else corpus
 
 
 def _parse_direction(recipe: Recipe) -> Direction:
@@ -54,29 +77,38 @@ def _parse_direction(recipe: Recipe) -> Direction:
 
 
 def _with_parses(corpus: Corpus, recipe: Recipe) -> Corpus:
-    with ExitStack() as stack:
-        parser = open_parser(recipe.parser)
-        if isinstance(parser, AbstractContextManager):
-            stack.enter_context(cast(AbstractContextManager[object], parser))
+    with opened_parser(recipe.parser) as parser:
         return with_parses(corpus, parser, parses=recipe.parses, direction=_parse_direction(recipe))
 
 
 def build_model(recipe: Recipe, corpus: Corpus, *, backend: str = "auto") -> TreeClassifier:
-    """Build a fresh model for a corpus, with its vocabulary and word vectors."""
+    """Build a model for a corpus: a fresh one with its vocabulary and vectors, or one that starts from another."""
     settings = model_settings(recipe, corpus)
     # Wrong settings are reported before a file of vectors is read.
     ModelConfig.from_dict(settings)
-    settings = with_model_defaults(settings)
-    lexicon = _build_lexicon(recipe, corpus, settings)
-    config = ModelConfig.from_dict({**settings, "word_size": lexicon.word_size})
-    check_memory(config)
-    return TreeClassifier(config, lexicon, backend=backend)
+    if recipe.start:
+        model = start_model(recipe, corpus, settings, backend)
+    else:
+        settings = with_model_defaults(settings)
+        lexicon = _build_lexicon(recipe, corpus, settings)
+        config = ModelConfig.from_dict({**settings, "word_size": lexicon.word_size})
+        check_memory(config)
+        model = TreeClassifier(config, lexicon, backend=backend)
+    if corpus.texts is not None:
+        text, label = corpus.texts.columns
+        model.reading = TextReading(
+            parser=corpus.texts.parser, layout=corpus.texts.layout, text=text, label=label
+        )
+    return model
 
 
 def model_settings(recipe: Recipe, corpus: Corpus) -> dict[str, Any]:
     """The model settings of a recipe, with the labels of the corpus."""
+    # Parses have Penn labels, so that phrases can be split around their heads.
+    of_texts = {"binarization": "head"} if corpus.texts and not recipe.start else {}
     return {
         "supervision": corpus.supervision,
+        **of_texts,
         **recipe.model,
         **corpus.label_set.as_dict(),
     }
@@ -96,28 +128,52 @@ def _build_lexicon(recipe: Recipe, corpus: Corpus, settings: Mapping[str, Any]) 
     return open_transformer(config, table=table, unit=reads)
 
 
+def choose_vectors(recipe: Recipe, corpus: Corpus) -> str:
+    """The word vectors that a recipe asks for; by default, texts start with those of a shipped model, if they fit."""
+    if recipe.vectors is not None:
+        return recipe.vectors
+    settings = with_model_defaults(recipe.model)
+    has_own_size = (
+        "word_size" in settings or encoder_class(settings.get("model", DEFAULT_MODEL)).words_are_states
+    )
+    is_free = not (has_own_size or recipe.encoder or recipe.vector_length)
+    can_start = corpus.texts is not None and is_free and shipped.is_shipped(shipped.DEFAULT_MODEL)
+    return shipped.DEFAULT_MODEL if can_start else RANDOM_VECTORS
+
+
 def _build_table(recipe: Recipe, corpus: Corpus, word_size: int | None, default_size: int) -> WordTable:
-    if recipe.vectors is None:
+    name = choose_vectors(recipe, corpus)
+    if name == RANDOM_VECTORS:
         if recipe.vector_length:
             raise ConfigError("there are no vectors to be scaled", remedy="Name a file of them: --vectors.")
         vocabulary = Vocabulary.from_trees(corpus.train, min_count=recipe.min_count)
         return WordTable.random(vocabulary, word_size or default_size)
     every_word = (word for trees in corpus.splits.values() for tree in trees for word in tree.words)
-    wanted = None if recipe.all_vectors else wanted_forms(every_word)
+    if shipped.is_shipped(name):
+        only = None if recipe.all_vectors else every_word
+        table = table_of_model(name, corpus.train, only=only, min_count=recipe.min_count)
+    else:
+        table = _read_table(name, recipe, None if recipe.all_vectors else wanted_forms(every_word), word_size)
+    if word_size is not None and word_size != table.word_size:
+        raise ConfigError(f"{name} has {table.word_size} dimensions, not the {word_size} asked for")
+    return table
+
+
+def _read_table(
+    path: str, recipe: Recipe, wanted: Collection[str] | None, word_size: int | None
+) -> WordTable:
     on_error = "skip" if recipe.on_error == "skip" else "raise"
-    # Only an archive can hold several files; elsewhere the check below gives the better error.
-    dim = word_size if recipe.vectors.endswith(".zip") else None
-    vectors = read_vectors(recipe.vectors, wanted, on_error=on_error, dim=dim)
+    # Only an archive can hold several files; elsewhere a later check gives the better error.
+    dim = word_size if path.endswith(".zip") else None
+    vectors = read_vectors(path, wanted, on_error=on_error, dim=dim)
     if vectors.num_skipped:
         rows = (
             "1 malformed row was"
             if vectors.num_skipped == 1
             else f"{vectors.num_skipped:,} malformed rows were"
         )
-        warnings.warn(f"{recipe.vectors}: {rows} skipped", stacklevel=2)
+        warnings.warn(f"{path}: {rows} skipped", stacklevel=2)
     if recipe.vector_length:
         vectors = with_length(vectors, recipe.vector_length)
     vocabulary, table = build_table(vectors)
-    if word_size is not None and word_size != table.shape[1]:
-        raise ConfigError(f"{recipe.vectors} has {table.shape[1]} dimensions, not the {word_size} asked for")
     return WordTable(vocabulary, torch.from_numpy(table))

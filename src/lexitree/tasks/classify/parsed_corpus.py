@@ -62,7 +62,7 @@ def _without_labels(tree: Tree, supervision: Supervision, direction: Direction) 
     if tree.has_inner_words:
         return tree.with_labels([NO_LABEL] * tree.num_nodes)
     if supervision == "root":
-        return _below(NO_LABEL, tree)
+        return put_below(NO_LABEL, tree)
     binary = to_binary(tree, direction).tree
     return binary.with_labels([NO_LABEL] * binary.num_nodes)
 
@@ -89,7 +89,7 @@ def with_parses(corpus: Corpus, parser: Parser, *, parses: Parses, direction: Di
 
     def label(parse: Tree, tree: Tree, split: str) -> Tree:
         if corpus.supervision == "root":
-            return _below(tree.label, parse)
+            return put_below(tree.label, parse)
         return _label_phrases(to_binary(parse, direction).tree, tree, known if split == "train" else {})
 
     labelled = {
@@ -117,7 +117,7 @@ def _parse_splits(splits: Iterable[Sequence[Tree]], parser: Parser) -> Iterator[
         yield [Tree(parse.arity, parse.labels, tree.words) for parse, tree in pairs]
 
 
-def _below(label: str, parse: Tree) -> Tree:
+def put_below(label: str, parse: Tree) -> Tree:
     """Put a parse below a node with the sentence's label, so that the model can still read the phrase labels."""
     return Tree([1, *parse.arity.tolist()], [label, *parse.labels], parse.words)
 

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
+from lexitree.corpora.text_tables import TableSettings
 from lexitree.errors import ConfigError, OnError
 from lexitree.learning.schedule import LexicalSettings, SeededRecipe
 from lexitree.models.model_config import ModelConfig
 from lexitree.models.transformer import TransformerConfig
 from lexitree.settings import MAX_BATCH, MAX_COUNT, MAX_STEP, Setting
 from lexitree.tasks.classify.parsed_corpus import Parses
+
+RANDOM_VECTORS = "random"
+"""What `vectors` may be instead of a file: vectors are drawn by chance."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +39,10 @@ class TrainingConfig(LexicalSettings):
             at_most=1,
         ),
     ] = 0.5
+    class_weights: Annotated[
+        Literal["none", "balanced"],
+        Setting("Count all labelled phrases alike (none), or all labels alike, however rare (balanced)."),
+    ] = "none"
     distinct_phrases: Annotated[
         bool,
         Setting("Train a sequence model on each distinct phrase once per epoch, not wherever it occurs."),
@@ -57,8 +65,21 @@ class Recipe(SeededRecipe):
     strip_function_tags: Annotated[
         bool, Setting("Shorten labels of Penn trees to their category: NP-SBJ-1 becomes NP.")
     ] = False
+    table: Annotated[
+        TableSettings, Setting("Columns of a table of texts with labels, and what is held out.")
+    ] = field(default_factory=TableSettings)
+    start: Annotated[
+        str,
+        Setting(
+            "Model to start from, such as sentiment, or the folder of one: its word vectors, recurrences and head"
+            " words, and what its output layer says about labels of the same name."
+        ),
+    ] = ""
     parser: Annotated[
-        str, Setting("Learn from the trees of this parser, such as builtin; default: the corpus's own trees.")
+        str,
+        Setting(
+            "Learn from the trees of this parser; default: the corpus's own trees, or builtin for a table of texts."
+        ),
     ] = ""
     parses: Annotated[
         Parses,
@@ -67,7 +88,8 @@ class Recipe(SeededRecipe):
     vectors: Annotated[
         str | None,
         Setting(
-            "File of word vectors: GloVe text (.txt, .gz, .zip), word2vec .bin or .npz; default: random."
+            "File of word vectors: GloVe text (.txt, .gz, .zip), word2vec .bin or .npz; or a model of the package,"
+            " such as sentiment, for its vectors; or random. Default: random, but sentiment for a table of texts."
         ),
     ] = None
     all_vectors: Annotated[
@@ -104,6 +126,11 @@ class Recipe(SeededRecipe):
             raise ConfigError(
                 f"there is no encoder for these settings: {', '.join(sorted(self.encoder))}",
                 remedy="Name one: --encoder, or name = ... in the table [encoder] of a recipe.",
+            )
+        if self.start and (self.vectors or self.encoder):
+            raise ConfigError(
+                f"the model {self.start} to start from has its own word vectors",
+                remedy="Omit --vectors and --encoder, or omit --from.",
             )
         if self.teacher_trees and not self.teacher:
             raise ConfigError(

@@ -33,8 +33,8 @@ from lexitree.models.transformer import TransformerLexicon
 from lexitree.ops.devices import check_precision, products_in
 from lexitree.ops.threads import use_cores
 from lexitree.saving.model_kinds import save_model
-from lexitree.tasks.classify.building import build_model, load_recipe_corpus, model_settings
-from lexitree.tasks.classify.recipe import Recipe
+from lexitree.tasks.classify.building import build_model, choose_vectors, load_recipe_corpus, model_settings
+from lexitree.tasks.classify.recipe import RANDOM_VECTORS, Recipe
 from lexitree.tasks.classify.task import SCORES, ClassifyTask
 from lexitree.tasks.classify.teaching import Lessons, give_lessons, learn_from, read_lessons, save_lessons
 
@@ -43,14 +43,14 @@ from lexitree.tasks.classify.teaching import Lessons, give_lessons, learn_from, 
 class RunResult(FinishedRun):
     """A finished run with the scores of its best model."""
 
-    dev: Evaluation
+    dev: Evaluation | None
     test: Evaluation | None
 
     def scores(self) -> dict[str, float | None]:
         """Accuracies on the development and test splits; None where there are no labels or no split."""
         return {
-            "dev_root": self.dev.root.accuracy,
-            "dev_phrase": self.dev.phrase.accuracy if self.dev.phrase else None,
+            "dev_root": self.dev.root.accuracy if self.dev else None,
+            "dev_phrase": self.dev.phrase.accuracy if self.dev and self.dev.phrase else None,
             "test_root": self.test.root.accuracy if self.test else None,
             "test_phrase": self.test.phrase.accuracy if self.test and self.test.phrase else None,
         }
@@ -113,7 +113,16 @@ def train(
             path = lessons or _own_lessons(recipe, corpus, folder, resume, device, backend)
             taught = read_lessons(path, recipe.teacher)
             splits["train"] = learn_from(taught, splits["train"], recipe.training.teacher_weight)
-        task = ClassifyTask(model, splits["train"], splits["dev"], recipe.training, _settings_beside(recipe))
+        if corpus.texts is not None and corpus.texts.record is not None:
+            corpus.texts.record.write(folder)
+        task = ClassifyTask(
+            model,
+            splits["train"],
+            splits.get("dev", []),
+            recipe.training,
+            _settings_beside(recipe),
+            corpus.document_sizes("dev"),
+        )
         about = _about_training(recipe, corpus, taught)
 
         def save(training: TrainingResult, **scores: Any) -> None:
@@ -124,10 +133,13 @@ def train(
             save(training, **training.best.scores)
 
         training = run_in_folder(task, folder, save_best, observer=observer, minutes=minutes)
-        test = splits.get("test")
-        run = RunResult(
-            folder, training, evaluate(model, splits["dev"]), evaluate(model, test) if test else None
+        dev, test = (
+            evaluate(model, splits[split], document_sizes=corpus.document_sizes(split))
+            if splits.get(split)
+            else None
+            for split in ("dev", "test")
         )
+        run = RunResult(folder, training, dev, test)
         save(training, **run.scores())
         _write_result(run, recipe, model, corpus)
     return run
@@ -202,9 +214,10 @@ def _with_corpus_name(recipe: Recipe, corpus: Corpus) -> Recipe:
 
 def _check_corpus(corpus: Corpus) -> None:
     for split in ("train", "dev"):
-        if not corpus.splits.get(split):
+        # Of a table of texts, nothing need be held out.
+        if not corpus.splits.get(split) and not (split == "dev" and corpus.texts):
             raise ConfigError(f"the corpus {corpus.name} has no {split} trees")
-    if not any(tree.label for tree in corpus.dev):
+    if corpus.dev and not any(tree.label for tree in corpus.dev):
         raise ConfigError(
             f"no sentence of the {corpus.name} development split has a label at its root, so no epoch can be chosen",
             remedy="Label the roots: the best epoch is the one that labels most development sentences correctly.",
@@ -219,6 +232,7 @@ def _settings_beside(recipe: Recipe) -> dict[str, Any]:
         "vector_length": recipe.vector_length,
         "encoder": encoder,
         **({"teacher": recipe.teacher} if recipe.teacher else {}),
+        **({"start": recipe.start} if recipe.start else {}),
     }
 
 
@@ -229,8 +243,11 @@ def _about_training(recipe: Recipe, corpus: Corpus, lessons: Lessons | None) -> 
         # A folder by its own name; a name on the hub has two parts, which both count.
         name = Path(recipe.encoder["name"])
         about["encoder"] = name.resolve().name if name.is_dir() else str(name)
-    if recipe.vectors or not recipe.encoder:
-        about["vectors"] = Path(recipe.vectors).name if recipe.vectors else "none (random)"
+    if recipe.start:
+        about["start"] = Path(recipe.start).name
+    elif recipe.vectors or not recipe.encoder:
+        vectors = choose_vectors(recipe, corpus)
+        about["vectors"] = "none (random)" if vectors == RANDOM_VECTORS else Path(vectors).name
     if lessons:
         others = [Path(path).name for path in recipe.teacher_trees]
         about |= {"teacher": lessons.about, "teacher_trees": ", ".join(["the training trees", *others])}

@@ -30,8 +30,14 @@ class Step(Protocol):
     def __call__(self, examples: list[Example]) -> None: ...
 
 
-def make_step(model: TreeClassifier, optimizer: LazyAdam, *, root_weight: float = 1.0) -> Step:
-    """The fastest step that a model can take on its device; `root_weight` is that of the sentence's own label."""
+def make_step(
+    model: TreeClassifier,
+    optimizer: LazyAdam,
+    *,
+    root_weight: float = 1.0,
+    label_weights: Tensor | None = None,
+) -> Step:
+    """The fastest step that a model can take on its device; see `TreeClassifier.loss` for the weights."""
     can_record = (
         model.device.type == "cuda"
         and all(each.is_recordable for each in model.implementations)
@@ -39,17 +45,24 @@ def make_step(model: TreeClassifier, optimizer: LazyAdam, *, root_weight: float 
         # A recording repeats the learning rate that it was made with.
         and optimizer.config.has_constant_updates
     )
-    plain = PlainStep(model, optimizer, root_weight)
+    plain = PlainStep(model, optimizer, root_weight, label_weights)
     return RecordedStep(plain) if can_record else plain
 
 
 class PlainStep:
     """Forward pass, backward pass and update, one operation after the other."""
 
-    def __init__(self, model: TreeClassifier, optimizer: LazyAdam, root_weight: float = 1.0) -> None:
+    def __init__(
+        self,
+        model: TreeClassifier,
+        optimizer: LazyAdam,
+        root_weight: float = 1.0,
+        label_weights: Tensor | None = None,
+    ) -> None:
         self.model = model
         self.optimizer = optimizer
         self.root_weight = root_weight
+        self.label_weights = None if label_weights is None else label_weights.to(model.device)
         self.losses = torch.zeros((), dtype=torch.float64, device=model.device)
 
     def __call__(self, examples: list[Example]) -> None:
@@ -64,7 +77,7 @@ class PlainStep:
 
     def compute_gradients(self, batch: TreeBatch) -> Tensor:
         self.optimizer.zero_grad()
-        loss = self.model.loss(batch, root_weight=self.root_weight)
+        loss = self.model.loss(batch, root_weight=self.root_weight, label_weights=self.label_weights)
         (loss / batch.num_trees).backward()
         return loss.detach()
 

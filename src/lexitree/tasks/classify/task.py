@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import torch
 from torch import Tensor
 
 from lexitree.arrays import NO_INDEX, IndexArray
@@ -31,9 +32,10 @@ class ClassifyTask:
     Args:
         model: A fresh model.
         train: The examples that it is trained on.
-        dev: The examples that choose the best epoch.
+        dev: The examples that choose the best epoch; without any, the last one is kept.
         config: The training settings.
         about: Further settings that results depend on, for the fingerprint.
+        document_sizes: How many of the development examples make up each text; see `evaluate`.
     """
 
     score_name = SCORES[0]
@@ -45,17 +47,31 @@ class ClassifyTask:
         dev: Sequence[Example],
         config: TrainingConfig,
         about: Mapping[str, Any] | None = None,
+        document_sizes: Sequence[int] | None = None,
     ) -> None:
         self.model = model
         self.train = train
         self.dev = dev
         self.config = config
         self.about = dict(about or {})
+        self.document_sizes = document_sizes
         self.optimizer = LazyAdam(model, config)
-        self.step = make_step(model, self.optimizer, root_weight=config.root_weight)
+        self.step = make_step(
+            model,
+            self.optimizer,
+            root_weight=config.root_weight,
+            label_weights=self._balanced_weights() if config.class_weights == "balanced" else None,
+        )
         self.phrases = None
         if model.encoder.trains_on_phrases and model.config.supervision == "all":
             self.phrases = PhraseEpochs(train, distinct=config.distinct_phrases)
+
+    def _balanced_weights(self) -> Tensor:
+        """A weight for each label, such that all labels count alike and the mean over all labelled nodes is 1."""
+        labels = _concatenate([example.label_index for example in self.train])
+        num_labels = len(self.model.config.label_set.trained_ids)
+        counts = np.bincount(labels[labels != NO_INDEX], minlength=num_labels)
+        return torch.from_numpy(counts.sum() / (num_labels * counts.clip(1))).float()
 
     @property
     def losses(self) -> Tensor:
@@ -67,6 +83,9 @@ class ClassifyTask:
         settings = self.config.fingerprint()
         if "teacher" not in self.about:
             del settings["teacher_weight"]
+        if settings["class_weights"] == "none":
+            # Runs of older versions have no such setting.
+            del settings["class_weights"]
         return {
             **settings,
             **self.model.config.as_dict(),
@@ -95,7 +114,9 @@ class ClassifyTask:
         return BatchSize(len(batch), len(batch))
 
     def evaluate(self) -> dict[str, Any]:
-        scores = evaluate(self.model, self.dev)
+        if not self.dev:
+            return dict.fromkeys(("dev_root", "dev_phrase"))
+        scores = evaluate(self.model, self.dev, document_sizes=self.document_sizes)
         return {
             "dev_root": scores.root.accuracy,
             "dev_phrase": scores.phrase.accuracy if scores.phrase else None,

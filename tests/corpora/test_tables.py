@@ -10,10 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lexitree.errors import EncodingError, InputError, JsonLinesError, TableError
-from lexitree.files import to_json
-from lexitree.pipeline import tables
-from lexitree.pipeline.tables import (
+from lexitree.corpora import tables
+from lexitree.corpora.tables import (
     MAX_RECORD_CHARACTERS,
     CsvTable,
     JsonLinesTable,
@@ -22,6 +20,8 @@ from lexitree.pipeline.tables import (
     open_table,
     read_csv_records,
 )
+from lexitree.errors import EncodingError, InputError, JsonLinesError, TableError
+from lexitree.files import to_json
 from lexitree.trees import jsonl
 from lexitree.trees.brackets import ReadReport
 

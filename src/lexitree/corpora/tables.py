@@ -1,7 +1,7 @@
 """Reads the texts of one column of CSV or JSON Lines, and writes rows of both.
 
-Rows are read one at a time, whatever the size of the file. CSV needs a header; line breaks inside cells are kept,
-written as `\\n`.
+Rows are read one at a time, whatever the size of the file. Line breaks inside the cells of CSV are kept, written as
+`\\n`. Without a header, the columns of CSV are called 1, 2, 3 and so on.
 """
 
 from __future__ import annotations
@@ -9,13 +9,21 @@ from __future__ import annotations
 import csv
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Self, cast
 
 from lexitree.errors import InputError, JsonLinesError, OnError, Place, TableError
-from lexitree.files import JSON_LINES_SUFFIXES, display_name, plain_suffix, read_lines, to_json
+from lexitree.files import (
+    JSON_LINES_SUFFIXES,
+    STANDARD_STREAM,
+    display_name,
+    plain_suffix,
+    read_lines,
+    to_json,
+)
 from lexitree.trees.brackets import ReadReport
 from lexitree.trees.jsonl import parse_json_line
 
@@ -35,6 +43,10 @@ _DOUBLE_QUOTES = 'Write quotes inside a cell twice: "like ""this""".'
 _FORMULA_SIGNS = ("=", "+", "-", "@", "\t", "\r")
 """What a formula begins with, or what a spreadsheet removes before it looks for one."""
 
+DELIMITERS = (",", "\t", ";", "|")
+"""What may separate the cells of CSV, if nobody says what does."""
+_SNIFFED_LINES = 20
+
 NumberedLine = tuple[int, str]
 
 
@@ -50,7 +62,7 @@ class Row:
 
 
 class CsvTable:
-    """The rows of CSV with a header."""
+    """The rows of CSV, by default with a header."""
 
     def __init__(
         self,
@@ -59,6 +71,7 @@ class CsvTable:
         column: str,
         *,
         delimiter: str = ",",
+        has_header: bool = True,
         on_error: OnError = "raise",
         report: ReadReport | None = None,
     ) -> None:
@@ -67,8 +80,11 @@ class CsvTable:
         self.report = report or ReadReport()
         self.columns: Sequence[str] = ()
         self._records = read_csv_records(lines, name, delimiter, note=self._note)
-        line, self.columns = next(self._records, (1, list[str]()))
-        self._chosen = _find_column(column, self.columns, Place(self.name, line))
+        line, cells = next(self._records, (1, list[str]()))
+        self.columns = cells if has_header else numbered_columns(cells)
+        if not has_header and cells:
+            self._records = chain([(line, cells)], self._records)
+        self._chosen = find_column(column, self.columns, Place(self.name, line))
 
     def _note(self, error: TableError) -> None:
         # Without its header, a table cannot be read.
@@ -164,7 +180,17 @@ class _RecordLines:
         return self.num_again <= MAX_TIMES_READ * max(self.num_new, FEW_CHARACTERS)
 
 
-def _find_column(column: str, columns: Sequence[str], place: Place) -> int:
+def numbered_columns(cells: Sequence[str]) -> list[str]:
+    """The names of the columns of a table without a header."""
+    return [str(number) for number in range(1, len(cells) + 1)]
+
+
+def find_column(column: str, columns: Sequence[str], place: Place) -> int:
+    """The position of a column.
+
+    Raises:
+        TableError: There is no such column, or there are two; the remedy lists the columns.
+    """
     if list(columns).count(column) == 1:
         return list(columns).index(column)
     problem = (
@@ -238,6 +264,8 @@ def open_table(
     column: str,
     *,
     encoding: str = "utf-8",
+    delimiter: str | None = None,
+    has_header: bool = True,
     on_error: OnError = "raise",
     report: ReadReport | None = None,
 ) -> CsvTable | JsonLinesTable:
@@ -245,9 +273,12 @@ def open_table(
 
     Args:
         path: A file, or `-` for standard input. It is JSON Lines if it begins with `{` or is called `.jsonl` or
-            `.ndjson`, else CSV, with tabs if it is called `.tsv`.
+            `.ndjson`, else CSV.
         column: The column, or key, that holds the texts.
         encoding: The encoding of the file.
+        delimiter: What separates the cells of CSV; by default tabs if it is called `.tsv`, else what fits its first
+            lines.
+        has_header: Whether the first row of CSV names the columns; otherwise they are called 1, 2, 3 and so on.
         on_error: Whether a malformed row is an error or is skipped and reported.
         report: Where skipped rows are noted.
 
@@ -259,8 +290,41 @@ def open_table(
     suffix = plain_suffix(path)
     if first.startswith("{") or suffix in JSON_LINES_SUFFIXES:
         return JsonLinesTable(lines, name, column, on_error=on_error, report=report)
-    delimiter = "\t" if suffix == ".tsv" else ","
-    return CsvTable(lines, name, column, delimiter=delimiter, on_error=on_error, report=report)
+    if delimiter is None and suffix == ".tsv":
+        delimiter = "\t"
+    elif delimiter is None and str(path) != STANDARD_STREAM:  # a pipe may give its lines one at a time
+        delimiter, lines = sniff_delimiter(lines)
+    return CsvTable(
+        lines,
+        name,
+        column,
+        delimiter=delimiter or ",",
+        has_header=has_header,
+        on_error=on_error,
+        report=report,
+    )
+
+
+def sniff_delimiter(lines: Iterator[NumberedLine]) -> tuple[str, Iterator[NumberedLine]]:
+    """Return what separates the cells of CSV, and an iterator over all lines.
+
+    It is what divides the first records into equally many cells, and into most; if nothing does, what divides the
+    very first into most.
+    """
+    sample = list(islice(lines, _SNIFFED_LINES))
+    widths = {delimiter: _widths(sample, delimiter) for delimiter in DELIMITERS}
+    return max(DELIMITERS, key=widths.__getitem__), chain(sample, lines)
+
+
+def _widths(sample: Sequence[NumberedLine], delimiter: str) -> tuple[int, int]:
+    """The number of cells of the first records, or 0 if they differ or have one each; and of the very first."""
+    records: list[list[str]] = []
+    # The last record may go on after the sample, with a quote that is still open.
+    with suppress(InputError):
+        records.extend(cells for _, cells in read_csv_records(sample, "", delimiter))
+    widths = [len(cells) for cells in records]
+    first = widths[0] if widths else 0
+    return (first if first > 1 and len(set(widths)) == 1 else 0), first
 
 
 def look_at_first(lines: Iterator[NumberedLine], name: str) -> tuple[str, Iterator[NumberedLine]]:
