@@ -95,6 +95,19 @@ ParserOption = Annotated[
         show_default=False,
     ),
 ]
+StyleOption = Annotated[
+    str | None,
+    typer.Option(
+        help="The treebank whose conventions the trees follow ('' is none in particular). Default: the parser's own."
+    ),
+]
+RerankOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="RERANKER",
+        help="A saved reranker, which chooses among the 8 most probable trees (or --kbest, if that is more).",
+    ),
+]
 OneSentenceOption = Annotated[bool, flag("--one-sentence", text="Take each text as a single sentence.")]
 
 

@@ -57,6 +57,12 @@ class Document:
         """The phrases of all sentences, one sentence after the other."""
         return (phrase for sentence in self.sentences for phrase in sentence.phrases)
 
+    def search(self, pattern: str) -> list[Phrase]:
+        """The phrases that match a pattern, such as `negative & !<< negative`; see `lexitree.search`."""
+        from lexitree.results.searching import search
+
+        return [Phrase(self.sentences[found.sentence_number], found.node) for found in search(pattern, self)]
+
     def as_dict(self, *, head_weights: bool = False) -> dict[str, Any]:
         """The document as plain values for JSON; `docs/guide/text.md` describes every key.
 
