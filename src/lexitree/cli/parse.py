@@ -31,8 +31,8 @@ FormatOption = Annotated[
     typer.Option(
         "--format",
         "-f",
-        help="brackets (default), json (JSON Lines, one sentence per line), svg (one picture), tree (a drawing for the"
-        " terminal). By default, the ending of the output file decides.",
+        help="brackets (default), json (one sentence per line), svg (one picture) or tree (drawn for the terminal)."
+        " By default, the ending of the output file decides.",
     ),
 ]
 ParserOption = Annotated[

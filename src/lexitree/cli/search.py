@@ -79,11 +79,14 @@ def search_command(
     [bold]In a column:[/bold]  lexitree search 'negative & !<< negative' reviews.csv --column review
 
     A test is a label or category (NP, "very negative", V*), root, leaf, phrase, word=good, head=film, text="not bad",
-    text~"not bad" (contains it), p>0.8, p(negative)>0.3, words>=3, children=2 or depth<4. Tests are joined by & and |,
-    negated by ! and grouped by brackets. Relations: A < B (A has a child B), << (has a descendant), > (has a parent),
-    >> (has an ancestor), $ (has a sister), . (immediately precedes), .. (precedes), , (immediately follows), ,,
-    (follows). `A < B < C` is an A with a child B and a child C. Trees are searched as they are, or with --model as the
-    model labels them; text is parsed and labelled.
+    text~"not bad" (contains it), p>0.8, p(negative)>0.3, words>=3, children=2 or depth<4. Tests are joined by & and
+    |, negated by ! and grouped by brackets.
+
+    Relations: A < B (A has a child B), << (a descendant), > (a parent), >> (an ancestor), $ (a sister); A . B (A
+    immediately precedes B), .. (precedes), A , B (A immediately follows B), ,, (follows). `A < B < C` is an A with a
+    child B and a child C.
+
+    Trees are searched as they are or, with --model, as the model labels them; text is parsed and labelled.
     """
     from lexitree.limits import Limits
     from lexitree.pipeline.formats import format_by_ending

@@ -1,4 +1,4 @@
-"""How the nodes of a tree are related: for a set of nodes, all nodes that have one of them as a child, a sister and so on.
+"""How the nodes of a tree are related: for a set of nodes, all that have one of them as a child, a sister and so on.
 
 A set of nodes is a Boolean array in pre-order. Each relation is a few passes over arrays, so it takes time linear in
 the number of nodes, whatever the shape of the tree.
