@@ -276,7 +276,7 @@ def _show_scores(scores: BracketScores, *, by_label: bool, by_length: bool) -> N
     screen.print(
         f"{overall.num_valid:,} sentences:  F1 [bold]{percent(overall.f1)}[/bold]"
         f"  precision {percent(overall.precision)}  recall {percent(overall.recall)}"
-        f"  exact match {percent(overall.complete_match)}  tags {percent(overall.tagging_accuracy)}"
+        f"  exact {percent(overall.complete_match)}  tags {percent(overall.tagging_accuracy)}"
     )
     shown: list[tuple[str, Sequence[tuple[str, Matches]]]] = []
     if by_label:
