@@ -12,14 +12,15 @@ from lexitree.cli.options import (
     DeviceOption,
     EncodingOption,
     InputKindOption,
+    LimitOption,
     OnErrorOption,
     OneSentenceOption,
     OutputOption,
     RerankOption,
     StyleOption,
+    TextOption,
     flag,
 )
-from lexitree.cli.predict import LimitOption, TextOption
 from lexitree.saving.shipped import BUILTIN_PARSER
 
 TextsArgument = Annotated[

@@ -13,13 +13,14 @@ from lexitree.cli.options import (
     DeviceOption,
     EncodingOption,
     InputKindOption,
+    LimitOption,
     OnErrorOption,
     OneSentenceOption,
     OutputOption,
     ParserOption,
+    TextOption,
     flag,
 )
-from lexitree.cli.predict import LimitOption, TextOption
 from lexitree.files import JSON_LINES_SUFFIXES
 from lexitree.saving.shipped import DEFAULT_MODEL
 

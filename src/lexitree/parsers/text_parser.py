@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, Literal, TypeVar, overload
 
-from lexitree.errors import ConfigError, OnTextError, TextError, TreeError
+from lexitree.errors import ConfigError, OnError, OnTextError, TextError, TreeError
 from lexitree.limits import Limits
 from lexitree.parsers.protocol import Candidate, KBestParser, Parser
 from lexitree.results.parsed_text import ParsedSentence, ParsedText
@@ -57,7 +57,7 @@ class TextParser:
 
     @overload
     def stream(
-        self, texts: Iterable[str], *, k: int | None = None, on_error: Literal["raise", "skip"] = "raise"
+        self, texts: Iterable[str], *, k: int | None = None, on_error: OnError = "raise"
     ) -> Iterator[ParsedText]: ...
 
     @overload
