@@ -40,6 +40,7 @@ def test_texts_are_split_and_tokenized(parse: Call) -> None:
     # A text without words is an empty line.
     assert lines[2:] == ["", ""]
     assert parse("--text", "a b", "--text", "-c").out.count("\n") == 2
+    assert parse("-", stdin="") == (0, "", "")
     assert parse("It is. Try it.", "--one-sentence").out.count("\n") == 1
     assert parse("It is. Try it.", "--format", "tree").out.count("It") == 1
 

@@ -127,7 +127,8 @@ class ParsingJob:
     def _rows(self) -> Iterator[Row]:
         if self.column is not None:
             return chain.from_iterable(self.inputs.tables(self.column))
-        if self.inputs.hold_trees():
+        # Empty input counts as trees.
+        if self.inputs.hold_trees() and any(row.text.strip() for row in self.inputs.rows()):
             raise ConfigError(
                 f"{str(self.inputs.arguments[0])[:60]} holds trees, and a parser reads text",
                 remedy="For a table, name the column of the texts with --column. If it is text, use --input text.",
