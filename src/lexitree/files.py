@@ -9,7 +9,7 @@ import re
 import sys
 import tomllib
 import zlib
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, cast
@@ -22,6 +22,13 @@ MAX_LINE_CHARACTERS = 1 << 26
 
 STANDARD_STREAM = "-"
 JSON_LINES_SUFFIXES = (".jsonl", ".ndjson")
+BRACKET_SUFFIXES = (".txt", ".mrg", ".ptb")
+"""Files of trees in brackets, as treebanks have them."""
+HTML_SUFFIXES = (".html", ".htm")
+_TABLE_SUFFIXES = (*JSON_LINES_SUFFIXES, ".csv", ".json", ".npz", ".parquet", ".tsv", ".xls", ".xlsx")
+_PICTURE_SUFFIXES = (*HTML_SUFFIXES, ".gif", ".jpeg", ".jpg", ".md", ".pdf", ".png", ".svg")
+_FIXED_SUFFIXES = frozenset(_TABLE_SUFFIXES + _PICTURE_SUFFIXES)
+"""Endings that mean the same to every program: nothing else is written under such a name."""
 
 _GIVE_ENCODING = "Give the file's encoding, for example --encoding latin-1 or utf-16-le; it is never guessed."
 _HALF_CHARACTER = re.compile("[\ud800-\udfff]")
@@ -167,6 +174,47 @@ def read_toml(path: str | Path) -> dict[str, Any]:
 def plain_suffix(path: str | Path) -> str:
     """The ending of a file's name in lower case, without `.gz`."""
     return Path(str(path).removesuffix(".gz")).suffix.lower()
+
+
+def choose_format(
+    path: str | Path | None,
+    endings: Mapping[str, Sequence[str]],
+    *,
+    asked: str | None = None,
+    default: str | None = None,
+    option: str = "",
+    can_compress: bool = True,
+) -> str:
+    """The format of an output file: the one that was asked for, else the one that its ending means.
+
+    Every command with an output file decides here, so that a file never holds something else than its name says.
+
+    Args:
+        path: The file, perhaps with `.gz` at its end; None and `-` are standard output.
+        endings: The formats that can be written, each with the endings of its files.
+        asked: The format that the user has asked for. It may have any ending but those of other formats.
+        default: The format for standard output and for a name without an ending; by default the first.
+        option: The option by which a format is asked for, for the error message.
+        can_compress: Whether `.gz` at the end compresses the file; otherwise it is an ending like any other.
+
+    Raises:
+        FileError: The ending means a format that was not asked for, or that cannot be written.
+    """
+    name = "" if path is None or str(path) == STANDARD_STREAM else str(path)
+    suffix = plain_suffix(name) if can_compress else Path(name).suffix.lower()
+    meant = next((name for name, own in endings.items() if suffix in own), None)
+    if asked is not None:
+        is_free = meant is None and suffix not in _FIXED_SUFFIXES
+        if is_free or suffix in endings.get(asked, ()):
+            return asked
+    elif meant is not None or not suffix:
+        return meant or default or next(iter(endings))
+    problem = f"cannot be written as {suffix}" if asked is None else f"{suffix} is not an ending of {asked}"
+    fitting = endings.values() if asked is None else [endings.get(asked) or (".txt",)]
+    known = dict.fromkeys(ending for own in fitting for ending in own)
+    remedy = f"Endings that fit: {', '.join(known)}."
+    others = f" For other endings, name the format with {option}." if option and asked is None else ""
+    raise FileError(name, problem, remedy=remedy + others)
 
 
 def display_name(path: str | Path) -> str:

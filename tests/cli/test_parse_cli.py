@@ -110,9 +110,13 @@ def test_limits_and_endings(parse: Call, tmp_path: Path) -> None:
     assert refused.out.count("\n") == 1
     assert parse("c d e", "a", "--limit", "words=2", "--on-error", "skip").out.count("\n") == 1
     for name in ("tree.html", "tree.png", "tree.csv"):
-        assert_users_error(parse("a", "-o", tmp_path / name), f"end in {Path(name).suffix}", ".svg")
+        assert_users_error(parse("a", "-o", tmp_path / name), f"written as {Path(name).suffix}", ".svg")
         assert not (tmp_path / name).exists()
-    assert parse("a", "-o", tmp_path / "tree.html", "--format", "brackets").code == 0
+    assert_users_error(
+        parse("a", "-o", tmp_path / "tree.svg", "--format", "brackets"), ".svg is not an ending"
+    )
+    assert parse("a", "-o", tmp_path / "tree.trees", "--format", "brackets").code == 0
+    assert parse("a", "-o", tmp_path / "tree.txt", "--format", "tree").code == 0
 
 
 def test_other_parsers(call: Call) -> None:

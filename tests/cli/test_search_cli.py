@@ -68,7 +68,9 @@ def test_errors_are_clear(call: Call, trees_file: Path, tmp_path: Path) -> None:
     assert_users_error(malformed, "pattern:6: this bracket is never closed\n  NP < (VP\n       ^\n")
     assert_users_error(call("search", "p>0.5", trees_file), "these trees have no probabilities", "--model")
     assert_users_error(call("search", "NP", tmp_path / "none.txt"), "none.txt")
-    assert_users_error(call("search", "NP", trees_file, "-o", tmp_path / "a.html"), "end in .html", ".jsonl")
+    assert_users_error(
+        call("search", "NP", trees_file, "-o", tmp_path / "a.html"), "written as .html", ".jsonl"
+    )
     trees_file.write_text("(S (NN a))\n(S (NN b)\n(S (NN c))\n")
     broken = call("search", "NN", trees_file)
     assert_users_error(broken, f"{trees_file}:2")

@@ -21,7 +21,7 @@ from lexitree.cli.options import (
     TextOption,
     flag,
 )
-from lexitree.files import JSON_LINES_SUFFIXES
+from lexitree.files import JSON_LINES_SUFFIXES, choose_format
 from lexitree.saving.shipped import DEFAULT_MODEL
 
 PatternArgument = Annotated[str, typer.Argument(help="The pattern, such as 'NP < (negative & p>0.8)'.")]
@@ -90,7 +90,6 @@ def search_command(
     Trees are searched as they are or, with --model, as the model labels them; text is parsed and labelled.
     """
     from lexitree.limits import Limits
-    from lexitree.pipeline.formats import format_by_ending
     from lexitree.pipeline.inputs import GivenText, Inputs
     from lexitree.pipeline.searching import SearchJob
     from lexitree.pipeline.workers import LabellerSettings
@@ -99,7 +98,8 @@ def search_command(
     if not inputs and not texts and sys.stdin.isatty():
         raise typer.BadParameter("a file or a text is needed", ctx=context)
     arguments = (*(inputs or ()), *map(GivenText, texts or ())) or ("-",)
-    form = format_name or format_by_ending(output, {"text": (".txt",), "json": JSON_LINES_SUFFIXES}, "text")
+    endings = {"text": (".txt",), "json": JSON_LINES_SUFFIXES}
+    form = choose_format(output, endings, asked=format_name, option="--format")
     job = SearchJob(
         pattern,
         Inputs(arguments, input_kind, encoding, on_error),

@@ -17,7 +17,7 @@ all of them), give it a `name`, say in `sources` what it can write, and decorate
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
@@ -184,28 +184,6 @@ def default_format(output: str | Path | None, source: Source, columns: Sequence[
         return "csv" if is_table and suffix not in JSON_LINES_SUFFIXES else "json"
     fitting = [each for each in FORMATS.values() if source == "texts" or "trees" in each.sources]
     return next((each.name for each in fitting if suffix in each.suffixes), "json")
-
-
-def format_by_ending(output: str | Path | None, formats: Mapping[str, tuple[str, ...]], default: str) -> str:
-    """The format for an output file whose ending must be known, for commands that have formats of their own.
-
-    Args:
-        output: The output file, perhaps with `.gz` at its end; None or `-` for standard output.
-        formats: The endings of each format.
-        default: The format for standard output and for files without an ending.
-
-    Raises:
-        ConfigError: No format has this ending.
-    """
-    suffix = "" if output is None else plain_suffix(output)
-    found = next((name for name, suffixes in formats.items() if suffix in suffixes), None)
-    if suffix and found is None:
-        known = ", ".join(each for suffixes in formats.values() for each in suffixes)
-        raise ConfigError(
-            f"{output}: no format is written to files that end in {suffix}",
-            remedy=f"Endings are {known}; or choose a format with --format.",
-        )
-    return found or default
 
 
 def open_format(name: str, source: Source, settings: OutputSettings) -> RecordFormat | WholeFormat:

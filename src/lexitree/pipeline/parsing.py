@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from lexitree.errors import ConfigError, InputError, TextError
-from lexitree.files import JSON_LINES_SUFFIXES, to_json
+from lexitree.files import BRACKET_SUFFIXES, JSON_LINES_SUFFIXES, choose_format, to_json
 from lexitree.limits import Limits
-from lexitree.pipeline.formats import format_by_ending
 from lexitree.pipeline.inputs import Inputs, UntilError
 from lexitree.saving.shipped import BUILTIN_PARSER
 from lexitree.writing import open_output
@@ -28,9 +27,10 @@ if TYPE_CHECKING:
 ParseFormat = Literal["brackets", "json", "svg", "tree"]
 
 _ENDINGS: dict[str, tuple[str, ...]] = {
-    "brackets": (".txt", ".mrg", ".ptb"),
+    "brackets": BRACKET_SUFFIXES,
     "json": JSON_LINES_SUFFIXES,
     "svg": (".svg",),
+    "tree": (".txt",),
 }
 
 
@@ -100,7 +100,7 @@ class ParsingJob:
     @cached_property
     def output_format(self) -> str:
         """The output format, checked against the other settings."""
-        found = self.format or format_by_ending(self.output, _ENDINGS, "brackets")
+        found = choose_format(self.output, _ENDINGS, asked=self.format, option="--format")
         if found in ("svg", "tree") and self.k is not None:
             raise ConfigError(
                 f"--kbest is not for {found}, which shows one tree of each sentence",
