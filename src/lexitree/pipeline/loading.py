@@ -82,7 +82,7 @@ def load(
       `lexitree models --shipped`) reads text: `load("sentiment")("Not a bad film.")` is a document.
     - A saved model, by its directory or as `owner/name` from the Hugging Face hub, is a `Predictor` and reads trees.
       With a `parser`, it reads text.
-    - `"parser"` is the parser that comes with the package: `load("parser")("It works.")` is a parsed text.
+    - `"parser"` is the parser that comes with the package.
 
     Args:
         name: The model.

@@ -57,12 +57,6 @@ class Document:
         """The phrases of all sentences, one sentence after the other."""
         return (phrase for sentence in self.sentences for phrase in sentence.phrases)
 
-    def search(self, pattern: str) -> list[Phrase]:
-        """The phrases that match a pattern, such as `negative & !<< negative`; see `lexitree.search`."""
-        from lexitree.results.searching import search
-
-        return [Phrase(self.sentences[found.sentence_number], found.node) for found in search(pattern, self)]
-
     def as_dict(self, *, head_weights: bool = False) -> dict[str, Any]:
         """The document as plain values for JSON; `docs/guide/text.md` describes every key.
 
@@ -95,6 +89,12 @@ class Document:
             for number, sentence in enumerate(self.sentences)
             for node, phrase in enumerate(sentence.phrase_records())
         ]
+
+    def search(self, pattern: str) -> list[Phrase]:
+        """The phrases that match a pattern, such as `negative & !<< negative`; see `lexitree.search`."""
+        from lexitree.results.searching import search
+
+        return [Phrase(self.sentences[found.sentence_number], found.node) for found in search(pattern, self)]
 
     def brackets(self) -> list[str]:
         """Each sentence as a tree in brackets, with the ids of its labels."""
