@@ -90,12 +90,6 @@ class Document:
             for node, phrase in enumerate(sentence.phrase_records())
         ]
 
-    def search(self, pattern: str) -> list[Phrase]:
-        """The phrases that match a pattern, such as `negative & !<< negative`; see `lexitree.search`."""
-        from lexitree.results.searching import search
-
-        return [Phrase(self.sentences[found.sentence_number], found.node) for found in search(pattern, self)]
-
     def brackets(self) -> list[str]:
         """Each sentence as a tree in brackets, with the ids of its labels."""
         return [sentence.brackets() for sentence in self.sentences]
@@ -105,6 +99,12 @@ class Document:
         for sentence in self.sentences:
             yield from sentence.draw()
             yield ""
+
+    def search(self, pattern: str) -> list[Phrase]:
+        """The phrases that match a pattern, such as `negative & !<< negative`; see `lexitree.search`."""
+        from lexitree.results.searching import search
+
+        return [Phrase(self.sentences[found.sentence_number], found.node) for found in search(pattern, self)]
 
     def svg(self) -> str:
         """The trees of all sentences as one SVG picture."""
