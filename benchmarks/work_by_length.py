@@ -146,7 +146,7 @@ def measure(kind: str, size: int) -> Row:
 
 def accepted_by(text: str) -> str:
     """The tightest limits within which a text is: those of a service, those of the library, or none."""
-    from lexitree.pipeline.streaming import split_within
+    from lexitree.text.bounded_text import split_within
 
     for name, limits in (("service", Limits.for_service()), ("library", Limits())):
         try:

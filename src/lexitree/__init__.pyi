@@ -29,6 +29,7 @@ from lexitree.evaluation.bracket_score import score_brackets as score_brackets
 from lexitree.evaluation.significance import compare_recipe_scores as compare_recipe_scores
 from lexitree.evaluation.significance import compare_recipes as compare_recipes
 from lexitree.evaluation.significance import paired_bootstrap as paired_bootstrap
+from lexitree.evaluation.tree_files import score_tree_files as score_tree_files
 from lexitree.labels import LabelSet as LabelSet
 from lexitree.lexicon.vector_files import read_vectors as read_vectors
 from lexitree.lexicon.vector_npz import write_vectors_npz as write_vectors_npz
@@ -47,6 +48,7 @@ from lexitree.ops.tree_batch import TreeBatch as TreeBatch
 from lexitree.ops.tree_batch import batch_examples as batch_examples
 from lexitree.parsers.adapters import open_parser as open_parser
 from lexitree.parsers.saved_parser import load_parser as load_parser
+from lexitree.parsers.text_parser import TextParser as TextParser
 from lexitree.pipeline.labelling import LabellingJob as LabellingJob
 from lexitree.pipeline.labelling import label_file as label_file
 from lexitree.pipeline.loading import load as load
@@ -55,6 +57,10 @@ from lexitree.pipeline.text_pipeline import TextPipeline as TextPipeline
 from lexitree.pipeline.workers import LabellerSettings as LabellerSettings
 from lexitree.results.document import Document as Document
 from lexitree.results.labelled_tree import LabelledTree as LabelledTree
+from lexitree.results.parsed_text import ParsedSentence as ParsedSentence
+from lexitree.results.parsed_text import ParsedText as ParsedText
+from lexitree.results.searching import Match as Match
+from lexitree.results.searching import search as search
 from lexitree.saving.model_kinds import load_model as load_model
 from lexitree.saving.model_kinds import push_to_hub as push_to_hub
 from lexitree.saving.model_kinds import save_model as save_model

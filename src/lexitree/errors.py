@@ -106,6 +106,10 @@ class VectorsError(InputError):
     """A malformed row or file of word vectors."""
 
 
+class PatternError(InputError):
+    """A malformed search pattern, or one that asks for what the trees do not have."""
+
+
 class TreeError(LexitreeError):
     """Arrays that do not describe a tree, or a tree that cannot be converted as requested."""
 

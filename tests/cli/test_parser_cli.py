@@ -1,4 +1,4 @@
-"""`lexitree parser`: train, evaluate and parse from end to end."""
+"""`lexitree parser`: train and evaluate from end to end."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from lexitree.corpora.mini import load_mini_parses
-from lexitree.trees.brackets import tree_from_brackets, tree_to_brackets
-from lexitree.trees.jsonl import tree_from_json
+from lexitree.trees.brackets import tree_to_brackets
 from tests.cli.conftest import Call, assert_users_error
 from tests.command import run_command
 
@@ -44,7 +43,6 @@ path = "mini-questions/test"
 part = "test"
 last = 10
 """
-SENTENCES = "Who is she ?\n\nWhat 's ( up ) ?\n"
 
 
 @pytest.fixture(scope="module")
@@ -90,36 +88,6 @@ def test_evaluate_as_json_with_the_oracle(call: Call, parser: Path, gold: Path) 
     assert scores["f1"] <= scores["oracle_f1"]
 
 
-def test_parse_a_stream(call: Call, parser: Path) -> None:
-    lines = call("parser", "parse", parser, "--device", "cpu", stdin=SENTENCES).out.split("\n")
-    assert len(lines) == 4
-    assert tree_from_brackets(lines[0]).words == ("Who", "is", "she", "?")
-    assert lines[1] == ""
-    assert tree_from_brackets(lines[2]).words == ("What", "'s", "-LRB-", "up", "-RRB-", "?")
-
-
-def test_parse_a_file_as_json(call: Call, parser: Path, tmp_path: Path) -> None:
-    (tmp_path / "text.txt").write_text(SENTENCES)
-    finished = call("parser", "parse", parser, tmp_path / "text.txt", "--format", "json", "--device", "cpu")
-    first, empty, second, _ = finished.out.split("\n")
-    assert tree_from_json(json.loads(first)).words == ("Who", "is", "she", "?")
-    assert json.loads(first)["log_probability"] <= 0
-    assert empty == ""
-    assert tree_from_json(json.loads(second)).words == ("What", "'s", "(", "up", ")", "?")
-
-
-def test_the_k_best(call: Call, parser: Path) -> None:
-    plain = call("parser", "parse", parser, "--kbest", "3", "--device", "cpu", stdin="Who is she ?\n").out
-    *lines, last, end = plain.split("\n")
-    assert (last, end) == ("", "")
-    chances, trees = zip(*(line.split("\t") for line in lines), strict=True)
-    assert list(map(float, chances)) == sorted(map(float, chances), reverse=True)
-    assert len({tree_from_brackets(tree) for tree in trees}) == 3
-    options = ("--kbest", "3", "--format", "json", "--device", "cpu")
-    listed = json.loads(call("parser", "parse", parser, *options, stdin="Who is she ?\n").out)
-    assert [tree_to_brackets(tree_from_json(parse)) for parse in listed["parses"]] == list(trees)
-
-
 def test_a_run_goes_on(call: Call, recipe: Path, tmp_path: Path) -> None:
     options = (
         "--recipe",
@@ -146,11 +114,9 @@ def test_a_run_goes_on(call: Call, recipe: Path, tmp_path: Path) -> None:
 
 
 def test_errors_are_clear(call: Call, parser: Path, gold: Path, tmp_path: Path) -> None:
-    assert_users_error(call("parser", "parse", tmp_path / "a" / "b", stdin="a\n"), "no such model")
-    assert_users_error(
-        call("parser", "parse", parser, "--style", "odd", stdin="a\n"), "no style 'odd'", "mini"
-    )
-    assert_users_error(call("parser", "parse", parser, tmp_path / "none.txt"), "none.txt")
+    missing = tmp_path / "a" / "b"
+    assert_users_error(call("parser", "evaluate", missing, gold), "no such model")
+    assert_users_error(call("parser", "evaluate", parser, gold, "--style", "odd"), "no style 'odd'", "mini")
     (tmp_path / "empty.txt").write_text("")
     assert_users_error(call("parser", "evaluate", parser, tmp_path / "empty.txt"), "has no trees")
     (tmp_path / "broken.txt").write_text("(S (NN a)\n")
@@ -162,4 +128,4 @@ def test_errors_are_clear(call: Call, parser: Path, gold: Path, tmp_path: Path) 
 
 def test_help_names_the_commands(call: Call) -> None:
     text = call("parser", "--help").out
-    assert all(command in text for command in ("train", "evaluate", "parse"))
+    assert all(command in text for command in ("train", "evaluate", "lexitree parse"))

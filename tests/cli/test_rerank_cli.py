@@ -142,9 +142,12 @@ def test_what_our_parser_writes_is_a_list(call: Call, reranker: Path, tmp_path: 
     assert call("rerank", "apply", reranker, "--device", "cpu", stdin=line + "\n").out == "(S (NN yes))\n"
     parser = save_untrained_parser(tmp_path / "parser")
     options = ("--rerank", reranker, "--device", "cpu")
-    parsed = call("parser", "parse", parser, *options, stdin="the film is\n\n").out
+    parse = ("parse", "--parser", f"builtin:{parser}")
+    lists = call(*parse, "the film is", "--kbest", "3", "--format", "json", "--device", "cpu").out
+    assert call("rerank", "apply", reranker, "--device", "cpu", stdin=lists).code == 0
+    parsed = call(*parse, *options, stdin="the film is\n\n").out
     assert tree_from_brackets(parsed.splitlines()[0]).words == ("the", "film", "is")
-    several = call("parser", "parse", parser, *options, "--kbest", "3", stdin="the film is\n").out
+    several = call(*parse, *options, "--kbest", "3", stdin="the film is\n").out
     assert len(several.strip().splitlines()) == 3
     gold = tmp_path / "gold.txt"
     gold.write_text("(S (NP (NN the) (NN film)) (NN is))\n")

@@ -75,7 +75,7 @@ def test_handing_out_work_needs_no_torch() -> None:
 
 def test_a_parser_without_a_reranker_imports_none(parser_folder: Path, tmp_path: Path) -> None:
     (tmp_path / "sentences.txt").write_text("It works .\n")
-    modules = imported_by("parser", "parse", parser_folder, tmp_path / "sentences.txt")
+    modules = imported_by("parse", tmp_path / "sentences.txt", "--parser", f"builtin:{parser_folder}")
     assert "lexitree.parsers.neural" in modules
     assert unwanted(modules, "lexitree.tasks", "lexitree.learning") == []
 

@@ -135,3 +135,21 @@ def test_rich_markup_in_words_is_only_text(call: Call) -> None:
     assert "[red]x[/red]" in drawn
     malformed = call("trees", "check", "-", stdin="(S (NN [/red]\n")
     assert "[/red]" in malformed.err
+
+
+def test_score(call: Call, trees_file: Path, tmp_path: Path) -> None:
+    assert call("trees", "score", trees_file, trees_file).out == (
+        "2 sentences:  F1 100.0  precision 100.0  recall 100.0  exact 100.0  tags 100.0\n"
+    )
+    mine = tmp_path / "mine.txt"
+    mine.write_text(trees_file.read_text().replace("VP", "NP"))
+    tables = call("trees", "score", trees_file, mine, "--by-label", "--by-length").out
+    assert all(part in tables for part in ("F1 75.0", "exact 50.0", "│ NP ", "│ VP ", "│ 1-10 words "))
+    assert json.loads(call("trees", "score", trees_file, mine, "--json").out)["overall"]["f1"] == 0.75
+    mine.write_text(trees_file.read_text().replace("this", "that"))
+    assert_users_error(
+        call("trees", "score", trees_file, mine), f"{mine}:2: word 1 is 'this'", "--on-error skip"
+    )
+    skipped = call("trees", "score", trees_file, mine, "--on-error", "skip")
+    assert skipped.out.startswith("1 sentences:")
+    assert f"not counted: {mine}:2: word 1" in skipped.err

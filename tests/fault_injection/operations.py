@@ -21,6 +21,7 @@ from lexitree.corpora.text_tables import texts_from_columns
 from lexitree.learning.checkpoint import CHECKPOINT_FILE, load_checkpoint
 from lexitree.saving.model_folder import ModelFolder
 from lexitree.saving.model_kinds import load_model, save_model
+from lexitree.trees.brackets import read_trees
 from tests.command import files_of, leftovers, set_options
 from tests.learning.test_kill import final_state
 from tests.tiny import SIZES, tiny_model, write_treebank
@@ -132,6 +133,8 @@ def all_operations(url: str) -> list[Operation]:
         Operation("vectors filter", "few.npz", _write_trees, _filter_vectors),
         Operation("trees convert", "trees.jsonl", _write_trees, _convert_trees),
         Operation("record of the parts of a table", SPLITS_FILE, _write_trees, _record_parts),
+        Operation("search", "found.jsonl", _write_trees, _search_trees),
+        Operation("parse", "parsed.jsonl", _write_trees, _parse_sentences),
         SaveModel("save_model", "model", _write_models, _save),
         SaveModel("save_model (two renames)", "model", _write_models, _save_in_two_steps),
         SaveModel("pack", "packed", _write_models, _pack),
@@ -171,7 +174,11 @@ def _label_table_resumed(folder: Path) -> None:
 def _write_trees(folder: Path) -> None:
     write_treebank(folder / "treebank", {"train": 4, "dev": 2, "test": 2})
     (folder / "vectors.txt").write_text("the 1 2 3\nfilm 4 5 6\nis 7 8 9\n", encoding="utf-8")
-    for name in ("few.npz", "trees.jsonl"):
+    trees = read_trees(folder / "treebank" / "train.txt")
+    (folder / "sentences.txt").write_text(
+        "".join(f"{' '.join(tree.words)}\n" for tree in trees), encoding="utf-8"
+    )
+    for name in ("few.npz", "trees.jsonl", "found.jsonl", "parsed.jsonl"):
         (folder / name).write_text("old\n", encoding="utf-8")
 
 
@@ -193,6 +200,16 @@ def _convert_trees(folder: Path) -> None:
 def _record_parts(folder: Path) -> None:
     texts = texts_from_columns(TEXTS, ["good", "bad"] * 6)
     SplitRecord.draw(texts, dev=0.2, test=0.2, seed=1).write(folder)
+
+
+def _search_trees(folder: Path) -> None:
+    _run_here("search", "root", folder / "treebank" / "train.txt", "-o", folder / "found.jsonl")
+
+
+def _parse_sentences(folder: Path) -> None:
+    parser = f"brackets:{folder / 'treebank' / 'train.txt'}"
+    arguments = (folder / "sentences.txt", "--tokenized", "-o", folder / "parsed.jsonl", "--parser", parser)
+    _run_here("parse", *arguments)
 
 
 def _write_models(folder: Path) -> None:

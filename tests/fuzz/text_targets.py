@@ -249,6 +249,33 @@ def check_resumed(case: Case, folder: Path) -> None:
     assert whole.endswith(after[len(kept) :])
 
 
+PATTERNS = (
+    'NP < (JJ & word=old) !<< negative | "very negative" $ V*',
+    'p>0.8 & p(negative)<=.25 & words>=3 . (root, leaf) & head="fil\\"m"',
+    '!(text~"not a" | text = bad) >> PRP$ ,, phrase & children=2 .. depth<4',
+)
+
+
+def patterns() -> list[Case]:
+    return [{"pattern.txt": pattern.encode()} for pattern in PATTERNS]
+
+
+@target("patterns", patterns, 60)
+def check_patterns(case: Case, folder: Path) -> None:
+    document = searched_document()
+    nodes = {(each.sentence.start, each.node) for each in document.phrases}
+    pattern = case["pattern.txt"].decode("utf-8", "surrogateescape")
+    found = {(each.sentence.start, each.node) for each in document.search(pattern)}
+    assert found <= nodes
+    # What does not match a pattern matches its negation.
+    assert {(each.sentence.start, each.node) for each in document.search(f"!({pattern})")} == nodes - found
+
+
+@cache
+def searched_document() -> Document:
+    return tiny_pipeline()("Not a bad film. The old man (so he said) did n't like it!")
+
+
 def shown_trees() -> list[Case]:
     drawn = examples(trees(6, words=any_text().filter(bool), labels=any_text()))
     label_sets = (LabelSet(("0", "1"), {"0": "negative"}), LabelSet(tuple(HOSTILE)), LabelSet(tuple("0123")))
@@ -282,7 +309,8 @@ def check_views(case: Case, folder: Path) -> None:
     drawing = "\n".join(draw_tree(shown))
     for view in (picture, page, drawing):
         view.encode()
-    ElementTree.fromstring(picture)
+    for each in (picture, draw_svg(tree)):
+        ElementTree.fromstring(each)
     assert [tag for tag, _ in check(page).elements].count("script") == 1
     check(notebook_view([shown]))
     assert not any(unicodedata.category(character) == "Cc" for character in drawing.replace("\n", ""))

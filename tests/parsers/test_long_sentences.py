@@ -7,8 +7,9 @@ import itertools
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lexitree.parsers.neural import cut_sentence, join_candidates, join_trees
+from lexitree.parsers.neural import join_candidates, join_trees
 from lexitree.parsers.protocol import Candidate
+from lexitree.text.bounded_text import cut_sentence
 from lexitree.trees.binarize import to_binary
 from lexitree.trees.brackets import tree_from_brackets, tree_to_brackets
 from lexitree.trees.tree import Tree

@@ -10,9 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lexitree.errors import TreeError
 from lexitree.labels import SENTIMENTS, LabelSet, order_labels
 from lexitree.results.labelled_tree import LabelledTree
 from lexitree.trees.brackets import tree_from_brackets
+from lexitree.trees.dependencies import DependencyTree
 from lexitree.trees.tree import Tree
 from lexitree.views.colors import label_colors
 from lexitree.views.svg import MAX_SHOWN_CHARACTERS, Box, draw_svg, lay_out_boxes, line_way, text_width
@@ -148,3 +150,46 @@ def test_the_size_of_a_picture_does_not_grow_with_the_square_of_the_depth() -> N
         return len(LabelledTree.from_tree(chain, chain.starts).svg())
 
     assert size(2_000) < 2.1 * size(1_000)
+
+
+def texts_in(picture: str) -> list[tuple[str | None, str | None]]:
+    return [(text.get("class"), text.text) for text in ElementTree.fromstring(picture).iter(f"{SVG}text")]
+
+
+def test_a_plain_tree_shows_its_labels_and_tags() -> None:
+    penn = tree_from_brackets("(SBARQ (WHNP (WP$ whose)) (NP (DT a)))")
+    assert texts_in(draw_svg(penn)) == [
+        *((None, "SBARQ"), (None, "WHNP"), ("tag", "WP$"), (None, "whose")),
+        *((None, "NP"), ("tag", "DT"), (None, "a")),
+    ]
+    assert draw_svg([penn]) == draw_svg(penn) == draw_svg(LabelledTree.from_tree(penn))
+    fills = {found.get("fill") for found in ElementTree.fromstring(draw_svg(penn)).iter(f"{SVG}rect")}
+    assert fills == {None, "#ffffff"}
+
+
+def test_numbers_keep_their_colours_without_a_legend() -> None:
+    picture = draw_svg(FILM)
+    assert texts_in(picture)[0] == (None, "3")
+    fills = [found.get("fill") for found in ElementTree.fromstring(picture).iter(f"{SVG}rect")][1:]
+    scale = label_colors(STARS)
+    assert fills[0] == scale["positive"]
+    assert fills[-1] == scale["very positive"]
+
+
+def test_a_tree_without_labels_is_a_picture_of_its_shape() -> None:
+    picture = draw_svg(tree_from_brackets("(_ (_ the) (_ (_ old) (_ -LRB-)))"))
+    assert texts_in(picture) == [(None, "the"), (None, "old"), (None, "(")]
+    boxes = [rect for rect in ElementTree.fromstring(picture).iter(f"{SVG}rect") if rect.get("x")]
+    assert [rect.get("width") for rect in boxes][::2][:2] == ["8", "8"]
+
+
+def test_a_model_without_heads_keeps_its_coloured_boxes() -> None:
+    rows = [[0, 0, 0, 1, 0]] * FILM.num_nodes
+    shown = labelled(FILM, STARS, rows, None)
+    assert lay_out_boxes(shown)[0].height == lay_out_boxes(shown)[-1].height
+    assert texts_in(draw_svg(shown))[0] == ("name", "very negative")
+
+
+def test_a_dependency_tree_has_no_phrases_to_draw() -> None:
+    with pytest.raises(TreeError, match="cannot be drawn as a picture"):
+        draw_svg(DependencyTree.from_parents(["a", "b"], [-1, 0]))

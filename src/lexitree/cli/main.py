@@ -35,6 +35,8 @@ COMMANDS = {
     "evaluate": "evaluate.evaluate_command",
     "predict": "predict.predict_command",
     "explain": "explain.explain_command",
+    "parse": "parse.parse_command",
+    "search": "search.search_command",
     "models": "models.models_command",
     "info": "models.info_command",
     "pack": "pack.pack_command",

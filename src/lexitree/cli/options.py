@@ -134,7 +134,41 @@ ParserOption = Annotated[
         show_default=False,
     ),
 ]
+StyleOption = Annotated[
+    str | None,
+    typer.Option(
+        help="The treebank whose conventions the trees follow ('' is none in particular). Default: the parser's own."
+    ),
+]
+RerankOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="RERANKER",
+        help="A saved reranker, which chooses among the 8 most probable trees (or --kbest, if that is more).",
+    ),
+]
 OneSentenceOption = Annotated[bool, flag("--one-sentence", text="Take each text as a single sentence.")]
+TEXT = "Text"
+"""The heading of the options that are for text only."""
+TextOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--text",
+        help="A text, never taken for a file, a model or an option; can be repeated.",
+        rich_help_panel=TEXT,
+        show_default=False,
+    ),
+]
+LimitOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--limit",
+        metavar="NAME=VALUE",
+        help="Limits on one text, such as words=100000; none removes a limit, and beyond=cut truncates instead of"
+        " refusing. Repeatable.",
+        rich_help_panel=TEXT,
+    ),
+]
 
 
 def read_arguments(

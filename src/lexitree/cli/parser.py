@@ -1,13 +1,10 @@
-"""`lexitree parser`: train a constituency parser, score it, and parse sentences with it."""
+"""`lexitree parser`: train a constituency parser and score it."""
 
 from __future__ import annotations
 
 import json
-import sys
-from collections.abc import Iterator, Sequence
-from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -22,45 +19,32 @@ from lexitree.cli.options import (
     MinutesOption,
     OnErrorOption,
     QuietOption,
+    RerankOption,
     ResumeOption,
     RunFolderOption,
     SetOption,
+    StyleOption,
     flag,
     help_settings,
     plan_recipe,
 )
 from lexitree.errors import FileError
-from lexitree.files import read_lines
 from lexitree.settings import MAX_PROCESSES
 
 if TYPE_CHECKING:
     from lexitree.parsers.neural import NeuralParser
-    from lexitree.parsers.protocol import Candidate, KBestParser
+    from lexitree.parsers.protocol import KBestParser
 
 app = typer.Typer(
     no_args_is_help=True,
-    help="Constituency parsing: train a parser on Penn treebanks, score it, and parse sentences with it.",
+    help="Constituency parsing: train a parser on Penn treebanks, and score it; lexitree parse parses text with it.",
 )
-Format = Literal["brackets", "json"]
 ParserArgument = Annotated[
     str,
     typer.Argument(
         metavar="PARSER",
         help="A parser: `parser`, which comes with the package, or the directory of a saved one.",
         autocompletion=complete_models,
-    ),
-]
-StyleOption = Annotated[
-    str | None,
-    typer.Option(
-        help="The treebank whose conventions the trees follow ('' is none in particular). Default: the parser's own."
-    ),
-]
-RerankOption = Annotated[
-    str | None,
-    typer.Option(
-        metavar="RERANKER",
-        help="A saved reranker, which chooses among the 8 most probable trees (or --kbest, if that is more).",
     ),
 ]
 
@@ -152,42 +136,6 @@ def evaluate_command(
     )
 
 
-@app.command("parse")
-def parse_command(
-    parser: ParserArgument,
-    sentences: Annotated[
-        Path,
-        typer.Argument(help="One sentence per line, its words separated by spaces; - reads standard input."),
-    ] = Path("-"),
-    kbest: KBestOption = 1,
-    form: Annotated[
-        Format, typer.Option("--format", "-f", help="Trees in brackets, or a line of JSON.")
-    ] = "brackets",
-    style: StyleOption = None,
-    rerank: RerankOption = None,
-    encoding: EncodingOption = "utf-8",
-    device: DeviceOption = "auto",
-) -> None:
-    """Parse tokenized sentences; trees are written as they are found, in the order of the sentences.
-
-    [bold]One sentence:[/bold]  echo "It works ." | lexitree parser parse runs/parser/model
-
-    In brackets each sentence has one line or, with --kbest, a line `log probability<TAB>tree` for each tree and an
-    empty line after the last. In JSON each sentence is one line: a tree with its log_probability or, with --kbest,
-    a list of them as `parses`. An empty line stays an empty line. With --rerank the trees come in the order of the
-    reranker, with the parser's own probabilities.
-    """
-    from lexitree.parsers.saved_parser import load_parser
-
-    loaded = _with_reranker(load_parser(parser, device=device, style=style), rerank, device)
-    # Whoever types expects an answer to each line; a file is read ahead, to batch sentences of similar length.
-    read_ahead = 1 if str(sentences) == "-" and sys.stdin.isatty() else READ_AHEAD
-    lines = (line.split() for _, line in read_lines(sentences, encoding))
-    for text in _parse_lines(loaded, lines, kbest, form, read_ahead):
-        sys.stdout.write(text)
-        sys.stdout.flush()
-
-
 def _with_reranker(parser: NeuralParser, reranker: str | None, device: str) -> KBestParser:
     """The parser as it is, or with a reranker behind it."""
     if reranker is None:
@@ -195,47 +143,3 @@ def _with_reranker(parser: NeuralParser, reranker: str | None, device: str) -> K
     from lexitree.tasks.rerank.reranker import RerankedParser, load_reranker
 
     return RerankedParser(parser, load_reranker(reranker, device=device))
-
-
-READ_AHEAD = 128
-
-
-def _parse_lines(
-    parser: KBestParser, lines: Iterator[list[str]], k: int, form: Format, read_ahead: int
-) -> Iterator[str]:
-    while chunk := list(islice(lines, read_ahead)):
-        texts = _parse_chunk(parser, [words for words in chunk if words], k, form)
-        for words in chunk:
-            yield (next(texts) if words else "") + "\n"
-
-
-def _parse_chunk(
-    parser: KBestParser, sentences: Sequence[Sequence[str]], k: int, form: Format
-) -> Iterator[str]:
-    """Yield the text of each sentence, without the end of its last line."""
-    from lexitree.trees.brackets import tree_to_brackets
-
-    if k == 1 and form == "brackets":
-        yield from map(tree_to_brackets, parser.parse_all(sentences))
-        return
-    for candidates in parser.parse_all_k_best(sentences, k):
-        yield _as_json(candidates, k) if form == "json" else _as_lines(candidates)
-
-
-def _as_json(candidates: Sequence[Candidate], k: int) -> str:
-    """The tree as an object with its log probability or, where several are asked for, a list of such objects."""
-    from lexitree.trees.jsonl import tree_to_json
-
-    parses = [
-        {**tree_to_json(candidate.tree), "log_probability": candidate.log_probability}
-        for candidate in candidates
-    ]
-    return json.dumps(parses[0] if k == 1 else {"parses": parses}, ensure_ascii=False)
-
-
-def _as_lines(candidates: Sequence[Candidate]) -> str:
-    from lexitree.trees.brackets import tree_to_brackets
-
-    return "".join(
-        f"{candidate.log_probability:.4f}\t{tree_to_brackets(candidate.tree)}\n" for candidate in candidates
-    )

@@ -11,10 +11,12 @@ import typer
 from lexitree.cli.console import messages, show_skipped, show_tree
 from lexitree.cli.console import output as screen
 from lexitree.cli.options import (
+    TEXT,
     BackendOption,
     DeviceOption,
     EncodingOption,
     InputKindOption,
+    LimitOption,
     ModelOption,
     ModelOrInputArgument,
     OnErrorOption,
@@ -22,6 +24,7 @@ from lexitree.cli.options import (
     OutputOption,
     ParserOption,
     PrecisionOption,
+    TextOption,
     flag,
     read_arguments,
 )
@@ -36,9 +39,6 @@ if TYPE_CHECKING:
 else:
     # The choices are those of the registry, which type checkers cannot know.
     FormatName = Literal[tuple(FORMATS)]
-
-TEXT = "Text"
-"""The heading of the options that are for text only."""
 
 InputsArgument = Annotated[
     list[str] | None,
@@ -71,15 +71,6 @@ PhrasesOption = Annotated[
 PrefixOption = Annotated[
     str, typer.Option(help="A prefix for the names of added columns.", rich_help_panel=TEXT)
 ]
-TextOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--text",
-        help="A text, never taken for a file, a model or an option; can be repeated.",
-        rich_help_panel=TEXT,
-        show_default=False,
-    ),
-]
 GuardOption = Annotated[
     bool,
     flag(
@@ -91,16 +82,6 @@ ResumeOption = Annotated[
 ]
 BatchSizeOption = Annotated[
     int, typer.Option(min=1, max=MAX_BATCH, help="Sentences per batch.", rich_help_panel=TEXT)
-]
-LimitOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--limit",
-        metavar="NAME=VALUE",
-        help="Limits on one text, such as words=100000; none removes a limit, and beyond=cut truncates instead of"
-        " refusing. Repeatable.",
-        rich_help_panel=TEXT,
-    ),
 ]
 JobsOption = Annotated[
     int,

@@ -122,7 +122,7 @@ app = typer.Typer(
         "Reranking: choose among the k best trees of any parser by a tree LSTM that reads each as a whole.\n\n"
         "Lists are JSON Lines, one sentence a line: "
         '{"candidates": [{"score": -1.5, "tree": "(S ...)"}, ...], "gold": "(S ...)"}. What '
-        "lexitree parser parse --kbest 8 --format json writes is such a line as well.\n\n"
+        "lexitree parse --kbest 8 --format json writes is such a line as well.\n\n"
         "[bold]Start here:[/bold]  lexitree rerank train lists.jsonl --vectors glove.npz -o runs/reranker, then "
         "lexitree rerank apply runs/reranker/model others.jsonl"
     ),
@@ -277,8 +277,7 @@ def apply_command(
 ) -> None:
     """Choose the best tree of each list; one line out for each line in.
 
-    [bold]Behind our parser:[/bold]  lexitree parser parse PARSER text.txt --kbest 8 -f json | lexitree rerank apply
-    RERANKER
+    [bold]Behind our parser:[/bold]  lexitree parse text.txt --kbest 8 -f json | lexitree rerank apply RERANKER
 
     Trees are not modified. In JSON each line is a list again: `candidates`, best first, each with its `tree`, its
     `score` (that of the tree model and the parser's together), `tree_score`, `base_score` and its `place` in the list

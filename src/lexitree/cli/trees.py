@@ -1,4 +1,4 @@
-"""`lexitree trees`: check, convert, count and draw files of trees."""
+"""`lexitree trees`: check, convert, count, score and draw files of trees."""
 
 from __future__ import annotations
 
@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Annotated, Literal, cast
 
 import typer
 
-from lexitree.cli.console import messages, show_error, show_skipped, show_table, show_tree
+from lexitree.cli.console import (
+    messages,
+    percent,
+    printable,
+    show_error,
+    show_skipped,
+    show_table,
+    show_tree,
+)
 from lexitree.cli.console import output as screen
 from lexitree.cli.options import (
     Direction,
@@ -22,18 +30,21 @@ from lexitree.cli.options import (
     StripTracesOption,
     flag,
 )
+from lexitree.errors import OnError
 from lexitree.files import BRACKET_SUFFIXES, JSON_LINES_SUFFIXES, choose_format
 from lexitree.settings import MAX_COUNT
 
 if TYPE_CHECKING:
-    from lexitree.errors import InputError, OnError, TreeError
+    from lexitree.errors import InputError, TreeError
+    from lexitree.evaluation.bracket_figures import Matches
+    from lexitree.evaluation.bracket_score import BracketScores
     from lexitree.trees.tree import Tree
 
     Change = Callable[[Tree], Tree | None]
 
 app = typer.Typer(
     no_args_is_help=True,
-    help="""Check, convert, binarize, count and draw trees.
+    help="""Check, convert, binarize, count, score and draw trees.
 
     Files contain brackets, with trees on one or several lines, or JSON Lines (.jsonl); .gz is decompressed. Trees are
     read as a stream, so files may be of any size.
@@ -227,6 +238,68 @@ def _shown(value: object) -> str:
         shown = ", ".join(f"{key or '(none)'}: {count:,}" for key, count in pairs[:12])
         return shown + (f", ... {len(pairs) - 12} more" if len(pairs) > 12 else "")
     return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+@app.command()
+def score(
+    gold: Annotated[Path, typer.Argument(help="Gold trees; - is standard input.", show_default=False)],
+    guessed: Annotated[
+        Path, typer.Argument(help="Trees of the same sentences, in the same order.", show_default=False)
+    ],
+    by_label: Annotated[bool, flag("--by-label", text="Add the scores of each label.")] = False,
+    by_length: Annotated[bool, flag("--by-length", text="Add the scores by sentence length.")] = False,
+    tags: Annotated[
+        Literal["gold", "own"],
+        typer.Option(
+            help="What marks punctuation, which does not count: the gold tags, or each tree's own, as in evalb."
+        ),
+    ] = "gold",
+    as_json: JsonOption = False,
+    encoding: EncodingOption = "utf-8",
+    on_error: Annotated[
+        OnError,
+        typer.Option(help="On sentences whose words differ: stop (raise), or skip and report (skip)."),
+    ] = "raise",
+) -> None:
+    """Compare the trees of two files: labelled precision, recall and F1 as evalb computes them.
+
+    Function tags, traces, punctuation and ROOT do not count.
+
+    Example: lexitree trees score gold.txt mine.txt --by-label
+    """
+    from lexitree.evaluation.tree_files import score_tree_files
+
+    scores = score_tree_files(gold, guessed, tags=tags, on_error=on_error, encoding=encoding)
+    if as_json:
+        typer.echo(json.dumps(scores.as_dict(), indent=2, ensure_ascii=False))
+    else:
+        _show_scores(scores, by_label=by_label, by_length=by_length)
+    for fault in scores.faults:
+        messages.out(printable(f"not counted: {fault.problem}"), highlight=False)
+
+
+def _show_scores(scores: BracketScores, *, by_label: bool, by_length: bool) -> None:
+    overall = scores.overall
+    screen.print(
+        f"{overall.num_valid:,} sentences:  F1 [bold]{percent(overall.f1)}[/bold]"
+        f"  precision {percent(overall.precision)}  recall {percent(overall.recall)}"
+        f"  exact {percent(overall.complete_match)}  tags {percent(overall.tagging_accuracy)}"
+    )
+    shown: list[tuple[str, Sequence[tuple[str, Matches]]]] = []
+    if by_label:
+        shown.append(("label", [(each.label, each) for each in scores.by_label]))
+    if by_length:
+        lengths = [(f"{each.first}-{each.last} words", each.score) for each in scores.by_length()]
+        shown.append(("length", lengths))
+    for title, rows in shown:
+        show_table(
+            [title, "gold", "guessed", "matched", "precision", "recall", "F1"],
+            [
+                [printable(name), *(f"{count:,}" for count in (each.gold, each.guessed, each.matched))]
+                + [percent(share) for share in (each.precision, each.recall, each.f1)]
+                for name, each in rows
+            ],
+        )
 
 
 @app.command()

@@ -58,6 +58,7 @@ def read_sentences(
     for number, line in read_lines(path, encoding):
         if not line.strip(" \t"):
             continue
+        report.line = number
         tree = report.attempt(on_error, _tree_from_labelled_line, line, name, number)
         if tree is not None:
             yield tree

@@ -12,13 +12,16 @@ import torch
 from torch import Tensor
 
 from lexitree.errors import ConfigError, NotFiniteError, TreeError
-from lexitree.limits import Check, no_check
+from lexitree.limits import Check, Limits, no_check
 from lexitree.ops.threads import one_thread
 from lexitree.parsers.best_trees import LabelledSpan, find_best_trees, find_k_best_trees
 from lexitree.parsers.chart import log_partition, sum_labels
 from lexitree.parsers.network import ParserModel, SentenceBatch
 from lexitree.parsers.penn_spans import Span, SpanTree, tree_from_spans
 from lexitree.parsers.protocol import Candidate
+from lexitree.parsers.text_parser import TextParser
+from lexitree.results.parsed_text import ParsedText
+from lexitree.text.bounded_text import cut_sentence
 from lexitree.trees.tree import Tree
 
 _JOINED_LABEL = "S"
@@ -26,36 +29,6 @@ _JOINED_LABEL = "S"
 
 _MAX_JOINED = 64
 """How many trees are joined under one node."""
-
-_ENDS = (
-    frozenset(".?!…"),
-    frozenset({";", ":", "--", "-", "–", "—"}),
-    frozenset({",", ")", "-RRB-", "''", '"'}),
-)
-"""Words after which to split a sentence, in order of preference."""
-
-
-def cut_sentence(words: Sequence[str], max_words: int) -> list[Sequence[str]]:
-    """Split a sentence into pieces of at most `max_words` words, after punctuation where possible.
-
-    Each split falls into the second half of what fits, so there are few pieces.
-    """
-    pieces: list[Sequence[str]] = []
-    first = 0
-    while len(words) - first > max_words:
-        end = _find_cut(words, first + (max_words + 1) // 2, first + max_words)
-        pieces.append(words[first:end])
-        first = end
-    return [*pieces, words[first:]]
-
-
-def _find_cut(words: Sequence[str], earliest: int, latest: int) -> int:
-    """Return where a piece ends: after the last of the preferred marks, or where no more words fit."""
-    for marks in _ENDS:
-        for end in range(latest, earliest, -1):
-            if words[end - 1] in marks:
-                return end
-    return latest
 
 
 def join_trees(trees: Sequence[Tree]) -> Tree:
@@ -110,7 +83,7 @@ Parse = TypeVar("Parse")
 
 
 class NeuralParser:
-    """A trained parser. It takes sentences as words and returns Penn trees without a ROOT on top."""
+    """A trained parser. It takes text, or sentences as words, and finds Penn trees without a ROOT on top."""
 
     kind: ClassVar[str] = "parser"
     """The kind of model folder it is saved as."""
@@ -122,6 +95,22 @@ class NeuralParser:
         self.style = model.config.default_style if style is None else style
         """The treebank whose conventions the trees follow; "" is the generic style."""
         model.config.style_index(self.style)
+
+    def __call__(self, text: str, *, k: int | None = None, limits: Limits | None = None) -> ParsedText:
+        """Parse a text: split it into sentences and tokens, and find the tree of each sentence.
+
+            for sentence in parser("It works. Try it!").sentences:
+                print(sentence.text, sentence.tree)
+
+        Args:
+            text: The text. For many texts, `TextParser(parser).stream(texts)` is faster.
+            k: How many trees to find for each sentence, with their log probabilities; by default the best, without.
+            limits: What the text may have; by default `Limits()`.
+
+        Raises:
+            TextError: The text is not a string, holds half of a surrogate pair, or is beyond a limit.
+        """
+        return TextParser(self, limits=limits)(text, k=k)
 
     def parse(self, words: Words) -> Tree:
         """Return the most probable tree of a sentence."""

@@ -41,6 +41,7 @@ class BatchParser(Parser, Protocol):
         ...
 
 
+@runtime_checkable
 class KBestParser(Parser, Protocol):
     """A parser that can rank several trees for a sentence."""
 

@@ -221,13 +221,20 @@ class Inputs:
 
     def trees(self) -> Iterator[Tree]:
         """Yield the trees of all inputs."""
+        return (tree for _, tree in self.placed_trees())
+
+    def placed_trees(self) -> Iterator[tuple[Place, Tree]]:
+        """Yield the trees of all inputs, each with the file and the line where it ends."""
         for argument in self.arguments:
+            name = _name(argument)
             if str(argument).removesuffix(".gz").endswith(_TREE_SUFFIXES) and is_file_name(argument):
-                yield from read_tree_files([argument], self.encoding, self.on_error, self.report)
+                trees = read_tree_files([argument], self.encoding, self.on_error, self.report)
             else:
-                yield from read_bracket_lines(
-                    self._lines(argument), _name(argument), on_error=self.on_error, report=self.report
+                trees = read_bracket_lines(
+                    self._lines(argument), name, on_error=self.on_error, report=self.report
                 )
+            for tree in trees:
+                yield Place(name, self.report.line), tree
 
     def rows(self) -> Iterator[Row]:
         """Yield the texts given directly, and each line of the files as a text."""

@@ -107,6 +107,12 @@ class Document:
             yield from sentence.draw()
             yield ""
 
+    def search(self, pattern: str) -> list[Phrase]:
+        """The phrases that match a pattern, such as `negative & !<< negative`; see `lexitree.search`."""
+        from lexitree.results.searching import search
+
+        return [Phrase(self.sentences[found.sentence_number], found.node) for found in search(pattern, self)]
+
     def svg(self) -> str:
         """The trees of all sentences as one SVG picture."""
         return draw_svg(self.sentences)

@@ -58,6 +58,8 @@ class ReadReport:
     num_errors: int = 0
     errors: list[InputError] = field(default_factory=list[InputError])
     """The first errors, at most MAX_LISTED_ERRORS."""
+    line: int = 0
+    """The last line of the latest tree."""
 
     def attempt(self, on_error: OnError, parse: Callable[..., Item], *arguments: Any) -> Item | None:
         """Parse one item and count it; None if it is malformed and errors are skipped."""
@@ -205,6 +207,7 @@ def _parse_line(
     try:
         for tree in parser.feed(number, line):
             report.num_trees += 1
+            report.line = number
             yield tree
     except BracketError as error:
         report.note(error, on_error)
@@ -252,12 +255,13 @@ def strip_traces(tree: Tree) -> Tree | None:
 
 def strip_function_tags(tree: Tree) -> Tree:
     """Reduce labels to categories: `NP-SBJ-1` and `NP=2` become NP; `-LRB-` and `ADVP|PRT` stay."""
-    labels = tuple(map(_without_tags, tree.labels))
+    labels = tuple(map(without_function_tags, tree.labels))
     return tree if labels == tree.labels else tree.with_labels(labels)
 
 
 @cache_short_texts
-def _without_tags(label: str) -> str:
+def without_function_tags(label: str) -> str:
+    """Reduce a label to its category: `NP-SBJ-1` becomes NP."""
     parts = label.split(CHAIN_JOINT)
     matches = map(_CATEGORY_AND_TAGS.fullmatch, parts)
     return CHAIN_JOINT.join(match[1] if match else part for part, match in zip(parts, matches, strict=True))

@@ -263,6 +263,7 @@ def read_dependencies(
         if words is None or parents is None:
             raise _unequal_length(path, parents_path, words or parents, words_end=words is None)
         place = Place(display_name(parents_path), parents[0])
+        report.line = place.line
         tree = report.attempt(on_error, _parse_lines, words[1], parents[1], place)
         if tree is not None:
             yield tree

@@ -127,6 +127,7 @@ def read_json_lines(
     for number, line in read_lines(path, encoding):
         if not line.strip():
             continue
+        report.line = number
         tree = report.attempt(on_error, _parse_line, line, number, name)
         if tree is not None:
             yield tree

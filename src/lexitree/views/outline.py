@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple, overload
 
-from lexitree.labels import LabelSet, order_labels
+from lexitree.labels import LabelSet
 from lexitree.trees.brackets import surface_form
 from lexitree.trees.tree import Tree
 from lexitree.views.colors import label_styles
-from lexitree.views.shown_tree import ShownTree, head_of, node_words, probability_of
+from lexitree.views.shown_tree import ShownTree, head_of, node_words, own_label_set, probability_of
 from lexitree.views.visible import printable
 
 if TYPE_CHECKING:
@@ -85,11 +85,7 @@ def _note(tree: ShownTree, node: int) -> str:
 def _label_set(tree: Tree | ShownTree) -> LabelSet:
     if not isinstance(tree, Tree) and len(tree.node_probabilities):
         return tree.label_set
-    labels = order_labels(tree.labels)
-    if all(label.isdecimal() for label in labels):
-        # A tree has only some of the labels of its treebank: numbers are taken to be on a scale that reaches 4.
-        labels = order_labels((*labels, "0", "4"))
-    return LabelSet(labels)
+    return own_label_set(tree.labels)
 
 
 def _outline(

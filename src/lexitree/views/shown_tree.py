@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
+import numpy as np
+
 from lexitree.arrays import NO_INDEX, FloatArray, IndexArray
-from lexitree.labels import LabelSet
+from lexitree.labels import LabelSet, order_labels
+from lexitree.trees.brackets import surface_form
 from lexitree.trees.tree import NO_LABEL, Tree
 from lexitree.views.visible import shorten_text, visible
 
@@ -37,12 +41,54 @@ class ShownTree(Protocol):
     def head_weights(self, node: int = 0) -> Sequence[float] | None: ...
 
 
+def own_label_set(labels: Iterable[str]) -> LabelSet:
+    """The labels that stand in trees, for their colours."""
+    found = order_labels(labels)
+    if all(label.isdecimal() for label in found):
+        # A tree has only some of the labels of its treebank: numbers are taken to be on a scale that reaches 4.
+        found = order_labels((*found, "0", "4"))
+    return LabelSet(found)
+
+
+@dataclass(frozen=True, eq=False)
+class PlainTree:
+    """A tree that nobody has labelled, to be shown with the labels that it has, or with none."""
+
+    source: Tree
+    head_index: None = None
+    head_weight: None = None
+    can_weigh: bool = False
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        return tuple(map(surface_form, self.source.words))
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        return self.source.labels
+
+    @property
+    def label_set(self) -> LabelSet:
+        return own_label_set(self.labels)
+
+    @property
+    def node_probabilities(self) -> FloatArray:
+        return np.zeros((0, len(self.label_set)), dtype=np.float32)
+
+    def head_weights(self, node: int = 0) -> None: ...
+
+
 def node_words(tree: ShownTree) -> list[str]:
     """The word that stands at each node; "" at a phrase, which has none of its own."""
     words = [""] * tree.source.num_nodes
     for node, word in zip(tree.source.leaves.tolist(), tree.words, strict=True):
         words[node] = word
     return words
+
+
+def shows_labels(tree: ShownTree) -> bool:
+    """Whether labels are all that there is to show: no model has said anything of the phrases."""
+    return tree.head_index is None and not len(tree.node_probabilities)
 
 
 def is_word(tree: ShownTree, node: int) -> bool:

@@ -1,35 +1,44 @@
-"""Draw labelled trees as one SVG picture that needs nothing else; everything in it is escaped.
+"""Draw trees as one SVG picture that needs nothing else; everything in it is escaped.
 
 The words stand in a row at the bottom, each in a column as wide as it needs. A phrase stands above its words
 at its height in the tree and shows its head word, which is one of them and so fits into their columns: no two
-boxes can overlap. A line leaves a phrase in the free space below it, goes sideways there, and then down in the
-column of the part it leads to, where nothing else stands: no line can cross a box.
+boxes can overlap. In a tree without a model, a phrase shows its label instead, for which its columns are widened
+where they must be, and words have their tags above them. A line leaves a phrase in the free space below it, goes
+sideways there, and then down in the column of the part it leads to, where nothing else stands: no line can cross a
+box.
 """
 
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape
+from itertools import accumulate
 from typing import NamedTuple
 
 from lexitree.arrays import NO_INDEX
-from lexitree.trees.tree import NO_LABEL, Tree
+from lexitree.trees.tree import NO_LABEL, Tree, refuse_inner_words
 from lexitree.views.colors import Look, label_looks
 from lexitree.views.shown_tree import (
     SHOWN_NO_LABEL,
+    PlainTree,
     ShownTree,
     head_of,
     head_path,
     is_word,
+    own_label_set,
     probability_of,
     shown_words,
+    shows_labels,
 )
 from lexitree.views.visible import printable
 
 FONT_SIZE = 13
 FONT = "Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans', sans-serif"
 BOX_HEIGHT = 22
+TAG_SIZE = 10
+TAG_HEIGHT = 13
+"""By how much the box of a word is higher if its tag stands above it."""
 ROW_HEIGHT = 40
 PADDING = 6
 """Between a word and the sides of its box."""
@@ -39,8 +48,12 @@ MARGIN = 12
 SPACE_BETWEEN_PICTURES = 20
 LEGEND_HEIGHT = 26
 SMALLEST_BOX = 14
+EMPTY_BOX = 8
+"""The box of a phrase that has nothing to show is a dot."""
 MAX_SHOWN_CHARACTERS = 24
 """A longer word is cut; more of it shows on hovering."""
+MAX_WIDENED_WORDS = 24
+"""A longer phrase has room for any label."""
 MAX_WORDS_ON_HOVERING = 100
 """Of a longer phrase, only the first and the last words show."""
 
@@ -54,6 +67,7 @@ _STYLE = (
     "g.head rect{stroke:#111111;stroke-width:2.4}"
     "g.head text{font-weight:bold}"
     "text.name{text-anchor:start}"
+    f"text.tag{{font-size:{TAG_SIZE}px;fill-opacity:0.75}}"
 )
 
 
@@ -74,24 +88,28 @@ class Box(NamedTuple):
         return self.top + self.height
 
 
-def draw_svg(trees: Sequence[ShownTree]) -> str:
-    """Draw trees below each other in one SVG picture.
+def draw_svg(trees: Tree | ShownTree | Iterable[Tree | ShownTree]) -> str:
+    """Draw a tree, or several below each other, in one SVG picture.
 
-    A box has the colour of its label and shows the head word; a thick line leads to the part that the head comes
-    from. Hovering shows the label, its probability, the head and the words.
+    What a model has labelled shows colours and head words: a box has the colour of its label and shows the head word;
+    a thick line leads to the part that the head comes from. Other trees, such as parses, show the labels that they
+    have. Hovering shows the label, its probability, the head and the words.
 
     Args:
-        trees: Trees of one label set.
+        trees: A tree, labelled or not, or several of one label set.
 
     Returns:
         The text of an SVG file.
+
+    Raises:
+        TreeError: A tree is a dependency tree that no model has labelled.
     """
-    names = trees[0].label_set.names if trees else ()
-    looks: Mapping[str, Look] = label_looks(trees[0].label_set).light if trees else {}
+    shown = list(map(_shown, trees)) if isinstance(trees, Iterable) else [_shown(trees)]
+    looks, names = _looks(shown)
     legend, width = _legend(names, looks)
     parts = [legend]
     top = MARGIN + (LEGEND_HEIGHT if legend else 0)
-    for tree in trees:
+    for tree in shown:
         boxes = lay_out_boxes(tree)
         parts.append(f'<g transform="translate(0 {_number(top)})">')
         parts += _lines(tree, boxes)
@@ -99,7 +117,7 @@ def draw_svg(trees: Sequence[ShownTree]) -> str:
         parts.append("</g>")
         width = max(width, max(box.left + box.width for box in boxes))
         top += max(box.bottom for box in boxes) + SPACE_BETWEEN_PICTURES
-    height = top - (SPACE_BETWEEN_PICTURES if trees else 0) + MARGIN
+    height = top - (SPACE_BETWEEN_PICTURES if shown else 0) + MARGIN
     size = f'width="{_number(width + MARGIN)}" height="{_number(height)}"'
     view = f'viewBox="0 0 {_number(width + MARGIN)} {_number(height)}"'
     opening = f'<svg xmlns="http://www.w3.org/2000/svg" {size} {view}>'
@@ -107,28 +125,54 @@ def draw_svg(trees: Sequence[ShownTree]) -> str:
     return "\n".join([opening, f"<style>{_STYLE}</style>", background, *filter(None, parts), "</svg>", ""])
 
 
+def _shown(tree: Tree | ShownTree) -> ShownTree:
+    if not isinstance(tree, Tree):
+        return tree
+    refuse_inner_words(tree, "drawn as a picture")
+    return PlainTree(tree)
+
+
+def _looks(trees: Sequence[ShownTree]) -> tuple[Mapping[str, Look], Sequence[str]]:
+    """The colours of the labels, and the labels that the picture has to explain."""
+    if not all(map(shows_labels, trees)):
+        return label_looks(trees[0].label_set).light, trees[0].label_set.names
+    labels = own_label_set(label for tree in trees for label in tree.labels)
+    # Colours would add nothing to labels that stand in the boxes, unless they are on a scale.
+    return ({} if labels.polarity is None else label_looks(labels).light), ()
+
+
 def lay_out_boxes(tree: ShownTree) -> list[Box]:
     """The box of every node, in pre-order."""
     source = tree.source
-    edges = _column_edges(tree.words)
+    texts = [_shown_text(tree, node) for node in range(source.num_nodes)]
+    tags = [_tag(tree, node) for node in range(source.num_nodes)]
+    widths = [max(_box_width(text), _tag_width(tag)) for text, tag in zip(texts, tags, strict=True)]
+    edges = _column_edges(source, widths)
     highest = int(source.heights[0])
     boxes: list[Box] = []
     heights = source.heights.tolist()
     middles = _middles(source, edges)
     for node, (start, end) in enumerate(source.spans):
-        width = _box_width(_shown_text(tree, node))
+        top, height = (highest - heights[node]) * ROW_HEIGHT, BOX_HEIGHT + (TAG_HEIGHT if tags[node] else 0)
+        width = widths[node]
+        if not texts[node] and shows_labels(tree):
+            top, width, height = top + (BOX_HEIGHT - EMPTY_BOX) / 2, EMPTY_BOX, EMPTY_BOX
         first, last = edges[start] + GAP / 2, edges[end] - GAP / 2
         left = min(max(middles[node] - width / 2, first), last - width)
-        boxes.append(Box(left, (highest - heights[node]) * ROW_HEIGHT, width))
+        boxes.append(Box(left, top, width, height))
     return boxes
 
 
-def _column_edges(words: Sequence[str]) -> list[float]:
-    """Where the column of each word begins, and after the last where it ends."""
-    edges = [float(MARGIN)]
-    for word in words:
-        edges.append(edges[-1] + _box_width(_shorten(word)) + GAP)
-    return edges
+def _column_edges(tree: Tree, widths: Sequence[float]) -> list[float]:
+    """Where the column of each word begins, and after the last where it ends: wide enough for all boxes above it."""
+    leaves: list[int] = tree.leaves.tolist()
+    columns = [widths[leaf] + GAP for leaf in leaves]
+    # Backwards, so that parts are given their room before the whole is.
+    for width, (start, end) in zip(reversed(widths), reversed(tree.spans), strict=True):
+        missing = width + GAP - sum(columns[start:end]) if end - start <= MAX_WIDENED_WORDS else 0.0
+        if missing > 0:
+            columns[start:end] = [column + missing / (end - start) for column in columns[start:end]]
+    return list(accumulate(columns, initial=float(MARGIN)))
 
 
 def _middles(tree: Tree, edges: Sequence[float]) -> list[float]:
@@ -175,12 +219,14 @@ def _groups(tree: ShownTree, boxes: Sequence[Box], looks: Mapping[str, Look]) ->
             f'{name}="{_number(value)}"'
             for name, value in zip(("x", "y", "width", "height"), box, strict=True)
         )
-        text = escape(_shown_text(tree, node))
-        place = f'x="{_number(box.middle)}" y="{_number(box.top + box.height / 2)}"'
+        text, tag = escape(_shown_text(tree, node)), escape(_tag(tree, node))
+        x, y = _number(box.middle), _number(box.bottom - BOX_HEIGHT / 2)
+        tag_y = _number(box.top + TAG_HEIGHT / 2 + 2)
         yield (
             f"<g{_head_class(emphasised[node])}><title>{escape(_hover_text(tree, node))}</title>"
             f'<rect {rect} rx="4" fill="{look.fill}"/>'
-            + (f'<text {place} fill="{look.ink}">{text}</text>' if text else "")
+            + (f'<text class="tag" x="{x}" y="{tag_y}" fill="{look.ink}">{tag}</text>' if tag else "")
+            + (f'<text x="{x}" y="{y}" fill="{look.ink}">{text}</text>' if text else "")
             + "</g>"
         )
 
@@ -190,10 +236,15 @@ def _head_class(emphasised: bool) -> str:
 
 
 def _shown_text(tree: ShownTree, node: int) -> str:
-    """The word of a leaf, the head word of a phrase, and nothing where there are no heads."""
+    """The word of a leaf, the head word or the label of a phrase, and nothing where there is neither."""
     if is_word(tree, node):
         return _shorten(tree.words[int(tree.source.starts[node])])
-    return _shorten(head_of(tree, node) or "")
+    return _shorten(tree.labels[node] if shows_labels(tree) else head_of(tree, node) or "")
+
+
+def _tag(tree: ShownTree, node: int) -> str:
+    """The label of a word that no model has labelled, and nothing elsewhere."""
+    return _shorten(tree.labels[node]) if is_word(tree, node) and shows_labels(tree) else ""
 
 
 def _hover_text(tree: ShownTree, node: int) -> str:
@@ -227,6 +278,10 @@ def _shorten(word: str) -> str:
 
 def _box_width(text: str) -> float:
     return max(SMALLEST_BOX, text_width(text) + 2 * PADDING)
+
+
+def _tag_width(tag: str) -> float:
+    return text_width(tag) * TAG_SIZE / FONT_SIZE + 2 * PADDING if tag else 0.0
 
 
 def text_width(text: str) -> float:

@@ -1,7 +1,7 @@
 """Reading candidate lists from JSON Lines: one sentence with its scored trees per line.
 
-A line is an object with a list `candidates` (or `parses`, as `lexitree parser parse --kbest 8 --format json` writes
-them) and, where it is known, a tree `gold`. A candidate has a `score` (or `log_probability`) and a tree: in brackets
+A line is an object with a list `candidates` (or `parses`, as `lexitree parse --kbest 8 --format json` writes them)
+and, where it is known, a tree `gold`. A candidate has a `score` (or `log_probability`) and a tree: in brackets
 as `tree`, or as `words` and `phrases` of its own.
 """
 

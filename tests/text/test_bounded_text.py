@@ -8,8 +8,8 @@ import pytest
 
 from lexitree.errors import LimitError, TextError
 from lexitree.limits import Limits
-from lexitree.pipeline.streaming import SplitText, split_within
 from lexitree.text import split_sentences
+from lexitree.text.bounded_text import SplitText, split_within
 from tests.pipeline.stubs import RightBranching, tiny_pipeline
 
 TEXT = "The film is good, the plot is bad. A supercalifragilistic ending. It is over."

@@ -1,0 +1,1 @@
+"""Search in trees: a small pattern language over labels, probabilities, head words and words."""
