@@ -46,6 +46,7 @@ from lexitree.models.word_table import WordTable as WordTable
 from lexitree.ops.tree_batch import TreeBatch as TreeBatch
 from lexitree.ops.tree_batch import batch_examples as batch_examples
 from lexitree.parsers.adapters import open_parser as open_parser
+from lexitree.parsers.neural import NeuralParser as NeuralParser
 from lexitree.parsers.saved_parser import load_parser as load_parser
 from lexitree.pipeline.labelling import LabellingJob as LabellingJob
 from lexitree.pipeline.labelling import label_file as label_file
@@ -54,7 +55,10 @@ from lexitree.pipeline.text_pipeline import Predictor as Predictor
 from lexitree.pipeline.text_pipeline import TextPipeline as TextPipeline
 from lexitree.pipeline.workers import LabellerSettings as LabellerSettings
 from lexitree.results.document import Document as Document
+from lexitree.results.document import to_dataframe as to_dataframe
 from lexitree.results.labelled_tree import LabelledTree as LabelledTree
+from lexitree.results.sentence import Phrase as Phrase
+from lexitree.results.sentence import Sentence as Sentence
 from lexitree.saving.model_kinds import load_model as load_model
 from lexitree.saving.model_kinds import push_to_hub as push_to_hub
 from lexitree.saving.model_kinds import save_model as save_model
@@ -63,6 +67,7 @@ from lexitree.saving.packing import pack_model as pack_model
 from lexitree.saving.pretrained import from_pretrained as from_pretrained
 from lexitree.tasks.classify.recipe import Recipe as Recipe
 from lexitree.tasks.classify.recipe import TrainingConfig as TrainingConfig
+from lexitree.tasks.classify.run import RunResult as RunResult
 from lexitree.tasks.classify.run import train as train
 from lexitree.tasks.classify.run import train_seeds as train_seeds
 from lexitree.tasks.rerank.lists import CandidateList as CandidateList

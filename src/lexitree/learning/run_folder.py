@@ -55,6 +55,9 @@ class FinishedRun:
         """The epoch whose weights are kept."""
         return self.training.best
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({str(self.folder)!r}, {self.training.summary()})"
+
 
 @contextmanager
 def claim_folder(folder: str | Path, *, resume: bool) -> Generator[Path]:

@@ -123,6 +123,11 @@ class NeuralParser:
         """The treebank whose conventions the trees follow; "" is the generic style."""
         model.config.style_index(self.style)
 
+    def __repr__(self) -> str:
+        return (
+            f"NeuralParser({len(self.model.config.labels)} labels, style {self.style!r}, {self.model.device})"
+        )
+
     def parse(self, words: Words) -> Tree:
         """Return the most probable tree of a sentence."""
         return next(self.parse_all([words]))
