@@ -21,6 +21,8 @@ from lexitree.version import __version__
 _NAMES = {
     "analysis.comparison": "accuracy_by_length compare_systems",
     "analysis.curves": "plot_curves plot_lengths read_curve",
+    "analysis.driver_report": "Driver DriverReport",
+    "analysis.drivers": "find_drivers",
     "analysis.head_overlap": "head_overlap",
     "batch.tree_examples": "Example make_examples",
     "corpora.corpus": "Corpus",
@@ -48,6 +50,7 @@ _NAMES = {
     "parsers.adapters": "open_parser",
     "parsers.neural": "NeuralParser",
     "parsers.saved_parser": "load_parser",
+    "pipeline.file_drivers": "find_drivers_in_file",
     "pipeline.labelling": "LabellingJob label_file",
     "pipeline.loading": "load",
     "pipeline.text_pipeline": "Predictor TextPipeline",

@@ -5,6 +5,9 @@ from lexitree.analysis.comparison import compare_systems as compare_systems
 from lexitree.analysis.curves import plot_curves as plot_curves
 from lexitree.analysis.curves import plot_lengths as plot_lengths
 from lexitree.analysis.curves import read_curve as read_curve
+from lexitree.analysis.driver_report import Driver as Driver
+from lexitree.analysis.driver_report import DriverReport as DriverReport
+from lexitree.analysis.drivers import find_drivers as find_drivers
 from lexitree.analysis.head_overlap import head_overlap as head_overlap
 from lexitree.batch.tree_examples import Example as Example
 from lexitree.batch.tree_examples import make_examples as make_examples
@@ -48,6 +51,7 @@ from lexitree.ops.tree_batch import batch_examples as batch_examples
 from lexitree.parsers.adapters import open_parser as open_parser
 from lexitree.parsers.neural import NeuralParser as NeuralParser
 from lexitree.parsers.saved_parser import load_parser as load_parser
+from lexitree.pipeline.file_drivers import find_drivers_in_file as find_drivers_in_file
 from lexitree.pipeline.labelling import LabellingJob as LabellingJob
 from lexitree.pipeline.labelling import label_file as label_file
 from lexitree.pipeline.loading import load as load

@@ -35,6 +35,7 @@ COMMANDS = {
     "evaluate": "evaluate.evaluate_command",
     "predict": "predict.predict_command",
     "explain": "explain.explain_command",
+    "drivers": "drivers.drivers_command",
     "models": "models.models_command",
     "info": "models.info_command",
     "pack": "pack.pack_command",
