@@ -25,6 +25,7 @@ COMMANDS = [
     ["evaluate"],
     ["predict"],
     ["explain"],
+    ["drivers"],
     ["parser"],
     *(["parser", name] for name in ("train", "evaluate", "parse")),
     ["models"],

@@ -23,7 +23,11 @@ def test_wilson_as_published(count: int, total: int, low: float, high: float) ->
 @pytest.mark.parametrize(
     ("first", "second", "low", "high"),
     # Newcombe (1998), "Interval estimation for the difference between independent proportions", table II, method 10.
-    [((56, 70), (48, 80), 0.0524, 0.3339), ((9, 10), (3, 10), 0.1705, 0.8090), ((10, 10), (0, 20), 0.6791, 1.0)],
+    [
+        ((56, 70), (48, 80), 0.0524, 0.3339),
+        ((9, 10), (3, 10), 0.1705, 0.8090),
+        ((10, 10), (0, 20), 0.6791, 1.0),
+    ],
 )
 def test_newcombe_as_published(
     first: tuple[int, int], second: tuple[int, int], low: float, high: float

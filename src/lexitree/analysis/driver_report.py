@@ -19,7 +19,7 @@ from lexitree.writing import open_output
 if TYPE_CHECKING:
     import pandas
 
-ROW_COLUMNS = (
+DRIVER_COLUMNS: tuple[str, ...] = (
     "label",
     "head",
     "group",
@@ -125,7 +125,7 @@ class DriverReport:
         return tuple(driver for driver in self.drivers if driver.label == label)[:most]
 
     def rows(self) -> list[dict[str, Any]]:
-        """One flat row per driver and, if there are groups, one more for each group; keys are `ROW_COLUMNS`."""
+        """One flat row per driver and, if there are groups, one more for each group; keys are `DRIVER_COLUMNS`."""
         return [row for driver in self.drivers for row in _driver_rows(driver)]
 
     def as_dict(self) -> dict[str, Any]:
@@ -150,7 +150,7 @@ class DriverReport:
         Raises:
             MissingExtraError: pandas is not installed.
         """
-        return make_dataframe(self.rows(), ROW_COLUMNS)
+        return make_dataframe(self.rows(), DRIVER_COLUMNS)
 
     def html(self, *, most: int = 25) -> str:
         """A page that needs nothing else, with plots, tables and examples.
@@ -181,7 +181,7 @@ class DriverReport:
 
     def _table(self, delimiter: str) -> str:
         table = StringIO()
-        writer = csv.DictWriter(table, ROW_COLUMNS, delimiter=delimiter, lineterminator="\n")
+        writer = csv.DictWriter(table, DRIVER_COLUMNS, delimiter=delimiter, lineterminator="\n")
         writer.writeheader()
         writer.writerows(self.rows())
         return table.getvalue()
@@ -227,7 +227,7 @@ def _driver_rows(driver: Driver) -> list[dict[str, Any]]:
     }
     in_groups = [
         {
-            **dict.fromkeys(ROW_COLUMNS),
+            **dict.fromkeys(DRIVER_COLUMNS),
             **of_driver,
             "group": group,
             "texts": share.count,

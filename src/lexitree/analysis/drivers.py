@@ -8,59 +8,23 @@ drivers of each label.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import repeat
 from typing import Any, NamedTuple
 
+from lexitree.analysis.driver_mentions import ReadText, folded, read_document
 from lexitree.analysis.driver_report import Driver, DriverReport, ExampleText, Mention
-from lexitree.arrays import NO_INDEX
 from lexitree.errors import ConfigError
 from lexitree.evaluation.intervals import Share
-from lexitree.labels import LabelSet
 from lexitree.results.document import Document
-from lexitree.results.sentence import Sentence, smallest
 from lexitree.text.columns import column_values, is_null
-
-NEGATIVE, NEUTRAL, POSITIVE = "negative", "neutral", "positive"
-"""The two ends of a scale, and its middle, which has no drivers."""
 
 MAX_GROUPS = 60
 """More groups cannot be compared on a page: two values of a column, the months of some years."""
 NUM_EXAMPLES = 3
 NUM_PHRASES = 3
 """How many examples, and how many of its commonest phrases, are kept of each driver."""
-
-CLOSED_CLASS_TAGS = frozenset(
-    [
-        *("CC", "DT", "EX", "IN", "LS", "MD", "PDT", "POS", "PRP", "PRP$"),
-        *("RP", "SYM", "TO", "UH", "WDT", "WP", "WP$", "WRB"),
-    ]
-)
-"""Penn tags of words that explain nothing by themselves: articles, prepositions, pronouns, modals and such."""
-FUNCTION_WORDS = frozenset(
-    [
-        *("be", "am", "is", "are", "was", "were", "been", "being", "'m", "'s", "'re", "ai"),
-        *(
-            "have",
-            "has",
-            "had",
-            "having",
-            "'ve",
-            "'d",
-            "do",
-            "does",
-            "did",
-            "doing",
-            "done",
-            "wo",
-            "ca",
-            "'ll",
-        ),
-        *("not", "n't", "no", "very", "too", "so", "quite", "really", "just", "more", "most", "much"),
-    ]
-)
-"""Words of open classes, by their tags, that explain nothing either: auxiliaries, negation and degree."""
 
 _EDGES = ' .,;:!?…-–—/"`“”()[]'
 """What is cut off the ends of a phrase where phrases are counted."""
@@ -103,89 +67,6 @@ def find_drivers(
     if groups is not None and next(values, values) is not values:
         raise ConfigError("there are more groups than documents")
     return counter.report()
-
-
-def explains(word: str, tag: str = "") -> bool:
-    """Whether a head word says what a text is about: it has letters and is no word of a closed class.
-
-    Args:
-        word: The word.
-        tag: Its Penn tag, as the parser gave it.
-    """
-    is_word = any(map(str.isalpha, word))
-    return is_word and tag not in CLOSED_CLASS_TAGS and _folded(word) not in FUNCTION_WORDS
-
-
-def kinds_of_labels(labels: LabelSet) -> dict[str, str]:
-    """The kind of drivers that each label, by its name, counts for: an end of the scale, or the label itself."""
-    if labels.polarity is None:
-        return {name: name for name in labels.names}
-    ends = {True: POSITIVE, False: NEGATIVE}
-    return {
-        name: NEUTRAL if place == 0.5 else ends[place > 0.5]
-        for name, place in zip(labels.names, labels.polarity, strict=True)
-    }
-
-
-class ReadText(NamedTuple):
-    """What is counted of a text."""
-
-    text: str
-    label: str | None
-    """The kind of the text's own label; None for an empty text."""
-    labels: tuple[str, ...]
-    """All kinds that its model knows, in their order."""
-    mentions: tuple[Mention, ...]
-
-
-def read_document(document: Document) -> ReadText:
-    """Find the phrases of a text that are counted."""
-    if not document.sentences or document.label is None:
-        return ReadText(document.text, None, (), ())
-    kinds = kinds_of_labels(document.sentences[0].label_set)
-    order = tuple(dict.fromkeys(kinds.values()))
-    if NEUTRAL in order:
-        order = tuple(kind for kind in (NEGATIVE, NEUTRAL, POSITIVE) if kind in order)
-    mentions = [mention for sentence in document.sentences for mention in _mentions(sentence, kinds)]
-    return ReadText(document.text, kinds[document.label], order, tuple(mentions))
-
-
-def _mentions(sentence: Sentence, kinds: Mapping[str, str]) -> Iterator[Mention]:
-    """The smallest phrases of each kind whose head word explains something."""
-    numbers = {kind: number for number, kind in enumerate(dict.fromkeys(kinds.values())) if kind != NEUTRAL}
-    names = list(numbers)
-    heads = sentence.head_index
-    content = _content_words(sentence)
-    spans = sentence.source.spans
-    found = [
-        numbers.get(kinds[label], NO_INDEX)
-        if (any(content[first:last]) if heads is None else content[int(heads[node])])
-        else NO_INDEX
-        for node, (label, (first, last)) in enumerate(zip(sentence.labels, spans, strict=True))
-    ]
-    by_number = dict(zip(numbers.values(), names, strict=True))
-    columns = {
-        kind: [place for place, name in enumerate(sentence.label_set.names) if kinds[name] == kind]
-        for kind in names
-    }
-    for node, number in enumerate(smallest(sentence.source, found)):
-        if number == NO_INDEX:
-            continue
-        kind, (first, last) = by_number[number], spans[node]
-        start, end = sentence.tokens[first].start, sentence.tokens[last - 1].end
-        word = sentence.document_text[start:end] if heads is None else sentence.words[int(heads[node])]
-        probability = float(sentence.node_probabilities[node, columns[kind]].sum())
-        yield Mention(kind, _folded(word), start, end, round(probability, 6))
-
-
-def _content_words(sentence: Sentence) -> list[bool]:
-    tags = [sentence.parse.labels[leaf] for leaf in sentence.parse.leaves.tolist()]
-    return [explains(word, tag) for word, tag in zip(sentence.words, tags, strict=True)]
-
-
-def _folded(text: str) -> str:
-    """As drivers are told apart: in lower case, with plain apostrophes and single spaces."""
-    return " ".join(text.lower().replace("’", "'").split())
 
 
 @dataclass
@@ -265,7 +146,7 @@ class DriverCounter:
         found.num_labelled += is_labelled
         if text.group:
             found.by_group[text.group] += 1
-        found.phrases.update(_folded(text.text[each.start : each.end]).strip(_EDGES) for each in mentions)
+        found.phrases.update(folded(text.text[each.start : each.end]).strip(_EDGES) for each in mentions)
         surest = max(mentions, key=lambda each: each.probability)
         found.examples.append(_RankedExample(is_labelled, surest.probability, -text.row, surest, text))
         found.examples.sort(reverse=True)

@@ -90,6 +90,7 @@ def drivers_command(
     compared between groups or periods.
     """
     from lexitree.analysis.driver_report import check_suffix
+    from lexitree.errors import ConfigError
     from lexitree.files import to_json
     from lexitree.pipeline.file_drivers import find_drivers_in_file
     from lexitree.pipeline.workers import LabellerSettings
@@ -97,6 +98,8 @@ def drivers_command(
 
     if output is not None:
         check_suffix(output)
+        if output.exists() and table.exists() and output.samefile(table):
+            raise ConfigError(f"{output} is the input as well", remedy="Use another output file.")
     skipped = ReadReport()
     with _progress() as show:
         report = find_drivers_in_file(
