@@ -61,6 +61,15 @@ FILES = {
     "What does NASA stand for?\nWhy is the sky blue?\nWhat is the fastest bird?\n",
     "orders.csv": 'order,comment,total\n1007,"Arrived late, and it does not even work.",19.90\n'
     "1008,Works as described and looks great.,24.50\n",
+    "reviews.csv": "date,shop,comment\n"
+    "2026-01-04,north,The staff were friendly and the soup was great.\n"
+    "2026-01-11,south,Slow service. The soup was cold.\n"
+    '2026-01-19,north,"Great food, but terrible parking."\n'
+    "2026-01-25,south,The waiter was rude and slow.\n"
+    "2026-02-02,north,A lovely place with great cakes.\n"
+    "2026-02-08,south,Cold coffee and a dirty table.\n"
+    "2026-02-15,north,Not a bad lunch at all.\n"
+    "2026-02-21,south,Friendly people. I loved the cakes.\n",
     "sentences.tsv": "like\tWhat a lovely place .\ndislike\tNever again .\nlike\tGo there !\ndislike\tStay away .\n",
 }
 
@@ -91,6 +100,8 @@ STEPS = (
     Step("text-json", f"lexitree predict {BUT} --format json", width=400),
     Step("text-explain", f"lexitree explain {BUT} -o explained.html"),
     Step("text-python", "python examples/read_text.py"),
+    Step("drivers-page", "lexitree drivers reviews.csv --column comment -o report.html"),
+    Step("drivers-by", "lexitree drivers reviews.csv --column comment --by shop --top 5"),
     Step("shipped", "lexitree models --shipped"),
     Step("models", "lexitree models"),
     Step("data-list", "lexitree data list --json", first=8),
