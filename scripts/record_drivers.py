@@ -93,8 +93,8 @@ def main() -> int:
             print(rows[-1])
         take_picture(page)
     record = {
-        "what": f"the time of `lexitree drivers TABLE --column comment -o report.html` on {NUM_ROWS:,} texts, the start"
-        f" of the program included; the median of {NUM_RUNS} runs",
+        "what": f"the time of `lexitree drivers TABLE --column comment -o report.html` on {NUM_ROWS:,} texts, with"
+        f" the start of the program; the median of {NUM_RUNS} runs",
         **describe_run({f"domains/{name}/train.tsv.gz": source_of(name) for name in TEXTS}),
         "seeds": [],
         "rows": rows,

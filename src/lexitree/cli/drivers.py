@@ -143,22 +143,23 @@ def _show_report(report: DriverReport, top: int) -> None:
 
 
 def _show_drivers(report: DriverReport, label: str, drivers: tuple[Driver, ...]) -> None:
-    has_groups = len(report.groups or {}) > 1
-    numbers = ["texts", "share", "95 %", "of these", *(["change"] if has_groups else [])]
-    rows = [
-        [
-            printable(driver.head),
-            f"{driver.texts.count:,}",
-            percent(driver.texts.value),
-            "–".join(map(percent, driver.texts.interval)),
-            percent(driver.labelled.value),
-            *([_shown_change(driver)] if has_groups else []),
-            _shown_phrases(driver),
-        ]
-        for driver in drivers
-    ]
+    numbers = {
+        "texts": [f"{driver.texts.count:,}" for driver in drivers],
+        "share": [percent(driver.texts.value) for driver in drivers],
+        "95 %": ["–".join(map(percent, driver.texts.interval)) for driver in drivers],
+        "of these": [percent(driver.labelled.value) for driver in drivers],
+    }
+    if len(report.groups or {}) > 1:
+        numbers["change"] = list(map(_shown_change, drivers))
+    columns = {
+        "head word": [printable(driver.head) for driver in drivers],
+        **numbers,
+        "phrases": list(map(_shown_phrases, drivers)),
+    }
+    if not any(columns["phrases"]):
+        del columns["phrases"]
     title = f"what makes texts {printable(label)}"
-    show_table(["head word", *numbers, "phrases"], rows, title=title, numbers=numbers)
+    show_table(list(columns), zip(*columns.values(), strict=True), title=title, numbers=list(numbers))
 
 
 def _shown_change(driver: Driver) -> str:
