@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -40,4 +39,4 @@ def test_it_runs_and_shows_views_tables_and_drivers(tmp_path: Path, monkeypatch:
     texts = [str(output.get("text", "")) for cell in code_cells(notebook) for output in cell["outputs"]]
     assert any("nowhere" in text and "head word" in text for text in texts)
     assert "<!doctype html>" in (tmp_path / "report.html").read_text(encoding="utf-8")
-    assert os.listdir(tmp_path / "runs" / "mine")
+    assert (tmp_path / "runs" / "mine" / "model").is_dir()
