@@ -63,6 +63,8 @@ STEPS = (
     Step("text-json", f"lexitree predict {BUT} --format json", width=400),
     Step("text-explain", f"lexitree explain {BUT} -o explained.html"),
     Step("text-python", "python examples/read_text.py"),
+    Step("drivers-page", "lexitree drivers reviews.csv --column comment -o report.html"),
+    Step("drivers-by", "lexitree drivers reviews.csv --column comment --by shop --top 5"),
     Step("shipped", "lexitree models --shipped"),
     Step("models", "lexitree models"),
     Step("data-list", "lexitree data list --json", first=8),

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import torch
 from hypothesis import settings
 
+from lexitree.ops import devices
 from lexitree.parsers import adapters
 from lexitree.saving import shipped
 from lexitree.tasks.classify.run import train
@@ -26,6 +28,14 @@ settings.load_profile("lexitree")
 def one_thread() -> None:
     """Tests run side by side, and results must not depend on the number of cores."""
     torch.set_num_threads(1)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def auto_is_the_cpu() -> Iterator[None]:
+    """What a test does not run on a GPU on purpose runs where its numbers repeat exactly."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(devices, "_best_device", lambda: "cpu")
+        yield
 
 
 @pytest.fixture(scope="session")

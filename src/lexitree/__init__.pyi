@@ -5,6 +5,9 @@ from lexitree.analysis.comparison import compare_systems as compare_systems
 from lexitree.analysis.curves import plot_curves as plot_curves
 from lexitree.analysis.curves import plot_lengths as plot_lengths
 from lexitree.analysis.curves import read_curve as read_curve
+from lexitree.analysis.driver_report import Driver as Driver
+from lexitree.analysis.driver_report import DriverReport as DriverReport
+from lexitree.analysis.drivers import find_drivers as find_drivers
 from lexitree.analysis.head_overlap import head_overlap as head_overlap
 from lexitree.batch.tree_examples import Example as Example
 from lexitree.batch.tree_examples import make_examples as make_examples
@@ -47,8 +50,10 @@ from lexitree.models.word_table import WordTable as WordTable
 from lexitree.ops.tree_batch import TreeBatch as TreeBatch
 from lexitree.ops.tree_batch import batch_examples as batch_examples
 from lexitree.parsers.adapters import open_parser as open_parser
+from lexitree.parsers.neural import NeuralParser as NeuralParser
 from lexitree.parsers.saved_parser import load_parser as load_parser
 from lexitree.parsers.text_parser import TextParser as TextParser
+from lexitree.pipeline.file_drivers import find_drivers_in_file as find_drivers_in_file
 from lexitree.pipeline.labelling import LabellingJob as LabellingJob
 from lexitree.pipeline.labelling import label_file as label_file
 from lexitree.pipeline.loading import load as load
@@ -56,11 +61,14 @@ from lexitree.pipeline.text_pipeline import Predictor as Predictor
 from lexitree.pipeline.text_pipeline import TextPipeline as TextPipeline
 from lexitree.pipeline.workers import LabellerSettings as LabellerSettings
 from lexitree.results.document import Document as Document
+from lexitree.results.document import to_dataframe as to_dataframe
 from lexitree.results.labelled_tree import LabelledTree as LabelledTree
 from lexitree.results.parsed_text import ParsedSentence as ParsedSentence
 from lexitree.results.parsed_text import ParsedText as ParsedText
 from lexitree.results.searching import Match as Match
 from lexitree.results.searching import search as search
+from lexitree.results.sentence import Phrase as Phrase
+from lexitree.results.sentence import Sentence as Sentence
 from lexitree.saving.model_kinds import load_model as load_model
 from lexitree.saving.model_kinds import push_to_hub as push_to_hub
 from lexitree.saving.model_kinds import save_model as save_model
@@ -69,6 +77,7 @@ from lexitree.saving.packing import pack_model as pack_model
 from lexitree.saving.pretrained import from_pretrained as from_pretrained
 from lexitree.tasks.classify.recipe import Recipe as Recipe
 from lexitree.tasks.classify.recipe import TrainingConfig as TrainingConfig
+from lexitree.tasks.classify.run import RunResult as RunResult
 from lexitree.tasks.classify.run import train as train
 from lexitree.tasks.classify.run import train_seeds as train_seeds
 from lexitree.tasks.classify.texts import fine_tune as fine_tune

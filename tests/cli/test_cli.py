@@ -27,6 +27,7 @@ COMMANDS = [
     ["explain"],
     ["parse"],
     ["search"],
+    ["drivers"],
     ["parser"],
     *(["parser", name] for name in ("train", "evaluate")),
     ["models"],

@@ -130,6 +130,7 @@ def all_operations(url: str) -> list[Operation]:
             for each in once
         ),
         Operation("predict", "out.jsonl", _write_texts, _label_lines),
+        Operation("drivers", "drivers.csv", _write_texts, _count_drivers),
         Operation("vectors filter", "few.npz", _write_trees, _filter_vectors),
         Operation("trees convert", "trees.jsonl", _write_trees, _convert_trees),
         Operation("record of the parts of a table", SPLITS_FILE, _write_trees, _record_parts),
@@ -169,6 +170,11 @@ def _label_lines_resumed(folder: Path) -> None:
 def _label_table_resumed(folder: Path) -> None:
     arguments = (folder / "texts.csv", "--column", "text", "-o", folder / "out.csv", "--parser", "stub")
     _run_here("predict", folder / "model", *arguments, "--resume")
+
+
+def _count_drivers(folder: Path) -> None:
+    arguments = (folder / "texts.csv", "--column", "text", "-o", folder / "drivers.csv", "--parser", "stub")
+    _run_here("drivers", "-m", folder / "model", *arguments)
 
 
 def _write_trees(folder: Path) -> None:

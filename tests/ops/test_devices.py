@@ -8,10 +8,15 @@ import pytest
 import torch
 
 from lexitree.errors import BackendError
+from lexitree.ops import devices
 from lexitree.ops.devices import choose_device
+
+BEST_DEVICE = devices._best_device
+"""As it is outside of the tests, which otherwise run on the CPU."""
 
 
 def test_auto_is_a_gpu_where_there_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(devices, "_best_device", BEST_DEVICE)
     for is_there, device in ((True, "cuda"), (False, "cpu")):
         monkeypatch.setattr(torch.cuda, "is_available", lambda is_there=is_there: is_there)
         assert choose_device("auto") == device

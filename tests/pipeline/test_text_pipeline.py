@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import pickle
 import re
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -11,6 +12,7 @@ from itertools import count, islice
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from lexitree.batch import tree_examples as examples
@@ -19,6 +21,7 @@ from lexitree.limits import Limits
 from lexitree.parsers.adapters.adapter import BatchAdapter
 from lexitree.parsers.adapters.adapter import Sentence as AdapterSentence
 from lexitree.pipeline import text_pipeline
+from lexitree.pipeline.loading import load
 from lexitree.pipeline.text_pipeline import Predictor, TextPipeline
 from lexitree.results.document import Document
 from lexitree.text import Token, TokenizedSentence, TokenizedText
@@ -349,3 +352,47 @@ def test_limits_hold_for_texts_that_come_with_tokens() -> None:
     assert len(cut.notes) == 2
     with pytest.raises(TextError, match="surrogate"):
         pipe(tokenized("the \ud800 film"))
+
+
+def test_a_column_is_a_list_of_documents() -> None:
+    texts = some_texts(9)
+    pipe = tiny_pipeline()
+    for column in (texts, tuple(texts), np.array(texts)):
+        documents = pipe(column)
+        assert isinstance(documents, list)
+        for document, text in zip(documents, texts, strict=True):
+            assert_same(document, pipe(text))
+    assert [len(document) for document in pipe(["The film is good.", None, float("nan"), ""])] == [1, 0, 0, 0]  # type: ignore[list-item]
+    assert pipe([]) == []
+    with pytest.raises(TextError, match="text 1 is not a string but of type int"):
+        pipe(["good", 7])  # type: ignore[list-item]
+    with pytest.raises(TextError, match="is not a string but of type dict"):
+        pipe({"text": "good"})  # type: ignore[call-overload]
+
+
+def test_a_pipeline_pickles(tmp_path: Path) -> None:
+    text = "The film is good. The plot is not."
+    pipe = tiny_pipeline(limits=Limits(words=50))
+    again = pickle.loads(pickle.dumps(pipe))
+    assert_same(again(text), pipe(text))
+    assert again.limits == pipe.limits
+    assert repr(again) == repr(pipe) == "TextPipeline(bicontree, 2 labels, cpu, parser RightBranching)"
+    assert repr(pickle.loads(pickle.dumps(pipe.predictor))) == "Predictor(bicontree, 2 labels, cpu)"
+
+
+def test_a_parser_that_is_a_program_is_opened_again(tmp_path: Path, saved_model: Path) -> None:
+    (tmp_path / "trees.txt").write_text("(S (NN good) (NN film))\n", encoding="utf-8")
+    spec = f"brackets:{tmp_path / 'trees.txt'}"
+    with load(saved_model, parser=spec) as pipe, pickle.loads(pickle.dumps(pipe)) as again:
+        assert_same(again("good film"), pipe("good film"))
+        assert again.parser is not pipe.parser
+    with pytest.raises(ConfigError, match=r"program of its own .* cannot be pickled\nName it where"):
+        pickle.dumps(tiny_pipeline(parser=Packaged()))
+
+
+@pytest.mark.slow
+def test_the_shipped_pipeline_pickles() -> None:
+    pipe = load("sentiment", device="cpu")
+    again = pickle.loads(pickle.dumps(pipe))
+    text = "The acting is great, but the story goes nowhere."
+    assert again(text).as_dict() == pipe(text).as_dict()

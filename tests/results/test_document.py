@@ -177,7 +177,7 @@ def test_rows_brackets_drawing_and_picture(document: Document) -> None:
 def test_white_space_inside_a_word_is_no_obstacle() -> None:
     """No tokenizer of ours makes such a token, but another one may."""
 
-    from lexitree.results.sentence import written_tree
+    from lexitree.trees.brackets import written_tree
     from lexitree.trees.tree import Tree
 
     assert written_tree(Tree.flat(["a b", "c"])) == "(_ (_ a_b) (_ c))"

@@ -37,6 +37,7 @@ COMMANDS = {
     "explain": "explain.explain_command",
     "parse": "parse.parse_command",
     "search": "search.search_command",
+    "drivers": "drivers.drivers_command",
     "models": "models.models_command",
     "info": "models.info_command",
     "pack": "pack.pack_command",

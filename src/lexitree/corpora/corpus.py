@@ -67,6 +67,10 @@ class Corpus:
         """The ids of the labels that models are scored on."""
         return self.label_set.ids
 
+    def __repr__(self) -> str:
+        sizes = ", ".join(f"{split} {len(trees):,}" for split, trees in self.splits.items())
+        return f"Corpus({self.name!r}: {sizes or 'no trees'}; {len(self.label_set)} labels)"
+
     def scored_trees(self, split: str) -> Sequence[Tree]:
         """Return the trees of a split with the answers as labels, as models are scored on them."""
         trees = self.splits.get(split, ())

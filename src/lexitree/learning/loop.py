@@ -132,6 +132,16 @@ class TrainingResult:
     def seconds(self) -> float:
         return sum(record.seconds for record in self.history)
 
+    def summary(self) -> str:
+        """`best epoch 7 of 10, dev_root 0.900`: the run in a few words."""
+        scores = [
+            f"{name} {value:.3f}" for name, value in self.best.scores.items() if isinstance(value, float)
+        ]
+        return ", ".join([f"best epoch {self.best.epoch} of {len(self.history)}", *scores])
+
+    def __repr__(self) -> str:
+        return f"TrainingResult({self.summary()})"
+
 
 class Trainer(Generic[Batch]):
     """One training run of a task.

@@ -61,6 +61,9 @@ class FinishedRun:
         """The folder of the trained model, for `lexitree.load`."""
         return self.folder / MODEL_FOLDER
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({str(self.folder)!r}, {self.training.summary()})"
+
 
 @contextmanager
 def claim_folder(folder: str | Path, *, resume: bool) -> Generator[Path]:

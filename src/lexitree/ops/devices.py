@@ -57,7 +57,7 @@ def choose_device(device: str) -> str:
         BackendError: There is no such device, or it lacks the numbers that lexitree needs.
     """
     if device == "auto":
-        return "cuda" if torch.cuda.is_available() else "cpu"
+        return _best_device()
     if device.startswith("cuda") and not torch.cuda.is_available():
         raise BackendError("this machine has no CUDA device", remedy="Use --device cpu or --device auto.")
     try:
@@ -69,6 +69,10 @@ def choose_device(device: str) -> str:
         ) from error
     _try_float64(device)
     return device
+
+
+def _best_device() -> str:
+    return "cuda" if torch.cuda.is_available() else "cpu"
 
 
 def _try_float64(device: str) -> None:

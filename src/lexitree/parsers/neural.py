@@ -96,6 +96,11 @@ class NeuralParser:
         """The treebank whose conventions the trees follow; "" is the generic style."""
         model.config.style_index(self.style)
 
+    def __repr__(self) -> str:
+        return (
+            f"NeuralParser({len(self.model.config.labels)} labels, style {self.style!r}, {self.model.device})"
+        )
+
     def __call__(self, text: str, *, k: int | None = None, limits: Limits | None = None) -> ParsedText:
         """Parse a text: split it into sentences and tokens, and find the tree of each sentence.
 

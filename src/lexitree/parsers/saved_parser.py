@@ -27,13 +27,13 @@ _VECTORS = "vectors"
 
 
 def load_parser(
-    name: str | Path | ModelFolder, *, device: str | torch.device = "cpu", style: str | None = None
+    name: str | Path | ModelFolder, *, device: str | torch.device = "auto", style: str | None = None
 ) -> NeuralParser:
     """Load a parser.
 
     Args:
         name: `"parser"` for the one that comes with the package, a folder, or `owner/name` on the Hugging Face hub.
-        device: Where the parser computes.
+        device: Where the parser computes; `auto` is a GPU if there is one.
         style: The treebank whose conventions it follows; by default the one chosen in training.
 
     Raises:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, TypedDict, Unpack, overload
 
@@ -28,7 +29,7 @@ class LoadOptions(TypedDict, total=False):
 
 @overload
 def load(  # pyright: ignore[reportOverlappingOverload]  # a name, and the directories of the last form are not
-    name: shipped.ParserName, *, device: str = "cpu"
+    name: shipped.ParserName, *, device: str = "auto"
 ) -> NeuralParser: ...
 
 
@@ -73,7 +74,7 @@ def load(
     reads: Literal["text", "trees"] | None = None,
     parser: Parser | str | None = None,
     limits: Limits | None = None,
-    device: str = "cpu",
+    device: str = "auto",
     backend: str = "auto",
     precision: Precision = "float32",
 ) -> TextPipeline | Predictor | NeuralParser:
@@ -159,5 +160,5 @@ def _with_parser(
     is_builtin = parser.partition(":")[0] == shipped.BUILTIN_PARSER
     options: dict[str, Any] = {"device": device} if is_builtin else {}
     pipe = TextPipeline(predictor, open_parser(parser, **options), split=layout, limits=limits)
-    pipe.close_parser_on_exit()
+    pipe.close_parser_on_exit(None if is_builtin else partial(open_parser, parser))
     return pipe

@@ -18,9 +18,9 @@ from lexitree.saving.shipped import BUILTIN_PARSER
 from lexitree.writing import open_output
 
 if TYPE_CHECKING:
+    from lexitree.corpora.tables import Row
     from lexitree.parsers.protocol import Parser
     from lexitree.parsers.text_parser import TextLayout, TextParser
-    from lexitree.pipeline.tables import Row
     from lexitree.results.parsed_text import ParsedText
     from lexitree.trees.brackets import ReadReport
 

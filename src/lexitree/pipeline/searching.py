@@ -17,7 +17,7 @@ from lexitree.views.outline import HEAD_ARROW
 from lexitree.views.visible import visible
 
 if TYPE_CHECKING:
-    from lexitree.pipeline.tables import Row
+    from lexitree.corpora.tables import Row
     from lexitree.results.document import Document
     from lexitree.results.labelled_tree import LabelledTree
     from lexitree.results.searching import Match

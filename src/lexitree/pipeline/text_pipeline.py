@@ -24,7 +24,8 @@ from lexitree.pipeline.streaming import TextReader, Tokens
 from lexitree.pipeline.turns import Turn
 from lexitree.results.document import Document
 from lexitree.results.labelled_tree import LabelledTree
-from lexitree.text import AnyText, Layout, TokenizedSentence, split_sentences
+from lexitree.text import AnyText, Layout, TokenizedSentence, TokenizedText, split_sentences
+from lexitree.text.columns import TextColumn, texts_of_column
 from lexitree.trees.binarize import Direction, to_binary, unchanged
 from lexitree.trees.tree import Tree
 
@@ -40,6 +41,9 @@ class Predictor:
     def __reduce__(self) -> tuple[object, ...]:
         """In another process, with a weigher of its own."""
         return type(self), (self.model,)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({describe_model(self.model)})"
 
     def predict(self, tree: Tree, *, nodes: AskedNodes = "all") -> LabelledTree:
         """Label one tree; see `predict_all`."""
@@ -171,12 +175,18 @@ class TextPipeline:
         self.split: Layout | Splitter = split
         self.limits = limits or Limits()
         self._resources = ExitStack()
+        self._reopen_parser: Callable[[], Parser] | None = None
         # Torch's number of threads, which the model sets while it runs, is the whole process's, and not every parser
         # bears two callers: one batch at a time.
         self._turn = Turn()
 
-    def close_parser_on_exit(self) -> None:
-        """Close the parser, if it holds anything, when the pipeline is closed."""
+    def close_parser_on_exit(self, reopen: Callable[[], Parser] | None = None) -> None:
+        """Close the parser, if it holds anything, when the pipeline is closed.
+
+        Args:
+            reopen: How a copy of the pipeline in another process opens its parser, where that cannot be pickled.
+        """
+        self._reopen_parser = reopen
         if isinstance(self.parser, AbstractContextManager):
             self._resources.enter_context(self.parser)
 
@@ -184,32 +194,70 @@ class TextPipeline:
         """Close the parser if `load` has opened it; others are their owner's to close."""
         self._resources.close()
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """A copy has the weights of model and parser; a parser that is a program of its own is opened again."""
+        reopen = self._reopen_parser
+        parser = None if reopen else self.parser
+        settings = {"binarize": self.binarize, "split": self.split, "limits": self.limits}
+        return _copied_pipeline, (type(self), self.predictor, parser, reopen, settings)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({describe_model(self.predictor.model)}, parser {type(self.parser).__name__})"
+
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *error: object) -> None:
         self.close()
 
-    def __call__(
+    @overload
+    def __call__(  # pyright: ignore[reportOverlappingOverload]  # a string is a sequence of strings, too
         self,
         text: AnyText,
         *,
         one_sentence: bool = False,
         limits: Limits | None = None,
         cancel: Event | None = None,
-    ) -> Document:
-        """Label one text.
+    ) -> Document: ...
+
+    @overload
+    def __call__(
+        self,
+        text: TextColumn,
+        *,
+        one_sentence: bool = False,
+        limits: Limits | None = None,
+        cancel: Event | None = None,
+    ) -> list[Document]: ...
+
+    def __call__(
+        self,
+        text: AnyText | TextColumn,
+        *,
+        one_sentence: bool = False,
+        limits: Limits | None = None,
+        cancel: Event | None = None,
+    ) -> Document | list[Document]:
+        """Label one text, or each text of a list or column.
 
         Args:
-            text: The text; a `TokenizedText` keeps its sentences and tokens.
-            one_sentence: Whether a string is taken as a single sentence.
-            limits: What the text may have; by default the pipeline's limits.
+            text: The text, or a `TokenizedText`, which keeps its sentences and tokens; or a list, a tuple, a NumPy
+                array, or a column of pandas, polars, Arrow or Hugging Face datasets. Nulls (None, NaN) in a column
+                are empty texts, which have documents without sentences.
+            one_sentence: Whether each string is taken as a single sentence.
+            limits: What each text may have; by default the pipeline's limits.
             cancel: Set by another thread to end the call.
 
+        Returns:
+            A document; or a list of documents in the order of the column. `stream` gives them one at a time.
+
         Raises:
-            TextError: The text is not a string, holds half of a surrogate pair, or is beyond a limit.
+            TextError: A text is not a string, holds half of a surrogate pair, or is beyond a limit.
             CancelledError: The call was cancelled.
         """
+        if not isinstance(text, str | TokenizedText):
+            texts: list[str] = texts_of_column(text)
+            return list(self.stream(texts, one_sentence=one_sentence, limits=limits, cancel=cancel))
         limits = limits or self.limits
         split = partial(self._split, one_sentence=one_sentence)
         reader = TextReader(iter([(text, None)]), split, limits, is_numbered=False)
@@ -392,4 +440,30 @@ def _handle_errors(
 
 
 def _binarizer(way: Direction | Binarizer) -> Binarizer:
-    return way if callable(way) else lambda tree: to_binary(tree, way).tree
+    # A partial function and not a lambda, which cannot be pickled.
+    return way if callable(way) else partial(_binary_tree, direction=way)
+
+
+def _binary_tree(tree: Tree, direction: Direction) -> Tree:
+    return to_binary(tree, direction).tree
+
+
+def _copied_pipeline(
+    kind: type[TextPipeline],
+    predictor: Predictor,
+    parser: Parser | None,
+    reopen: Callable[[], Parser] | None,
+    settings: dict[str, Any],
+) -> TextPipeline:
+    """A pipeline that was pickled."""
+    opened = reopen() if reopen else parser
+    assert opened is not None
+    pipe = kind(predictor, opened, **settings)
+    if reopen:
+        pipe.close_parser_on_exit(reopen)
+    return pipe
+
+
+def describe_model(model: TreeClassifier) -> str:
+    """`bicontree, 5 labels, cpu`: a model in a few words."""
+    return f"{model.config.model}, {len(model.config.label_set)} labels, {model.device}"

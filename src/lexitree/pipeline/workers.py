@@ -46,7 +46,7 @@ class LabellerSettings:
 
     model: str | Path = DEFAULT_MODEL
     parser: str | None = None
-    device: str = "cpu"
+    device: str = "auto"
     backend: str = "auto"
     precision: Precision = "float32"
     batch_size: int = BATCH_SENTENCES

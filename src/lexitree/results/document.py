@@ -2,18 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from lexitree.arrays import DoubleArray, FloatArray, rounded
+from lexitree.errors import import_extra
 from lexitree.files import to_json
+from lexitree.results.labelled_tree import short_text
 from lexitree.results.sentence import Phrase, Sentence
 from lexitree.text.tokens import Token
 from lexitree.views.svg import draw_svg
+
+if TYPE_CHECKING:
+    import pandas
+
+ROW_COLUMNS = (
+    "sentence",
+    "phrase",
+    "depth",
+    "start",
+    "end",
+    "text",
+    "label",
+    "probability",
+    "head_word",
+    "head_weight",
+)
+"""What is said of a phrase in a row of a table."""
 
 
 def mean_probabilities(rows: Sequence[FloatArray], lengths: Sequence[int]) -> DoubleArray:
@@ -64,6 +83,25 @@ class Document:
         """The phrases of all sentences, one sentence after the other."""
         return (phrase for sentence in self.sentences for phrase in sentence.phrases)
 
+    def find(
+        self,
+        label: str | Collection[str] | None = None,
+        *,
+        minimal: bool = True,
+        min_probability: float = 0.0,
+    ) -> list[Phrase]:
+        """Find phrases of all sentences by their labels; see `Sentence.find`.
+
+        document.find("negative")                          # the smallest negative phrases
+        document.find(["negative", "very negative"])       # of either label
+        document.find("negative", min_probability=0.9)     # only those the model is sure of
+        """
+        return [
+            phrase
+            for sentence in self.sentences
+            for phrase in sentence.find(label, minimal=minimal, min_probability=min_probability)
+        ]
+
     def as_dict(self, *, head_weights: bool = False) -> dict[str, Any]:
         """The document as plain values for JSON; `docs/guide/text.md` describes every key.
 
@@ -84,18 +122,25 @@ class Document:
         return to_json(self.as_dict(head_weights=head_weights), indent=indent)
 
     def rows(self) -> list[dict[str, Any]]:
-        """One flat row per phrase, for tables and data frames; all rows have the same keys."""
-        names = ("start", "end", "text", "label", "probability", "head_word", "head_weight")
+        """One flat row per phrase, for tables and data frames; all rows have the keys `ROW_COLUMNS`."""
         return [
             {
                 "sentence": number,
                 "phrase": node,
                 "depth": int(sentence.source.depths[node]),
-                **{name: phrase[name] for name in names},
+                **{name: phrase[name] for name in ROW_COLUMNS[3:]},
             }
             for number, sentence in enumerate(self.sentences)
             for node, phrase in enumerate(sentence.phrase_records())
         ]
+
+    def to_dataframe(self) -> pandas.DataFrame:
+        """One row per phrase, as a pandas data frame; see `rows` and, for many documents, `lexitree.to_dataframe`.
+
+        Raises:
+            MissingExtraError: pandas is not installed.
+        """
+        return make_dataframe(self.rows(), ROW_COLUMNS)
 
     def brackets(self) -> list[str]:
         """Each sentence as a tree in brackets, with the ids of its labels."""
@@ -136,4 +181,37 @@ class Document:
         return self.text
 
     def __repr__(self) -> str:
-        return f"Document({len(self.sentences)} sentences, {self.label!r}: {self.text[:60]!r})"
+        num = len(self.sentences)
+        sentences = f"{num} sentence{'' if num == 1 else 's'}"
+        share = "" if self.probability is None else f", {self.label!r} {self.probability:.2f}"
+        return f"Document({short_text(self.text)!r}, {sentences}{share})"
+
+
+def make_dataframe(rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> pandas.DataFrame:
+    """A pandas data frame of rows, with all columns also if there are no rows.
+
+    Raises:
+        MissingExtraError: pandas is not installed.
+    """
+    frames = import_extra("pandas", extra="pandas", purpose="to_dataframe")
+    return frames.DataFrame(list(rows), columns=list(columns))
+
+
+def to_dataframe(documents: Iterable[Document]) -> pandas.DataFrame:
+    """The phrases of many documents as one pandas data frame.
+
+        frame = lexitree.to_dataframe(pipe(reviews["comment"]))
+
+    For polars, use the rows: `polars.DataFrame(document.rows())`.
+
+    Args:
+        documents: The documents.
+
+    Returns:
+        One row per phrase: the columns of `Document.rows`, after `document`, the number of the document from 0.
+
+    Raises:
+        MissingExtraError: pandas is not installed.
+    """
+    rows = ({"document": number, **row} for number, each in enumerate(documents) for row in each.rows())
+    return make_dataframe(rows, ("document", *ROW_COLUMNS))

@@ -20,6 +20,16 @@ from lexitree.views.outline import draw_tree
 from lexitree.views.svg import draw_svg
 from lexitree.views.visible import shorten_text
 
+MOST_DRAWN_WORDS = 200
+"""Notebooks draw no picture of a longer sentence by themselves."""
+_SHOWN_CHARACTERS = 60
+"""How much of a text its `repr` shows."""
+
+
+def short_text(text: str) -> str:
+    """The beginning of a text, for a `repr`."""
+    return text if len(text) <= _SHOWN_CHARACTERS else text[: _SHOWN_CHARACTERS - 1] + "…"
+
 
 class WordWeigher(Protocol):
     """Computes head weights of one tree when they are asked for; see `models.head_shares`."""
@@ -203,3 +213,15 @@ class LabelledTree:
         from lexitree.views.page import notebook_view
 
         return notebook_view([self], text=self.text)
+
+    def _repr_svg_(self) -> str | None:
+        """How a program that shows no HTML shows it; a long sentence is left to `repr`."""
+        return self.svg() if self.source.num_words <= MOST_DRAWN_WORDS else None
+
+    def _verdict(self) -> str:
+        """`'positive' 0.98`, without a number for a tree that has its labels already."""
+        probability = f" {self.probability:.2f}" if len(self.node_probabilities) else ""
+        return f"{self.label!r}{probability}"
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({short_text(self.text)!r}, {self._verdict()})"

@@ -6,20 +6,18 @@ always `phrase.text`. A phrase is a view of its sentence's arrays, made when it 
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any, Self
 
-from lexitree.arrays import FloatArray, rounded
-from lexitree.results.labelled_tree import LabelledTree
+from lexitree.arrays import NO_INDEX, FloatArray, rounded
+from lexitree.errors import ConfigError
+from lexitree.results.labelled_tree import LabelledTree, short_text
 from lexitree.text.tokens import Token
-from lexitree.trees.brackets import tree_to_brackets
+from lexitree.trees.brackets import written_tree
 from lexitree.trees.tree import Tree
 from lexitree.views.visible import shorten_text
-
-_WHITE_SPACE = re.compile(r"\s+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +101,12 @@ class Phrase:
         return int(self.sentence.source.depths[self.node])
 
     @property
+    def parent(self) -> Phrase | None:
+        """The phrase that it is a part of; None for the whole sentence."""
+        parent = int(self.sentence.source.parents[self.node])
+        return None if parent == NO_INDEX else Phrase(self.sentence, parent)
+
+    @property
     def children(self) -> tuple[Phrase, ...]:
         """Its parts from left to right; none for a word."""
         return tuple(Phrase(self.sentence, part) for part in self.sentence.source.children[self.node])
@@ -115,10 +119,10 @@ class Phrase:
         return self.text
 
     def __repr__(self) -> str:
-        return f"Phrase({self.text!r}, {self.label!r} {self.probability:.2f})"
+        return f"Phrase({short_text(self.text)!r}, {self.label!r} {self.probability:.2f})"
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Sentence(LabelledTree):
     """A sentence of a document: the labelled binary tree that the model has read, with positions in the text."""
 
@@ -164,6 +168,53 @@ class Sentence(LabelledTree):
     def whole(self) -> Phrase:
         """The phrase that is the sentence."""
         return Phrase(self, 0)
+
+    def find(
+        self,
+        label: str | Collection[str] | None = None,
+        *,
+        minimal: bool = True,
+        min_probability: float = 0.0,
+    ) -> list[Phrase]:
+        """Find phrases, single words included, by their labels.
+
+        Args:
+            label: The name or the id of a label, or several, which then count as one; by default, all labels.
+            minimal: Whether to leave out phrases with another one of those found, of the same label, inside: what is
+                left are the smallest phrases that the label comes from.
+            min_probability: How likely the label of a phrase must be.
+
+        Returns:
+            The phrases in pre-order.
+
+        Raises:
+            ConfigError: The model has no such label.
+        """
+        groups = self._label_groups(label)
+        found = [
+            groups.get(own, NO_INDEX) if sure else NO_INDEX
+            for own, sure in zip(self.labels, self._is_likely(min_probability), strict=True)
+        ]
+        if minimal:
+            found = smallest(self.source, found)
+        return [Phrase(self, node) for node, group in enumerate(found) if group != NO_INDEX]
+
+    def _label_groups(self, label: str | Collection[str] | None) -> dict[str, int]:
+        """The names of labels to look for, each with the number of those that count as one label."""
+        names = self.label_set.names
+        if label is None:
+            return {name: place for place, name in enumerate(names)}
+        wanted = {label} if isinstance(label, str) else set(label)
+        if unknown := sorted(wanted - {*names, *self.label_set.ids}):
+            raise ConfigError(
+                f"there is no label {', '.join(map(repr, unknown))}",
+                remedy=f"The labels are {', '.join(map(repr, names))}.",
+            )
+        ids = self.label_set.ids
+        return {name: 0 for name, each in zip(names, ids, strict=True) if name in wanted or each in wanted}
+
+    def _is_likely(self, min_probability: float) -> list[bool]:
+        return (self.node_probabilities.max(1) >= min_probability).tolist()
 
     def phrase_records(self) -> Iterator[dict[str, Any]]:
         """The phrases in pre-order as plain values, all with the same keys.
@@ -231,12 +282,23 @@ class Sentence(LabelledTree):
     def __str__(self) -> str:
         return self.text
 
-    def __repr__(self) -> str:
-        return f"Sentence({self.text!r}, {self.label!r} {self.probability:.2f})"
 
+def smallest(tree: Tree, groups: Sequence[int]) -> list[int]:
+    """Leave the smallest phrases of each group: `NO_INDEX` wherever one of the same group is inside.
 
-def written_tree(tree: Tree) -> str:
-    """The tree in brackets; white space inside a word, which brackets cannot hold, becomes `_`."""
-    if any(map(_WHITE_SPACE.search, tree.words)):
-        tree = Tree(tree.arity, tree.labels, [_WHITE_SPACE.sub("_", word) for word in tree.words])
-    return tree_to_brackets(tree)
+    Args:
+        tree: The tree.
+        groups: The group of each node, `NO_INDEX` for none.
+    """
+    parents: list[int] = tree.parents.tolist()
+    inside: list[set[int]] = [set() for _ in parents]
+    kept = list(groups)
+    # Backwards, parts come before the whole.
+    for node in range(len(kept) - 1, -1, -1):
+        below = inside[node]
+        if kept[node] in below:
+            kept[node] = NO_INDEX
+        if parents[node] != NO_INDEX:
+            inside[parents[node]] |= below if groups[node] == NO_INDEX else below | {groups[node]}
+        inside[node] = set()
+    return kept

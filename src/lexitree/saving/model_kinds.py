@@ -97,7 +97,7 @@ class ModelKind(Generic[Model]):
         self,
         name: str | Path | ModelFolder,
         *,
-        device: str | torch.device = "cpu",
+        device: str | torch.device = "auto",
         revision: str | None = None,
         **options: Any,
     ) -> Model:
@@ -147,7 +147,7 @@ def save_model(
 def load_model(
     name: str | Path | ModelFolder,
     *,
-    device: str | torch.device = "cpu",
+    device: str | torch.device = "auto",
     revision: str | None = None,
     **options: Any,
 ) -> Any:

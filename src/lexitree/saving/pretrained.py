@@ -137,7 +137,7 @@ _WHAT_IT_READS: dict[TreeKind, tuple[str, str]] = {
 def from_pretrained(
     name: str | Path | ModelFolder,
     *,
-    device: str | torch.device = "cpu",
+    device: str | torch.device = "auto",
     backend: str = "auto",
     revision: str | None = None,
 ) -> TreeClassifier:
@@ -145,7 +145,7 @@ def from_pretrained(
 
     Args:
         name: The name of a shipped model, a folder, or `owner/name` on the Hugging Face hub.
-        device: Where the model computes.
+        device: Where the model computes; `auto` is a GPU if there is one.
         backend: The implementation of the recurrences; see `lexitree.ops`.
         revision: The branch, tag or commit on the hub.
 

@@ -34,6 +34,7 @@ MAX_LISTED_ERRORS = 1_000
 """How many skipped errors are kept; all are counted."""
 
 _TEXT = re.compile(f"{TEXT}+")
+_WHITE_SPACE = re.compile(r"\s+")
 _SURFACE = {escape: surface for surface, escape in BRACKET_FORMS.items()}
 _ESCAPE = re.compile("|".join(map(re.escape, _SURFACE)), re.IGNORECASE)
 
@@ -191,6 +192,13 @@ def tree_to_brackets(tree: Tree) -> str:
             missing.pop()
             pieces.append(")")
     return "".join(pieces)
+
+
+def written_tree(tree: Tree) -> str:
+    """The tree in brackets; white space inside a word, which brackets cannot hold, becomes `_`."""
+    if any(map(_WHITE_SPACE.search, tree.words)):
+        tree = Tree(tree.arity, tree.labels, [_WHITE_SPACE.sub("_", word) for word in tree.words])
+    return tree_to_brackets(tree)
 
 
 def _escape(token: str) -> str:

@@ -287,6 +287,22 @@ class Tree:
         shown = " ".join(self.words[:8]) + (" …" if self.num_words > 8 else "")
         return f"Tree({self.num_words} words, {self.num_nodes} nodes, label {self.label!r}: {shown})"
 
+    def __str__(self) -> str:
+        """The tree in brackets; in short if brackets cannot hold it, as for a dependency tree."""
+        from lexitree.trees.brackets import written_tree
+
+        try:
+            return written_tree(self)
+        except TreeError:
+            return repr(self)
+
+    def _repr_svg_(self) -> str | None:
+        """How a notebook shows it."""
+        # Through the front door: drawings are made of trees, so they come later.
+        import lexitree
+
+        return lexitree.LabelledTree.from_tree(self)._repr_svg_()  # pyright: ignore[reportPrivateUsage]
+
     def __reduce__(self) -> tuple[object, ...]:
         return Tree, (self.arity, self.labels, self.words)
 

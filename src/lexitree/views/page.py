@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from html import escape
-from importlib.resources import files
 
 from lexitree.labels import LabelSet
 from lexitree.views.boxes import Share, nested_boxes, phrase_shares
 from lexitree.views.colors import LabelLooks, label_looks
 from lexitree.views.outline import draw_tree
+from lexitree.views.shell import cut_text, page_styles, read_asset, whole_page
 from lexitree.views.shown_tree import (
     ShownTree,
     composition_order,
@@ -94,13 +93,6 @@ def share_bar(share: float, shown: str) -> str:
 LONGEST_TITLE = 70
 MOST_WORDS_OF_A_LINK = 12
 
-_NOTEBOOKS_IN_THE_DARK = (
-    '[data-jp-theme-light="false"] .lt-root',
-    "body.vscode-dark .lt-root",
-    "html[theme=dark] .lt-root",
-)
-"""JupyterLab, VS Code and Colab tell a page of their theme in these ways, and not in the way of browsers."""
-
 
 def explanation_page(
     trees: Sequence[ShownTree],
@@ -122,19 +114,17 @@ def explanation_page(
         A whole HTML document.
     """
     shown = _Shown.of(trees, text, probabilities)
-    title = html_text(_cut(shown.text, LONGEST_TITLE)) or "Nothing to explain"
+    title = cut_text(shown.text, LONGEST_TITLE) or "Nothing to explain"
     names = names or [f"Sentence {number}" for number in range(1, len(trees) + 1)]
     body = "".join(
         _sentence_section(shown, tree, number, name)
         for number, (tree, name) in enumerate(zip(trees, names, strict=True), 1)
     )
-    return (
-        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        '<meta name="color-scheme" content="light dark">\n'
-        f"<title>{title} · lexitree</title>\n<style>{_styles(shown.looks)}</style>\n</head>\n"
-        f'<body class="lt-page"><main class="lt-root">\n{_whole(shown)}{body}{_how_to_read()}'
-        f"</main>\n<script>{_read('page.js')}</script>\n</body>\n</html>\n"
+    return whole_page(
+        title,
+        page_styles(shown.looks),
+        f"{_whole(shown)}{body}{_how_to_read()}",
+        script=read_asset("page.js"),
     )
 
 
@@ -149,7 +139,7 @@ def notebook_view(
     parts = [_words_and_verdict(tree, shown.looks) + _folded(tree, shown.looks) for tree in trees]
     nothing = '<p class="lt-note">An empty text.</p>' if not parts else ""
     return (
-        f'<div class="lt-root lt-compact"><style>{_styles(shown.looks)}</style>'
+        f'<div class="lt-root lt-compact"><style>{page_styles(shown.looks)}</style>'
         f"{_document_line(shown)}{''.join(parts)}{nothing}</div>"
     )
 
@@ -301,25 +291,3 @@ def _how_to_read() -> str:
         "turning point, with a dashed edge, has a label that none of its parts has. "
         "Made with lexitree.</p></footer>"
     )
-
-
-def _cut(text: str, most_characters: int) -> str:
-    text = " ".join(text.split())
-    return text if len(text) <= most_characters else text[: most_characters - 1] + "…"
-
-
-def _styles(looks: LabelLooks) -> str:
-    dark = _read("dark.css")
-    in_notebooks = "".join(
-        f"{scope}{{{dark}}}{looks.css(scope, looks.dark)}" for scope in _NOTEBOOKS_IN_THE_DARK
-    )
-    return (
-        f"{_read('page.css')}{looks.css('.lt-root', looks.light)}"
-        f"@media screen and (prefers-color-scheme:dark){{.lt-root{{{dark}}}"
-        f"{looks.css('.lt-root', looks.dark)}}}{in_notebooks}"
-    )
-
-
-@cache
-def _read(name: str) -> str:
-    return files("lexitree.views").joinpath(name).read_text(encoding="utf-8")

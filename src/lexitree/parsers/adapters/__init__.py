@@ -33,7 +33,7 @@ BUILTIN_MODEL = shipped.FOLDER / "parser"
 """The folder of the parser that comes with the package."""
 
 
-def _open_builtin(model: str = "", *, device: str = "cpu", style: str | None = None) -> Parser:
+def _open_builtin(model: str = "", *, device: str = "auto", style: str | None = None) -> Parser:
     """Load the built-in parser from a folder; by default the one that comes with the package."""
     # Imported here because the adapters work without torch, which takes a second to import.
     from lexitree.parsers.saved_parser import load_parser

@@ -7,7 +7,7 @@ import unicodedata
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, Self
+from typing import Literal, Never, Self
 
 from lexitree.errors import ConfigError, ParseMismatchError, ParseRefusedError, ParserError
 from lexitree.limits import cache_short_texts
@@ -158,6 +158,13 @@ class Adapter(ABC):
         self.name = name
         self.on_refused = on_refused
         self.report = ParseReport()
+
+    def __reduce__(self) -> Never:
+        raise ConfigError(
+            f"a parser that is a program of its own ({self.name}) cannot be pickled",
+            remedy="Name it where the pipeline is loaded, and copies of that open it again: "
+            'lexitree.load(MODEL, parser="command:PROGRAM")',
+        )
 
     @abstractmethod
     def parse_all(self, sentences: Iterable[Sequence[str]]) -> Iterator[Tree]:

@@ -30,7 +30,7 @@ from lexitree.learning.seeds import OnEvent, SeedSummary, run_seeds
 from lexitree.models.classifier import TreeClassifier
 from lexitree.models.model_config import ModelConfig
 from lexitree.models.transformer import TransformerLexicon
-from lexitree.ops.devices import check_precision, products_in
+from lexitree.ops.devices import check_precision, choose_device, products_in
 from lexitree.ops.threads import use_cores
 from lexitree.saving.model_kinds import save_model
 from lexitree.tasks.classify.building import build_model, choose_vectors, load_recipe_corpus, model_settings
@@ -39,7 +39,7 @@ from lexitree.tasks.classify.task import SCORES, ClassifyTask
 from lexitree.tasks.classify.teaching import Lessons, give_lessons, learn_from, read_lessons, save_lessons
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class RunResult(FinishedRun):
     """A finished run with the scores of its best model."""
 
@@ -61,7 +61,7 @@ def train(
     folder: str | Path,
     *,
     corpus: Corpus | None = None,
-    device: str = "cpu",
+    device: str = "auto",
     backend: str = "auto",
     threads: int = 1,
     precision: str = "float32",
@@ -76,7 +76,7 @@ def train(
         recipe: What to train on what.
         folder: Where the run goes.
         corpus: Trained on instead of the corpus that the recipe names.
-        device: Where the model is trained, such as `cpu` or `cuda`.
+        device: Where the model is trained, such as `cpu` or `cuda`; `auto` is a GPU if there is one.
         backend: The implementation of the tree operations.
         threads: CPU threads. One is best for most models: their products are small, and several seeds make better use
             of several cores. A second one helps models with two directions. The weights do not depend on the number,
@@ -93,6 +93,7 @@ def train(
         TrainingDivergedError: If the loss is no longer finite.
     """
     check_precision(precision, training=True)
+    device = choose_device(device)
     with (
         claim_folder(folder, resume=resume) as folder,
         use_cores(threads, wide_products=bool(recipe.encoder)),
@@ -197,7 +198,7 @@ def _own_lessons(
 
 
 def make_lessons(
-    recipe: Recipe, corpus: Corpus, path: Path, *, device: str = "cpu", backend: str = "auto"
+    recipe: Recipe, corpus: Corpus, path: Path, *, device: str = "auto", backend: str = "auto"
 ) -> None:
     """Let the teacher of a recipe label the training trees once, for any number of runs of the recipe."""
     config = ModelConfig.from_dict(model_settings(recipe, corpus))

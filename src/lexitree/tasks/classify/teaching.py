@@ -48,7 +48,7 @@ class Lessons:
 
 
 def give_lessons(
-    name: str, student: ModelConfig, trees: Iterable[Tree], *, device: str = "cpu", backend: str = "auto"
+    name: str, student: ModelConfig, trees: Iterable[Tree], *, device: str = "auto", backend: str = "auto"
 ) -> Lessons:
     """Let a teacher label trees in the form in which its student will read them.
 
@@ -56,7 +56,7 @@ def give_lessons(
         name: A saved model, a run, or a folder with runs of several seeds, whose probabilities are averaged.
         student: The configuration of the student.
         trees: The training trees.
-        device: Where the teacher computes.
+        device: Where the teacher computes; `auto` is a GPU if there is one.
         backend: The implementation of the tree operations.
     """
     kind = encoder_class(student.model).tree_kind

@@ -18,6 +18,7 @@ from lexitree.learning.observers import Observer
 from lexitree.learning.run_folder import MODEL_FOLDER, FinishedRun, claim_folder, run_in_folder, write_result
 from lexitree.lexicon.vector_files import read_vectors
 from lexitree.lexicon.vocabulary import UNK, Vocabulary, count_words
+from lexitree.ops.devices import choose_device
 from lexitree.parsers.network import ParserConfig, ParserModel
 from lexitree.parsers.neural import NeuralParser
 from lexitree.parsers.saved_parser import load_parser
@@ -114,7 +115,7 @@ def _with_sign(directions: np.ndarray) -> np.ndarray:
     return directions * np.sign(directions[largest, np.arange(directions.shape[1])])
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class ParserRun(FinishedRun):
     """A finished run with the test scores of its best parser."""
 
@@ -128,7 +129,7 @@ def train_parser(
     *,
     banks: ParserData | None = None,
     data: str | Path | None = None,
-    device: str = "cpu",
+    device: str = "auto",
     minutes: float | None = None,
     resume: bool = False,
     observer: Observer | None = None,
@@ -140,7 +141,7 @@ def train_parser(
         folder: Where the run goes.
         banks: Trained on instead of the treebanks that the recipe names.
         data: The data folder.
-        device: Where the parser is trained, such as `cpu` or `cuda`.
+        device: Where the parser is trained, such as `cpu` or `cuda`; `auto` is a GPU if there is one.
         minutes: Begin no epoch that would end later; reading the data and scoring the tests come on top.
         resume: Continue an interrupted run from its last epoch.
         observer: Is told of every batch and epoch.
@@ -152,7 +153,7 @@ def train_parser(
     with claim_folder(folder, resume=resume) as folder:
         banks = banks or load_parser_data(recipe, data)
         torch.manual_seed(recipe.training.seed)
-        model = build_parser_model(recipe, banks, data).to(device)
+        model = build_parser_model(recipe, banks, data).to(choose_device(device))
         task = ParserTask(model, banks, recipe.training)
 
         def save(training: TrainingResult, **scores: Any) -> None:

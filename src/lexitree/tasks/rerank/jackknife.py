@@ -120,7 +120,7 @@ def make_fold(
     k: int,
     *,
     data: str | Path | None = None,
-    device: str = "cpu",
+    device: str = "auto",
     minutes: float | None = None,
     observer_of: Callable[[int], Observer] | None = None,
 ) -> None:
@@ -146,7 +146,7 @@ def make_fold(
             stream.write(line + "\n")
 
 
-def parse_fold(parser: Path, fold: JackknifeFold, k: int, device: str = "cpu") -> Iterator[str]:
+def parse_fold(parser: Path, fold: JackknifeFold, k: int, device: str = "auto") -> Iterator[str]:
     """A line of JSON for each sentence of a fold: the gold tree and the k best, each bank in its own style."""
     for bank in fold.held_out:
         loaded: NeuralParser = load_parser(parser, device=device, style=bank.style)

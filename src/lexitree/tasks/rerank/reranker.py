@@ -185,7 +185,7 @@ class RerankedParser:
 def load_reranker(
     name: str | Path | ModelFolder,
     *,
-    device: str | torch.device = "cpu",
+    device: str | torch.device = "auto",
     backend: str = "auto",
     base_weight: float | None = None,
 ) -> Reranker:
@@ -193,7 +193,7 @@ def load_reranker(
 
     Args:
         name: A folder, or `owner/name` on the Hugging Face hub.
-        device: Where the reranker computes.
+        device: Where the reranker computes; `auto` is a GPU if there is one.
         backend: The implementation of the recurrences; see `lexitree.ops`.
         base_weight: The weight of the parser's scores, in place of the saved one.
 

@@ -19,6 +19,7 @@ from lexitree.lexicon.vocabulary import Vocabulary
 from lexitree.models.catalog import check_memory
 from lexitree.models.model_config import DEFAULT_WORD_SIZE
 from lexitree.models.word_table import WordTable
+from lexitree.ops.devices import choose_device
 from lexitree.ops.threads import one_thread
 from lexitree.saving.model_kinds import save_model
 from lexitree.tasks.parse.data import find_data_file
@@ -35,7 +36,7 @@ SCORES = ("dev_f1", "test_f1")
 """What a result has; seeds are compared by the first."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class RerankRun(FinishedRun):
     """A finished run with the test scores of its best reranker."""
 
@@ -52,7 +53,7 @@ def train_reranker(
     *,
     lists: RerankData | None = None,
     data: str | Path | None = None,
-    device: str = "cpu",
+    device: str = "auto",
     backend: str = "auto",
     minutes: float | None = None,
     resume: bool = False,
@@ -67,7 +68,7 @@ def train_reranker(
         folder: Where the run goes.
         lists: Trained on instead of the lists that the recipe names.
         data: The data folder.
-        device: Where the reranker is trained, such as `cpu` or `cuda`.
+        device: Where the reranker is trained, such as `cpu` or `cuda`; `auto` is a GPU if there is one.
         backend: The implementation of the tree operations.
         minutes: Begin no epoch that would end later.
         resume: Continue an interrupted run from its last epoch.
@@ -82,7 +83,7 @@ def train_reranker(
     with claim_folder(folder, resume=resume) as folder:
         lists = lists or load_rerank_data(recipe, data, on_error=on_error, report=report)
         torch.manual_seed(recipe.training.seed)
-        model = build_reranker(recipe, lists, data, backend=backend).to(device)
+        model = build_reranker(recipe, lists, data, backend=backend).to(choose_device(device))
         parts = {part: _number(model, found) for part, found in lists.parts.items()}
         task = RerankingTask(model, parts["train"], parts["dev"], recipe.training)
 
