@@ -201,21 +201,19 @@ def draw_work_by_length(path: Path) -> Path | None:
 
 def draw_learning_curve(path: Path) -> Path | None:
     """Accuracy by the number of training texts, a panel for each domain."""
-    record = read_record("learning-curve")
-    if not record:
+    domains = ("sentfin", "finegrained")
+    records = {domain: record for domain in domains if (record := read_record(f"learning-curve-{domain}"))}
+    if not records:
         return None
-    domains = list(dict.fromkeys(row["domain"] for row in record["rows"]))
-    figure, panels = plt.subplots(
-        1, len(domains), figsize=(5 * len(domains), 3.6), squeeze=False, sharey=True
-    )
-    for axes, domain in zip(panels[0], domains, strict=True):
-        rows = [row for row in record["rows"] if row["domain"] == domain]
+    figure, panels = plt.subplots(1, len(records), figsize=(5 * len(records), 3.6), squeeze=False)
+    for axes, (domain, record) in zip(panels[0], records.items(), strict=True):
+        rows = record["rows"]
         sizes = [row["texts"] for row in rows]
         systems = [name for name in rows[0] if name.endswith("_accuracy")]
         for name, colour in zip(systems, COLOURS.values(), strict=False):
             means = [100 * row[name] for row in rows]
             spread = [100 * row[f"{name}_deviation"] for row in rows]
-            label = name.removesuffix("_accuracy")
+            label = name.removesuffix("_accuracy").replace("_", " ")
             axes.errorbar(sizes, means, spread, fmt="o-", color=colour, ms=4, capsize=3, label=label)
         axes.set(xscale="log", xlabel="training texts", title=domain)
         axes.set_xticks(sizes, [f"{size:,}" for size in sizes])

@@ -205,7 +205,7 @@ def test_what_is_wrong_with_a_teacher(
 
 
 def test_the_help_page_has_few_options() -> None:
-    assert sum(parameter.name != "corpus" for parameter in find_command("train").params) < 20
+    assert sum(parameter.name != "corpus" for parameter in find_command("train").params) < 25
 
 
 @pytest.mark.parametrize(

@@ -104,6 +104,8 @@ def info_command(model: ModelArgument, as_json: JsonOption = False) -> None:
     table.add_row("parameters", _sizes(values))
     if "encoder" in values:
         table.add_row("transformer", describe_encoder(values["encoder"]))
+    if values.get("text"):
+        table.add_row("reads", f"text, with the parser {values['text'].get('parser') or 'of its maker'}")
     if "backend" in values:
         table.add_row("runs here", f"{describe_report(values['backend'])} on {values['device']}")
     for section in ("model", "training"):
