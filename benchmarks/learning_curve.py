@@ -186,9 +186,9 @@ def _texts(rows: Sequence[LabelledText]) -> list[str]:
 
 SYSTEMS: dict[str, System] = {
     "fine-tuned": fine_tuned,
-    "from scratch": from_scratch,
+    "from_scratch": from_scratch,
     "TF-IDF": tf_idf,
-    "shipped vectors": with_shipped_vectors,
+    "shipped_vectors": with_shipped_vectors,
 }
 
 

@@ -213,7 +213,7 @@ def draw_learning_curve(path: Path) -> Path | None:
         for name, colour in zip(systems, COLOURS.values(), strict=False):
             means = [100 * row[name] for row in rows]
             spread = [100 * row[f"{name}_deviation"] for row in rows]
-            label = name.removesuffix("_accuracy")
+            label = name.removesuffix("_accuracy").replace("_", " ")
             axes.errorbar(sizes, means, spread, fmt="o-", color=colour, ms=4, capsize=3, label=label)
         axes.set(xscale="log", xlabel="training texts", title=domain)
         axes.set_xticks(sizes, [f"{size:,}" for size in sizes])

@@ -49,6 +49,7 @@ def test_a_table_becomes_a_model_that_reads_text(call: Call, package: Path, tmp_
     answer = json.loads(call("predict", run / "model", "It's good!", "--format", "json").out)
     assert set(answer["probabilities"]) == {"neg", "pos"}
     assert [token["text"] for token in answer["sentences"][0]["tokens"]] == ["It", "'s", "good", "!"]
+    assert "text, with the parser builtin" in call("info", run / "model").out
     page = tmp_path / "page.html"
     assert call("explain", run / "model", "It's good!", "-o", page).code == 0
     write(table, HEADER, *ROWS[1:])

@@ -14,6 +14,7 @@ import pytest
 import torch
 
 from lexitree.errors import ModelFileError
+from lexitree.models.model_config import TextReading
 from lexitree.saving.model_kinds import load_model, save_model
 from lexitree.saving.pretrained import from_pretrained
 from tests.saving.edited_models import (
@@ -344,3 +345,16 @@ def test_nothing_is_ever_unpickled(tmp_path: Path, monkeypatch: pytest.MonkeyPat
             load_model(folder)
         (folder / name).write_bytes(content)
     assert not (tmp_path / "exploded").exists()
+
+
+@pytest.mark.parametrize(
+    "entry", [3, [], {}, {"format": 2}, {"format": 1, "parser": 3}, {"format": 1, "no such": ""}]
+)
+def test_what_a_model_says_of_reading_texts_is_checked(tmp_path: Path, entry: object) -> None:
+    model = tiny_model()
+    model.reading = TextReading(parser="builtin")
+    folder = save_model(model, tmp_path / "model")
+    assert from_pretrained(folder).reading == model.reading
+    edit_config(folder, lambda values: values.update({"text": entry}))
+    with pytest.raises(ModelFileError, match="how the model reads texts"):
+        from_pretrained(folder)

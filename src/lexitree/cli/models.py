@@ -99,6 +99,8 @@ def info_command(model: ModelArgument, as_json: JsonOption = False) -> None:
     first = {"kind": folder.kind, "parameters": _sizes(values)}
     if "encoder" in values:
         first["transformer"] = describe_encoder(values["encoder"])
+    if values.get("text"):
+        first["reads"] = f"text, with the parser {values['text'].get('parser') or 'of its maker'}"
     if "backend" in values:
         first["runs here"] = f"{describe_report(values['backend'])} on {values['device']}"
     training = dict(values.get("training") or {})

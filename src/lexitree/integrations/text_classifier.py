@@ -48,7 +48,7 @@ class LexitreeClassifier(ClassifierMixin, BaseEstimator):
 
     Args:
         start: The model to start from: a shipped one such as `sentiment`, a folder, or `owner/name` on the hub; None
-            trains from scratch.
+            trains a new one.
         epochs: Passes over the training data; None is the default of `train_texts`, as for `learning_rate`.
         learning_rate: The size of updates.
         class_weight: `balanced` lets all classes count alike, however rare; None lets all texts count alike.
