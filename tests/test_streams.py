@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import io
+import sys
 from typing import cast
 
 import pytest
 
-from lexitree.streams import write_utf8
+from lexitree.streams import open_missing_streams, write_utf8
 
 
 class Terminal(io.TextIOWrapper):
@@ -48,3 +49,13 @@ def test_a_pipe_gets_utf_8() -> None:
     pipe.write(DRAWING)
     pipe.flush()
     assert cast(io.BytesIO, pipe.buffer).getvalue().decode() == DRAWING
+
+
+def test_streams_that_are_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdout", None)
+    monkeypatch.setattr(sys, "stderr", None)
+    open_missing_streams()
+    for stream in (sys.stdout, sys.stderr):
+        write_utf8(stream)
+        stream.write(DRAWING)
+        stream.close()

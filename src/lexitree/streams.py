@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import codecs
 import io
+import os
+import sys
 from typing import TextIO, TypeGuard
+
+
+def open_missing_streams() -> None:
+    """Let standard streams that the caller has closed, or that a program without a console lacks, take everything."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 - open until the end
 
 
 def write_utf8(stream: TextIO) -> None:

@@ -138,10 +138,10 @@ def _show_classes(confusion: Confusion, title: str) -> None:
     ]
     show_table(("gold label", "count", "precision", "recall", "F1"), rows, title=f"{title}: scores")
     labels, counts = confusion.labels, confusion.counts.tolist()
-    columns = ("gold label", *(f"→ {label}" for label in labels))
+    columns = ("gold label", *labels)
     matrix = [[label, *map(str, row)] for label, row in zip(labels, counts, strict=True)]
     if can_show_table(columns, matrix):
-        show_table(columns, matrix, title=f"{title}: confusion matrix")
+        show_table(columns, matrix, title=f"{title}: confusion matrix, a column for each predicted label")
         return
     mistakes = sorted(
         (

@@ -27,7 +27,7 @@ import typer
 from lexitree.cli.console import messages, printable, show_error
 from lexitree.errors import LexitreeError, find_memory_error
 from lexitree.processes import Terminated, interrupt_on_signals
-from lexitree.streams import write_always, write_utf8
+from lexitree.streams import open_missing_streams, write_always, write_utf8
 from lexitree.version import __version__
 
 COMMANDS = {
@@ -160,6 +160,7 @@ def main() -> None:
     the reader of its output has closed the pipe.
     """
     _collect_seldom()
+    open_missing_streams()
     # What is piped is UTF-8 on all systems, also where pipes have another encoding by default.
     write_utf8(sys.stdout)
     write_always(sys.stderr)

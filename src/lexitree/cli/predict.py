@@ -50,7 +50,7 @@ FormatOption = Annotated[
         "--format",
         "-f",
         help="tree, also called draw (default in a terminal), json (default elsewhere), brackets, svg, html; for text"
-        " also table, for a column csv. By default, the ending of the output file decides.",
+        " also table and csv. By default, the ending of the output file decides.",
     ),
 ]
 NodesOption = Annotated[
