@@ -43,9 +43,12 @@ def models_command(
     ]
     rows += [
         {"model": name, "title": each.title, "hidden": None, "parameters": None, "about": each.about}
-        for name, each in ENCODERS.items()
+        for name, each in ENCODERS.working()
         if name not in PAPER_SIZES
     ]
+    for row in rows:
+        source = ENCODERS.source(row["model"])
+        row["package"] = None if source is None else source.package or source.module
     if as_json:
         typer.echo(json.dumps(rows, indent=2))
         return
@@ -53,7 +56,8 @@ def models_command(
     for row in rows:
         # A model without a size is not in the paper.
         sizes = [row["title"], str(row["hidden"]), f"{row['parameters']:,}"] if row["hidden"] else ["–"] * 3
-        shown.append([row["model"], *sizes, row["about"]])
+        about = f"{row['about']} ({row['package']})" if row["package"] else row["about"]
+        shown.append([row["model"], *sizes, about])
     columns = ("name", "in the paper", "state size", "parameters", "what it does")
     show_table(columns, shown, numbers=("state size", "parameters"))
 

@@ -2,9 +2,10 @@
 
 A format is a class, and `FORMATS` is the registry in which the library and the command line look it up. To add one,
 subclass `RecordFormat` (a record for each text or tree, one after the other) or `WholeFormat` (one file that holds
-all of them), give it a `name`, say in `sources` what it can write, and decorate it with `@register`:
+all of them), give it a `name`, and say in `sources` what it can write. Here it is decorated with `@_built_in`; in
+your own program or package it is registered as everything else is, see `lexitree.plugins`:
 
-    @register
+    @lexitree.register("format", "labels")
     class LabelFormat(RecordFormat):
         name = "labels"
         sources = frozenset({"texts"})
@@ -24,6 +25,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
 from lexitree.errors import ConfigError, Place, TableError
 from lexitree.files import JSON_LINES_SUFFIXES, plain_suffix, to_json
+from lexitree.plugins import Registry
 
 if TYPE_CHECKING:
     from lexitree.pipeline.tables import Row
@@ -149,24 +151,29 @@ class WholeFormat(OutputFormat):
         raise NotImplementedError
 
 
-FORMATS: dict[str, type[RecordFormat] | type[WholeFormat]] = {}
+def _admit(name: str, value: Any, _: object) -> type[RecordFormat] | type[WholeFormat]:
+    if not (isinstance(value, type) and issubclass(value, RecordFormat | WholeFormat)):
+        raise TypeError("must be a subclass of RecordFormat or WholeFormat of lexitree.pipeline.formats")
+    if getattr(value, "name", None) != name or not hasattr(value, "sources"):
+        raise TypeError(f"does not say what it is: its class must have name = {name!r}, and sources")
+    return value
+
+
+FORMATS: Registry[type[RecordFormat] | type[WholeFormat]] = Registry("format", admit=_admit)
 """The output formats by name, aliases included."""
 
 _Format = TypeVar("_Format", bound="type[RecordFormat] | type[WholeFormat]")
 
 
-def register(output_format: _Format) -> _Format:
-    """Add a format to the registry; for use as a class decorator."""
+def _built_in(output_format: _Format) -> _Format:
     for name in (output_format.name, *output_format.aliases):
-        FORMATS[name] = output_format
+        FORMATS.built_in[name] = output_format
     return output_format
 
 
 def find_format(name: str) -> type[RecordFormat] | type[WholeFormat]:
     """The format with this name or alias."""
-    if name not in FORMATS:
-        raise ConfigError(f"unknown format {name!r}", remedy=f"Choose one of {', '.join(FORMATS)}.")
-    return FORMATS[name]
+    return FORMATS.find(name)
 
 
 def default_format(output: str | Path | None, source: Source, columns: Sequence[str] = ()) -> str:
@@ -182,7 +189,9 @@ def default_format(output: str | Path | None, source: Source, columns: Sequence[
     if source == "column":
         is_table = bool(columns) or suffix in (".csv", ".tsv")
         return "csv" if is_table and suffix not in JSON_LINES_SUFFIXES else "json"
-    fitting = [each for each in FORMATS.values() if source == "texts" or "trees" in each.sources]
+    # Other packages are imported only for an ending that no built-in format has.
+    formats = (each for _, each in FORMATS.working()) if suffix else ()
+    fitting = (each for each in formats if source == "texts" or "trees" in each.sources)
     return next((each.name for each in fitting if suffix in each.suffixes), "json")
 
 
@@ -209,7 +218,7 @@ def open_format(name: str, source: Source, settings: OutputSettings) -> RecordFo
 
 
 def _wrong_source(found: type[OutputFormat], source: Source) -> ConfigError:
-    usable = ", ".join(dict.fromkeys(each.name for each in FORMATS.values() if source in each.sources))
+    usable = ", ".join(dict.fromkeys(each.name for _, each in FORMATS.working() if source in each.sources))
     problem = {
         "texts": f"the format {found.name} is for a column of a table",
         "column": f"a column cannot be written as {found.name}",
@@ -219,7 +228,7 @@ def _wrong_source(found: type[OutputFormat], source: Source) -> ConfigError:
     return ConfigError(problem, remedy=remedy)
 
 
-@register
+@_built_in
 class DrawingFormat(RecordFormat):
     """Trees as indented lines of text, with labels, probabilities and head words."""
 
@@ -234,7 +243,7 @@ class DrawingFormat(RecordFormat):
         return "".join(f"{line}\n" for line in (*tree.draw(), ""))
 
 
-@register
+@_built_in
 class JsonFormat(RecordFormat):
     """JSON Lines: an object for each text, row or tree."""
 
@@ -263,7 +272,7 @@ class JsonFormat(RecordFormat):
         return to_json(copied).removesuffix("}") + ", "
 
 
-@register
+@_built_in
 class BracketFormat(RecordFormat):
     """Trees in brackets, one per line, with the ids of the labels, as treebanks have them."""
 
@@ -277,7 +286,7 @@ class BracketFormat(RecordFormat):
         return tree.brackets() + "\n"
 
 
-@register
+@_built_in
 class TableFormat(RecordFormat):
     """A table with tabs between the cells: a line for each text or, with `phrases`, for each phrase."""
 
@@ -301,7 +310,7 @@ class TableFormat(RecordFormat):
         return "".join("\t".join(map(_one_line, cells)) + "\n" for cells in lines)
 
 
-@register
+@_built_in
 class CsvFormat(RecordFormat):
     """CSV with the columns of the input and those that are added."""
 
@@ -337,7 +346,7 @@ class CsvFormat(RecordFormat):
         return csv_line(cells, self.settings.delimiter, guard_formulas=self.settings.guard_formulas)
 
 
-@register
+@_built_in
 class SvgFormat(WholeFormat):
     """One SVG picture with all trees below each other."""
 
@@ -354,7 +363,7 @@ class SvgFormat(WholeFormat):
         return draw_svg(trees)
 
 
-@register
+@_built_in
 class HtmlFormat(WholeFormat):
     """One HTML page that shows how the labels came about, phrase by phrase."""
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, cast
 
@@ -13,17 +14,20 @@ from torch import Tensor
 from lexitree.batch.tree_examples import TreeKind
 from lexitree.errors import ConfigError, LexitreeError, MissingExtraError, ModelFileError
 from lexitree.lexicon.pieces import Unit
-from lexitree.models.catalog import encoder_class
+from lexitree.models.catalog import ENCODERS, encoder_class
 from lexitree.models.classifier import TreeClassifier
 from lexitree.models.encoder_files import KNOWN_ENCODERS, locate_encoder, read_encoder, write_encoder
+from lexitree.models.heads import HEAD_METHODS
 from lexitree.models.model_config import ModelConfig
 from lexitree.models.transformer import TransformerConfig, TransformerLexicon, open_transformer
 from lexitree.models.word_table import Lexicon, WordTable
+from lexitree.plugins import Kind
 from lexitree.saving.card import Card
 from lexitree.saving.model_folder import (
     CLASSIFIER,
     CONFIG_FILE,
     ENCODER_FOLDER,
+    PLUGINS,
     VOCABULARY_FILE,
     WEIGHTS_FILE,
     ModelFolder,
@@ -166,9 +170,36 @@ def _take_apart(model: TreeClassifier, training: Mapping[str, Any]) -> ModelPart
         tensors={WEIGHTS_FILE: own},
         tables=_TABLES,
         vocabularies={} if words is None else {VOCABULARY_FILE: words.vocabulary},
-        entries={} if entry is None else {"encoder": entry},
+        entries={**({} if entry is None else {"encoder": entry}), **_plugins_entry(model.config)},
         write_encoder=encoder_writer(transformer) if transformer and entry and entry["saved"] else None,
     )
+
+
+def _plugins_entry(config: ModelConfig) -> dict[str, list[dict[str, str]]]:
+    """What config.json says of the packages that a model needs; nothing if it needs none."""
+    parts = ((ENCODERS, config.model), (HEAD_METHODS, config.head_method))
+    needed = [
+        {"kind": registry.kind, "name": name, **source.as_dict()}
+        for registry, name in parts
+        if (source := registry.source(name)) is not None
+    ]
+    return {PLUGINS: needed} if needed else {}
+
+
+def _refuse_missing_plugins(folder: ModelFolder) -> None:
+    """Say which packages are missing, before their settings look wrong. Nothing is imported by what the file says."""
+    known = {registry.kind: registry for registry in (ENCODERS, HEAD_METHODS)}
+    for needed in folder.plugins:
+        registry = known.get(cast(Kind, needed.get("kind")))
+        if registry is None or needed.get("name") in registry:
+            continue
+        what, package, version = (needed.get(each, "") for each in ("name", "package", "version"))
+        owner = f"of the package {package} {version}" if package else f"of the module {needed.get('module')}"
+        raise ModelFileError(
+            folder.path,
+            f"needs the {registry.kind} {what!r} {owner.strip()}, which is not installed",
+            remedy=f"Install it: pip install {package}" if package else "Import the module first.",
+        )
 
 
 def _card(
@@ -210,12 +241,13 @@ def _describe_finer(config: ModelConfig) -> str:
 
 
 def _build(folder: ModelFolder, device: str | torch.device, *, backend: str = "auto") -> TreeClassifier:
+    _refuse_missing_plugins(folder)
     config = folder.settings(ModelConfig.from_dict)
     weights = folder.weights
     tensors = weights.tensors()
     with weights.must_fit():
         lexicon = _empty_lexicon(weights, tensors, config)
-        with without_weights():
+        with _really_built() if folder.plugins else without_weights():
             model = TreeClassifier(config, lexicon, backend=backend)
         fill_weights(model, tensors, present=PREFIX)
     # A transformer is read in 32 bits, whatever the other weights have.
@@ -223,6 +255,16 @@ def _build(folder: ModelFolder, device: str | torch.device, *, backend: str = "a
     if isinstance(lexicon, TransformerLexicon) and not lexicon.was_trained:
         lexicon.choose_trained(words=True, encoder=False)
     return model.to(device).eval()
+
+
+@contextmanager
+def _really_built() -> Generator[None]:
+    """Build a model of another package as it is in training: it may make tensors that are not saved.
+
+    Its first weights, which are replaced, take nothing from torch's random numbers.
+    """
+    with torch.random.fork_rng(devices=[]):
+        yield
 
 
 def _empty_lexicon(folder: ModelFolder, tensors: Mapping[str, Tensor], config: ModelConfig) -> Lexicon:

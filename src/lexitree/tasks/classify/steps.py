@@ -34,6 +34,7 @@ def make_step(model: TreeClassifier, optimizer: LazyAdam, *, root_weight: float 
     """The fastest step that a model can take on its device; `root_weight` is that of the sentence's own label."""
     can_record = (
         model.device.type == "cuda"
+        and model.encoder.is_recordable
         and all(each.is_recordable for each in model.implementations)
         and isinstance(model.lexicon, WordTable)
         # A recording repeats the learning rate that it was made with.
