@@ -45,9 +45,7 @@ class TreeRNN(lexitree.Encoder):
         self.of_words = nn.Linear(config.word_size, config.hidden)
         self.of_parts = nn.Linear(2 * config.hidden, config.hidden, bias=False)
 
-    def forward(
-        self, x: Tensor, batch: lexitree.TreeBatch, nodes: Tensor | None, backend: Any
-    ) -> Tensor:
+    def forward(self, x: Tensor, batch: lexitree.TreeBatch, nodes: Tensor | None, backend: Any) -> Tensor:
         inputs = self.of_words(x)  # [nodes, hidden], the leaves first and then level by level
         states = list(inputs[: batch.num_leaves].tanh())
         children = batch.children_index.tolist()

@@ -163,7 +163,7 @@ class Registry(Mapping[str, Entry], Generic[Entry]):
         Raises:
             PluginError: The name is taken, or the value is not of the right type.
         """
-        source = Source(value.__module__)
+        source = Source(getattr(value, "__module__", type(value).__module__))
         before = self._added.get(name)
         if name in self.built_in or (before is not None and before[0] != source):
             owner = f"of {before[0]}" if before else "that is built in"
@@ -177,7 +177,9 @@ class Registry(Mapping[str, Entry], Generic[Entry]):
         found = dict(_entry_points(tuple(sys.path))[GROUPS[self.kind]])
         for name in [name for name in found if name in self.built_in]:
             source = _source_of(found.pop(name)[0])
-            _warn_once(f"{source} offers a {self.kind} {name!r}; the one of lexitree is used")
+            warnings.warn(
+                f"{source} offers a {self.kind} {name!r}; the one of lexitree is used", stacklevel=2
+            )
         return found
 
     def _only_source(self, name: str) -> Source:
@@ -291,8 +293,3 @@ def _source_of(point: EntryPoint) -> Source:
 
 def _top(module: str) -> str:
     return module.partition(".")[0]
-
-
-@functools.cache
-def _warn_once(message: str) -> None:
-    warnings.warn(message, stacklevel=2)

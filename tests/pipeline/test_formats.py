@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from lexitree.errors import ConfigError, Place, TableError
-from lexitree.pipeline import formats
 from lexitree.pipeline.formats import (
     FORMATS,
     CsvFormat,
@@ -23,9 +22,9 @@ from lexitree.pipeline.formats import (
     default_format,
     find_format,
     open_format,
-    register,
 )
 from lexitree.pipeline.tables import Row
+from lexitree.plugins import register
 from lexitree.results.document import Document
 from tests.pipeline.stubs import tiny_pipeline
 
@@ -169,9 +168,9 @@ def test_cells_of_a_table_stay_on_their_line() -> None:
 @pytest.fixture
 def another(monkeypatch: pytest.MonkeyPatch) -> type[RecordFormat]:
     """The format of the module's docstring."""
-    monkeypatch.setattr(formats, "FORMATS", dict(FORMATS))
+    monkeypatch.setattr(FORMATS, "_added", {})
 
-    @register
+    @register("format", "labels")
     class LabelFormat(RecordFormat):
         name = "labels"
         sources = frozenset({"texts"})

@@ -13,8 +13,10 @@ To add a tree cell:
 
 from __future__ import annotations
 
+import functools
 import math
-from typing import Any, ClassVar, Literal
+from collections.abc import Callable
+from typing import Any, ClassVar, Literal, ParamSpec, TypeVar
 
 import torch
 from jaxtyping import Float
@@ -56,6 +58,26 @@ def uniform(shape: tuple[int, ...], scale: float) -> Tensor:
     values = torch.empty(*shape)
     # On the meta device there is nothing to draw, and drawing there would load torch's compiler, a second's work.
     return values if values.is_meta else values.uniform_(-1, 1).mul_(scale)
+
+
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
+
+
+def not_compiled(forward: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
+    """Let `torch.compile` leave a method alone, and compile what stands before and after it.
+
+    It has nothing to gain: levels differ from batch to batch, and recurrences write into buffers it cannot follow.
+    """
+
+    @functools.wraps(forward)
+    def run(*arguments: Arguments.args, **options: Arguments.kwargs) -> Result:
+        if torch.compiler.is_compiling():
+            # Not as a decorator, which would import the compiler, a second's work.
+            return torch.compiler.disable(forward)(*arguments, **options)
+        return forward(*arguments, **options)
+
+    return run
 
 
 class Cell(nn.Module):
@@ -139,6 +161,7 @@ class BottomUpLSTM(Recurrence):
             self.weight_x, self.thinned(self.weight_h), self.weight_c, self.peephole, self.bias
         )
 
+    @not_compiled
     def forward(
         self, x: Float[Tensor, "inputs word"], batch: TreeBatch, backend: Backend | None = None
     ) -> Float[Tensor, "nodes hidden"]:
@@ -178,6 +201,7 @@ class TopDownLSTM(Recurrence):
             self.weight_x, self.thinned(self.weight_h), self.weight_c, self.peephole, self.bias
         )
 
+    @not_compiled
     def forward(
         self, x: Float[Tensor, "nodes word"], batch: TreeBatch, backend: Backend | None = None
     ) -> Float[Tensor, "nodes hidden"]:
@@ -216,6 +240,7 @@ class SequenceLSTM(Recurrence):
             self.weight_x, self.thinned(self.weight_h), self.weight_c, self.peephole, self.bias
         )
 
+    @not_compiled
     def forward(
         self, x: Float[Tensor, "leaves word"], schedule: SequenceSchedule, backend: Backend | None = None
     ) -> Float[Tensor, "spans hidden"]:

@@ -8,7 +8,7 @@ from typing import Any, Protocol, get_args
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from lexitree.models.cells import BiasInit, Cell, glorot_bias, glorot_matrix
+from lexitree.models.cells import BiasInit, Cell, glorot_bias, glorot_matrix, not_compiled
 from lexitree.models.head_words import HeadWords, find_head_words, left_shares, trace_heads
 from lexitree.ops.registry import COMPOSE_HEADS, MIX_HEADS, Backend
 from lexitree.ops.tree_batch import TreeBatch
@@ -63,6 +63,7 @@ class HeadComposer(HeadCell):
     def weights(self) -> HeadWeights | None:
         return HeadWeights(self.gate, self.bias) if self.gate is not None and self.bias is not None else None
 
+    @not_compiled
     def forward(
         self,
         word_vectors: Float[Tensor, "leaves word"],
@@ -117,6 +118,7 @@ class HeadMixer(HeadCell):
         super().__init__()
         self.gate = gate
 
+    @not_compiled
     def forward(
         self,
         word_vectors: Float[Tensor, "leaves word"],

@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from lexitree.models.cells import BiasInit, Recurrence, glorot_bias, glorot_matrix, uniform
+from lexitree.models.cells import BiasInit, Recurrence, glorot_bias, glorot_matrix, not_compiled, uniform
 from lexitree.ops.registry import CHILD_SUM, GATED_CHILDREN, TENSOR_NETWORK, Backend
 from lexitree.ops.tree_batch import TreeBatch
 from lexitree.ops.weights import ChildSumWeights, GatedChildrenWeights, TensorWeights
@@ -38,6 +38,7 @@ class ChildSumLSTM(Recurrence):
     def weights(self) -> ChildSumWeights:
         return ChildSumWeights(self.weight_x, self.thinned(self.weight_h), self.bias)
 
+    @not_compiled
     def forward(
         self, x: Float[Tensor, "nodes word"], batch: TreeBatch, backend: Backend | None = None
     ) -> Float[Tensor, "nodes hidden"]:
@@ -96,6 +97,7 @@ class GatedChildrenLSTM(Recurrence):
             self.bias,
         )
 
+    @not_compiled
     def forward(
         self, x: Float[Tensor, "leaves word"], batch: TreeBatch, backend: Backend | None = None
     ) -> Float[Tensor, "nodes hidden"]:
@@ -125,6 +127,7 @@ class TensorNetwork(Recurrence):
     def weights(self) -> TensorWeights:
         return TensorWeights(self.thinned(self.slices), self.thinned(self.matrix), self.bias)
 
+    @not_compiled
     def forward(
         self, x: Float[Tensor, "leaves hidden"], batch: TreeBatch, backend: Backend | None = None
     ) -> Float[Tensor, "nodes hidden"]:
