@@ -3,10 +3,10 @@
     python scripts/render_results.py            # fill the blocks
     python scripts/render_results.py --check    # exit 1 if a file is not up to date
 
-NAME is a record of results/, `NAME:TABLE` one of the tables of a record, `tour/STEP` (a command with its output),
-`file/NAME` (a file of the tour), `example/FILE`, `reproduce/EXPERIMENT`, or one of the tables that are counted from
-the package itself or put together from several records: limits, models, recipes, embedded-corpora, speed,
-gpu-training-time, robustness, training-losses.
+NAME is a record of results/, `NAME:TABLE` one of the tables of a record, `tour/STEP` or `plugin/STEP` (a command with
+its output), `file/NAME` (a file of the tour), `example/FILE`, `reproduce/EXPERIMENT`, or one of the tables that are
+counted from the package itself or put together from several records: limits, models, recipes, embedded-corpora,
+speed, gpu-training-time, robustness, training-losses.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import re
 import statistics
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -106,9 +107,9 @@ def _origin(record: Mapping[str, Any]) -> str:
     return "<br>\n".join(lines)
 
 
-def render_step(name: str) -> str:
-    """A command of the tour and what it printed."""
-    steps = (read_record("tour") or {}).get("steps", {})
+def render_step(name: str, record: str = "tour") -> str:
+    """A command of the tour, or of another record of commands, and what it printed."""
+    steps = (read_record(record) or {}).get("steps", {})
     if name not in steps:
         return NOT_MEASURED
     output = steps[name]["output"]
@@ -122,8 +123,9 @@ def render_file(name: str) -> str:
 
 
 def render_example(name: str) -> str:
-    """A program of examples/."""
-    return fence("python", (ROOT / "examples" / name).read_text(encoding="utf-8").rstrip("\n"))
+    """A program of examples/, or another file there."""
+    text = (ROOT / "examples" / name).read_text(encoding="utf-8")
+    return fence("toml" if name.endswith(".toml") else "python", text.rstrip("\n"))
 
 
 def render_experiment(name: str, images: str) -> str:
@@ -426,6 +428,7 @@ def render_limits() -> str:
 
 _PREFIXED: dict[str, Callable[[str], str]] = {
     "tour": render_step,
+    "plugin": partial(render_step, record="plugin"),
     "file": render_file,
     "example": render_example,
 }

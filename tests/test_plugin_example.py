@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
-import site
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,7 +16,8 @@ from lexitree.errors import ModelFileError
 from lexitree.saving.model_folder import CONFIG_FILE
 from lexitree.tasks.classify.recipe import Recipe, TrainingConfig
 from lexitree.tasks.classify.run import RunResult
-from tests.installed import EXAMPLE, install_example
+from tests.installed import install_example
+from tests.test_results import load_script
 
 MODEL = {"model": "tree-rnn", "head_method": "norm", "keep": 0.25, "hidden": 12, "word_size": 12, "output": 0}
 TEXT = "Tomorrow will be sunny."
@@ -113,50 +110,13 @@ def test_a_setting_of_its_own_is_checked(package: None) -> None:
 
 @pytest.mark.slow
 def test_pip_installs_it_in_a_fresh_environment(tmp_path: Path) -> None:
-    """Trained, saved, loaded and used, each in a process of its own; then uninstalled."""
+    """Listed, trained, saved, loaded and used, each in a process of its own; then uninstalled."""
     pytest.importorskip("setuptools", "70.1", reason="older ones need the package wheel to build")
-    project = shutil.copytree(EXAMPLE, tmp_path / "project")
-    environment = tmp_path / "environment"
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", environment], check=True)
-    python = environment / "bin" / "python"
-    # The fresh environment sees what this one has installed.
-    (site_packages,) = environment.glob("lib/python*/site-packages")
-    shared = [
-        path
-        for path in (*sys.path, *site.getsitepackages())
-        if "site-packages" in path or path.endswith("src")
-    ]
-    (site_packages / "shared.pth").write_text("\n".join(dict.fromkeys(shared)))
-    pip = [sys.executable, "-m", "pip", "--python", python, "--quiet", "--disable-pip-version-check"]
-    subprocess.run([*pip, "install", "--no-deps", "--no-build-isolation", "--no-index", project], check=True)
-
-    def lexitree_says(*arguments: object, status: int = 0) -> str:
-        clean = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-        finished = subprocess.run(
-            [python, "-m", "lexitree", *map(str, arguments)],
-            cwd=tmp_path,
-            env={**clean, "COLUMNS": "100"},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert finished.returncode == status, finished.stderr
-        return finished.stdout if status == 0 else finished.stderr
-
-    (tmp_path / "recipe.toml").write_text(
-        'corpus = "weather"\n[model]\nmodel = "tree-rnn"\nhead_method = "norm"\nkeep = 0.25\nhidden = 12\n'
-        "[training]\nepochs = 2\nlearning_rate = 0.02\n"
+    said = load_script("record_plugin").run_steps(tmp_path)
+    assert "tree-rnn" in said["models"]
+    assert "lexitree-weather" in said["models"]
+    assert "model: runs/weather/model" in said["train"]
+    assert said["predict"].startswith("- **fair** (")
+    assert "needs the model 'tree-rnn' of the package lexitree-weather 0.1" in " ".join(
+        said["without"].split()
     )
-    assert "tree-rnn" in lexitree_says("models")
-    lexitree_says(
-        "train", "--recipe", "recipe.toml", "-o", "run", "--set", "model.word_size=12", "--seeds", "1-2"
-    )
-    folder = "run/seed-1/model"
-    assert "weather" in lexitree_says("info", folder)
-    said = lexitree_says(
-        "predict", folder, TEXT, "--parser", "right-branching", "--format", "markdown", "--jobs", 2
-    )
-    assert said.startswith("- **")
-    subprocess.run([*pip, "uninstall", "--yes", "lexitree-weather"], check=True)
-    error = lexitree_says("predict", folder, TEXT, "--parser", "builtin", status=1)
-    assert "needs the model 'tree-rnn' of the package lexitree-weather 0.1, which is not installed" in error

@@ -6,7 +6,7 @@ To add a tree cell:
    `lexitree.ops.reference`. That is enough to train it; a level-wise implementation makes it fast.
 2. List the operation and its implementations in `lexitree.ops.registry`.
 3. Add a `Recurrence` here, or in `lexitree.models.other_cells`, that owns the weights and names the operation.
-4. Add an `Encoder` that uses it, in `lexitree.models.catalog`, and list that in `ENCODERS`. It can then be trained
+4. Add an `Encoder` that uses it, in `lexitree.models.catalog`, and list that in `_BUILT_IN`. It can then be trained
    with `lexitree train --model NAME`.
 5. Compare the implementations in `tests/ops`.
 """
