@@ -41,7 +41,7 @@ STEPS = (
         f"lexitree predict runs/weather/model {TEXT} --parser right-branching -o today.md && cat today.md",
     ),
 )
-WITHOUT = Step("without", f"lexitree predict runs/weather/model {TEXT} --parser builtin", status=1)
+WITHOUT = Step("without", f"lexitree predict runs/weather/model {TEXT} --parser builtin", width=160, status=1)
 """What happens where the package is not installed."""
 
 

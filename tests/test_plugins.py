@@ -37,6 +37,7 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]
     points = {"good": "some_plugin:works", "number": "some_plugin:number", "twice": "some_plugin:works"}
     install(monkeypatch, tmp_path / "a", "some-plugin", SOURCE, {GROUP: points})
     points = {"twice": "broken_plugin:works", "broken": "broken_plugin:works", "own": "broken_plugin:works"}
+    points["nothing"] = "?"
     install(monkeypatch, tmp_path / "b", "broken-plugin", "import absent_module", {GROUP: points})
     yield
     sys.modules.pop("some_plugin", None)
@@ -48,9 +49,9 @@ def test_packages_are_listed_without_being_imported_and_loaded_when_asked_for(
     registry: Registry[Any],
 ) -> None:
     assert list(registry) == ["own", *(name for name in registry if name != "own")]
-    assert set(registry) == {"own", "good", "number", "twice", "broken"}
+    assert set(registry) == {"own", "good", "number", "twice", "broken", "nothing"}
     assert "good" in registry
-    assert len(registry) == 5
+    assert len(registry) == 6
     assert "some_plugin" not in sys.modules
     assert registry["good"]() == 1
     assert registry["good"] is registry["good"]
@@ -69,6 +70,7 @@ def test_packages_are_listed_without_being_imported_and_loaded_when_asked_for(
     ("name", "problem"),
     [
         ("broken", r"'broken' of the package broken-plugin 0\.1 cannot be imported .*absent_module"),
+        ("nothing", r"'nothing' of the package broken-plugin 0\.1 cannot be imported"),
         ("number", r"'number' of the package some-plugin 0\.1 must be a function"),
         ("twice", r"claimed by the package .* 0\.1 and the package .* 0\.1"),
     ],

@@ -217,7 +217,7 @@ class Registry(Mapping[str, Entry], Generic[Entry]):
             )
         try:
             return self._admit(name, value, source)
-        except TypeError as error:
+        except (TypeError, ValueError) as error:
             raise PluginError(f"the {self.kind} {name!r} of {source} {error}") from error
 
 
@@ -255,11 +255,11 @@ def register(kind: Kind, name: str) -> Callable[[Added], Added]:
 def blame(error: BaseException) -> Source | None:
     """The package in whose code an error was raised, if it is one that adds something to lexitree."""
     by_module = {
-        _top(point.module): point
+        _top(source.module): source
         for group in _entry_points(tuple(sys.path)).values()
         for points in group.values()
-        for point in points
-        if _source_of(point).package != "lexitree"
+        for source in map(_source_of, points)
+        if source.package != "lexitree"
     }
     trace, found = error.__traceback__, None
     while trace is not None:
@@ -267,7 +267,7 @@ def blame(error: BaseException) -> Source | None:
         # The innermost frame of either side counts: a wrong call by a package is its error, a wrong call of it ours.
         found = by_module.get(top, None if top == "lexitree" else found)
         trace = trace.tb_next
-    return None if found is None else _source_of(found)
+    return found
 
 
 @functools.cache
@@ -286,9 +286,9 @@ def _entry_points(path: tuple[str, ...]) -> dict[str, dict[str, list[EntryPoint]
 
 
 def _source_of(point: EntryPoint) -> Source:
-    return Source(
-        point.module, point.dist.name if point.dist else "", point.dist.version if point.dist else ""
-    )
+    # Not `point.module`, which fails for a value that names no module.
+    module = point.value.partition(":")[0].strip()
+    return Source(module, *((point.dist.name, point.dist.version) if point.dist else ()))
 
 
 def _top(module: str) -> str:

@@ -120,7 +120,7 @@ def _admit(name: str, value: Any, source: Source) -> type[Encoder]:
     missing = [each for each in ("title", "about", "num_states") if not hasattr(value, each)]
     if missing:
         raise TypeError(f"does not say what it is: {' and '.join(missing)} of its class must be set")
-    settings: object = value.config_class
+    settings: object = getattr(value, "config_class")  # noqa: B009 - of another package: it may be anything
     if not (isinstance(settings, type) and issubclass(settings, ModelConfig)):
         raise TypeError("must have settings (config_class) that are a subclass of lexitree.ModelConfig")
     return value

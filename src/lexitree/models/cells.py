@@ -16,7 +16,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable
-from typing import Any, ClassVar, Literal, ParamSpec, TypeVar
+from typing import Any, ClassVar, Literal, ParamSpec, TypeVar, cast
 
 import torch
 from jaxtyping import Float
@@ -74,7 +74,8 @@ def not_compiled(forward: Callable[Arguments, Result]) -> Callable[Arguments, Re
     def run(*arguments: Arguments.args, **options: Arguments.kwargs) -> Result:
         if torch.compiler.is_compiling():
             # Not as a decorator, which would import the compiler, a second's work.
-            return torch.compiler.disable(forward)(*arguments, **options)
+            left_alone = cast(Callable[Arguments, Result], torch.compiler.disable(forward))
+            return left_alone(*arguments, **options)
         return forward(*arguments, **options)
 
     return run
