@@ -56,7 +56,8 @@ torch.manual_seed(1)
 torch.set_num_threads(1)  # the matrices are small
 model = Calculator()
 optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2)
-for step in range(1, 101):
+schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=2e-2, total_steps=150)
+for step in range(1, 151):
     batch, values = make_batch(64)
     with torch.autocast("cpu", dtype=torch.bfloat16):
         answers = model(batch)
@@ -65,7 +66,8 @@ for step in range(1, 101):
     loss.backward()
     nn.utils.clip_grad_norm_(model.parameters(), 1.0)
     optimizer.step()
-    if step % 25 == 0:
+    schedule.step()
+    if step % 50 == 0:
         print(f"step {step}: mean squared error {loss.item():.2f}")
 
 batch, values = make_batch(200)
