@@ -66,6 +66,9 @@ def test_the_folder_says_what_it_needs(run: RunResult, monkeypatch: pytest.Monke
         {"kind": "model", "name": "tree-rnn", **package},
         {"kind": "head method", "name": "norm", **package},
     ]
+    assert (
+        "needs the head method norm of the package lexitree-weather 0.1" in (folder / "README.md").read_text()
+    )
     monkeypatch.setattr(sys, "path", sys.path[1:])
     with pytest.raises(
         ModelFileError, match="needs the model 'tree-rnn' of the package lexitree-weather"
@@ -84,6 +87,8 @@ def test_the_command_line_knows_its_parts(
     assert rows["bicontree"]["package"] is None
     call("models", patch=monkeypatch)
     assert "tree-rnn" in capsys.readouterr().out
+    call("info", run.folder / "model", patch=monkeypatch)
+    assert "the model tree-rnn of lexitree-weather" in capsys.readouterr().out
     call("data", "list", "--json", patch=monkeypatch)
     rows = {row["name"]: row for row in json.loads(capsys.readouterr().out)}
     assert rows["weather"]["found"] == "in the package lexitree-weather 0.1"

@@ -108,6 +108,9 @@ def info_command(model: ModelArgument, as_json: JsonOption = False) -> None:
     table.add_row("parameters", _sizes(values))
     if "encoder" in values:
         table.add_row("transformer", describe_encoder(values["encoder"]))
+    for needed in folder.plugins:
+        owner = needed.get("package") or needed.get("module")
+        table.add_row("needs", f"the {needed.get('kind')} {needed.get('name')} of {owner}")
     if "backend" in values:
         table.add_row("runs here", f"{describe_report(values['backend'])} on {values['device']}")
     for section in ("model", "training"):

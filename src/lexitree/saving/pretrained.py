@@ -21,7 +21,7 @@ from lexitree.models.heads import HEAD_METHODS
 from lexitree.models.model_config import ModelConfig
 from lexitree.models.transformer import TransformerConfig, TransformerLexicon, open_transformer
 from lexitree.models.word_table import Lexicon, WordTable
-from lexitree.plugins import Kind
+from lexitree.plugins import Kind, Source
 from lexitree.saving.card import Card
 from lexitree.saving.model_folder import (
     CLASSIFIER,
@@ -175,14 +175,16 @@ def _take_apart(model: TreeClassifier, training: Mapping[str, Any]) -> ModelPart
     )
 
 
-def _plugins_entry(config: ModelConfig) -> dict[str, list[dict[str, str]]]:
-    """What config.json says of the packages that a model needs; nothing if it needs none."""
+def _plugins(config: ModelConfig) -> list[tuple[str, str, Source]]:
+    """What a model needs of other packages: of which kind, by which name, from where."""
     parts = ((ENCODERS, config.model), (HEAD_METHODS, config.head_method))
-    needed = [
-        {"kind": registry.kind, "name": name, **source.as_dict()}
-        for registry, name in parts
-        if (source := registry.source(name)) is not None
-    ]
+    found = [(registry.kind, name, registry.source(name)) for registry, name in parts]
+    return [(kind, name, source) for kind, name, source in found if source is not None]
+
+
+def _plugins_entry(config: ModelConfig) -> dict[str, list[dict[str, str]]]:
+    """What config.json says of that; nothing if the model needs no other package."""
+    needed = [{"kind": kind, "name": name, **source.as_dict()} for kind, name, source in _plugins(config)]
     return {PLUGINS: needed} if needed else {}
 
 
@@ -212,6 +214,7 @@ def _card(
         *([_describe_finer(config)] if config.finer_labels else []),
         f"state size {config.hidden}, word vectors {config.word_size}, head method {config.head_method}",
     ]
+    facts += [f"needs the {kind} {name} of {source}" for kind, name, source in _plugins(config)]
     parameters = f"{model.num_parameters():,} parameters without the word vectors"
     if encoder_values:
         facts.append(f"words are read by a transformer: {describe_encoder(encoder_values)}")
