@@ -102,7 +102,7 @@ def show_table(
     table = Table(title=title)
     for column in columns:
         is_number = column in (columns[1:] if numbers is None else numbers)
-        table.add_column(column, justify="right" if is_number else "left", overflow="fold")
+        table.add_column(column, justify="right" if is_number else "left")
     for row in rows:
         table.add_row(*row)
     output.print(table)
