@@ -155,11 +155,17 @@ def _write_glove(source: Path, path: Path) -> None:
             stream.write(f"{word} {' '.join(f'{value:.5g}' for value in vector.tolist())}\n")
 
 
-def run_step(step: Step, folder: Path) -> tuple[int, str]:
-    """Run one command; its exit status and what it prints, as on a terminal of fixed width."""
+def run_step(step: Step, folder: Path, programs: Path = Path(sys.executable).parent) -> tuple[int, str]:
+    """Run one command; its exit status and what it prints, as on a terminal of fixed width.
+
+    Args:
+        step: The command.
+        folder: Where it runs.
+        programs: The folder of `lexitree`.
+    """
     environment = {key: value for key, value in os.environ.items() if not key.startswith("LEXITREE_")}
     environment |= {
-        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{environment['PATH']}",
+        "PATH": f"{programs}{os.pathsep}{environment['PATH']}",
         "COLUMNS": str(step.width),
         "LEXITREE_CACHE": "cache",
     }

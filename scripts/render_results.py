@@ -3,10 +3,10 @@
     python scripts/render_results.py            # fill the blocks
     python scripts/render_results.py --check    # exit 1 if a file is not up to date
 
-NAME is a record of results/, `NAME:TABLE` one of the tables of a record, `tour/STEP` (a command with its output),
-`file/NAME` (a file of the tour), `example/FILE`, `reproduce/EXPERIMENT`, or one of the tables that are counted from
-the package itself or put together from several records: limits, models, recipes, embedded-corpora, speed,
-gpu-training-time, robustness, training-losses.
+NAME is a record of results/, `NAME:TABLE` one of the tables of a record, `tour/STEP` or `plugin/STEP` (a command with
+its output), `file/NAME` (a file of the tour), `example/FILE`, `reproduce/EXPERIMENT`, or one of the tables that are
+counted from the package itself or put together from several records: limits, models, recipes, embedded-corpora,
+speed, gpu-training-time, robustness, training-losses.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import argparse
 import re
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from markdown_text import fence
@@ -63,9 +64,9 @@ def render(name: str, images: str = "images") -> str:
     return render_record(record, table) if record and (not table or table in record) else NOT_MEASURED
 
 
-def render_step(name: str) -> str:
-    """A command of the tour and what it printed."""
-    steps = (read_record("tour") or {}).get("steps", {})
+def render_step(name: str, record: str = "tour") -> str:
+    """A command of the tour, or of another record of commands, and what it printed."""
+    steps = (read_record(record) or {}).get("steps", {})
     if name not in steps:
         return NOT_MEASURED
     output = steps[name]["output"]
@@ -79,8 +80,9 @@ def render_file(name: str) -> str:
 
 
 def render_example(name: str) -> str:
-    """A program of examples/."""
-    return fence("python", (ROOT / "examples" / name).read_text(encoding="utf-8").rstrip("\n"))
+    """A program of examples/, or another file there."""
+    text = (ROOT / "examples" / name).read_text(encoding="utf-8")
+    return fence("toml" if name.endswith(".toml") else "python", text.rstrip("\n"))
 
 
 def render_experiment(name: str, images: str) -> str:
@@ -96,6 +98,7 @@ def render_experiment(name: str, images: str) -> str:
 
 _PREFIXED: dict[str, Callable[[str], str]] = {
     "tour": render_step,
+    "plugin": partial(render_step, record="plugin"),
     "file": render_file,
     "example": render_example,
 }

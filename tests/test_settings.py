@@ -63,7 +63,9 @@ each_setting = pytest.mark.parametrize(("settings", "declared"), EVERY_SETTING)
 
 def test_every_settings_class_of_the_package_has_an_example() -> None:
     """A base class that is no dataclass cannot be given any settings."""
-    ours = [cls for cls in subclasses(Settings) if cls.__module__.startswith("lexitree")]
+    ours = [
+        cls for cls in subclasses(Settings) if cls.__module__.startswith(("lexitree.", "lexitree_paper."))
+    ]
     known = {cls.__name__ for cls in ours if is_dataclass(cls)}
     assert known == {type(settings).__name__ for settings in EXAMPLES}
 

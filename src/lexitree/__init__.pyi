@@ -19,6 +19,7 @@ from lexitree.corpora.treebank import load_treebank as load_treebank
 from lexitree.errors import CancelledError as CancelledError
 from lexitree.errors import LexitreeError as LexitreeError
 from lexitree.errors import LimitError as LimitError
+from lexitree.errors import PluginError as PluginError
 from lexitree.errors import TextError as TextError
 from lexitree.evaluation.accuracy import Evaluation as Evaluation
 from lexitree.evaluation.accuracy import evaluate as evaluate
@@ -42,6 +43,8 @@ from lexitree.limits import Limits as Limits
 from lexitree.models.catalog import count_parameters as count_parameters
 from lexitree.models.catalog import list_models as list_models
 from lexitree.models.classifier import TreeClassifier as TreeClassifier
+from lexitree.models.encoders import Encoder as Encoder
+from lexitree.models.heads import HeadGate as HeadGate
 from lexitree.models.model_config import ModelConfig as ModelConfig
 from lexitree.models.transformer import TransformerConfig as TransformerConfig
 from lexitree.models.transformer import TransformerLexicon as TransformerLexicon
@@ -60,6 +63,7 @@ from lexitree.pipeline.loading import load as load
 from lexitree.pipeline.text_pipeline import Predictor as Predictor
 from lexitree.pipeline.text_pipeline import TextPipeline as TextPipeline
 from lexitree.pipeline.workers import LabellerSettings as LabellerSettings
+from lexitree.plugins import register as register
 from lexitree.results.document import Document as Document
 from lexitree.results.document import to_dataframe as to_dataframe
 from lexitree.results.labelled_tree import LabelledTree as LabelledTree

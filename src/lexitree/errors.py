@@ -215,6 +215,10 @@ class ConfigError(LexitreeError):
     """Settings that are out of range or contradict each other."""
 
 
+class PluginError(LexitreeError):
+    """Something that another package adds and that cannot be used; the message names the package."""
+
+
 class BackendError(LexitreeError):
     """An implementation that cannot run on this machine."""
 

@@ -55,7 +55,7 @@ class Setting:
     above: float | None = None
     at_most: float | None = None
     below: float | None = None
-    choices: tuple[str, ...] = ()
+    choices: Collection[str] = ()
     unique: bool = False
     """A list may not hold the same item twice."""
     table: type[Settings] | None = None
@@ -126,7 +126,7 @@ class DeclaredSetting:
             if name in values:
                 raise ConfigError(f"[{self.name}] {name} follows from the data and cannot be set")
         with _errors_in_table(self.name):
-            declared = table.declared()
+            declared = table.for_values(values).declared()
             _refuse_unknown(values, declared)
             for name, value in values.items():
                 declared[name].check(_convert(value, declared[name].type))
@@ -145,6 +145,11 @@ class Settings:
             declared.check(value)
             object.__setattr__(self, name, value)
         self._check_together()
+
+    @classmethod
+    def for_values(cls, values: Mapping[str, Any]) -> type[Self]:
+        """The class that checks these values: a subclass, where one of them decides what else can be set."""
+        return cls
 
     def _check_together(self) -> None:
         """Raise a ConfigError if settings contradict each other; for classes to override."""
@@ -184,6 +189,7 @@ class Settings:
         # What a file holds may be anything.
         if not isinstance(cast(object, values), Mapping):
             raise ConfigError(f"a table of settings is needed, not {_shown(values)}")
+        cls = cls.for_values(values)
         declared = cls.declared()
         _refuse_unknown(values, declared)
         missing = [name for name, each in declared.items() if each.default is REQUIRED and name not in values]

@@ -12,7 +12,6 @@ import pytest
 
 from lexitree.corpora.tables import Row
 from lexitree.errors import ConfigError, FileError, Place, TableError
-from lexitree.pipeline import formats
 from lexitree.pipeline.formats import (
     FORMATS,
     CsvFormat,
@@ -24,8 +23,8 @@ from lexitree.pipeline.formats import (
     find_format,
     format_name,
     open_format,
-    register,
 )
+from lexitree.plugins import register
 from lexitree.results.document import Document
 from tests.pipeline.stubs import tiny_pipeline
 
@@ -194,9 +193,9 @@ def test_cells_of_a_table_stay_on_their_line() -> None:
 @pytest.fixture
 def another(monkeypatch: pytest.MonkeyPatch) -> type[RecordFormat]:
     """The format of the module's docstring."""
-    monkeypatch.setattr(formats, "FORMATS", dict(FORMATS))
+    monkeypatch.setattr(FORMATS, "_added", {})
 
-    @register
+    @register("format", "labels")
     class LabelFormat(RecordFormat):
         name = "labels"
         sources = frozenset({"texts"})

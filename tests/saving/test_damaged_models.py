@@ -228,6 +228,12 @@ def test_models_of_the_first_format(tmp_path: Path, kind: str, has_checksums: bo
         ),
         (lambda values: values["model"].update(head_method="Q"), "head_method must be one of"),
         (lambda values: values["model"].update(binarization=None), "binarization must be one of"),
+        (lambda values: values.update(plugins=3), "invalid entry 'plugins'"),
+        (lambda values: values.update(plugins=[{"kind": ["model"]}]), "invalid entry 'plugins'"),
+        (
+            lambda values: values.update(plugins=[{"kind": "model", "module": "os"}]),
+            "of the module os, which is not",
+        ),
     ],
 )
 def test_a_configuration_that_does_not_fit(

@@ -44,7 +44,7 @@ def list_corpora(data: DataOption = None, as_json: JsonOption = False) -> None:
     from lexitree.corpora.locations import PACKAGES
     from lexitree.corpora.named import CORPORA
 
-    rows = [_describe_entry(entry, data) for entry in CORPORA.values()]
+    rows = [_describe_entry(entry, data) for _, entry in CORPORA.working()]
     named = {row["fetch"] for row in rows}
     rows += [_describe_package(package, data) for package in PACKAGES.values() if package.name not in named]
     if as_json:
@@ -139,12 +139,14 @@ def _describe_corpus(corpus: Corpus) -> dict[str, Any]:
 
 
 def _describe_entry(entry: CorpusEntry, data: Path | None) -> dict[str, str]:
-    from lexitree.corpora.named import EMBEDDED, find_corpus
+    from lexitree.corpora.named import CORPORA, EMBEDDED, find_corpus
     from lexitree.errors import CorpusNotFoundError
 
     row = {"name": entry.name, "what": entry.what, "licence": entry.licence}
     if entry.package == EMBEDDED:
-        return {**row, "found": "part of lexitree", "fetch": "", "how_to_get": ""}
+        package = CORPORA.source(entry.name)
+        found = "part of lexitree" if package is None else f"in {package}"
+        return {**row, "found": found, "fetch": "", "how_to_get": ""}
     try:
         found = str(find_corpus(entry.name, data))
     except CorpusNotFoundError:

@@ -12,10 +12,10 @@ import sys
 import tempfile
 import traceback
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
+from functools import partial
 from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 # Threads that wait by spinning slow each other down as soon as a core is shared. OpenMP reads this once, when torch
@@ -26,6 +26,7 @@ import typer
 
 from lexitree.cli.console import messages, printable, show_error
 from lexitree.errors import LexitreeError, find_memory_error
+from lexitree.plugins import Registry, Source, blame
 from lexitree.processes import Terminated, interrupt_on_signals
 from lexitree.streams import open_missing_streams, write_always, write_utf8
 from lexitree.version import __version__
@@ -54,20 +55,23 @@ COMMANDS = {
 TRACEBACK_VARIABLE = "LEXITREE_TRACEBACK"
 COMPLETION_VARIABLE = "_LEXITREE_COMPLETE"
 """Set by the shell's completion, which Typer installs with `--install-completion`."""
-COMMAND_GROUP = "lexitree.commands"
-"""The entry points by which other packages add commands."""
 
 
-def added_commands() -> dict[str, EntryPoint]:
-    """The commands that installed packages add, by name."""
-    return {found.name: found for found in entry_points(group=COMMAND_GROUP)}
-
-
-def _import_command(name: str) -> Any:
-    if name not in COMMANDS:
-        return added_commands()[name].load()
-    module, _, attribute = COMMANDS[name].partition(".")
+def _import_built_in(home: str) -> Any:
+    module, _, attribute = home.partition(".")
     return getattr(import_module(f"lexitree.cli.{module}"), attribute)
+
+
+def _admit(name: str, value: Any, source: Source) -> Callable[[], Any]:
+    if not callable(value):
+        raise TypeError("must be a function or a Typer app")
+    return lambda: value
+
+
+ALL_COMMANDS: Registry[Callable[[], Any]] = Registry(
+    "command", {name: partial(_import_built_in, home) for name, home in COMMANDS.items()}, _admit
+)
+"""The commands of this package and of others, each as a function that imports it."""
 
 
 def make_app(names: Iterable[str] | None = None) -> typer.Typer:
@@ -88,8 +92,9 @@ def make_app(names: Iterable[str] | None = None) -> typer.Typer:
         ),
     )
     app.callback()(common)
-    for name in [*COMMANDS, *added_commands()] if names is None else names:
-        command = _import_command(name)
+    chosen = ALL_COMMANDS.working() if names is None else ((name, ALL_COMMANDS[name]) for name in names)
+    for name, load in chosen:
+        command = load()
         if isinstance(command, typer.Typer):
             _unwrap_help(command)
             app.add_typer(command, name=name)
@@ -238,9 +243,10 @@ def _internal_error(error: BaseException) -> LexitreeError:
     if not where:
         sys.stderr.write(trace)
     summary = "".join(traceback.format_exception_only(error)).strip()
+    owner = blame(error)
     return LexitreeError(
         f"internal error: {summary}",
-        remedy=f"This is an error in lexitree: please report it with the traceback {where or 'above'}",
+        remedy=f"This is an error in {owner or 'lexitree'}: please report it with the traceback {where or 'above'}",
     )
 
 

@@ -43,9 +43,12 @@ def models_command(
     ]
     rows += [
         {"model": name, "title": each.title, "hidden": None, "parameters": None, "about": each.about}
-        for name, each in ENCODERS.items()
+        for name, each in ENCODERS.working()
         if name not in PAPER_SIZES
     ]
+    for row in rows:
+        source = ENCODERS.source(row["model"])
+        row["package"] = None if source is None else source.package or source.module
     if as_json:
         typer.echo(json.dumps(rows, indent=2))
         return
@@ -53,7 +56,8 @@ def models_command(
     for row in rows:
         # A model without a size is not in the paper.
         sizes = [row["title"], str(row["hidden"]), f"{row['parameters']:,}"] if row["hidden"] else ["–"] * 3
-        shown.append([row["model"], *sizes, row["about"]])
+        about = f"{row['about']} ({row['package']})" if row["package"] else row["about"]
+        shown.append([row["model"], *sizes, about])
     columns = ("name", "in the paper", "state size", "parameters", "what it does")
     show_table(columns, shown, numbers=("state size", "parameters"))
 
@@ -101,6 +105,11 @@ def info_command(model: ModelArgument, as_json: JsonOption = False) -> None:
         first["transformer"] = describe_encoder(values["encoder"])
     if values.get("text"):
         first["reads"] = f"text, with the parser {values['text'].get('parser') or 'of its maker'}"
+    if folder.plugins:
+        first["needs"] = ", ".join(
+            f"the {needed.get('kind')} {needed.get('name')} of {needed.get('package') or needed.get('module')}"
+            for needed in folder.plugins
+        )
     if "backend" in values:
         first["runs here"] = f"{describe_report(values['backend'])} on {values['device']}"
     training = dict(values.get("training") or {})

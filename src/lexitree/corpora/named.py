@@ -14,8 +14,9 @@ from lexitree.corpora.mini import load_mini, load_mini_dependencies
 from lexitree.corpora.sst import HOW_TO_GET, find_sst, find_sst_dependencies, load_sst, load_sst_dependencies
 from lexitree.corpora.trec import find_trec, load_trec
 from lexitree.corpora.treebank import Strip, find_split_file, load_treebank, read_any, strip_trees
-from lexitree.errors import ConfigError, CorpusNotFoundError, FileError, OnError
+from lexitree.errors import ConfigError, CorpusNotFoundError, FileError, OnError, PluginError
 from lexitree.files import STANDARD_STREAM
+from lexitree.plugins import Registry, Source
 from lexitree.suggestions import close_names, close_paths, did_you_mean, suggest_path
 from lexitree.trees.brackets import ReadReport
 from lexitree.trees.tree import Tree
@@ -102,7 +103,27 @@ _ENTRIES = (
         partial(load_mini, "questions", "subtypes"),
     ),
 )
-CORPORA: dict[str, CorpusEntry] = {entry.name: entry for entry in _ENTRIES}
+
+
+def _admit(name: str, value: Any, source: Source) -> CorpusEntry:
+    """A corpus of another package: a function that loads it, whose docstring says what it is."""
+    if not callable(value):
+        raise TypeError("must be a function that returns a lexitree.Corpus")
+
+    def load(_: Path) -> Corpus:
+        loaded: object = value()
+        if not isinstance(loaded, Corpus):
+            raise PluginError(
+                f"the corpus {name!r} of {source} is a {type(loaded).__name__}, not a lexitree.Corpus"
+            )
+        return loaded
+
+    what = (value.__doc__ or "").strip().partition("\n")[0].rstrip(".")
+    return CorpusEntry(name, what, f"see {source}", EMBEDDED, load)
+
+
+CORPORA: Registry[CorpusEntry] = Registry("corpus", {entry.name: entry for entry in _ENTRIES}, _admit)
+"""All corpora by name."""
 ALIASES = {"sst": "sst-fine", "trec-coarse": "trec", "mini": "mini-reviews"}
 _FINDERS: dict[str, Callable[[Path], Path | None]] = {
     "sst": find_sst,
@@ -163,7 +184,7 @@ def load_corpus(
 def find_entry(name: str) -> CorpusEntry | None:
     """Return the corpus of this name, ignoring case; None if there is none."""
     wanted = name.lower()
-    return CORPORA.get(ALIASES.get(wanted, wanted))
+    return CORPORA.get(ALIASES.get(wanted, wanted)) or CORPORA.get(name)
 
 
 def find_path(path: str | Path) -> Path:

@@ -1,6 +1,7 @@
 """All models by name, the encoders of other papers, and the paper's table of model sizes.
 
-To add a model, write an `Encoder` over cells and list it in `ENCODERS`; `lexitree.models.cells` has all steps.
+To add a model, write an `Encoder` over cells and list it in `_BUILT_IN`; `lexitree.models.cells` has all steps. Other
+packages add theirs by an entry point; see `lexitree.plugins`.
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from lexitree.errors import ConfigError, NotEnoughMemoryError
-from lexitree.models.cells import ChildSumLSTM, GatedChildrenLSTM, LabelScorer, TensorNetwork
+from lexitree.errors import NotEnoughMemoryError
+from lexitree.models.cells import LabelScorer
 from lexitree.models.encoders import (
     BiConTree,
     BiLSTM,
@@ -29,14 +30,16 @@ from lexitree.models.encoders import (
     pick,
 )
 from lexitree.models.model_config import DEFAULT_MODEL, DEFAULT_WORD_SIZE, ModelConfig
+from lexitree.models.other_cells import ChildSumLSTM, GatedChildrenLSTM, TensorNetwork
 from lexitree.ops.registry import Backend, Operation
 from lexitree.ops.tree_batch import TreeBatch
-from lexitree.suggestions import close_names, did_you_mean
+from lexitree.plugins import Registry, Source
 
 
 class NaryConTree(BottomUpEncoder):
     title = "ConTree (Tai 2015)"
     about = "N-ary tree LSTM of Tai et al. (2015): ConTree without peepholes"
+    is_recordable = True
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__(config)
@@ -96,7 +99,7 @@ class PooledTransformer(Encoder):
         return pick(torch.empty_like(x).index_copy(0, batch.preorder_index, x), nodes)
 
 
-ENCODERS: dict[str, type[Encoder]] = {
+_BUILT_IN: dict[str, type[Encoder]] = {
     "rntn": RNTN,
     "bilstm-plain": PlainBiLSTM,
     "bilstm": BiLSTM,
@@ -109,6 +112,22 @@ ENCODERS: dict[str, type[Encoder]] = {
     "bicontree": BiConTree,
     "pooled": PooledTransformer,
 }
+
+
+def _admit(name: str, value: Any, source: Source) -> type[Encoder]:
+    if not (isinstance(value, type) and issubclass(value, Encoder)):
+        raise TypeError("must be a subclass of lexitree.Encoder")
+    missing = [each for each in ("title", "about", "num_states") if not hasattr(value, each)]
+    if missing:
+        raise TypeError(f"does not say what it is: {' and '.join(missing)} of its class must be set")
+    settings: object = getattr(value, "config_class")  # noqa: B009 - of another package: it may be anything
+    if not (isinstance(settings, type) and issubclass(settings, ModelConfig)):
+        raise TypeError("must have settings (config_class) that are a subclass of lexitree.ModelConfig")
+    return value
+
+
+ENCODERS: Registry[type[Encoder]] = Registry("model", _BUILT_IN, _admit)
+"""All models by name."""
 
 PAPER_SIZES: dict[str, tuple[int, ...]] = {
     "rntn": (25, 35),
@@ -132,21 +151,19 @@ def encoder_class(name: str) -> type[Encoder]:
 
     Raises:
         ConfigError: If there is no such model; the error lists the nearest names.
+        PluginError: If it is in a package that cannot be used.
     """
-    if name in ENCODERS:
-        return ENCODERS[name]
-    meant = did_you_mean(close_names(name, ENCODERS))
-    remedy = f"{meant} The models are: {', '.join(ENCODERS)}.".lstrip()
-    raise ConfigError(f"unknown model '{name}'", remedy=remedy)
+    return ENCODERS.find(name)
 
 
 def operations_of(settings: Mapping[str, Any]) -> tuple[Operation[Any], ...]:
     """The operations of a model, before it is built."""
-    name = settings.get("model", DEFAULT_MODEL)
+    # What the operations depend on: the model, its own settings and the head method.
+    others = ModelConfig.declared().keys() - {"model", "head_method"}
+    asked = {name: value for name, value in settings.items() if name not in others}
+    config = ModelConfig.from_dict({**asked, "labels": PAPER_LABELS, "word_size": 1, "hidden": 1})
     with torch.device("meta"):
-        return encoder_class(name)(
-            ModelConfig(model=name, labels=PAPER_LABELS, word_size=1, hidden=1)
-        ).operations
+        return encoder_class(config.model)(config).operations
 
 
 def with_model_defaults(settings: Mapping[str, Any]) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from lexitree.corpora.corpus import Supervision
 from lexitree.errors import ConfigError, TreeError
 from lexitree.models.catalog import encoder_class
 from lexitree.models.cells import LabelScorer, Recurrence
-from lexitree.models.head_words import HeadWords, find_head_words, left_shares
+from lexitree.models.head_words import HeadWords
 from lexitree.models.model_config import ModelConfig, TextReading
 from lexitree.models.word_table import Lexicon
 from lexitree.ops.registry import Backend, Implementation, check_backend, get_backend
@@ -125,7 +125,7 @@ class TreeClassifier(nn.Module):
         x = self._input_vectors(batch)
         scores = self._score(x, batch, None)
         heads = self.encoder.heads
-        found = None if heads is None else find_head_words(x, heads.weights, batch, heads.method)
+        found = None if heads is None else heads.find_words(x, batch)
         return scores, found
 
     def left_head_shares(self, batch: TreeBatch) -> Float[Tensor, "phrases word"]:
@@ -137,7 +137,7 @@ class TreeClassifier(nn.Module):
         heads = self.encoder.heads
         assert heads is not None
         x = heads(self._word_vectors(batch), batch, self.backend)
-        return left_shares(x, heads.weights, batch, heads.method)
+        return heads.left_shares(x, batch)
 
     def answer_probabilities(self, scores: Float[Tensor, "nodes scores"]) -> Float[Tensor, "nodes labels"]:
         """The probabilities of the answers: with finer labels, sums of those that count for each, out of all that do.

@@ -21,11 +21,11 @@ from lexitree.lexicon.pieces import Unit
 from lexitree.models.cells import (
     BottomUpLSTM,
     Cell,
-    HeadComposer,
     Recurrence,
     SequenceLSTM,
     TopDownLSTM,
 )
+from lexitree.models.heads import HEAD_METHODS, HeadCell
 from lexitree.models.model_config import ModelConfig
 from lexitree.ops.registry import BOTTOM_UP, SEQUENCES, TOP_DOWN, Backend, Operation
 from lexitree.ops.spans import SequenceSchedule, distinct_phrases, span_means
@@ -40,8 +40,13 @@ STATES_KEPT = 11
 
 
 class Encoder(nn.Module):
-    """The base class: a title, a number of features, and heads if the model has them."""
+    """The base of all models: it turns the vectors of words into features of every node.
 
+    A model of your own is a subclass with a `title`, an `about`, `num_states` and `forward`, registered by a name.
+    """
+
+    config_class: ClassVar[type[ModelConfig]] = ModelConfig
+    """Its settings; a subclass of `ModelConfig` adds settings of its own to the table [model] of recipes."""
     title: ClassVar[str]
     """The model's name in the paper."""
     about: ClassVar[str]
@@ -61,6 +66,15 @@ class Encoder(nn.Module):
     tree_kind: ClassVar[TreeKind] = "constituency"
     """What it reads: binary constituency trees, or dependency trees of any arity."""
 
+    is_recordable: ClassVar[bool] = False
+    """Whether a GPU can record a training step once and replay it: `forward` must ask the host for nothing but the
+    sizes of tensors, and read batches that are padded. A subclass says so for itself."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        # Not inherited: a subclass may compute something else.
+        cls.is_recordable = vars(cls).get("is_recordable", False)
+
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
         if self.words_are_states and config.word_size != config.hidden:
@@ -70,7 +84,7 @@ class Encoder(nn.Module):
                 remedy="Give both the same size; without a vector file, omit the word size.",
             )
         self.num_features = self.num_states * config.hidden
-        self.heads: HeadComposer | None = None
+        self.heads: HeadCell | None = None
 
     @property
     def operations(self) -> tuple[Operation[Any], ...]:
@@ -96,11 +110,13 @@ class Encoder(nn.Module):
         raise NotImplementedError
 
 
-def _heads(config: ModelConfig) -> HeadComposer:
-    return HeadComposer(config.word_size, config.head_method, config.bias_init)
+def make_heads(config: ModelConfig) -> HeadCell:
+    """The heads of a model, by its head method."""
+    return HEAD_METHODS.find(config.head_method)(config.word_size, bias_init=config.bias_init)
 
 
 def make_bottom_up(config: ModelConfig, *, lexical: bool, peepholes: bool = True) -> BottomUpLSTM:
+    """The bottom-up tree LSTM of a model."""
     return BottomUpLSTM(
         config.word_size, config.hidden, lexical=lexical, peepholes=peepholes, bias_init=config.bias_init
     )
@@ -120,6 +136,7 @@ def _present(weights: Iterable[Tensor | None]) -> list[Tensor]:
 
 
 def pick(rows: Tensor, nodes: Tensor | None) -> Tensor:
+    """The rows of the nodes that are asked for, all of them for None."""
     return rows if nodes is None else rows.index_select(0, nodes)
 
 
@@ -142,6 +159,7 @@ class BottomUpEncoder(Encoder):
 class ConTree(BottomUpEncoder):
     title = "ConTree"
     about = "bottom-up tree LSTM of Zhu et al. (2015): words at the leaves only"
+    is_recordable = True
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__(config)
@@ -152,10 +170,11 @@ class ConTreeLex(BottomUpEncoder):
     title = "ConTree+Lex"
     about = "ConTree with a learned head word at every phrase"
     has_heads = True
+    is_recordable = True
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__(config)
-        self.heads = _heads(config)
+        self.heads = make_heads(config)
         self.bottom_up = make_bottom_up(config, lexical=True)
 
 
@@ -164,10 +183,11 @@ class TopDownConTree(Encoder):
     about = "top-down tree LSTM over learned head words"
     num_states = 2
     has_heads = True
+    is_recordable = True
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__(config)
-        self.heads = _heads(config)
+        self.heads = make_heads(config)
         self.top_down = _top_down(config)
 
     def forward(self, x: Tensor, batch: TreeBatch, nodes: Tensor | None, backend: Backend) -> Tensor:
@@ -179,10 +199,11 @@ class BiConTree(Encoder):
     about = "the paper's final model: head words, bottom-up and top-down"
     num_states = 3
     has_heads = True
+    is_recordable = True
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__(config)
-        self.heads = _heads(config)
+        self.heads = make_heads(config)
         self.bottom_up = make_bottom_up(config, lexical=True)
         self.top_down = _top_down(config)
 

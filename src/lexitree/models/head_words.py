@@ -28,15 +28,28 @@ def find_head_words(
     x: Float[Tensor, "nodes word"], weights: HeadWeights | None, batch: TreeBatch, method: HeadMethod
 ) -> HeadWords:
     """The paper's rule: a phrase takes the head of the child whose head vector is closer by cosine."""
-    num_leaves, size = batch.num_leaves, x.shape[1]
     pairs = _pairs(x, batch)
-    takes_right = _takes_right(x[num_leaves:], pairs, method)
-    from_left = _left_share(pairs, weights, method)
+    takes_right = _takes_right(x[batch.num_leaves :], pairs, method)
+    return _follow(takes_right, _left_share(pairs, weights, method), batch)
+
+
+def trace_heads(
+    x: Float[Tensor, "nodes word"], from_left: Float[Tensor, "phrases word"], batch: TreeBatch
+) -> HeadWords:
+    """The same for head vectors of which only the left parts' shares are known."""
+    dtype = torch.promote_types(from_left.dtype, torch.float32)
+    takes_right = _is_closer_to_right(x[batch.num_leaves :], _pairs(x, batch))
+    return _follow(takes_right, from_left.to(dtype), batch)
+
+
+def _follow(takes_right: Tensor, from_left: Tensor, batch: TreeBatch) -> HeadWords:
+    """Each phrase's head word and its share, from the child whose head it takes and that child's share."""
+    num_leaves = batch.num_leaves
     share = torch.where(takes_right.unsqueeze(1), 1 - from_left, from_left)
     chosen = batch.children_index.view(-1, 2).gather(1, takes_right.long().unsqueeze(1)).squeeze(1)
 
-    leaf = torch.arange(batch.num_nodes, device=x.device)
-    shares = share.new_ones(batch.num_nodes, size)
+    leaf = torch.arange(batch.num_nodes, device=share.device)
+    shares = share.new_ones(batch.num_nodes, share.shape[1])
     for start, end in batch.levels():
         level = slice(start - num_leaves, end - num_leaves)
         leaf[start:end] = leaf.index_select(0, chosen[level])
@@ -80,6 +93,10 @@ def _takes_right(x: Tensor, pairs: Tensor, method: HeadMethod) -> Tensor:
     """Whether each phrase is closer to its right child; a tie goes to the left."""
     if method in ("L", "R"):
         return torch.full((len(x),), method == "R", dtype=torch.bool, device=x.device)
+    return _is_closer_to_right(x, pairs)
+
+
+def _is_closer_to_right(x: Tensor, pairs: Tensor) -> Tensor:
     similarity = torch.cosine_similarity(x.unsqueeze(1), pairs, dim=2)
     return similarity[:, 1] > similarity[:, 0]
 

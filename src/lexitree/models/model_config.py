@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated
+from typing import Annotated, Any, Self
 
 from lexitree.corpora.corpus import Supervision
 from lexitree.errors import ConfigError
 from lexitree.labels import LabelSet
 from lexitree.models.cells import BiasInit
-from lexitree.ops.weights import HeadMethod
+from lexitree.models.heads import HEAD_METHODS
 from lexitree.settings import MAX_SIZE, Setting, Settings
 from lexitree.text import Layout
 from lexitree.trees.binarize import Direction
@@ -61,7 +61,11 @@ class ModelConfig(Settings):
         ),
     ] = 128
     head_method: Annotated[
-        HeadMethod, Setting("Where a phrase's head vector comes from: learned gate, left, right or average.")
+        str,
+        Setting(
+            "Where a phrase's head vector comes from: learned gate, left, right or average.",
+            choices=HEAD_METHODS,
+        ),
     ] = "G"
     share_topdown_inputs: Annotated[
         bool,
@@ -91,6 +95,16 @@ class ModelConfig(Settings):
             "Train on all phrases or on whole sentences; a recipe's default is how the corpus is labelled."
         ),
     ] = "all"
+
+    @classmethod
+    def for_values(cls, values: Mapping[str, Any]) -> type[Self]:
+        """The settings class of the model that the values name: one of another package may have more settings."""
+        # Models are built from these settings, so their module imports this one.
+        from lexitree.models.catalog import encoder_class
+
+        name = values.get("model", DEFAULT_MODEL)
+        found = encoder_class(name).config_class if isinstance(name, str) else cls
+        return found if issubclass(found, cls) else cls
 
     def _check_together(self) -> None:
         if not self.labels:

@@ -23,6 +23,7 @@ from lexitree.ops.weights import (
     HeadMethod,
     HeadWeights,
     SequenceWeights,
+    ShareOfLeft,
     TensorWeights,
     TopDownWeights,
     check_head_method,
@@ -66,6 +67,18 @@ def _head(x_L: Tensor, x_R: Tensor, weights: HeadWeights | None, method: HeadMet
     W_zx_L, W_zx_R = weights.gate.chunk(2, dim=1)
     z = s(W_zx_L @ x_L + W_zx_R @ x_R + weights.bias)
     return z * x_L + (1 - z) * x_R
+
+
+def reference_mix_heads(
+    word_vectors: Float[Tensor, "leaves word"], gate: ShareOfLeft, batch: TreeBatch
+) -> Float[Tensor, "nodes word"]:
+    """The head vector of every node, by a gate that is not the paper's: x = z * x_L + (1 - z) * x_R."""
+    x = list(word_vectors.unbind(0))
+    for left, right in _children(batch):
+        x_L, x_R = x[left], x[right]
+        z = gate(x_L.unsqueeze(0), x_R.unsqueeze(0)).squeeze(0)
+        x.append(z * x_L + (1 - z) * x_R)
+    return _stack(x, like=word_vectors)
 
 
 def reference_run_bottom_up(

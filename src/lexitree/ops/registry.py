@@ -16,7 +16,7 @@ import importlib.util
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
+from typing import Any, Generic, Protocol, TypeVar, cast, runtime_checkable
 
 import torch
 from torch import Tensor
@@ -32,6 +32,7 @@ from lexitree.ops.weights import (
     HeadMethod,
     HeadWeights,
     SequenceWeights,
+    ShareOfLeft,
     TensorWeights,
     TopDownWeights,
 )
@@ -87,6 +88,8 @@ class Operation(Generic[Run]):
     name: str
     implementations: tuple[Implementation[Run], ...]
     """Fastest first."""
+    is_forward: bool = True
+    """Whether it takes vectors and weights and is part of a model's forward pass, where autocast may be on."""
 
     def find(self, backend: str) -> Implementation[Run] | None:
         """The implementation of that name, if there is one."""
@@ -147,7 +150,10 @@ class Backend:
     def __getitem__(self, operation: Operation[Run]) -> Run:
         """The function that computes an operation."""
         if operation.name not in self._functions:
-            self._functions[operation.name] = self.implementation(operation).load()
+            function = self.implementation(operation).load()
+            self._functions[operation.name] = (
+                _outside_autocast(function) if operation.is_forward else function
+            )
         return self._functions[operation.name]
 
     def implementation(self, operation: Operation[Run]) -> Implementation[Run]:
@@ -190,6 +196,29 @@ _get_backend = functools.cache(Backend)
 @functools.cache
 def _warn_of_fallback(backend: str, obstacle: str) -> None:
     warnings.warn(f"the {backend} backend does not run on this GPU: {obstacle}", stacklevel=2)
+
+
+def _outside_autocast(function: Run) -> Run:
+    """The function in the precision of its weights, whatever autocast is set to and whatever type the vectors have.
+
+    A recurrence adds up rounding errors level by level, and writes into buffers, which autocast does not follow.
+    """
+
+    @functools.wraps(function)
+    def run(x: Tensor, weights: Any, *arguments: Any) -> Tensor:
+        x = x.to(_precision(weights, x.dtype))
+        if not torch.is_autocast_enabled(x.device.type):
+            return function(x, weights, *arguments)
+        with torch.autocast(x.device.type, enabled=False):
+            return function(x, weights, *arguments)
+
+    return cast(Run, run)
+
+
+def _precision(weights: Any, default: torch.dtype) -> torch.dtype:
+    """The type of the weights of an operation, or of a module; the default if there are none."""
+    parameters = weights.parameters() if isinstance(weights, torch.nn.Module) else weights or ()
+    return next((each.dtype for each in parameters if each is not None), default)
 
 
 def _why_no_triton(device_type: str) -> str | None:
@@ -254,6 +283,14 @@ COMPOSE_HEADS: Operation[Callable[[Tensor, HeadWeights | None, TreeBatch, HeadMe
         _reference(reference.reference_compose_heads),
     ),
 )
+MIX_HEADS: Operation[Callable[[Tensor, ShareOfLeft, TreeBatch], Tensor]] = Operation(
+    "mix_heads",
+    (
+        # The host asks for the children, to call a gate that may be any Python code.
+        _levelwise(levelwise.levelwise_mix_heads, waits_for_host=True),
+        _reference(reference.reference_mix_heads),
+    ),
+)
 BOTTOM_UP: Operation[Callable[[Tensor, BottomUpWeights, TreeBatch], Tensor]] = Operation(
     "bottom_up",
     (
@@ -302,5 +339,7 @@ SEQUENCES: Operation[Callable[[Tensor, SequenceWeights, SequenceSchedule], Tenso
     ),
 )
 UPDATE_ROWS: Operation[Callable[..., None]] = Operation(
-    "update_rows", (_fused("fused_update_rows"), _reference(reference.reference_update_rows))
+    "update_rows",
+    (_fused("fused_update_rows"), _reference(reference.reference_update_rows)),
+    is_forward=False,
 )

@@ -6,6 +6,7 @@ a leaf has come last, so that each group is one slice.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Literal, NamedTuple, get_args
 
 from jaxtyping import Float
@@ -15,6 +16,11 @@ from lexitree.errors import ConfigError
 
 HeadMethod = Literal["G", "L", "R", "A"]
 """How a phrase gets its head vector: a learned gate (G), the left or right child's (L, R), their mean (A)."""
+
+
+ShareOfLeft = Callable[[Tensor, Tensor], Tensor]
+"""A gate of another package: the share of each phrase's head vector that comes from its left part, [phrases, word] or
+[phrases, 1], from the head vectors of the left and the right parts of some phrases, [phrases, word]."""
 
 
 def check_head_method(method: str, weights: HeadWeights | None) -> None:

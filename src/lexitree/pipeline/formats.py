@@ -2,9 +2,10 @@
 
 A format is a class, and `FORMATS` is the registry in which the library and the command line look it up. To add one,
 subclass `RecordFormat` (a record for each text or tree, one after the other) or `WholeFormat` (one file that holds
-all of them), give it a `name`, say in `sources` what it can write, and decorate it with `@register`:
+all of them), give it a `name`, and say in `sources` what it can write. Here it is decorated with `@_built_in`; in
+your own program or package it is registered as everything else is, see `lexitree.plugins`:
 
-    @register
+    @lexitree.register("format", "labels")
     class LabelFormat(RecordFormat):
         name = "labels"
         sources = frozenset({"texts"})
@@ -23,7 +24,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
 from lexitree.errors import ConfigError, Place, TableError
-from lexitree.files import BRACKET_SUFFIXES, HTML_SUFFIXES, JSON_LINES_SUFFIXES, choose_format, to_json
+from lexitree.files import (
+    BRACKET_SUFFIXES,
+    HTML_SUFFIXES,
+    JSON_LINES_SUFFIXES,
+    choose_format,
+    plain_suffix,
+    to_json,
+)
+from lexitree.plugins import Registry
 
 if TYPE_CHECKING:
     from lexitree.corpora.tables import Row
@@ -149,24 +158,29 @@ class WholeFormat(OutputFormat):
         raise NotImplementedError
 
 
-FORMATS: dict[str, type[RecordFormat] | type[WholeFormat]] = {}
+def _admit(name: str, value: Any, _: object) -> type[RecordFormat] | type[WholeFormat]:
+    if not (isinstance(value, type) and issubclass(value, RecordFormat | WholeFormat)):
+        raise TypeError("must be a subclass of RecordFormat or WholeFormat of lexitree.pipeline.formats")
+    if getattr(value, "name", None) != name or not hasattr(value, "sources"):
+        raise TypeError(f"does not say what it is: its class must have name = {name!r}, and sources")
+    return value
+
+
+FORMATS: Registry[type[RecordFormat] | type[WholeFormat]] = Registry("format", admit=_admit)
 """The output formats by name, aliases included."""
 
 _Format = TypeVar("_Format", bound="type[RecordFormat] | type[WholeFormat]")
 
 
-def register(output_format: _Format) -> _Format:
-    """Add a format to the registry; for use as a class decorator."""
+def _built_in(output_format: _Format) -> _Format:
     for name in (output_format.name, *output_format.aliases):
-        FORMATS[name] = output_format
+        FORMATS.built_in[name] = output_format
     return output_format
 
 
 def find_format(name: str) -> type[RecordFormat] | type[WholeFormat]:
     """The format with this name or alias."""
-    if name not in FORMATS:
-        raise ConfigError(f"unknown format {name!r}", remedy=f"Choose one of {', '.join(FORMATS)}.")
-    return FORMATS[name]
+    return FORMATS.find(name)
 
 
 def format_name(
@@ -184,12 +198,24 @@ def format_name(
     Raises:
         FileError: The ending of the file does not fit.
     """
-    endings = {each.name: each.suffixes for each in FORMATS.values() if source in each.sources}
-    name = None if asked is None else find_format(asked).name
+    chosen = [] if asked is None else [find_format(asked)]
+    endings = {
+        each.name: each.suffixes for each in (*_formats_for(output), *chosen) if source in each.sources
+    }
+    name = chosen[0].name if chosen else None
     if name is not None and name not in endings:
         return name  # `open_format` says why it does not fit.
     default = "csv" if columns else "json"
     return choose_format(output, endings, asked=name, default=default, option="--format")
+
+
+def _formats_for(output: str | Path | None) -> Iterable[type[RecordFormat] | type[WholeFormat]]:
+    """The formats to choose from; other packages are imported only for an ending that no built-in format has."""
+    built_in = FORMATS.built_in.values()
+    suffix = "" if output is None else plain_suffix(output)
+    if not suffix or any(suffix in each.suffixes for each in built_in):
+        return built_in
+    return [each for _, each in FORMATS.working()]
 
 
 def open_format(name: str, source: Source, settings: OutputSettings) -> RecordFormat | WholeFormat:
@@ -215,7 +241,7 @@ def open_format(name: str, source: Source, settings: OutputSettings) -> RecordFo
 
 
 def _wrong_source(found: type[OutputFormat], source: Source) -> ConfigError:
-    usable = ", ".join(dict.fromkeys(each.name for each in FORMATS.values() if source in each.sources))
+    usable = ", ".join(dict.fromkeys(each.name for _, each in FORMATS.working() if source in each.sources))
     problem = {
         "texts": f"the format {found.name} is for a column of a table",
         "column": f"a column cannot be written as {found.name}",
@@ -225,7 +251,7 @@ def _wrong_source(found: type[OutputFormat], source: Source) -> ConfigError:
     return ConfigError(problem, remedy=remedy)
 
 
-@register
+@_built_in
 class DrawingFormat(RecordFormat):
     """Trees as indented lines of text, with labels, probabilities and head words."""
 
@@ -240,7 +266,7 @@ class DrawingFormat(RecordFormat):
         return "".join(f"{line}\n" for line in (*tree.draw(), ""))
 
 
-@register
+@_built_in
 class JsonFormat(RecordFormat):
     """JSON Lines: an object for each text, row or tree."""
 
@@ -269,7 +295,7 @@ class JsonFormat(RecordFormat):
         return to_json(copied).removesuffix("}") + ", "
 
 
-@register
+@_built_in
 class BracketFormat(RecordFormat):
     """Trees in brackets, one per line, with the ids of the labels, as treebanks have them."""
 
@@ -285,7 +311,7 @@ class BracketFormat(RecordFormat):
         return tree.brackets() + "\n"
 
 
-@register
+@_built_in
 class TableFormat(RecordFormat):
     """A table with tabs between the cells: a line for each text or, with `phrases`, for each phrase."""
 
@@ -309,7 +335,7 @@ class TableFormat(RecordFormat):
         return "".join("\t".join(map(_one_line, cells)) + "\n" for cells in lines)
 
 
-@register
+@_built_in
 class CsvFormat(RecordFormat):
     """CSV with the columns of the input, or a column of the texts, and those that are added."""
 
@@ -349,7 +375,7 @@ class CsvFormat(RecordFormat):
         return csv_line(cells, self.settings.delimiter, guard_formulas=self.settings.guard_formulas)
 
 
-@register
+@_built_in
 class SvgFormat(WholeFormat):
     """One SVG picture with all trees below each other."""
 
@@ -366,7 +392,7 @@ class SvgFormat(WholeFormat):
         return draw_svg(trees)
 
 
-@register
+@_built_in
 class HtmlFormat(WholeFormat):
     """One HTML page that shows how the labels came about, phrase by phrase."""
 

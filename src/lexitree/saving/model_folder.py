@@ -46,6 +46,8 @@ ENCODER_FOLDER = "encoder"
 """Where a model has its transformer, as the library `transformers` writes it."""
 
 CLASSIFIER = "classifier"
+PLUGINS = "plugins"
+"""The entry of config.json with what the model needs of other packages."""
 CHECKSUM = "checksum"
 """The entry of config.json with the checksum of its others; models of older versions have none."""
 
@@ -135,6 +137,15 @@ class ModelFolder:
     def training(self) -> dict[str, Any]:
         """What is known of its training: data, scores, settings."""
         return self.values.get("training") or {}
+
+    @property
+    def plugins(self) -> list[dict[str, str]]:
+        """What the model needs of other packages: each with its kind, name, module and perhaps package."""
+        found: object = self.values.get(PLUGINS, [])
+        entries = cast(list[object], found) if isinstance(found, list) else [None]
+        if not all(_is_table_of_texts(each) for each in entries):
+            raise ModelFileError(self.path / CONFIG_FILE, f"has an invalid entry {PLUGINS!r}: {found!r:.40}")
+        return cast(list[dict[str, str]], entries)
 
     @cached_property
     def weights(self) -> ModelFolder:
@@ -300,6 +311,12 @@ def _check_config(path: Path, values: Mapping[str, Any], found: str) -> None:
             raise ModelFileError(path, f"has an invalid entry {name!r}: {values[name]!r:.40}")
     if values.get("table", "float32") not in get_args(TableForm):
         raise ModelFileError(path, f"names an unknown table form: {values['table']!r:.40}")
+
+
+def _is_table_of_texts(value: object) -> bool:
+    return isinstance(value, dict) and all(
+        isinstance(each, str) for pair in cast(dict[object, object], value).items() for each in pair
+    )
 
 
 @contextmanager

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, cast
 
@@ -13,17 +14,20 @@ from torch import Tensor
 from lexitree.batch.tree_examples import TreeKind
 from lexitree.errors import ConfigError, LexitreeError, MissingExtraError, ModelFileError
 from lexitree.lexicon.pieces import Unit
-from lexitree.models.catalog import encoder_class
+from lexitree.models.catalog import ENCODERS, encoder_class
 from lexitree.models.classifier import TreeClassifier
 from lexitree.models.encoder_files import KNOWN_ENCODERS, locate_encoder, read_encoder, write_encoder
+from lexitree.models.heads import HEAD_METHODS
 from lexitree.models.model_config import ModelConfig, TextReading
 from lexitree.models.transformer import TransformerConfig, TransformerLexicon, open_transformer
 from lexitree.models.word_table import Lexicon, WordTable
+from lexitree.plugins import Kind, Source
 from lexitree.saving.card import Card
 from lexitree.saving.model_folder import (
     CLASSIFIER,
     CONFIG_FILE,
     ENCODER_FOLDER,
+    PLUGINS,
     VOCABULARY_FILE,
     WEIGHTS_FILE,
     ModelFolder,
@@ -172,9 +176,39 @@ def _take_apart(model: TreeClassifier, training: Mapping[str, Any]) -> ModelPart
         entries={
             **({} if entry is None else {"encoder": entry}),
             **({} if model.reading is None else {READING: {"format": 1, **model.reading.as_dict()}}),
+            **_plugins_entry(model.config),
         },
         write_encoder=encoder_writer(transformer) if transformer and entry and entry["saved"] else None,
     )
+
+
+def _plugins(config: ModelConfig) -> list[tuple[str, str, Source]]:
+    """What a model needs of other packages: of which kind, by which name, from where."""
+    parts = ((ENCODERS, config.model), (HEAD_METHODS, config.head_method))
+    found = [(registry.kind, name, registry.source(name)) for registry, name in parts]
+    return [(kind, name, source) for kind, name, source in found if source is not None]
+
+
+def _plugins_entry(config: ModelConfig) -> dict[str, list[dict[str, str]]]:
+    """What config.json says of that; nothing if the model needs no other package."""
+    needed = [{"kind": kind, "name": name, **source.as_dict()} for kind, name, source in _plugins(config)]
+    return {PLUGINS: needed} if needed else {}
+
+
+def _refuse_missing_plugins(folder: ModelFolder) -> None:
+    """Say which packages are missing, before their settings look wrong. Nothing is imported by what the file says."""
+    known = {registry.kind: registry for registry in (ENCODERS, HEAD_METHODS)}
+    for needed in folder.plugins:
+        registry = known.get(cast(Kind, needed.get("kind")))
+        if registry is None or needed.get("name") in registry:
+            continue
+        what, package, version = (needed.get(each, "") for each in ("name", "package", "version"))
+        owner = f"of the package {package} {version}" if package else f"of the module {needed.get('module')}"
+        raise ModelFileError(
+            folder.path,
+            f"needs the {registry.kind} {what!r} {owner.strip()}, which is not installed",
+            remedy=f"Install it: pip install {package}" if package else "Import the module first.",
+        )
 
 
 def _card(
@@ -187,6 +221,7 @@ def _card(
         *([_describe_finer(config)] if config.finer_labels else []),
         f"state size {config.hidden}, word vectors {config.word_size}, head method {config.head_method}",
     ]
+    facts += [f"needs the {kind} {name} of {source}" for kind, name, source in _plugins(config)]
     parameters = f"{model.num_parameters():,} parameters without the word vectors"
     if encoder_values:
         facts.append(f"words are read by a transformer: {describe_encoder(encoder_values)}")
@@ -222,12 +257,13 @@ def _describe_finer(config: ModelConfig) -> str:
 
 
 def _build(folder: ModelFolder, device: str | torch.device, *, backend: str = "auto") -> TreeClassifier:
+    _refuse_missing_plugins(folder)
     config = folder.settings(ModelConfig.from_dict)
     weights = folder.weights
     tensors = weights.tensors()
     with weights.must_fit():
         lexicon = _empty_lexicon(weights, tensors, config)
-        with without_weights():
+        with _really_built() if folder.plugins else without_weights():
             model = TreeClassifier(config, lexicon, backend=backend)
         fill_weights(model, tensors, present=PREFIX)
     # A transformer is read in 32 bits, whatever the other weights have.
@@ -253,6 +289,16 @@ def _read_reading(folder: ModelFolder) -> TextReading | None:
             f"does not say how the model reads texts ({error})",
             remedy="Upgrade lexitree, or copy the model again.",
         ) from error
+
+
+@contextmanager
+def _really_built() -> Generator[None]:
+    """Build a model of another package as it is in training: it may make tensors that are not saved.
+
+    Its first weights, which are replaced, take nothing from torch's random numbers.
+    """
+    with torch.random.fork_rng(devices=[]):
+        yield
 
 
 def _empty_lexicon(folder: ModelFolder, tensors: Mapping[str, Tensor], config: ModelConfig) -> Lexicon:

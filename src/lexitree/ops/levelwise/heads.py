@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+import itertools
+from typing import Any, cast
 
 import torch
 from jaxtyping import Float
@@ -20,7 +21,7 @@ from lexitree.ops.levelwise.levels import (
 )
 from lexitree.ops.threads import one_thread
 from lexitree.ops.tree_batch import TreeBatch
-from lexitree.ops.weights import HeadMethod, HeadWeights, check_head_method
+from lexitree.ops.weights import HeadMethod, HeadWeights, ShareOfLeft, check_head_method
 
 
 def levelwise_compose_heads(
@@ -39,6 +40,24 @@ def levelwise_compose_heads(
         return apply(_MeanHeads, word_vectors, batch)
     assert weights is not None
     return apply(_GatedHeads, word_vectors, weights.gate, weights.bias, batch)
+
+
+def levelwise_mix_heads(
+    word_vectors: Float[Tensor, "leaves word"], gate: ShareOfLeft, batch: TreeBatch
+) -> Float[Tensor, "nodes word"]:
+    """The head vector of every node by another gate; see `reference_mix_heads`.
+
+    The gate may be anything that autograd can follow. Rows are kept one by one, so that the backward pass of a level
+    touches only that level, and a tree as deep as it has words takes linear time.
+    """
+    rows = list(word_vectors.unbind(0))
+    children = iter(cast(list[int], batch.children_index.tolist()))
+    for width in batch.level_sizes[1:]:
+        pairs = torch.stack([rows[child] for child in itertools.islice(children, 2 * width)])
+        x_L, x_R = pairs.view(width, 2, -1).unbind(1)
+        z = gate(x_L, x_R)
+        rows += (z * x_L + (1 - z) * x_R).unbind(0)
+    return torch.stack(rows) if rows else word_vectors
 
 
 class _GatedHeads(torch.autograd.Function):

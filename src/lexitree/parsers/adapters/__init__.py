@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from lexitree.errors import ConfigError
 from lexitree.parsers.adapters.adapter import penn_spelling
@@ -15,6 +15,7 @@ from lexitree.parsers.adapters.corenlp import CoreNLPParser
 from lexitree.parsers.adapters.python_packages import BeneparParser, StanzaParser
 from lexitree.parsers.adapters.stanford import StanfordParser
 from lexitree.parsers.protocol import Parser
+from lexitree.plugins import Registry, Source
 from lexitree.saving import shipped
 
 __all__ = [
@@ -56,7 +57,7 @@ class ParserKind:
     """What must follow the colon; empty if nothing must."""
 
 
-PARSER_KINDS = {
+_BUILT_IN = {
     "brackets": ParserKind(BracketsParser, "brackets:FILE", "a bracket file, or - for standard input"),
     "command": ParserKind(CommandParser, "command:PROGRAM ARGUMENTS", "a command"),
     "stanford": ParserKind(StanfordParser, "stanford:FOLDER", "the folder of its jar files"),
@@ -67,12 +68,34 @@ PARSER_KINDS = {
 }
 
 
+def _admit(name: str, value: Any, source: Source) -> ParserKind:
+    """A parser of another package: a class with `parse_all`, or a function that returns an object of one."""
+    if not callable(value) or (isinstance(value, type) and not hasattr(value, "parse_all")):
+        raise TypeError("must be a class with a method parse_all, or a function that opens a parser")
+    open_it = cast(Callable[..., Parser], value)
+    parameters = inspect.signature(open_it).parameters.values()
+    first = next((each for each in parameters if each.kind in _POSITIONAL), None)
+    if first is None:
+        return ParserKind(open_it, name)
+    is_needed = first.default is inspect.Parameter.empty
+    form = f":{first.name.upper()}"
+    return ParserKind(
+        open_it, name + (form if is_needed else f"[{form}]"), f"a {first.name}" if is_needed else ""
+    )
+
+
+_POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+
+PARSER_KINDS: Registry[ParserKind] = Registry("parser", _BUILT_IN, _admit)
+"""The kinds of parsers by name."""
+
+
 def open_parser(spec: str, **options: Any) -> Parser:
     """Open a parser by name.
 
     Args:
         spec: `builtin[:FOLDER]`, `brackets:FILE`, `command:PROGRAM ARGUMENTS`, `stanford:FOLDER`, `stanza[:MODEL]`,
-            `benepar[:MODEL]` or `corenlp:http://HOST:9000`.
+            `benepar[:MODEL]`, `corenlp:http://HOST:9000`, or the name of a parser that another package adds.
         **options: Options of the parser's class, such as `on_refused="flat"`.
 
     Returns:
@@ -85,7 +108,7 @@ def open_parser(spec: str, **options: Any) -> Parser:
     name, _, argument = spec.partition(":")
     kind = PARSER_KINDS.get(name)
     if kind is None:
-        forms = "\n".join(f"  {one.form}" for one in PARSER_KINDS.values())
+        forms = "\n".join(f"  {one.form}" for _, one in PARSER_KINDS.working())
         raise ConfigError(f"unknown parser {spec!r}", remedy=f"Parsers are\n{forms}")
     if kind.needs and not argument.strip():
         raise ConfigError(f"the parser {name!r} needs {kind.needs}", remedy=f"Write {kind.form}")

@@ -109,7 +109,8 @@ class Recipe(SeededRecipe):
     teacher: Annotated[
         str,
         Setting(
-            "Saved model, run, or runs of several seeds whose probabilities are learned with the labels."
+            "Saved model, run, or runs of several seeds whose probabilities are learned with the labels; or the"
+            " name of a teacher of another package."
         ),
     ] = ""
     teacher_trees: Annotated[

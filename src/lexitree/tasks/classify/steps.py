@@ -40,6 +40,7 @@ def make_step(
     """The fastest step that a model can take on its device; see `TreeClassifier.loss` for the weights."""
     can_record = (
         model.device.type == "cuda"
+        and model.encoder.is_recordable
         and all(each.is_recordable for each in model.implementations)
         and isinstance(model.lexicon, WordTable)
         # A recording repeats the learning rate that it was made with.

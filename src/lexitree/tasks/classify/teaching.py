@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, cast
 
 import numpy as np
 from safetensors import SafetensorError, safe_open
@@ -20,17 +20,44 @@ from safetensors.numpy import save_file  # pyright: ignore[reportUnknownVariable
 
 from lexitree.arrays import NO_INDEX, FloatArray
 from lexitree.batch.tree_examples import Example, as_read, example_to_label
-from lexitree.errors import ConfigError, FileError
+from lexitree.errors import ConfigError, FileError, PluginError
 from lexitree.learning.checkpoint import checksum_arrays
 from lexitree.learning.run_folder import model_folders
 from lexitree.models.catalog import encoder_class
 from lexitree.models.classifier import TreeClassifier
 from lexitree.models.inference import run_examples
 from lexitree.models.model_config import ModelConfig
+from lexitree.plugins import Registry, Source
 from lexitree.saving.pretrained import from_pretrained
 from lexitree.trees.binarize import unchanged
 from lexitree.trees.tree import Tree
 from lexitree.writing import atomic_path
+
+
+class Teacher(Protocol):
+    """A teacher of another package: a function that labels trees."""
+
+    def __call__(self, trees: Sequence[Tree], labels: Sequence[str]) -> Iterable[FloatArray]:
+        """Label trees.
+
+        Args:
+            trees: The training trees, in the form in which the student reads them.
+            labels: The labels that the student is trained with.
+
+        Returns:
+            For each tree an array [nodes, labels]: the probability of each label, for the nodes in pre-order.
+        """
+        ...
+
+
+def _admit(name: str, value: Any, source: Source) -> Teacher:
+    if not callable(value) or isinstance(value, type):
+        raise TypeError("must be a function that takes trees and labels and returns probabilities")
+    return cast(Teacher, value)
+
+
+TEACHERS: Registry[Teacher] = Registry("teacher", admit=_admit)
+"""Teachers that are not saved models, by name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +80,8 @@ def give_lessons(
     """Let a teacher label trees in the form in which its student will read them.
 
     Args:
-        name: A saved model, a run, or a folder with runs of several seeds, whose probabilities are averaged.
+        name: A saved model, a run, or a folder with runs of several seeds, whose probabilities are averaged; or the
+            name of a teacher that another package adds.
         student: The configuration of the student.
         trees: The training trees.
         device: Where the teacher computes; `auto` is a GPU if there is one.
@@ -61,6 +89,9 @@ def give_lessons(
     """
     kind = encoder_class(student.model).tree_kind
     read = [as_read(tree, student.binarization, student.supervision, kind).tree for tree in trees]
+    if name in TEACHERS:
+        probabilities = _ask_other(name, read, student.label_set.trained_ids)
+        return Lessons(name, f"{name} of {TEACHERS.source(name)}", trees_checksum(read), probabilities)
     folders = model_folders(name)
     total = np.zeros((sum(tree.num_nodes for tree in read), len(student.label_set.trained_ids)))
     about = ""
@@ -100,6 +131,21 @@ def _ask(teacher: TreeClassifier, trees: Iterable[Tree]) -> FloatArray:
     examples = (example_to_label(unchanged(tree), teacher.lexicon) for tree in trees)
     answers = [output.probabilities for output in run_examples(teacher, examples)]
     return np.concatenate([np.zeros((0, len(config.labels)), dtype=np.float32), *answers])
+
+
+def _ask_other(name: str, trees: Sequence[Tree], labels: Sequence[str]) -> FloatArray:
+    """The probabilities of a teacher of another package, checked."""
+    answers = [np.asarray(each, dtype=np.float32) for each in TEACHERS[name](trees, labels)]
+    shapes = [(tree.num_nodes, len(labels)) for tree in trees]
+    if [each.shape for each in answers] != shapes:
+        problem = "does not give each node of each tree a probability of each label"
+    elif not all(np.isfinite(each).all() and (each >= 0).all() for each in answers):
+        problem = "gives probabilities that are negative or not finite"
+    elif not all(np.allclose(each.sum(1), 1, atol=1e-3) for each in answers):
+        problem = "gives probabilities that do not add up to 1"
+    else:
+        return np.concatenate([np.zeros((0, len(labels)), dtype=np.float32), *answers])
+    raise PluginError(f"the teacher {name!r} of {TEACHERS.source(name)} {problem}")
 
 
 def _describe(teacher: TreeClassifier, num_models: int) -> str:

@@ -8,9 +8,9 @@ from torch import Tensor, nn
 
 from lexitree.errors import ConfigError
 from lexitree.models.catalog import encoder_class
-from lexitree.models.cells import HeadComposer, glorot_bias, glorot_matrix
+from lexitree.models.cells import glorot_bias, glorot_matrix
 from lexitree.models.encoders import BiConTree, ConTree, ConTreeLex, pick
-from lexitree.models.head_words import HeadWords, find_head_words
+from lexitree.models.head_words import HeadWords
 from lexitree.models.word_table import Lexicon
 from lexitree.ops.registry import TOP_DOWN, Backend, check_backend, get_backend
 from lexitree.ops.spans import span_means
@@ -97,11 +97,10 @@ class RerankerModel(nn.Module):
 
     def find_heads(self, batch: TreeBatch) -> HeadWords | None:
         """The head word of every node; None for a model without heads."""
-        heads: HeadComposer | None = self.encoder.heads
+        heads = self.encoder.heads
         if heads is None:
             return None
-        x = heads(self.lexicon(batch.word_index), batch, self.backend)
-        return find_head_words(x, heads.weights, batch, heads.method)
+        return heads.find_words(heads(self.lexicon(batch.word_index), batch, self.backend), batch)
 
     def num_parameters(self) -> int:
         """The number of parameters, not counting the lexicon, as in the paper."""

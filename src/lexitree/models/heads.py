@@ -1,0 +1,159 @@
+"""Head methods: how a phrase gets its head vector from the vectors of its words, and with it its head word."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, Protocol, get_args
+
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from lexitree.models.cells import BiasInit, Cell, glorot_bias, glorot_matrix, not_compiled
+from lexitree.models.head_words import HeadWords, find_head_words, left_shares, trace_heads
+from lexitree.ops.registry import COMPOSE_HEADS, MIX_HEADS, Backend
+from lexitree.ops.tree_batch import TreeBatch
+from lexitree.ops.weights import HeadMethod, HeadWeights
+from lexitree.plugins import Registry, Source
+
+
+class HeadCell(Cell):
+    """Gives every phrase a head vector: a mean of its words' vectors, weighted by dimension."""
+
+    def forward(
+        self,
+        word_vectors: Float[Tensor, "leaves word"],
+        batch: TreeBatch,
+        backend: Backend | None = None,
+    ) -> Float[Tensor, "nodes word"]:
+        """The head vector of every node, in the batch's up order."""
+        raise NotImplementedError
+
+    def find_words(self, x: Float[Tensor, "nodes word"], batch: TreeBatch) -> HeadWords:
+        """The head word of every node, from the head vectors that `forward` has made."""
+        raise NotImplementedError
+
+    def left_shares(self, x: Float[Tensor, "nodes word"], batch: TreeBatch) -> Float[Tensor, "phrases word"]:
+        """The share of each phrase's head vector that comes from its left part, by dimension."""
+        raise NotImplementedError
+
+
+class HeadComposer(HeadCell):
+    """Gives every phrase of binary trees a head vector: the paper's learned gate, or a fixed rule.
+
+    A word's head vector is its own vector. For a phrase whose parts have the head vectors x_L and x_R, the gate is
+    z = sigmoid(W [x_L x_R] + b), and the head vector z * x_L + (1 - z) * x_R.
+
+    Args:
+        word_size: Size of the word vectors.
+        method: The learned gate (`G`), the left part's vector (`L`), the right part's (`R`) or their mean (`A`).
+        bias_init: Initial bias of the gate: `uniform` as in the authors' code, or `zero`.
+    """
+
+    operation = COMPOSE_HEADS
+
+    def __init__(self, word_size: int, method: HeadMethod = "G", bias_init: BiasInit = "uniform") -> None:
+        super().__init__()
+        self.method: HeadMethod = method
+        self.gate = self.bias = None
+        if method == "G":
+            self.gate = glorot_matrix(word_size, 2 * word_size, rows=word_size, columns=word_size)
+            self.bias = glorot_bias(word_size, rows=word_size, init=bias_init)
+
+    @property
+    def weights(self) -> HeadWeights | None:
+        return HeadWeights(self.gate, self.bias) if self.gate is not None and self.bias is not None else None
+
+    @not_compiled
+    def forward(
+        self,
+        word_vectors: Float[Tensor, "leaves word"],
+        batch: TreeBatch,
+        backend: Backend | None = None,
+    ) -> Float[Tensor, "nodes word"]:
+        """The head vector of every node, in the batch's up order."""
+        self.check_input(word_vectors, batch.num_leaves, batch)
+        run = self.chosen(backend, word_vectors)[COMPOSE_HEADS]
+        return run(word_vectors, self.weights, batch, self.method)
+
+    def find_words(self, x: Float[Tensor, "nodes word"], batch: TreeBatch) -> HeadWords:
+        return find_head_words(x, self.weights, batch, self.method)
+
+    def left_shares(self, x: Float[Tensor, "nodes word"], batch: TreeBatch) -> Float[Tensor, "phrases word"]:
+        return left_shares(x, self.weights, batch, self.method)
+
+
+class HeadGate(nn.Module):
+    """The base of head methods of other packages: how much of a phrase's head vector comes from its left part.
+
+    Args:
+        word_size: Size of the word vectors.
+    """
+
+    def __init__(self, word_size: int) -> None:
+        super().__init__()
+        self.word_size = word_size
+
+    def forward(
+        self, left: Float[Tensor, "phrases word"], right: Float[Tensor, "phrases word"]
+    ) -> Float[Tensor, "phrases shares"]:
+        """The share of the left part, from 0 to 1: for each dimension, or one number for all of them.
+
+        Args:
+            left: The head vectors of the left parts of some phrases.
+            right: Those of their right parts.
+        """
+        raise NotImplementedError
+
+
+class HeadMixer(HeadCell):
+    """Gives every phrase of binary trees a head vector by a gate of your own.
+
+    Args:
+        gate: Says how much of each head vector comes from the left part.
+    """
+
+    operation = MIX_HEADS
+
+    def __init__(self, gate: HeadGate) -> None:
+        super().__init__()
+        self.gate = gate
+
+    @not_compiled
+    def forward(
+        self,
+        word_vectors: Float[Tensor, "leaves word"],
+        batch: TreeBatch,
+        backend: Backend | None = None,
+    ) -> Float[Tensor, "nodes word"]:
+        """The head vector of every node, in the batch's up order."""
+        self.check_input(word_vectors, batch.num_leaves, batch)
+        return self.chosen(backend, word_vectors)[MIX_HEADS](word_vectors, self.gate, batch)
+
+    def find_words(self, x: Float[Tensor, "nodes word"], batch: TreeBatch) -> HeadWords:
+        return trace_heads(x, self.left_shares(x, batch), batch)
+
+    def left_shares(self, x: Float[Tensor, "nodes word"], batch: TreeBatch) -> Float[Tensor, "phrases word"]:
+        left, right = x.index_select(0, batch.children_index).view(-1, 2, x.shape[1]).unbind(1)
+        return self.gate(left, right).expand_as(left)
+
+
+class MakeHeads(Protocol):
+    """Makes the heads of a model."""
+
+    def __call__(self, word_size: int, *, bias_init: BiasInit) -> HeadCell: ...
+
+
+def _admit(name: str, value: Any, source: Source) -> MakeHeads:
+    if not (isinstance(value, type) and issubclass(value, HeadGate)):
+        raise TypeError("must be a subclass of lexitree.HeadGate")
+
+    def make_heads(word_size: int, *, bias_init: BiasInit) -> HeadCell:
+        return HeadMixer(value(word_size))
+
+    return make_heads
+
+
+HEAD_METHODS: Registry[MakeHeads] = Registry(
+    "head method", {method: partial(HeadComposer, method=method) for method in get_args(HeadMethod)}, _admit
+)
+"""The head methods by name: the four of the paper, and those of other packages."""
