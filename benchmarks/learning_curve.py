@@ -26,7 +26,8 @@ from pathlib import Path
 from typing import Any
 
 from environment import describe_run
-from lexitree.corpora.text_tables import LabelledText, LabelledTexts, TableSettings, read_texts
+from lexitree.corpora.text_files import read_texts
+from lexitree.corpora.text_tables import LabelledText, LabelledTexts, TableSettings
 from lexitree.parsers.adapters import open_parser
 from lexitree.parsers.protocol import Parser
 from lexitree.tasks.classify.recipe import RANDOM_VECTORS, Recipe, TrainingConfig

@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from lexitree.corpora.tables import csv_line
+from lexitree.corpora.text_files import is_text_table, read_texts
 from lexitree.corpora.text_splits import SplitRecord
-from lexitree.corpora.text_tables import is_text_table, read_texts
 from lexitree.corpora.treebank import load_treebank, read_any
 from lexitree.errors import TreeError
 from lexitree.files import read_lines, to_json

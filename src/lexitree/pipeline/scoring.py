@@ -9,8 +9,9 @@ from typing import Literal, NamedTuple
 from lexitree.batch.tree_examples import make_examples
 from lexitree.corpora.corpus import SplitName
 from lexitree.corpora.named import find_entry, find_path
+from lexitree.corpora.text_files import read_texts
 from lexitree.corpora.text_splits import SplitRecord
-from lexitree.corpora.text_tables import LabelledText, LabelledTexts, TableSettings, read_texts
+from lexitree.corpora.text_tables import LabelledText, LabelledTexts, TableSettings
 from lexitree.errors import ConfigError, CorpusNotFoundError, LabelError, OnError
 from lexitree.evaluation.accuracy import Evaluation, evaluate
 from lexitree.files import plain_suffix

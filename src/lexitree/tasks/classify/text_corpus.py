@@ -15,8 +15,9 @@ from typing import Any, NamedTuple, cast
 
 from lexitree.corpora.assemble import assemble
 from lexitree.corpora.corpus import SPLITS, Corpus
+from lexitree.corpora.text_files import is_text_table, read_texts
 from lexitree.corpora.text_splits import SplitRecord, TextOrigin
-from lexitree.corpora.text_tables import LabelledText, LabelledTexts, TableSettings, is_text_table, read_texts
+from lexitree.corpora.text_tables import LabelledText, LabelledTexts, TableSettings
 from lexitree.corpora.treebank import find_split_file
 from lexitree.errors import LabelError, OnError, TableError
 from lexitree.limits import no_check
