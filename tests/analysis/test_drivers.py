@@ -245,6 +245,8 @@ def test_labels_without_an_order_have_drivers_each() -> None:
     assert report.labels == ("price", "service")
     assert {driver.label for driver in report.drivers} == {"price", "service"}
     assert "What makes texts price or service" in report.html()
+    with pytest.raises(ConfigError, match="text 2 was labelled by a model with other labels"):
+        find_drivers([a_document("cheap fare", TOPICS), a_document("It is bad.")])
 
 
 def test_without_head_words_phrases_are_counted_by_their_words() -> None:

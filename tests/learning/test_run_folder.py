@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -9,7 +10,9 @@ from pathlib import Path
 import pytest
 
 from lexitree.errors import FileError
-from lexitree.learning.run_folder import claim_folder, model_folders, parse_named_folder
+from lexitree.learning.loop import TrainingResult
+from lexitree.learning.observers import EpochRecord
+from lexitree.learning.run_folder import FinishedRun, claim_folder, model_folders, parse_named_folder
 from lexitree.tasks.classify.run import train
 from lexitree.tasks.parse.run import train_parser
 from lexitree.tasks.rerank.recipe import RerankRecipe
@@ -109,3 +112,13 @@ def test_a_folder_with_such_a_name_wins(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.chdir(tmp_path)
     (tmp_path / "rate=1").mkdir()
     assert parse_named_folder("rate=1") == ("rate=1", "rate=1")
+
+
+def test_a_run_is_short_and_pickles() -> None:
+    epochs = tuple(
+        EpochRecord(epoch, 0.5, {"dev_root": 0.25 * epoch}, 0.01, 1.0, 10.0, is_best=epoch < 3)
+        for epoch in (1, 2, 3)
+    )
+    run = FinishedRun(Path("runs/mine"), TrainingResult(epochs))
+    assert repr(run) == "FinishedRun('runs/mine', best epoch 2 of 3, dev_root 0.500)"
+    assert pickle.loads(pickle.dumps(run)) == run

@@ -167,3 +167,4 @@ def test_a_tree_that_brackets_cannot_hold_still_shows_itself() -> None:
     assert str(Tree.leaf("a", "no label")).startswith("Tree(1 words")
     dependencies = lexitree.DependencyTree.from_parents(["A", "film"], [1, -1])
     assert str(dependencies) == repr(dependencies)
+    assert dependencies._repr_svg_() is None

@@ -80,7 +80,7 @@ def _label_section(report: DriverReport, looks: LabelLooks) -> str:
         f"{_group_cells([shares[label] for shares in groups.values()])}</tr>"
         for label, share in report.text_labels.items()
     )
-    head = _head("label", _axis("share of texts", end), "texts", "share", *_group_names(report))
+    head = _head("label", end, ["texts", "share"], _group_names(report))
     table = f'<table class="lt-drivers">{head}<tbody>{rows}</tbody></table>'
     return f"<section><h2>Labels of the texts</h2>{table}</section>"
 
@@ -100,12 +100,12 @@ def _driver_section(
     end = axis_end(max(driver.texts.interval.high for driver in shown))
     rows = "".join(_driver_row(driver, looks, end, links=links) for driver in shown)
     name = html_text(label)
-    columns = ("texts", "phrases", "share", f"of these {name}", *_group_names(report))
+    head = _head("head word", end, ["texts", "phrases", "share", f"of these {name}"], _group_names(report))
     more = f"The first {len(shown)} of {len(drivers):,}" if len(shown) < len(drivers) else "All"
     return (
         f'<section><h2>What makes texts <span class="lt-pill {looks.css_class(label)}">{name}</span></h2>'
         f'<table class="lt-drivers"><caption>{more}; head words with their commonest phrases</caption>'
-        f"{_head('head word', _axis('share of texts', end), *columns)}<tbody>{rows}</tbody></table></section>"
+        f"{head}<tbody>{rows}</tbody></table></section>"
     )
 
 
@@ -163,13 +163,13 @@ def _row_section(drivers: Iterable[Driver], looks: LabelLooks) -> str:
     )
 
 
-def _head(*columns: str) -> str:
-    cells = "".join(f'<th scope="col">{column}</th>' for column in columns)
-    return f"<thead><tr>{cells}</tr></thead>"
-
-
-def _axis(name: str, end: float) -> str:
-    return f'{name}<span class="lt-axis"><span>0</span><span>{100 * end:g} %</span></span>'
+def _head(first: str, end: float, numbers: Sequence[str], groups: Sequence[str]) -> str:
+    """The headings: that of the plots, whose axis goes from 0 to `end`, follows the first."""
+    axis = f'share of texts<span class="lt-axis"><span>0</span><span>{100 * end:g} %</span></span>'
+    cells = [f'<th scope="col">{name}</th>' for name in (first, axis)]
+    cells += [f'<th scope="col" class="lt-count">{name}</th>' for name in numbers]
+    cells += [f'<th scope="col">{name}</th>' for name in groups]
+    return f"<thead><tr>{''.join(cells)}</tr></thead>"
 
 
 def _group_names(report: DriverReport) -> list[str]:

@@ -55,7 +55,8 @@ def find_drivers(
         Counts, shares with intervals, and examples; a page, a table or a data frame by its methods.
 
     Raises:
-        ConfigError: There are more groups than a page can show, or not one for each document.
+        ConfigError: There are more groups than a page can show, or not one for each document; or documents have
+            labels of different models.
     """
     counter = DriverCounter(by=by if groups is not None else "", num_examples=num_examples)
     values = repeat(None) if groups is None else iter(column_values(groups))
@@ -122,6 +123,10 @@ class DriverCounter:
             self.num_empty += 1
             return
         self.labels = self.labels or text.labels
+        if text.labels != self.labels:
+            raise ConfigError(
+                f"text {row} was labelled by a model with other labels than the texts before it"
+            )
         self._texts[None][text.label] += 1
         if self.by and not group:
             self.num_without_group += 1

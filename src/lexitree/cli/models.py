@@ -95,7 +95,7 @@ def info_command(model: ModelArgument, as_json: JsonOption = False) -> None:
     from lexitree.saving.pretrained import describe_encoder
 
     folder = ModelFolder.find(model)
-    loaded = load_model(folder)
+    loaded = load_model(folder, device="cpu")
     values: dict[str, Any] = {**folder.values, "kind": folder.kind, **_count(loaded), **_what_runs(loaded)}
     if as_json:
         typer.echo(json.dumps(values, indent=2, ensure_ascii=False))

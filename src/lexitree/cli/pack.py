@@ -153,7 +153,7 @@ def _shrink(
         raise ConfigError(
             f"{source.path} is a {source.kind}, whose words cannot be changed", remedy=f"Omit {given[0]}."
         )
-    loaded = load_model(source)
+    loaded = load_model(source, device="cpu")
     save_model(loaded, folder, table=table, training={**loaded.training_record, **said})
     return {"table": table}
 
@@ -186,7 +186,7 @@ def _pack_classifier(
             remedy="Name the corpus that the model was trained on: --corpus.",
         )
     loaded = load_corpus(corpus, data=data) if corpus else None
-    model = from_pretrained(source)
+    model = from_pretrained(source, device="cpu")
     before = _score(model, loaded) if loaded else {}
     packed = pack_model(
         model,
@@ -202,7 +202,7 @@ def _pack_classifier(
     if not loaded:
         return report
     # The scores that count are those of the model as it is read back.
-    after = _score(from_pretrained(folder), loaded)
+    after = _score(from_pretrained(folder, device="cpu"), loaded)
     words = {"words": packed.num_words, "words_added": packed.num_added}
     save_model(model, folder, table=table, training={**record, **words, **_accuracy_record(after)})
     return {**report, "before": before, "after": after}
@@ -225,7 +225,7 @@ def _pack_answers(
             remedy=f"Write to a folder in {shipped.FOLDER}.",
         )
     corpus = load_corpus(answers, data=data)
-    loaded = from_pretrained(model)
+    loaded = from_pretrained(model, device="cpu")
     with_answers_of(loaded, corpus)
     scores = _score(loaded, corpus)
     record = {**loaded.training_record, **said, "corpus": corpus.name, **_accuracy_record(scores)}

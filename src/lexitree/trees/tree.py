@@ -297,7 +297,9 @@ class Tree:
             return repr(self)
 
     def _repr_svg_(self) -> str | None:
-        """How a notebook shows it."""
+        """How a notebook shows it; a dependency tree, which has no phrases, is left to `repr`."""
+        if self.has_inner_words:
+            return None
         # Through the front door: drawings are made of trees, so they come later.
         import lexitree
 

@@ -83,4 +83,4 @@ def test_the_built_in_parser_plugs_in(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr(opening_module, "BUILTIN_MODEL", tmp_path)
     open_parser("builtin")
     open_parser("builtin:runs/small", device="cuda", style="wsj")
-    assert opened == [(tmp_path, "cpu", None), ("runs/small", "cuda", "wsj")]
+    assert opened == [(tmp_path, "auto", None), ("runs/small", "cuda", "wsj")]
