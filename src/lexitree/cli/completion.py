@@ -22,7 +22,7 @@ def complete_corpora(incomplete: str) -> list[tuple[str, str]]:
     """The named corpora."""
     from lexitree.corpora.named import CORPORA
 
-    return _beginning(incomplete, ((entry.name, entry.what) for entry in CORPORA.values()))
+    return _beginning(incomplete, ((entry.name, entry.what) for _, entry in CORPORA.working()))
 
 
 def complete_downloads(incomplete: str) -> list[tuple[str, str]]:
