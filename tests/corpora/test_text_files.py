@@ -37,7 +37,7 @@ def pairs(texts: LabelledTexts) -> list[tuple[str, str]]:
             {"header": False, "text": "2", "label": "1"},
         ),
         ("t.tsv", 'pos\tGood film.\nneg\tIt is "so" bad, really.\n', {}),
-        ("t.tsv.gz", gzip.compress(b'pos\tGood film.\n\nneg\tIt is "so" bad, really.\n'), {}),
+        ("t.tsv.gz", gzip.compress(b'pos\tGood film.\n\nneg\tIt is "so" bad, really.\n', mtime=0), {}),
         ("t.tsv", 'label\ttext\npos\tGood film.\nneg\t"It is ""so"" bad, really."\n', {}),
         (
             "t.csv",
