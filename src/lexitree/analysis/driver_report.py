@@ -7,12 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
 from lexitree.arrays import rounded
-from lexitree.errors import ConfigError
 from lexitree.evaluation.intervals import Share
-from lexitree.files import to_json
+from lexitree.files import HTML_SUFFIXES, choose_format, to_json
 from lexitree.results.document import make_dataframe
 from lexitree.writing import open_output
 
@@ -38,7 +37,13 @@ DRIVER_COLUMNS: tuple[str, ...] = (
 )
 """What is said of a driver in a row of a table."""
 
-SUFFIXES = (".html", ".htm", ".csv", ".tsv", ".json")
+ReportFormat = Literal["page", "csv", "tsv", "json"]
+_ENDINGS: dict[str, tuple[str, ...]] = {
+    "page": HTML_SUFFIXES,
+    "csv": (".csv",),
+    "tsv": (".tsv",),
+    "json": (".json",),
+}
 """What a report can be saved as."""
 
 
@@ -166,16 +171,15 @@ class DriverReport:
         """Write the report to a file, by its ending: a page (.html), or all drivers as .csv, .tsv or .json.
 
         Raises:
-            ConfigError: The ending is none of these.
-            FileError: The file cannot be written.
+            FileError: The ending is none of these, or the file cannot be written.
         """
-        suffix = check_suffix(path)
-        if suffix in (".html", ".htm"):
+        kind = report_format(path)
+        if kind == "page":
             text = self.html(most=most)
-        elif suffix == ".json":
+        elif kind == "json":
             text = to_json(self.as_dict(), indent=2) + "\n"
         else:
-            text = self._table("\t" if suffix == ".tsv" else ",")
+            text = self._table("\t" if kind == "tsv" else ",")
         with open_output(path) as write:
             write(text)
 
@@ -196,19 +200,13 @@ class DriverReport:
         return notebook_drivers(self)
 
 
-def check_suffix(path: str | Path) -> str:
-    """The ending of an output file, which says what is written.
+def report_format(path: str | Path) -> ReportFormat:
+    """What is written into a file, by its ending.
 
     Raises:
-        ConfigError: No report is written with such an ending.
+        FileError: No report is written with such an ending.
     """
-    suffix = Path(path).suffix.lower()
-    if suffix not in SUFFIXES:
-        raise ConfigError(
-            f"{path}: a report is not written as {suffix or 'a file without an ending'}",
-            remedy=f"Choose a name that ends in {', '.join(SUFFIXES)}.",
-        )
-    return suffix
+    return cast(ReportFormat, choose_format(path, _ENDINGS, can_compress=False))
 
 
 def _driver_rows(driver: Driver) -> list[dict[str, Any]]:

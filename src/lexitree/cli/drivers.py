@@ -89,7 +89,7 @@ def drivers_command(
     label as a whole, its commonest phrases, and examples that are linked to their rows. With --by, shares are
     compared between groups or periods.
     """
-    from lexitree.analysis.driver_report import check_suffix
+    from lexitree.analysis.driver_report import report_format
     from lexitree.errors import ConfigError
     from lexitree.files import to_json
     from lexitree.pipeline.file_drivers import find_drivers_in_file
@@ -97,7 +97,7 @@ def drivers_command(
     from lexitree.trees.brackets import ReadReport
 
     if output is not None:
-        check_suffix(output)
+        report_format(output)
         if output.exists() and table.exists() and output.samefile(table):
             raise ConfigError(f"{output} is the input as well", remedy="Use another output file.")
     skipped = ReadReport()

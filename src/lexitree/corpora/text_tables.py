@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, NamedTuple, cast
@@ -12,6 +11,7 @@ from typing import Annotated, Any, NamedTuple, cast
 from lexitree.errors import ConfigError, FileError, InputError, Place, TableError
 from lexitree.settings import MAX_SEED, Setting, Settings
 from lexitree.text import Layout
+from lexitree.text.columns import column_values, is_null
 
 _FILL_IN = "Correct the row or remove it, or skip such rows: --set on_error=skip."
 
@@ -107,7 +107,7 @@ def check_row(text: object, label: object, place: Place) -> LabelledText:
         TableError: One of them is missing or empty, or holds a NUL.
     """
     if not isinstance(text, str):
-        what = "missing" if is_missing(text) else f"of type {type(text).__name__}"
+        what = "missing" if is_null(text) else f"of type {type(text).__name__}"
         raise TableError(place, f"the text is {what}", remedy=_FILL_IN)
     written = label_text(label)
     if not written:
@@ -127,18 +127,11 @@ def label_text(label: object) -> str:
     """A label as a string: `1` for the numbers 1 and 1.0; "" for a missing value."""
     # A number of NumPy, as columns of Parquet and pandas have them.
     value = cast(Any, label).item() if hasattr(label, "item") and not isinstance(label, str) else label
-    if is_missing(value):
+    if is_null(value):
         return ""
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     return str(cast(object, value)).strip()
-
-
-def is_missing(value: object) -> bool:
-    """Whether a value is None, NaN or the missing value of pandas."""
-    return (
-        value is None or (isinstance(value, float) and math.isnan(value)) or type(value).__name__ == "NAType"
-    )
 
 
 def texts_from_columns(
@@ -166,11 +159,7 @@ def texts_from_columns(
     return LabelledTexts(name, rows)
 
 
-def _values(column: Iterable[object]) -> list[object]:
-    """The values of a column; data frames and datasets have methods that are faster than going through them."""
+def _values(column: object) -> list[object]:
     if isinstance(column, str):
         raise TableError(Place("texts"), "a column is needed, not a single string", remedy="Give a list.")
-    for method in ("to_list", "tolist", "to_pylist"):
-        if hasattr(column, method):
-            return cast(list[object], getattr(column, method)())
-    return list(column)
+    return column_values(column)

@@ -14,17 +14,17 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin
 
-from lexitree.corpora.text_tables import is_missing, label_text
+from lexitree.corpora.text_tables import label_text
 from lexitree.errors import BackendError, ConfigError, LabelError, TextError
 from lexitree.learning.observers import EpochRecord, SilentObserver
 from lexitree.learning.run_folder import MODEL_FOLDER
-from lexitree.ops.devices import choose_device
 from lexitree.parsers.protocol import Parser
 from lexitree.pipeline.loading import load
 from lexitree.pipeline.text_pipeline import TextPipeline
 from lexitree.saving.model_kinds import save_model
 from lexitree.saving.shipped import BUILTIN_PARSER
 from lexitree.tasks.classify.texts import train_texts
+from lexitree.text.columns import column_values, is_null
 
 # These modules have no types.
 _validation: Any = importlib.import_module("sklearn.utils.validation")
@@ -161,7 +161,7 @@ class LexitreeClassifier(ClassifierMixin, BaseEstimator):
                     test=0.0,
                     settings=self._all_settings(),
                     parser=self.parser,
-                    device=choose_device(self.device),
+                    device=self.device,
                     observer=epochs,
                 )
             except KeyboardInterrupt:
@@ -239,13 +239,9 @@ class _Epochs(SilentObserver):
 
 
 def _texts(X: Any) -> list[str]:
-    if isinstance(X, str | bytes) or getattr(X, "ndim", 1) != 1 or not hasattr(X, "__len__"):
-        raise TextError(
-            f"must be a list, an array or a column with one string per row, not {type(X).__name__}",
-            remedy='Give one column of a table: table["comment"].',
-            subject="X",
-        )
-    texts = list(X)
+    if isinstance(X, str):
+        raise TextError("is a single text", remedy="Give a list of texts.", subject="X")
+    texts = column_values(X)
     for row, text in enumerate(texts):
         if not isinstance(text, str):
             raise TextError(f"is not a string but of type {type(text).__name__}", row)
@@ -257,7 +253,7 @@ def _targets(y: Any) -> npt.NDArray[Any]:
         raise ValueError("LexitreeClassifier requires y to be passed, but the target y is None")
     targets: npt.NDArray[Any] = _validation.column_or_1d(np.asarray(y), warn=True)
     for row, target in enumerate(targets.tolist()):
-        if is_missing(target):
+        if is_null(target):
             raise LabelError(f"the class of text {row} is missing", remedy="Leave such rows out.")
     _multiclass.check_classification_targets(targets)
     return targets
