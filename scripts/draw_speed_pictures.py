@@ -219,7 +219,7 @@ def draw_learning_curve(path: Path) -> Path | None:
         axes.set_xticks(sizes, [f"{size:,}" for size in sizes])
         axes.xaxis.set_minor_locator(NullLocator())
         axes.grid(alpha=0.3)
-    panels[0][0].set_ylabel("accuracy (%), mean and deviation of the draws")
+    panels[0][0].set_ylabel("accuracy (%)")
     panels[0][0].legend(fontsize=8)
     return _save(figure, path)
 
