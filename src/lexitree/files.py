@@ -226,7 +226,7 @@ def display_name(path: str | Path) -> str:
 def unreadable(path: str | Path, error: OSError) -> FileError:
     """The error to raise for a file that cannot be opened; for a missing one, it names similar files."""
     remedy = suggest_path(path) if isinstance(error, FileNotFoundError) else ""
-    if isinstance(error, IsADirectoryError) or Path(path).is_dir():
+    if isinstance(error, IsADirectoryError):
         remedy = suggest_files(path)
     return FileError(path, f"cannot be read ({error.strerror or error})", remedy=remedy)
 

@@ -60,8 +60,9 @@ def no_such_model(name: str | Path, problem: str = "there is no such model") -> 
     """The error for the name of a model that does not exist: what was looked for, and what may have been meant."""
     from lexitree.corpora.named import find_entry
 
-    folder = Path(name).expanduser().absolute()
-    if folder.is_file():
+    # Functions of os.path take names that are too long, or of nobody's home, for names of nothing.
+    folder = Path(os.path.expanduser(name)).absolute()  # noqa: PTH111
+    if os.path.isfile(folder):  # noqa: PTH113
         return ModelFileError(
             name, "is a file, and a model is a folder", remedy=f"Its folder: {folder.parent}"
         )
