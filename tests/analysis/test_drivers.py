@@ -17,7 +17,7 @@ import pytest
 from lexitree.analysis.driver_mentions import explains, kinds_of_labels
 from lexitree.analysis.driver_report import DRIVER_COLUMNS, DriverReport
 from lexitree.analysis.drivers import MAX_GROUPS, find_drivers
-from lexitree.errors import ConfigError
+from lexitree.errors import ConfigError, FileError
 from lexitree.evaluation.intervals import Share
 from lexitree.labels import SENTIMENTS, LabelSet
 from lexitree.results.document import Document
@@ -234,8 +234,8 @@ def test_tables(report: DriverReport, tmp_path: Path) -> None:
     assert values["drivers"][0]["groups"]["b"]["total"] == 2
     report.save(tmp_path / "drivers.html")
     assert (tmp_path / "drivers.html").read_text(encoding="utf-8") == report.html()
-    for name in ("drivers.pdf", "drivers"):
-        with pytest.raises(ConfigError, match=r"is not written as .*\nChoose a name that ends in .html"):
+    for name in ("drivers.pdf", "drivers.csv.gz"):
+        with pytest.raises(FileError, match=r"cannot be written as .*\nEndings that fit: .html"):
             report.save(tmp_path / name)
     assert repr(report) == "DriverReport(6 texts; drivers: 3 negative, 3 positive)"
 

@@ -110,7 +110,7 @@ def test_start_imports_little_and_nothing_heavy() -> None:
         ["train", "x", "-o", "y", "--jobs", "0"],
         ["predict", "m", "--format", "xml"],
         ["evaluate", "m"],
-        ["evaluate", "m", "c", "--split", "all"],
+        ["evaluate", "m", "c", "--split", "half"],
         ["trees", "draw"],
         ["trees", "draw", "f", "-n", "0"],
         ["trees", "binarize", "f", "-d", "up"],

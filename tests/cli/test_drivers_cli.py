@@ -45,7 +45,7 @@ def test_a_table_on_the_screen(drivers: Call) -> None:
 def test_errors(drivers: Call, call: Call, reviews: Path, tmp_path: Path) -> None:
     before = reviews.read_bytes()
     assert_users_error(
-        drivers("--column", "review", "-o", tmp_path / "a.png"), "is not written as .png", ".html"
+        drivers("--column", "review", "-o", tmp_path / "a.png"), "cannot be written as .png", ".html"
     )
     assert_users_error(drivers("--column", "review", "-o", reviews), "is the input as well")
     assert_users_error(drivers("--column", "text"), "there is no column 'text'", "'id', 'review'")

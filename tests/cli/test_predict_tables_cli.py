@@ -9,6 +9,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.cli import parser_program
 from tests.cli.conftest import CSV, Call, assert_users_error, records
 from tests.command import COMMAND, environment
@@ -174,6 +176,7 @@ def test_formulas_can_be_guarded(predict: Call, tmp_path: Path) -> None:
     assert_users_error(predict("a text", "--guard-formulas"), "--guard-formulas is for CSV")
 
 
+@pytest.mark.slow
 def test_a_killed_run_leaves_whole_lines(saved_model: Path, tmp_path: Path) -> None:
     texts, output = tmp_path / "texts.txt", tmp_path / "out.jsonl"
     texts.write_text("".join(f"the film is {number}\n" for number in range(3_000)))

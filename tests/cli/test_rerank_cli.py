@@ -71,6 +71,7 @@ def test_train_and_resume(call: Call, lists: Path, recipe: Path, tmp_path: Path)
     assert_users_error(other, "belongs to another run")
 
 
+@pytest.mark.slow
 def test_several_seeds(call: Call, lists: Path, recipe: Path, tmp_path: Path) -> None:
     options = ("--recipe", recipe, "-o", tmp_path / "run", "--device", "cpu", "--epochs", "1")
     finished = call(

@@ -166,6 +166,7 @@ def test_train_with_a_teacher(call: Call, treebank: Path, saved_model: Path, tmp
     assert "labels the" not in again.err
 
 
+@pytest.mark.slow
 def test_a_recipe_with_a_teacher_for_several_seeds(treebank: Path, saved_model: Path, tmp_path: Path) -> None:
     (tmp_path / "r.toml").write_text(
         f'corpus = "{treebank}"\nteacher = "{saved_model}"\nteacher_trees = ["{treebank / "train.txt"}"]\n'

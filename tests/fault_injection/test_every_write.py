@@ -19,6 +19,14 @@ needs_compiler = pytest.mark.skipif(
 
 
 @needs_compiler
+def test_a_few_faults(tmp_path: Path) -> None:
+    (report,) = run_sweep(tmp_path, "--only", "save_model", "--sample", "9").values()
+    assert report.violations == []
+    assert sum(report.faults.values()) == 9
+
+
+@needs_compiler
+@pytest.mark.slow
 def test_a_few_faults_in_every_operation(tmp_path: Path) -> None:
     reports = run_sweep(tmp_path, "--sample", "2")
     assert {name: report.violations for name, report in reports.items() if report.violations} == {}

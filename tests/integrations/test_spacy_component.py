@@ -36,7 +36,7 @@ def test_without_spacy_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setitem(sys.modules, "spacy", None)
     monkeypatch.setitem(sys.modules, "spacy.language", None)
     monkeypatch.delitem(sys.modules, MODULE, raising=False)
-    with pytest.raises(MissingExtraError, match=r"lexitree\[spacy\]"):
+    with pytest.raises(MissingExtraError, match=r"pip install .*\[spacy\]"):
         importlib.import_module(MODULE)
 
 

@@ -32,6 +32,7 @@ from tests.command import environment, is_alive, leftovers, processes_below, wai
 from tests.tiny import tiny_recipe
 
 
+@pytest.mark.slow
 def test_two_seeds_in_parallel(treebank: Path, tmp_path: Path) -> None:
     heard: list[tuple[int, BatchProgress | EpochRecord]] = []
     recipe = tiny_recipe(treebank, epochs=2)
@@ -94,6 +95,7 @@ def test_an_error_in_a_worker_is_the_error_itself(tmp_path: Path) -> None:
     assert "^" in str(caught.value)
 
 
+@pytest.mark.slow
 def test_a_worker_killed_from_outside(treebank: Path, tmp_path: Path) -> None:
     recipe = tiny_recipe(treebank, epochs=100_000)
     killed: list[int] = []

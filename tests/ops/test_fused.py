@@ -100,6 +100,7 @@ def test_agrees_with_float64_on_odd_shapes(name: str, share: bool) -> None:
     assert_as_exact_as_pytorch(config_of(name, "G", share, hidden=3, word_size=5), make_batch(ODD_SHAPES))
 
 
+@pytest.mark.slow
 def test_agrees_when_a_state_needs_more_than_one_tile() -> None:
     forest = [tree_from_brackets("(X (X a b) c)"), Tree.leaf("d")]
     assert_as_exact_as_pytorch(config_of("bicontree", "G", True, hidden=17, word_size=33), make_batch(forest))
@@ -111,7 +112,7 @@ def test_trees_of_one_word_have_no_levels(name: str) -> None:
     assert_as_exact_as_pytorch(config_of(name, "G", True, hidden=3, word_size=4), batch)
 
 
-@pytest.mark.parametrize("method", ["G", "L", "R", "A"])
+@pytest.mark.parametrize("method", ["G", *(pytest.param(name, marks=pytest.mark.slow) for name in "LRA")])
 def test_filled_up_batch_gives_the_same(method: str) -> None:
     """What is filled up is in no level and gets no gradient; the first leaf, which is node 0, has a parent here."""
     batch = make_batch(ODD_SHAPES[::-1])

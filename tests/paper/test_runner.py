@@ -104,6 +104,7 @@ def test_rntn_learns_its_own_vectors(tmp_path: Path) -> None:
     assert plan(run, full).vectors is None
 
 
+@pytest.mark.slow
 def test_what_is_learnt_from_five_labels_is_paired_with_what_is_learnt_from_two(tmp_path: Path) -> None:
     """The same test sentences in the same order, their labels numbered alike."""
     rows = {
@@ -163,6 +164,7 @@ def test_a_record_of_another_teacher_does_not_count(tmp_path: Path) -> None:
         assert not covers({"recipe": {**done["recipe"], **change}, "seeds": [1]}, recipe, [1])
 
 
+@pytest.mark.slow
 def test_a_student_with_lessons_needs_no_teacher(tmp_path: Path) -> None:
     trained: list[str] = []
 

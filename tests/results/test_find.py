@@ -133,9 +133,7 @@ def test_without_pandas(monkeypatch: pytest.MonkeyPatch) -> None:
         return real(name, *rest)
 
     monkeypatch.setattr(lexitree.errors.importlib, "import_module", refuse)  # type: ignore[attr-defined]
-    with pytest.raises(
-        MissingExtraError, match=r"to_dataframe needs the package 'pandas'(.|\n)*lexitree\[pandas\]"
-    ):
+    with pytest.raises(MissingExtraError, match=r"to_dataframe needs the package 'pandas'(.|\n)*\[pandas\]"):
         Document("", ()).to_dataframe()
 
 

@@ -32,7 +32,7 @@ def show_scores(scores: RerankScores, base_weight: float) -> None:
     """Show the reranker between its bounds."""
     chosen, bounds = scores.chosen, scores.bounds
     at_random = (bounds.random.f1, bounds.random.precision, bounds.random.recall)
-    rows = [["at random", *map(percent, at_random)]]
+    rows = [["at random", *map(percent, at_random), "–"]]
     choices = {"the parser's": bounds.first, "the reranker's": chosen, "the best (oracle)": bounds.best}
     for name, figures in choices.items():
         values = (figures.f1, figures.precision, figures.recall, figures.overall.complete_match)

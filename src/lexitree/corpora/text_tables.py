@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, NamedTuple, cast
 
@@ -162,4 +162,4 @@ def texts_from_columns(
 def _values(column: object) -> list[object]:
     if isinstance(column, str):
         raise TableError(Place("texts"), "a column is needed, not a single string", remedy="Give a list.")
-    return column_values(column)
+    return list(cast("Iterator[object]", column)) if isinstance(column, Iterator) else column_values(column)

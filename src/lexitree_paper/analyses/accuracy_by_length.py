@@ -20,11 +20,11 @@ _FEWEST_SENTENCES = 20
 
 def analyse_lengths(job: Job) -> Findings:
     """Compute accuracy in bins of five words, as in the paper's plot, and on long and shorter sentences."""
-    path = job.picture_path(PLOT)
     # Fail before anything is trained.
-    require_plots(path)
+    require_plots(PLOT)
     answers, found, corpus = collect_test_answers(job)
     bins = accuracy_by_length(answers, fewest=_FEWEST_SENTENCES)
+    path = job.picture_path(PLOT)
     plot_lengths(bins, path)
     long = [
         take_slice(title, answers, chosen)

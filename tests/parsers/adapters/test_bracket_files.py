@@ -93,6 +93,7 @@ def test_another_encoding(tmp_path: Path) -> None:
         list(BracketsParser(path).parse_all([["naïve"]]))
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
     path = write(tmp_path, (LINES[0] + "\n") * 20_000)
 

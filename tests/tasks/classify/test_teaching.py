@@ -294,6 +294,7 @@ def test_a_run_without_a_teacher_cannot_get_one(treebank: Path, saved_model: Pat
         train(taught(recipe, saved_model), tmp_path / "run", resume=True)
 
 
+@pytest.mark.slow
 def test_seeds_learn_from_the_same_lessons(treebank: Path, saved_model: Path, tmp_path: Path) -> None:
     recipe = taught(tiny_recipe(treebank), saved_model)
     heard: list[BatchProgress | EpochRecord] = []
