@@ -20,7 +20,7 @@ import statistics
 import tempfile
 import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -57,7 +57,11 @@ def main() -> None:
     settings = Recipe.parse_assignments(options.settings)
     cache = CachedParser(open_parser("builtin"))
     runs: list[dict[str, Any]] = []
-    for number, domain in enumerate(options.domains, 1):
+    # The record itself may be a file of the repository, and change it.
+    described = describe_run(
+        {f"{file.parent.name}/{file.name}": file for file in data_files(options.domains)}
+    )
+    for domain in options.domains:
         pool, scored = (read_part(domain, part) for part in ("train", "dev"))
         scored = draw(scored, min(MAX_SCORED, len(scored.rows)), 0)
         for size, seed, system in product(options.sizes, options.seeds, options.systems):
@@ -69,17 +73,20 @@ def main() -> None:
             print(*run.values(), f"{100 * accuracy:.1f}", f"{seconds} s", flush=True)
         # After each domain: a run that is stopped has something to show.
         if options.output:
-            write_record(options.output, options.domains[:number], options.seeds, settings, runs)
+            write_record(options.output, described, options.seeds, settings, runs)
     for row in summarize(runs):
         print(row)
 
 
 def write_record(
-    path: Path, domains: Sequence[str], seeds: Sequence[int], settings: Settings, runs: list[dict[str, Any]]
+    path: Path,
+    described: Mapping[str, Any],
+    seeds: Sequence[int],
+    settings: Settings,
+    runs: list[dict[str, Any]],
 ) -> None:
-    files = {f"{file.parent.name}/{file.name}": file for file in data_files(domains)}
     record = {
-        **describe_run(dict(files)),
+        **described,
         "what": "accuracy of models trained on few texts, three classes: the mean over draws",
         "seeds": list(seeds),
         "fine_tuning": fine_tuning_recipe("sentiment").with_values(settings).training.as_dict(),

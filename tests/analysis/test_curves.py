@@ -23,6 +23,7 @@ def write_run(folder: Path, losses: list[float], phrase: float | None = 0.9) -> 
     return folder
 
 
+@pytest.mark.slow
 def test_a_real_run(trained_run: Path) -> None:
     curve = read_curve(trained_run)
     epochs = curve.epochs()

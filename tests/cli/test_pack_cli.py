@@ -145,6 +145,7 @@ def test_answers_that_cannot_be_given(call: Call, sentiment: Path, tmp_path: Pat
     assert_users_error(found, "--answers keeps weights and words as they are", "--no-guesses")
 
 
+@pytest.mark.slow
 def test_what_its_makers_say_goes_into_the_card(saved_model: Path, tmp_path: Path) -> None:
     about = tmp_path / "about.md"
     about.write_text("## Limits\n\nOnly for tests.\n", encoding="utf-8")

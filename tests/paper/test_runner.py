@@ -134,6 +134,7 @@ def test_what_is_learnt_from_five_labels_is_paired_with_what_is_learnt_from_two(
     assert difference == f"{100 * (scores[0] - scores[1]):+.1f}"
 
 
+@pytest.mark.slow
 def test_a_teacher_is_trained_before_its_student_and_once(tmp_path: Path) -> None:
     trained: list[str] = []
 

@@ -433,7 +433,10 @@ except BracketError as error:
 
 @pytest.mark.parametrize(
     ("unit", "max_nodes"),
-    [("(", MAX_NODES), *((unit, 100_000) for unit in ("(a", "(\n", "(a\n", "(a b ", "a "))],
+    [
+        pytest.param("(", MAX_NODES, marks=pytest.mark.slow),
+        *((unit, 100_000) for unit in ("(a", "(\n", "(a\n", "(a b ", "a ")),
+    ],
 )
 def test_endless_open_brackets_in_bounded_memory(tmp_path: Path, unit: str, max_nodes: int) -> None:
     path = tmp_path / "hostile.txt"

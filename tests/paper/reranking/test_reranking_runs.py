@@ -108,6 +108,7 @@ def test_a_run_that_is_cut_goes_on(tmp_path: Path) -> None:
     assert set(record_in(tmp_path)["figures"]["systems"]) == {"ConTree"}
 
 
+@pytest.mark.slow
 def test_other_systems_and_seeds_are_added_to_what_is_recorded(tmp_path: Path) -> None:
     with_lists(tmp_path)
     run(tmp_path, "contree-lex", seeds=[2])
