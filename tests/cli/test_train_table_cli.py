@@ -43,7 +43,7 @@ def test_a_table_becomes_a_model_that_reads_text(call: Call, package: Path, tmp_
     for split in ("dev", "test"):
         scored = json.loads(call("evaluate", run / "model", table, "--split", split, "--json").out)
         assert scored["root"]["accuracy"] == result[f"{split}_root"], "exactly as training reported"
-    shown = call("evaluate", run / "model", table).out
+    shown = call("evaluate", run, table).out
     assert shown.startswith("6 texts: accuracy ")
     assert call("evaluate", run / "model", table, "--split", "all").out.startswith("30 texts")
     answer = json.loads(call("predict", run / "model", "It's good!", "--format", "json").out)

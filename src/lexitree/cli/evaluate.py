@@ -75,6 +75,7 @@ def evaluate_command(
     from lexitree.corpora.treebank import chosen_strips
     from lexitree.pipeline.loading import load
     from lexitree.pipeline.scoring import holds_texts, score_table
+    from lexitree.saving.model_folder import ModelFolder
     from lexitree.trees.brackets import ReadReport
 
     where: dict[str, Any] = {"device": device, "backend": backend, "precision": precision}
@@ -86,7 +87,7 @@ def evaluate_command(
                 Path(corpus),
                 split,
                 settings=settings,
-                run=Path(model).parent,
+                run=ModelFolder.find(model).path.parent,
                 encoding=encoding,
                 on_error=on_error,
             )
