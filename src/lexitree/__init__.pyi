@@ -60,7 +60,7 @@ from lexitree.pipeline.file_drivers import find_drivers_in_file as find_drivers_
 from lexitree.pipeline.labelling import LabellingJob as LabellingJob
 from lexitree.pipeline.labelling import label_file as label_file
 from lexitree.pipeline.loading import load as load
-from lexitree.pipeline.text_pipeline import Predictor as Predictor
+from lexitree.pipeline.predictor import Predictor as Predictor
 from lexitree.pipeline.text_pipeline import TextPipeline as TextPipeline
 from lexitree.pipeline.workers import LabellerSettings as LabellerSettings
 from lexitree.plugins import register as register
