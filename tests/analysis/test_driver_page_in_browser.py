@@ -13,7 +13,7 @@ import pytest
 
 from lexitree.analysis.driver_counts import find_drivers
 from lexitree.views.shell import NO_SCRIPTS
-from tests.analysis.test_drivers import GROUPS, TEXTS, a_document
+from tests.analysis.test_driver_counts import GROUPS, TEXTS, a_document
 from tests.views.test_in_browser import BROWSER
 
 PROBE = """
