@@ -31,7 +31,7 @@ from lexitree.parsers.adapters import StanfordParser
 from lexitree.parsers.protocol import Parser
 from lexitree.parsers.saved_parser import load_parser
 from lexitree.pipeline.loading import load
-from lexitree.pipeline.text_pipeline import Predictor
+from lexitree.pipeline.predictor import Predictor
 from lexitree.text import detokenize, tokenize
 from lexitree.trees.binarize import Direction, collapse_unary, to_binary, unbinarize
 from lexitree.trees.binarize import binarize as split_wide

@@ -22,7 +22,7 @@ from lexitree.analysis.head_overlap import binary_penn_tree, model_overlap, read
 from lexitree.corpora.named import find_corpus
 from lexitree.models.classifier import TreeClassifier
 from lexitree.pipeline.loading import load
-from lexitree.pipeline.text_pipeline import Predictor
+from lexitree.pipeline.predictor import Predictor
 from lexitree.results.labelled_tree import LabelledTree
 from lexitree.saving.model_folder import WEIGHTS_FILE, ModelFolder
 from lexitree.trees.brackets import tree_from_brackets

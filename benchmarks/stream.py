@@ -25,7 +25,7 @@ from lexitree.lexicon.vocabulary import Vocabulary
 from lexitree.models.classifier import TreeClassifier
 from lexitree.models.model_config import ModelConfig
 from lexitree.models.word_table import WordTable
-from lexitree.pipeline.text_pipeline import Predictor
+from lexitree.pipeline.predictor import Predictor
 from lexitree.trees.tree import Tree
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from lexitree.corpora.corpus import Corpus
 from lexitree.corpora.named import load_corpus
 from lexitree.parsers.adapters import open_parser
-from lexitree.pipeline.text_pipeline import Predictor
+from lexitree.pipeline.predictor import Predictor
 from lexitree.saving.packing import with_answers_of
 from lexitree.saving.pretrained import from_pretrained
 from lexitree.tasks.classify.parsed_corpus import with_parses

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -22,6 +23,11 @@ pytest_plugins = ["tests.tiny_parser"]
 # A busy machine is no bug, so no example has a deadline. Where a red run stops others, examples are the same each time.
 settings.register_profile("lexitree", deadline=None, derandomize=bool(os.environ.get("CI")))
 settings.load_profile("lexitree")
+
+# In the background of a shell, or below nohup, these are ignored, also by the processes that tests start.
+for number, handler in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
+    if signal.getsignal(number) is signal.SIG_IGN:
+        signal.signal(number, handler)
 
 
 @pytest.fixture(scope="session", autouse=True)

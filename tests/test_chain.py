@@ -14,7 +14,7 @@ import pytest
 from lexitree.batch.tree_examples import make_examples
 from lexitree.learning.loop import Trainer
 from lexitree.ops.tree_batch import TreeBatch
-from lexitree.pipeline.text_pipeline import Predictor
+from lexitree.pipeline.predictor import Predictor
 from lexitree.tasks.classify.recipe import TrainingConfig
 from lexitree.tasks.classify.task import ClassifyTask
 from lexitree.trees.brackets import read_trees, tree_from_brackets, tree_to_brackets

@@ -11,7 +11,7 @@ import pytest
 import lexitree
 from lexitree.corpora.named import load_corpus
 from lexitree.errors import ConfigError
-from lexitree.pipeline.text_pipeline import Predictor
+from lexitree.pipeline.predictor import Predictor
 from lexitree.tasks.classify.run import train
 from lexitree.trees.dependencies import DependencyTree
 from lexitree.trees.jsonl import tree_from_json

@@ -5,9 +5,9 @@ from lexitree.analysis.comparison import compare_systems as compare_systems
 from lexitree.analysis.curves import plot_curves as plot_curves
 from lexitree.analysis.curves import plot_lengths as plot_lengths
 from lexitree.analysis.curves import read_curve as read_curve
+from lexitree.analysis.driver_counts import find_drivers as find_drivers
 from lexitree.analysis.driver_report import Driver as Driver
 from lexitree.analysis.driver_report import DriverReport as DriverReport
-from lexitree.analysis.drivers import find_drivers as find_drivers
 from lexitree.analysis.head_overlap import head_overlap as head_overlap
 from lexitree.batch.tree_examples import Example as Example
 from lexitree.batch.tree_examples import make_examples as make_examples
@@ -44,7 +44,7 @@ from lexitree.models.catalog import count_parameters as count_parameters
 from lexitree.models.catalog import list_models as list_models
 from lexitree.models.classifier import TreeClassifier as TreeClassifier
 from lexitree.models.encoders import Encoder as Encoder
-from lexitree.models.heads import HeadGate as HeadGate
+from lexitree.models.head_methods import HeadGate as HeadGate
 from lexitree.models.model_config import ModelConfig as ModelConfig
 from lexitree.models.transformer import TransformerConfig as TransformerConfig
 from lexitree.models.transformer import TransformerLexicon as TransformerLexicon
@@ -60,7 +60,7 @@ from lexitree.pipeline.file_drivers import find_drivers_in_file as find_drivers_
 from lexitree.pipeline.labelling import LabellingJob as LabellingJob
 from lexitree.pipeline.labelling import label_file as label_file
 from lexitree.pipeline.loading import load as load
-from lexitree.pipeline.text_pipeline import Predictor as Predictor
+from lexitree.pipeline.predictor import Predictor as Predictor
 from lexitree.pipeline.text_pipeline import TextPipeline as TextPipeline
 from lexitree.pipeline.workers import LabellerSettings as LabellerSettings
 from lexitree.plugins import register as register

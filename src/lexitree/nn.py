@@ -12,7 +12,7 @@
 """
 
 from lexitree.models.cells import BottomUpLSTM, Cell, Recurrence, SequenceLSTM, TopDownLSTM
-from lexitree.models.heads import HeadComposer, HeadGate, HeadMixer
+from lexitree.models.head_methods import HeadComposer, HeadGate, HeadMixer
 from lexitree.models.other_cells import ChildSumLSTM, GatedChildrenLSTM, TensorNetwork
 from lexitree.ops.spans import SequenceSchedule, span_means
 from lexitree.ops.tree_batch import TreeBatch

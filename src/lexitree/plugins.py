@@ -38,7 +38,7 @@ GROUPS: dict[Kind, str] = {
 
 _HOMES: dict[Kind, str] = {
     "model": "lexitree.models.catalog:ENCODERS",
-    "head method": "lexitree.models.heads:HEAD_METHODS",
+    "head method": "lexitree.models.head_methods:HEAD_METHODS",
     "parser": "lexitree.parsers.adapters:PARSER_KINDS",
     "corpus": "lexitree.corpora.named:CORPORA",
     "format": "lexitree.pipeline.formats:FORMATS",

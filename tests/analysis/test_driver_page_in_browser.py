@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from lexitree.analysis.drivers import find_drivers
+from lexitree.analysis.driver_counts import find_drivers
 from lexitree.views.shell import NO_SCRIPTS
-from tests.analysis.test_drivers import GROUPS, TEXTS, a_document
+from tests.analysis.test_driver_counts import GROUPS, TEXTS, a_document
 from tests.views.test_in_browser import BROWSER
 
 PROBE = """

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from lexitree.cli import main as main_module
-from lexitree.cli import tables
+from lexitree.cli import table_layout
 from lexitree.cli.main import main
 from lexitree.pipeline import loading
 from tests.cli.screen import WIDTH, check_table
@@ -25,7 +25,7 @@ SENTENCE = "(_ (_ (_ the) (_ film)) (_ (_ is) (_ good)))\n"
 def tables_fit(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """Every table that a command shows fits on a screen of 80 columns; gives those that were shown."""
     shown: list[Any] = []
-    lay_out_table = tables.lay_out_table
+    lay_out_table = table_layout.lay_out_table
 
     def lay_out_and_check(columns: Any, rows: Any, **options: Any) -> Any:
         table = lay_out_table(columns, rows, **{**options, "width": WIDTH})
@@ -33,7 +33,7 @@ def tables_fit(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
         shown.append(table)
         return lay_out_table(columns, rows, **options)
 
-    monkeypatch.setattr(tables, "lay_out_table", lay_out_and_check)
+    monkeypatch.setattr(table_layout, "lay_out_table", lay_out_and_check)
     return shown
 
 

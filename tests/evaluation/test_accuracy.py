@@ -9,7 +9,7 @@ from sklearn.metrics import accuracy_score, confusion_matrix, precision_recall_f
 from lexitree.arrays import NO_INDEX
 from lexitree.batch.tree_examples import make_examples
 from lexitree.evaluation.accuracy import confusion, evaluate
-from lexitree.pipeline.text_pipeline import Predictor
+from lexitree.pipeline.predictor import Predictor
 from lexitree.trees.brackets import tree_from_brackets
 from tests.tiny import LABELS, tiny_model, tiny_trees
 

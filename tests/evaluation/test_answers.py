@@ -7,7 +7,7 @@ import pytest
 
 from lexitree.errors import ConfigError
 from lexitree.evaluation.answers import check_comparable, collect_answers
-from lexitree.pipeline.text_pipeline import Predictor
+from lexitree.pipeline.predictor import Predictor
 from lexitree.trees.brackets import tree_from_brackets
 from tests.evaluation.systems import made_up_system
 from tests.tiny import tiny_model, tiny_trees

@@ -27,7 +27,7 @@ from lexitree.learning.checkpoint import CHECKPOINT_FILE
 from lexitree.learning.loop import Trainer
 from lexitree.models.classifier import TreeClassifier
 from lexitree.parsers.neural import NeuralParser
-from lexitree.pipeline.text_pipeline import Predictor
+from lexitree.pipeline.predictor import Predictor
 from lexitree.saving.model_kinds import load_model, save_model
 from lexitree.tasks.classify.recipe import TrainingConfig
 from lexitree.tasks.classify.task import ClassifyTask

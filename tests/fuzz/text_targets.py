@@ -25,8 +25,9 @@ from lexitree.models.model_config import ModelConfig
 from lexitree.pipeline.formats import RecordFormat
 from lexitree.pipeline.inputs import Inputs
 from lexitree.pipeline.labelling import LabellingJob
+from lexitree.pipeline.predictor import Predictor
 from lexitree.pipeline.resuming import record_ends
-from lexitree.pipeline.text_pipeline import Predictor, TextPipeline
+from lexitree.pipeline.text_pipeline import TextPipeline
 from lexitree.pipeline.workers import LabellerSettings
 from lexitree.results.document import Document
 from lexitree.text import TokenizedText, split_sentences

@@ -16,7 +16,8 @@ from lexitree.models.classifier import TreeClassifier
 from lexitree.models.guesses import VectorGuesser
 from lexitree.models.inference import find_head_shares
 from lexitree.models.word_table import WordTable
-from lexitree.pipeline.text_pipeline import Predictor, TextPipeline
+from lexitree.pipeline.predictor import Predictor
+from lexitree.pipeline.text_pipeline import TextPipeline
 from lexitree.saving.model_kinds import save_model
 from lexitree.saving.pretrained import from_pretrained
 from lexitree.trees.binarize import unchanged

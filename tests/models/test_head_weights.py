@@ -18,7 +18,7 @@ from lexitree.models.head_words import word_weights
 from lexitree.models.inference import MOST_KEPT, find_head_shares
 from lexitree.ops.reference import reference_compose_heads
 from lexitree.ops.tree_batch import batch_examples
-from lexitree.pipeline.text_pipeline import Predictor
+from lexitree.pipeline.predictor import Predictor
 from lexitree.results.labelled_tree import LabelledTree
 from lexitree.trees.binarize import unchanged
 from lexitree.trees.brackets import tree_from_brackets

@@ -14,7 +14,7 @@ from lexitree.errors import ConfigError, LexitreeError
 from lexitree.models.classifier import TreeClassifier
 from lexitree.models.model_config import ModelConfig
 from lexitree.ops.tree_batch import batch_examples
-from lexitree.pipeline.text_pipeline import Predictor
+from lexitree.pipeline.predictor import Predictor
 from lexitree.trees.brackets import tree_from_brackets
 from lexitree.trees.tree import Tree
 from tests.saving.test_saved_transformer import make_model

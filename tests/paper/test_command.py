@@ -26,6 +26,7 @@ def test_without_a_name_all_experiments_are_listed(tmp_path: Path) -> None:
     assert "main-table" in runner.invoke(app, ["reproduce", "--results", str(tmp_path)]).stdout
 
 
+@pytest.mark.slow
 def test_a_run_at_its_smoke_size(tmp_path: Path) -> None:
     where = ["--smoke", "-o", str(tmp_path / "runs"), "--results", str(tmp_path / "results"), "--json"]
     command = ["reproduce", "head-methods", "--only", "sst-bicontree-L", *where, "--device", "cpu"]

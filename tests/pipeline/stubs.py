@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from lexitree.limits import Check, no_check
-from lexitree.pipeline.text_pipeline import Predictor, TextPipeline
+from lexitree.pipeline.predictor import Predictor
+from lexitree.pipeline.text_pipeline import TextPipeline
 from lexitree.results.document import Document
 from lexitree.trees.tree import Tree
 from tests.tiny import tiny_model

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from lexitree.analysis.drivers import find_drivers
+from lexitree.analysis.driver_counts import find_drivers
 from lexitree.errors import ConfigError, TableError
 from lexitree.pipeline import loading, workers
 from lexitree.pipeline.file_drivers import find_drivers_in_file

@@ -15,7 +15,8 @@ import lexitree
 from lexitree.errors import ConfigError, ModelFileError, ParserError
 from lexitree.parsers.neural import NeuralParser
 from lexitree.pipeline import loading
-from lexitree.pipeline.text_pipeline import Predictor, TextPipeline
+from lexitree.pipeline.predictor import Predictor
+from lexitree.pipeline.text_pipeline import TextPipeline
 from tests.cli.untrained_parser import save_untrained_parser
 from tests.pipeline.stubs import RightBranching
 from tests.saving.edited_models import edit_config

@@ -17,7 +17,7 @@ import lexitree
 from lexitree.errors import ConfigError
 from lexitree.models import encoders, inference
 from lexitree.models.catalog import ENCODERS
-from lexitree.pipeline.text_pipeline import Predictor
+from lexitree.pipeline.predictor import Predictor
 from lexitree.results.labelled_tree import LabelledTree
 from lexitree.trees.brackets import tree_from_brackets
 from lexitree.trees.jsonl import tree_from_json

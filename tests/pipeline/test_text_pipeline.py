@@ -22,7 +22,8 @@ from lexitree.parsers.adapters.adapter import BatchAdapter
 from lexitree.parsers.adapters.adapter import Sentence as AdapterSentence
 from lexitree.pipeline import text_pipeline
 from lexitree.pipeline.loading import load
-from lexitree.pipeline.text_pipeline import Predictor, TextPipeline
+from lexitree.pipeline.predictor import Predictor
+from lexitree.pipeline.text_pipeline import TextPipeline
 from lexitree.results.document import Document
 from lexitree.text import Token, TokenizedSentence, TokenizedText
 from lexitree.trees.binarize import to_binary

@@ -12,7 +12,7 @@ from lexitree.lexicon.vector_streams import WordVectors
 from lexitree.lexicon.vocabulary import count_words
 from lexitree.models.classifier import TreeClassifier
 from lexitree.models.word_table import Lexicon, WordTable
-from lexitree.pipeline.text_pipeline import Predictor
+from lexitree.pipeline.predictor import Predictor
 from lexitree.saving.model_kinds import save_model
 from lexitree.saving.packing import pack_model
 from lexitree.saving.pretrained import from_pretrained

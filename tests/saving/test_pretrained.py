@@ -9,7 +9,7 @@ import torch
 from safetensors.torch import load_file
 
 from lexitree.errors import BackendError, ModelFileError
-from lexitree.pipeline.text_pipeline import Predictor
+from lexitree.pipeline.predictor import Predictor
 from lexitree.saving.model_kinds import save_model
 from lexitree.saving.pretrained import from_pretrained
 from lexitree.saving.quantized import TableForm

@@ -22,7 +22,7 @@ from lexitree.models.model_config import ModelConfig
 from lexitree.models.transformer import TransformerConfig, TransformerLexicon, open_transformer
 from lexitree.models.word_table import WordTable
 from lexitree.ops.tree_batch import batch_examples
-from lexitree.pipeline.text_pipeline import Predictor
+from lexitree.pipeline.predictor import Predictor
 from lexitree.saving.model_kinds import save_model
 from lexitree.saving.packing import pack_model
 from lexitree.saving.pretrained import from_pretrained

@@ -406,7 +406,7 @@ def seconds_for(line: str) -> float:
     return time.process_time() - start
 
 
-@pytest.mark.parametrize("chain", [left_chain, right_chain])
+@pytest.mark.parametrize("chain", [left_chain, pytest.param(right_chain, marks=pytest.mark.slow)])
 def test_a_chain_of_50_000_words_in_linear_time(chain: object) -> None:
     half = min(seconds_for(chain(25_000)) for _ in range(3))  # type: ignore[operator]
     whole = min(seconds_for(chain(50_000)) for _ in range(3))  # type: ignore[operator]

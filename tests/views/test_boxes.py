@@ -7,7 +7,7 @@ from html import unescape
 
 import pytest
 
-from lexitree.pipeline.text_pipeline import Predictor
+from lexitree.pipeline.predictor import Predictor
 from lexitree.results.labelled_tree import LabelledTree
 from lexitree.trees.brackets import tree_from_brackets
 from lexitree.trees.tree import Tree

@@ -93,7 +93,7 @@ def show_table(
         numbers: The columns that are aligned to the right; by default all but the first.
         has_header: Whether the header is shown.
     """
-    from lexitree.cli.tables import lay_out_table
+    from lexitree.cli.table_layout import lay_out_table
 
     right = columns[1:] if numbers is None else numbers
     cells = [[printable(cell) for cell in row] for row in rows]
@@ -112,7 +112,7 @@ def show_table(
 
 def can_show_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
     """Whether the columns of a table fit on the screen side by side."""
-    from lexitree.cli.tables import fits_side_by_side
+    from lexitree.cli.table_layout import fits_side_by_side
 
     return fits_side_by_side(columns, rows, output.width)
 

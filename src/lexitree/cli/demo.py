@@ -16,7 +16,7 @@ from lexitree.settings import MAX_COUNT, MAX_SEED
 
 if TYPE_CHECKING:
     from lexitree.corpora.corpus import Corpus
-    from lexitree.pipeline.text_pipeline import Predictor
+    from lexitree.pipeline.predictor import Predictor
     from lexitree.tasks.classify.recipe import Recipe
     from lexitree.tasks.classify.run import RunResult
     from lexitree.trees.tree import Tree

@@ -74,7 +74,7 @@ def evaluate_command(
     from lexitree.corpora.text_tables import TableSettings
     from lexitree.corpora.treebank import chosen_strips
     from lexitree.pipeline.loading import load
-    from lexitree.pipeline.scoring import holds_texts, score_table
+    from lexitree.pipeline.table_scores import holds_texts, score_table
     from lexitree.saving.model_folder import ModelFolder
     from lexitree.trees.brackets import ReadReport
 

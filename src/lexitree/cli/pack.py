@@ -242,7 +242,7 @@ def _read_all(path: Path) -> WordVectors:
 
 def _score(model: TreeClassifier, corpus: Corpus) -> Scores:
     """Root and phrase accuracy on the development and test sentences, if there are any."""
-    from lexitree.pipeline.text_pipeline import Predictor
+    from lexitree.pipeline.predictor import Predictor
 
     predictor = Predictor(model)
     accuracies: Scores = {}

@@ -90,8 +90,8 @@ def search_command(
     Trees are searched as they are or, with --model, as the model labels them; text is parsed and labelled.
     """
     from lexitree.limits import Limits
+    from lexitree.pipeline.file_search import SearchJob
     from lexitree.pipeline.inputs import GivenText, Inputs
-    from lexitree.pipeline.searching import SearchJob
     from lexitree.pipeline.workers import LabellerSettings
     from lexitree.writing import open_output
 

@@ -25,7 +25,7 @@ from lexitree.models.cells import (
     SequenceLSTM,
     TopDownLSTM,
 )
-from lexitree.models.heads import HEAD_METHODS, HeadCell
+from lexitree.models.head_methods import HEAD_METHODS, HeadCell
 from lexitree.models.model_config import ModelConfig
 from lexitree.ops.registry import BOTTOM_UP, SEQUENCES, TOP_DOWN, Backend, Operation
 from lexitree.ops.spans import SequenceSchedule, distinct_phrases, span_means

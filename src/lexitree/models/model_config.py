@@ -10,7 +10,7 @@ from lexitree.corpora.corpus import Supervision
 from lexitree.errors import ConfigError
 from lexitree.labels import LabelSet
 from lexitree.models.cells import BiasInit
-from lexitree.models.heads import HEAD_METHODS
+from lexitree.models.head_methods import HEAD_METHODS
 from lexitree.settings import MAX_SIZE, Setting, Settings
 from lexitree.text import Layout
 from lexitree.trees.binarize import Direction

@@ -10,9 +10,9 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from lexitree.analysis.driver_counts import NUM_EXAMPLES, DriverCounter
 from lexitree.analysis.driver_mentions import ReadText, read_document
 from lexitree.analysis.driver_report import DriverReport, Mention
-from lexitree.analysis.drivers import NUM_EXAMPLES, DriverCounter
 from lexitree.errors import ConfigError, InputError, Place, TableError
 from lexitree.files import display_name, to_json
 from lexitree.pipeline.formats import OutputSettings, RecordFormat

@@ -14,7 +14,8 @@ from lexitree.parsers.adapters import open_parser
 from lexitree.parsers.neural import NeuralParser
 from lexitree.parsers.protocol import Parser
 from lexitree.parsers.saved_parser import load_parser
-from lexitree.pipeline.text_pipeline import Predictor, TextPipeline
+from lexitree.pipeline.predictor import Predictor
+from lexitree.pipeline.text_pipeline import TextPipeline
 from lexitree.saving import shipped
 from lexitree.saving.pretrained import from_pretrained
 

@@ -28,7 +28,8 @@ from lexitree.saving.shipped import BUILTIN_PARSER, DEFAULT_MODEL
 if TYPE_CHECKING:
     from lexitree.ops.devices import Precision
     from lexitree.pipeline.loading import LoadOptions
-    from lexitree.pipeline.text_pipeline import Predictor, TextPipeline
+    from lexitree.pipeline.predictor import Predictor
+    from lexitree.pipeline.text_pipeline import TextPipeline
     from lexitree.results.document import Document
 
 CHUNK_ROWS = 256

@@ -17,7 +17,7 @@ from lexitree.lexicon.pieces import Unit
 from lexitree.models.catalog import ENCODERS, encoder_class
 from lexitree.models.classifier import TreeClassifier
 from lexitree.models.encoder_files import KNOWN_ENCODERS, locate_encoder, read_encoder, write_encoder
-from lexitree.models.heads import HEAD_METHODS
+from lexitree.models.head_methods import HEAD_METHODS
 from lexitree.models.model_config import ModelConfig, TextReading
 from lexitree.models.transformer import TransformerConfig, TransformerLexicon, open_transformer
 from lexitree.models.word_table import Lexicon, WordTable

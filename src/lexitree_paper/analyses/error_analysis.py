@@ -14,7 +14,7 @@ from lexitree.arrays import BoolArray
 from lexitree.evaluation.accuracy import confusion
 from lexitree.evaluation.answers import SystemAnswers
 from lexitree.evaluation.significance import RecipeDifference, compare_recipes
-from lexitree.pipeline.text_pipeline import Predictor
+from lexitree.pipeline.predictor import Predictor
 from lexitree.trees.brackets import tree_from_brackets
 from lexitree.trees.tree import Tree
 from lexitree.views.visible import shown_word

@@ -296,6 +296,7 @@ def test_seeds_side_by_side(treebank: Path, encoders: dict[str, Path], tmp_path:
     assert files_of(tmp_path / "seeds" / "seed-1" / "model") == files_of(tmp_path / "alone" / "model")
 
 
+@pytest.mark.slow
 def test_an_error_of_one_of_several_seeds_is_clear(treebank: Path, tmp_path: Path) -> None:
     with pytest.raises(FileError, match="there is no such directory"):
         train_seeds(make_recipe(treebank, Path("/no/such/encoder")), [1, 2], tmp_path, jobs=1)

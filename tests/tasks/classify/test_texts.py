@@ -14,7 +14,8 @@ from lexitree.corpora.text_splits import SPLITS_FILE
 from lexitree.corpora.text_tables import LabelledText, TableSettings, texts_from_columns
 from lexitree.errors import ConfigError, FileError, LabelError, Place, TableError
 from lexitree.evaluation.accuracy import evaluate
-from lexitree.pipeline.text_pipeline import Predictor, TextPipeline
+from lexitree.pipeline.predictor import Predictor
+from lexitree.pipeline.text_pipeline import TextPipeline
 from lexitree.saving.pretrained import from_pretrained
 from lexitree.tasks.classify.run import RunResult
 from lexitree.tasks.classify.text_corpus import corpus_from_texts, parse_texts

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from lexitree.errors import PluginError
-from lexitree.models.heads import HEAD_METHODS, HeadComposer, HeadGate, HeadMixer
+from lexitree.models.head_methods import HEAD_METHODS, HeadComposer, HeadGate, HeadMixer
 from lexitree.ops.registry import get_backend
 from lexitree.ops.tree_batch import TreeBatch
 from lexitree.trees.tree import Tree

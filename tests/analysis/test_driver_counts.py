@@ -14,9 +14,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from lexitree.analysis.driver_counts import MAX_GROUPS, find_drivers
 from lexitree.analysis.driver_mentions import explains, kinds_of_labels
 from lexitree.analysis.driver_report import DRIVER_COLUMNS, DriverReport
-from lexitree.analysis.drivers import MAX_GROUPS, find_drivers
 from lexitree.errors import ConfigError, FileError
 from lexitree.evaluation.intervals import Share
 from lexitree.labels import SENTIMENTS, LabelSet

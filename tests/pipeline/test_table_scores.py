@@ -8,8 +8,9 @@ import pytest
 
 from lexitree.corpora.text_tables import TableSettings
 from lexitree.errors import ConfigError, CorpusNotFoundError, FileError, LabelError
-from lexitree.pipeline.scoring import holds_texts, score_table
-from lexitree.pipeline.text_pipeline import Predictor, TextPipeline
+from lexitree.pipeline.predictor import Predictor
+from lexitree.pipeline.table_scores import holds_texts, score_table
+from lexitree.pipeline.text_pipeline import TextPipeline
 from lexitree.saving.pretrained import from_pretrained
 from lexitree.tasks.classify.building import load_recipe_corpus
 from lexitree.tasks.classify.recipe import Recipe

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from lexitree.cli.console import show_table
 from lexitree.cli.evaluate import NUM_CONFUSIONS, _show_classes
-from lexitree.cli.tables import lay_out_table
+from lexitree.cli.table_layout import lay_out_table
 from lexitree.cli.train_runs import _show_summary
 from lexitree.evaluation.accuracy import Confusion
 from lexitree.learning.seeds import SeedSummary
