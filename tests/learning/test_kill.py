@@ -150,14 +150,13 @@ def tensor_bytes(tensors: Any) -> dict[str, bytes]:
     return {name: tensor.numpy().tobytes() for name, tensor in tensors.items()}
 
 
-def check_kills(task: str, moments: list[Moment], tmp_path: Path) -> list[str]:
-    """Kill a run at each of the moments, resume it, and compare it with one that ran through; what kills left."""
+def check_kills(task: str, moments: list[Moment], tmp_path: Path) -> None:
+    """Kill a run at each of the moments, resume it, and compare it with one that ran through."""
     undisturbed = run_command(*train_arguments(task, tmp_path, tmp_path / "a"))
     assert undisturbed.returncode == 0, undisturbed.stderr
     rng = random.Random(2017)
     folder = tmp_path / "b"
     arguments = train_arguments(task, tmp_path, folder)
-    unfinished: list[str] = []
     for wait_for_moment in moments:
         process = subprocess.Popen(
             [*COMMAND, *arguments, "--resume"],
@@ -170,7 +169,6 @@ def check_kills(task: str, moments: list[Moment], tmp_path: Path) -> list[str]:
         finally:
             process.kill()
         assert process.wait() == -signal.SIGKILL
-        unfinished += [path.name for path in leftovers(folder)]
     num_epochs_done = len(load_checkpoint(folder / CHECKPOINT_FILE).record["history"])
     assert 0 < num_epochs_done < NUM_EPOCHS
     finished = run_command(*arguments, "--resume")
@@ -182,7 +180,6 @@ def check_kills(task: str, moments: list[Moment], tmp_path: Path) -> list[str]:
     assert not leftovers(folder)
     metrics = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
     assert [record["epoch"] for record in metrics] == list(range(1, NUM_EPOCHS + 1))
-    return unfinished
 
 
 @pytest.mark.slow  # tests/fault_injection kills training at single calls, which is quicker
@@ -194,10 +191,8 @@ def test_a_few_kills_change_nothing(task: str, tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("task", TASKS)
 def test_ten_kills_change_nothing(task: str, tmp_path: Path) -> None:
-    unfinished = check_kills(task, random.Random(1).sample(TEN_MOMENTS, 10), tmp_path)
-    assert any(name.startswith(".checkpoint") for name in unfinished), (
-        "no kill hit a checkpoint being written"
-    )
+    # Whether a kill hits a checkpoint being written is luck here; tests/fault_injection kills at every call of a write.
+    check_kills(task, random.Random(1).sample(TEN_MOMENTS, 10), tmp_path)
 
 
 def test_the_comparison_would_see_one_bit() -> None:
