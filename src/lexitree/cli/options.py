@@ -84,6 +84,9 @@ CorpusArgument = Annotated[
     ),
 ]
 SplitOption = Annotated[SplitName, typer.Option(help="Which split of a corpus.")]
+ColumnOption = Annotated[
+    str | None, typer.Option(help="The column of CSV or JSON Lines that holds the texts.")
+]
 TextColumnOption = Annotated[
     str | None,
     typer.Option("--text", help="Column of the texts in a table.", show_default=False, rich_help_panel=TABLE),

@@ -9,6 +9,7 @@ import typer
 
 from lexitree.cli.console import show_skipped
 from lexitree.cli.options import (
+    ColumnOption,
     DeviceOption,
     EncodingOption,
     InputKindOption,
@@ -52,9 +53,6 @@ KBestOption = Annotated[
         min=1,
         max=1000,
     ),
-]
-ColumnOption = Annotated[
-    str | None, typer.Option(help="The column of CSV or JSON Lines that holds the texts.")
 ]
 TokenizedOption = Annotated[
     bool, flag("--tokenized", text="Take each text as a single sentence with spaces between its tokens.")

@@ -10,6 +10,7 @@ import typer
 from lexitree.cli.console import show_skipped
 from lexitree.cli.options import (
     BackendOption,
+    ColumnOption,
     DeviceOption,
     EncodingOption,
     InputKindOption,
@@ -37,9 +38,6 @@ ModelOption = Annotated[
         help=f"The model that labels the phrases. By default {DEFAULT_MODEL} for text, and none for trees.",
         show_default=False,
     ),
-]
-ColumnOption = Annotated[
-    str | None, typer.Option(help="The column of CSV or JSON Lines that holds the texts.")
 ]
 FormatOption = Annotated[
     Literal["text", "json"] | None,

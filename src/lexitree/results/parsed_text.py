@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from lexitree.arrays import rounded
-from lexitree.results.sentence import written_tree
+from lexitree.results.sentence import PlacedSentence, written_tree
 from lexitree.text.tokens import Token
 from lexitree.trees.jsonl import tree_to_json
 from lexitree.trees.tree import Tree
@@ -16,7 +16,7 @@ from lexitree.views.svg import draw_svg
 
 
 @dataclass(frozen=True, eq=False)
-class ParsedSentence:
+class ParsedSentence(PlacedSentence):
     """A sentence of a text with its tree, or with its most probable trees."""
 
     document_text: str
@@ -30,21 +30,6 @@ class ParsedSentence:
     def tree(self) -> Tree:
         """The most probable tree, with Penn labels."""
         return self.trees[0]
-
-    @property
-    def start(self) -> int:
-        """The position of its first character in the text."""
-        return self.tokens[0].start
-
-    @property
-    def end(self) -> int:
-        """The position after its last character."""
-        return self.tokens[-1].end
-
-    @property
-    def text(self) -> str:
-        """The sentence exactly as it stands in the text."""
-        return self.document_text[self.start : self.end]
 
     def as_dict(self) -> dict[str, Any]:
         """The sentence as plain values for JSON.

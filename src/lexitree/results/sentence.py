@@ -122,8 +122,30 @@ class Phrase:
         return f"Phrase({short_text(self.text)!r}, {self.label!r} {self.probability:.2f})"
 
 
+class PlacedSentence:
+    """Where a sentence stands in its text."""
+
+    document_text: str
+    tokens: tuple[Token, ...]
+
+    @property
+    def start(self) -> int:
+        """The position of its first character in the text."""
+        return self.tokens[0].start
+
+    @property
+    def end(self) -> int:
+        """The position after its last character."""
+        return self.tokens[-1].end
+
+    @property
+    def text(self) -> str:
+        """The sentence exactly as it stands in the text."""
+        return self.document_text[self.start : self.end]
+
+
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
-class Sentence(LabelledTree):
+class Sentence(PlacedSentence, LabelledTree):
     """A sentence of a document: the labelled binary tree that the model has read, with positions in the text."""
 
     document_text: str
@@ -138,21 +160,6 @@ class Sentence(LabelledTree):
         """The labelled tree of a sentence, put in its place in a text."""
         values = {each.name: getattr(labelled, each.name) for each in fields(LabelledTree)}
         return cls(**values, document_text=document_text, tokens=tokens, parse=parse)
-
-    @property
-    def start(self) -> int:
-        """The position of its first character in the document."""
-        return self.tokens[0].start
-
-    @property
-    def end(self) -> int:
-        """The position after its last character."""
-        return self.tokens[-1].end
-
-    @property
-    def text(self) -> str:
-        """The sentence exactly as it stands in the document."""
-        return self.document_text[self.start : self.end]
 
     @cached_property
     def _words(self) -> tuple[str, ...]:
