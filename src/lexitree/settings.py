@@ -142,8 +142,11 @@ class Settings:
 
     def __post_init__(self) -> None:
         for name, declared in self.declared().items():
+            given = getattr(self, name)
+            if given is declared.default:
+                continue
             with _errors_in_table(name):
-                value = _convert(getattr(self, name), declared.type)
+                value = _convert(given, declared.type)
             declared.check(value)
             object.__setattr__(self, name, value)
         self._check_together()
