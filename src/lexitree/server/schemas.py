@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin
 
-from lexitree.settings import REQUIRED, DeclaredSetting, Setting, Settings
+from lexitree.settings import REQUIRED, DeclaredSetting, Setting, Settings, plain_value
 
 Schema = dict[str, Any]
 
@@ -39,12 +39,7 @@ def settings_schema(cls: type[Settings]) -> Schema:
 
 def _setting_schema(declared: DeclaredSetting) -> Schema:
     schema = _type_schema(declared.type, declared.setting)
-    default: Any = declared.default
-    if isinstance(default, Settings):
-        default = default.as_dict()
-    known = (
-        {} if default is REQUIRED else {"default": list(default) if isinstance(default, tuple) else default}
-    )
+    known = {} if declared.default is REQUIRED else {"default": plain_value(declared.default)}
     return {**schema, **known, "description": declared.setting.help}
 
 
