@@ -8,13 +8,13 @@ from html.parser import HTMLParser
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from lexitree.views.boxes import MOST_WORDS_ACROSS, MOST_WORDS_SHOWN, nested_boxes
 
 from lexitree.labels import SENTIMENTS, LabelSet
 from lexitree.pipeline.predictor import Predictor
 from lexitree.results.labelled_tree import LabelledTree
 from lexitree.trees.brackets import tree_from_brackets
 from lexitree.trees.tree import Tree
-from lexitree.views.boxes import MOST_WORDS_ACROSS, MOST_WORDS_SHOWN, nested_boxes
 from lexitree.views.colors import Look, label_looks
 from lexitree.views.page import explanation_page, notebook_view, step_list
 from lexitree.views.shown_tree import composition_order, head_path, is_turning_point, phrase_text

@@ -32,6 +32,7 @@ MOST_NAMED = 2
 LONGEST_QUOTE = 80
 LONGEST_TURN = 3
 """Words that turn a phrase are named if there are so few of them."""
+_MIDDLE = "the middle of the scale"
 
 
 @dataclass(frozen=True)
@@ -101,8 +102,8 @@ def _because(sentence: SentenceText) -> list[Run]:
         return [sentence.quote(0), _plain(" is the only word")]
     if all(label == NO_LABEL for label in labels[1:]):
         return [_plain("only the sentence as a whole was labelled")]
-    shown = [node for node in evidence.highlights if node]
-    outer = [node for node in shown if not any(evidence.contains(other, node) for other in shown)]
+    shown = set(evidence.highlights)
+    outer = [node for node in evidence.outer_pieces if node in shown]
     if evidence.sides[0] == NO_SIDE:
         return _why_neutral(sentence, outer)
     support = [node for node in outer if evidence.sides[node] == evidence.sides[0]]
@@ -149,16 +150,14 @@ def _why_only_whole(sentence: SentenceText, against: Sequence[int]) -> list[Run]
     if against:
         label = evidence.tree.labels[against[0]]
         return [_plain("all words together; "), sentence.quote(against[0]), _plain(f" alone is {label}")]
-    return [
-        _plain(f"all words together; no phrase of it alone is {_clearly_on_a_side(evidence.tree.label_set)}")
-    ]
+    return [_plain(f"all words together; no phrase alone is {_clearly_on_a_side(evidence.tree.label_set)}")]
 
 
 def _clearly_on_a_side(labels: LabelSet) -> str:
     if labels.polarity is None:
         return "clear"
-    names = _side_names(labels)
-    return f"clearly {names[POSITIVE]} or {names[NEGATIVE]}"
+    is_sentiment = set(labels.names) <= set(SENTIMENTS)
+    return "clearly positive or negative" if is_sentiment else f"clearly above or below {_MIDDLE}"
 
 
 def turn_clause(sentence: SentenceText, node: int) -> list[Run]:
@@ -237,15 +236,9 @@ def _word_run(sentence: SentenceText, tokens: range, before: str) -> list[Run]:
     token = next((each for each in reversed(tokens) if tree.words[each].lower() in CONTRAST_WORDS), None)
     if token is None:
         return []
-    owners: Mapping[int, int] = _nodes_of_words(sentence.evidence)
-    return [_plain(before), sentence.quote(owners[token])] if token in owners else []
-
-
-def _nodes_of_words(evidence: Evidence) -> dict[int, int]:
-    """The leaf over each word."""
-    source = evidence.tree.source
-    arity: list[int] = source.arity.tolist()
-    return {start: node for node, start in enumerate(source.starts.tolist()) if not arity[node]}
+    node = int(tree.source.leaves[token])
+    # In a dependency tree, the phrase of a word may be wider than the word.
+    return [] if tree.source.arity[node] else [_plain(before), sentence.quote(node)]
 
 
 def document_reason(
@@ -275,47 +268,42 @@ def document_reason(
     narrowly = "narrowly " if probabilities[label] - likeliest_other < CLEAR_MARGIN else ""
     agreeing = [sentence for sentence in sentences if sentence.evidence.sides[0] == side]
     opposed = [sentence for sentence in sentences if sentence.evidence.sides[0] not in (side, NO_SIDE)]
-    counted = _counted(labels, label, side, [sentence.evidence.sides[0] for sentence in sentences])
-    return _merged(
-        [
-            _plain(f"{narrowly}{label}: {counted}"),
-            *_strongest(agreeing, side, "; strongest: "),
-            *_strongest(opposed, None, "; against it: "),
-        ]
+    counted = _counted(labels, side, [sentence.evidence.sides[0] for sentence in sentences])
+    named = (
+        []
+        if side == NO_SIDE
+        else [*_strongest(agreeing, "; strongest: "), *_strongest(opposed, "; against it: ")]
     )
+    return [_plain(f"{narrowly}{label}: {counted}"), *named]
 
 
-def _counted(labels: LabelSet, label: str, side: int, sides: Sequence[int]) -> str:
-    """`7 of 9 sentences are positive and 1 negative`; sentences are counted by side."""
-    number = sides.count(side)
-    names = {NO_SIDE: label, **_side_names(labels)}
-    counted = f"{number:,} of {len(sides):,} sentences {'is' if number == 1 else 'are'} {names[side]}"
-    if labels.polarity is None or side == NO_SIDE:
-        return counted
-    num_others = len(sides) - number - sides.count(NO_SIDE)
-    return f"{counted} and {num_others:,} {names[NEGATIVE + POSITIVE - side]}" if num_others else counted
+def _counted(labels: LabelSet, side: int, sides: Sequence[int]) -> str:
+    """`7 of 9 sentences are positive, 1 negative`; sentences are counted by side."""
+    number, names = sides.count(side), _side_names(labels)
+    parts = [f"{number:,} of {len(sides):,} sentences {'is' if number == 1 else 'are'} {names[side]}"]
+    if labels.polarity is not None:
+        others = (each for each in (POSITIVE, NEGATIVE) if each != side and each in sides)
+        parts += [f"{sides.count(other):,} {names[other]}" for other in others]
+    return ", ".join(parts)
 
 
 def _side_names(labels: LabelSet) -> dict[int, str]:
+    """How sentences of each side are called."""
     if labels.polarity is None:
         return dict(zip(label_sides(labels), labels.names, strict=True))
     if set(labels.names) <= set(SENTIMENTS):
-        return {NEGATIVE: "negative", POSITIVE: "positive"}
-    return {NEGATIVE: "below the middle of the scale", POSITIVE: "above the middle of the scale"}
+        return {NEGATIVE: "negative", NO_SIDE: "neutral", POSITIVE: "positive"}
+    return {NEGATIVE: f"below {_MIDDLE}", NO_SIDE: f"in {_MIDDLE}", POSITIVE: f"above {_MIDDLE}"}
 
 
-def _strongest(sentences: Sequence[SentenceText], side: int | None, before: str) -> list[Run]:
-    """The heaviest phrase of some sentences, of one side or of each sentence's own."""
-    found = [
-        (sentence.evidence.weights[node], sentence, node)
-        for sentence in sentences
-        for node in sentence.evidence.pieces
-        if sentence.evidence.sides[node] == (sentence.evidence.sides[0] if side is None else side)
-    ]
-    if side == NO_SIDE or not found:
+def _strongest(sentences: Sequence[SentenceText], before: str) -> list[Run]:
+    """What the sentence that counts most has for its label; sentences count by their words, as in the text's label."""
+    if not sentences:
         return []
-    _, sentence, node = max(found, key=lambda each: each[0])
-    return [_plain(before), sentence.quote(node)]
+    strongest = max(sentences, key=lambda each: each.evidence.weights[0] * len(each.token_spans))
+    evidence = strongest.evidence
+    own = [node for node in evidence.highlights if evidence.sides[node] == evidence.sides[0]]
+    return [_plain(before), strongest.quote(max(own, key=evidence.weights.__getitem__, default=0))]
 
 
 def _listed(sentence: SentenceText, nodes: Sequence[int]) -> list[Run]:
