@@ -163,7 +163,7 @@ def test_what_is_said_is_true(tree: LabelledTree) -> None:
         assert run["sentence"] == 0
     assert said.startswith("narrowly ") == (evidence.margins[0] < CLEAR_MARGIN)
     assert said.removeprefix("narrowly ").startswith(f"{tree.labels[0]}: ")
-    sides = [evidence.own_sides[run["node"]] for run in quoted]
+    sides = [evidence.own_sides[node] for node in _nodes(quoted)]
     main, turn = _clauses(runs)
     if "outweigh" in written(main):
         place = next(number for number, run in enumerate(main) if "outweigh" in run["text"])

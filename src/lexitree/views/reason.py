@@ -297,7 +297,7 @@ def _side_names(labels: LabelSet) -> dict[int, str]:
 
 
 def _strongest(sentences: Sequence[SentenceText], before: str) -> list[Run]:
-    """What the sentence that counts most has for its label; sentences count by their words, as in the text's label."""
+    """What the sentence that counts most, by label and number of words, has for its label."""
     if not sentences:
         return []
     strongest = max(sentences, key=lambda each: each.evidence.weights[0] * len(each.token_spans))
