@@ -17,7 +17,7 @@ export class Answer {
   }
 
   /** Shows an answer; `change` is what a word was changed to get it, with the answer before. */
-  show(view, number = 0, change = null) {
+  show(view, number = null, change = null) {
     this.panel?.close();
     this.panel = null;
     this.view = view;
@@ -29,14 +29,14 @@ export class Answer {
       this.isLive,
     );
     this.overview = data.sentences.length > 1 ? new Overview(view, (place) => this.choose(place)) : null;
-    const said = make("div", {class: "said"}, this.text.element, reasonOf(view, data.reason, links), notesOf(data.notes));
+    const said = make("div", {class: "said"}, this.text.element);
     this.menu = new WordMenu(said, {edit: (edit) => this.on.edit(edit), show: (...at) => this.showWord(...at)});
-    const lead = make("div", {class: "lead"}, said, verdictOf(view, data));
+    const lead = make("div", {class: "lead"}, said, verdictOf(view, data), make("div", {class: "why"}, ...[reasonOf(view, data.reason, links), notesOf(data.notes)].filter(Boolean)));
     this.details = make("section", {class: "details"});
     const changes = change ? changePanel(change.before, view, change, {...links, undo: () => this.on.undo()}) : null;
     this.element.replaceChildren(...[changes, this.overview?.element, lead, this.details].filter(Boolean));
     this.setOld(false);
-    if (data.sentences.length) this.choose(Math.min(Math.max(0, number), data.sentences.length - 1), true);
+    if (data.sentences.length) this.choose(Math.min(number ?? strongest(data), data.sentences.length - 1), true);
   }
 
   clear() {
@@ -63,12 +63,14 @@ export class Answer {
     const links = {go: (place, node) => this.go(place, node), point: (place, node) => this.pointAt(place, node)};
     const title = isOne ? "The tree" : (sentence.name ?? `Sentence ${number + 1} of ${view.data.sentences.length}`);
     const probabilities = sentence.nodes[0]?.probabilities ?? [];
-    const summary = isOne ? [] : [verdictOf(view, {...sentence, probabilities}, true), reasonOf(view, sentence.reason, links)];
-    this.details.replaceChildren(make("h2", {}, title), ...summary.filter(Boolean));
+    const head = make("div", {class: "details-head"}, make("h2", {}, title), ...(isOne ? [] : [verdictOf(view, {...sentence, probabilities}, true)]));
+    this.details.replaceChildren(...[head, isOne ? null : reasonOf(view, sentence.reason, links)].filter(Boolean));
     if (sentence.nodes.length) this.panel = new TreePanel(this.details, view, number, {point: (id) => this.lightText(number, id)});
     this.text.select(isOne ? null : number);
     this.overview?.select(number);
-    if (!isFirst) this.on.sentence(number);
+    if (isFirst) return;
+    this.isChosen = true;
+    this.on.sentence(number);
   }
 
   lightText(number, id) {
@@ -104,6 +106,11 @@ export class Answer {
   showWord(number, token) {
     this.go(number, nodeOfToken(this.view.sentence(number).nodes, token));
   }
+}
+
+/** The sentence that the reason speaks of first. */
+function strongest(data) {
+  return data.reason?.find((run) => run.sentence !== undefined)?.sentence ?? 0;
 }
 
 function notesOf(notes) {

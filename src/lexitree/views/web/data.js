@@ -114,7 +114,7 @@ export function readLink() {
     other: found.get("compare"),
     model: found.get("model"),
     theme: found.get("theme"),
-    sentence: Number(found.get("sentence") ?? 1) - 1,
+    sentence: Number(found.get("sentence")) > 0 ? Math.floor(Number(found.get("sentence"))) - 1 : null,
   };
 }
 
@@ -125,7 +125,7 @@ export function writeLink({text, other, model, theme, sentence}) {
   if (other !== null && other !== undefined) parts.set("compare", other);
   if (model) parts.set("model", model);
   if (theme) parts.set("theme", theme);
-  if (sentence > 0) parts.set("sentence", sentence + 1);
+  if (sentence !== null && sentence !== undefined) parts.set("sentence", sentence + 1);
   const fragment = parts.toString();
   if (fragment.length <= LONGEST_LINK) history.replaceState(null, "", `#${fragment}`);
 }

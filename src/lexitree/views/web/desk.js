@@ -11,16 +11,21 @@ const SLOW_ANSWER = 400;
 
 export class Desk {
   /** `on` has `change()`: the text, the answer or the sentence is another one. `model()` is the model to ask. */
-  constructor(host, {name, placeholder, model, change, spoken}) {
-    Object.assign(this, {model, change, spoken, timer: null, asked: null, history: [], view: null, number: 0});
+  constructor(host, {name, placeholder, examples, model, change, spoken}) {
+    Object.assign(this, {model, change, spoken, timer: null, asked: null, history: [], view: null, number: null});
     const id = `text-${name.replaceAll(" ", "-").toLowerCase()}`;
     this.field = make("textarea", {id, rows: 1, placeholder, spellcheck: "false", autocapitalize: "sentences", dir: "auto", oninput: () => this.typed()});
     this.problem = make("div", {class: "problem", role: "alert", hidden: true});
-    this.box = make("div", {class: "field"}, make("label", {for: id}, name), this.field);
+    this.box = make("div", {class: "field"}, make("div", {class: "field-head"}, make("label", {for: id}, name), this.examples(examples)), this.field);
     this.element = make("div", {class: "desk"}, this.box, this.problem);
     host.append(this.element);
     const on = {edit: (edit) => this.edit(edit), undo: () => this.undo(), sentence: (number) => this.chose(number)};
     this.answer = new Answer(this.element, on, true);
+  }
+
+  examples(texts) {
+    const buttons = texts.map(([name, text]) => make("button", {type: "button", class: "example", title: text, onclick: () => this.put(text)}, name));
+    return make("div", {class: "examples", role: "group", "aria-label": "Examples"}, ...buttons);
   }
 
   get text() {
@@ -28,7 +33,7 @@ export class Desk {
   }
 
   /** Puts a text into the field and asks at once. */
-  put(text, number = 0) {
+  put(text, number = null) {
     this.history = [];
     this.number = number;
     this.write(text);
@@ -49,7 +54,7 @@ export class Desk {
   typed() {
     this.grow();
     this.history = [];
-    this.number = 0;
+    this.number = null;
     clearTimeout(this.timer);
     this.timer = setTimeout(() => this.ask(), PAUSE);
   }

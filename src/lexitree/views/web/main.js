@@ -53,7 +53,7 @@ class Page {
   showLive() {
     this.comparison = make("div", {"aria-live": "polite"});
     this.pair = make("div", {class: "desks"});
-    this.main.append(this.examples(), this.comparison, this.pair);
+    this.main.append(this.comparison, this.pair);
     this.addDesk("Your text", "Type a sentence or a few …");
     this.addTools();
     this.open(this.link);
@@ -70,15 +70,11 @@ class Page {
     this.desks[1]?.put(link.other ?? "");
   }
 
-  examples() {
-    const buttons = EXAMPLES.map(([name, text]) => make("button", {type: "button", class: "example", title: text, onclick: () => this.desks[0].put(text)}, name));
-    return make("div", {class: "examples", role: "group", "aria-label": "Examples"}, make("span", {class: "quiet", "aria-hidden": "true"}, "Try"), ...buttons);
-  }
-
   addDesk(name, placeholder) {
     const desk = new Desk(this.pair, {
       name,
       placeholder,
+      examples: EXAMPLES,
       model: () => this.models?.value ?? this.link.model,
       change: () => this.remember(),
       spoken: (text) => (this.spoken.textContent = text),
@@ -130,7 +126,7 @@ class Page {
   /** Keeps the link up to date, and the line that compares. */
   remember() {
     const [one, two] = this.desks;
-    const sentence = one ? one.number : this.shown?.number;
+    const sentence = one ? one.number : (this.shown?.isChosen ? this.shown.number : null);
     const isDefault = !this.models || this.models.selectedIndex === 0;
     const model = this.models ? (isDefault ? null : this.models.value) : this.link.model;
     writeLink({text: one?.text, other: two?.text, model, theme: this.theme, sentence});

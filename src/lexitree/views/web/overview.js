@@ -9,8 +9,8 @@ export class Overview {
     this.buttons = view.data.sentences.map((sentence, number) => bar(view, sentence, number, scores[number], onChoose));
     const bars = make("ol", {class: `overview-bars${isScale ? " scale" : ""}`}, ...this.buttons.map((button) => make("li", {}, button)));
     bars.addEventListener("keydown", (event) => this.key(event));
-    const legend = isScale ? make("p", {class: "overview-legend", "aria-hidden": "true"}, make("span", {}, "positive ↑"), make("span", {}, "negative ↓")) : null;
-    this.element = make("nav", {class: "overview", "aria-label": "Sentences of the text"}, legend, bars);
+    const axis = isScale ? make("p", {class: "overview-axis", "aria-hidden": "true"}, make("span", {}, "positive"), make("span", {}, "negative")) : null;
+    this.element = make("nav", {class: "overview", "aria-label": "Sentences of the text"}, axis, bars);
   }
 
   select(number) {
@@ -51,7 +51,7 @@ function bar(view, sentence, number, score, onChoose) {
     sign,
   );
   const height = score === null ? 0.6 : Math.max(0.04, Math.abs(score));
-  stem.style.setProperty("--height", height.toFixed(3));
+  button.style.setProperty("--height", height.toFixed(3));
   if (score !== null) button.classList.add(score < 0 ? "below" : "above");
   return paint(button, label);
 }

@@ -6,7 +6,7 @@ export class TextView {
   /** `on` has `word(number, token, element)`, `point(number, token or null)` and `sentence(number)`. */
   constructor(view, on, isLive) {
     Object.assign(this, {view, on, isLive, words: [], sentences: []});
-    this.element = make("p", {class: `text${view.data.sentences.length > 1 ? " long" : ""}`, dir: "auto"});
+    this.element = make("p", {class: `text ${sizeOf(view)}`, dir: "auto"});
     if (isLive) {
       this.element.setAttribute("role", "group");
       this.element.setAttribute("aria-label", "The text: choose a word to drop or replace it");
@@ -123,4 +123,10 @@ export class TextView {
     all[goal].setAttribute("tabindex", "0");
     all[goal].focus();
   }
+}
+
+/** Short texts are set large. */
+function sizeOf({points, data}) {
+  if (data.sentences.length > 1 || points.length > 600) return "long";
+  return points.length > 150 ? "middle" : "short";
 }

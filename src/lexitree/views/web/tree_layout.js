@@ -15,6 +15,8 @@ const FOLDED_WIDTH = 148;
 const FOLDED_LINES = 3;
 const ROOF = 20;
 const OUTLINE_ROW = 34;
+const TOP = 26;
+const EDGE = 6;
 
 const ruler = {context: null, widths: new Map()};
 
@@ -38,14 +40,14 @@ export class NodeSizes {
     this.known = new Map();
   }
 
-  /** `{width, kind, mark, markWidth, head, lines}` of a node, unfolded or not. */
-  of(id, isOpen) {
-    const key = 2 * id + (isOpen ? 1 : 0);
-    if (!this.known.has(key)) this.known.set(key, this.measure(id, isOpen));
+  /** `{width, kind, mark, markWidth, head, lines}` of a node, unfolded or not, with `room` for a line of text. */
+  of(id, isOpen, room = FOLDED_WIDTH) {
+    const key = `${id} ${isOpen} ${room}`;
+    if (!this.known.has(key)) this.known.set(key, this.measure(id, isOpen, room));
     return this.known.get(key);
   }
 
-  measure(id, isOpen) {
+  measure(id, isOpen, room) {
     const node = this.nodes[id];
     const mark = this.view.label(node.label)?.mark ?? "";
     const markWidth = Math.max(PILL, textWidth(mark, FONTS.mark) + 14);
@@ -55,24 +57,24 @@ export class NodeSizes {
       return {kind: "phrase", mark, markWidth, head, width: markWidth + (head ? textWidth(head, FONTS.head) + 16 : 0), lines: []};
     }
     const isFolded = isPhrase(node);
-    const lines = isFolded ? this.wrap(node) : [[{text: fit(this.view.phrase(this.number, id), FONTS.word, 180), head: onHeadPath(this.nodes, id), spaced: false}]];
+    const lines = isFolded ? this.wrap(node, room) : [[{text: fit(this.view.phrase(this.number, id), FONTS.word, Math.max(180, room)), head: onHeadPath(this.nodes, id), spaced: false}]];
     const font = isFolded ? FONTS.folded : FONTS.word;
     const widest = Math.max(...lines.map((line) => lineWidth(line, font)));
     return {kind: isFolded ? "folded" : "word", mark, markWidth, head: "", width: Math.max(markWidth, widest), lines};
   }
 
   /** The words of a folded phrase in a few lines; what does not fit is left out in the middle. */
-  wrap(node) {
+  wrap(node, room) {
     const {tokens} = this.view.sentence(this.number);
     const all = [];
     for (let token = node.first; token < node.last; token += 1) {
       const spaced = token > node.first && tokens[token].start > tokens[token - 1].end;
-      all.push({text: fit(this.view.word(this.number, token), FONTS.folded, FOLDED_WIDTH), head: token === node.head, spaced});
+      all.push({text: fit(this.view.word(this.number, token), FONTS.folded, room), head: token === node.head, spaced});
     }
-    let lines = breakLines(all);
+    let lines = breakLines(all, room);
     for (let kept = all.length - 1; lines.length > FOLDED_LINES && kept > 2; kept -= 1) {
       const tail = Math.max(1, Math.floor(kept / 3));
-      lines = breakLines([...all.slice(0, kept - tail), {text: "…", head: false, spaced: true}, {...all.at(-tail), spaced: true}, ...all.slice(all.length - tail + 1)]);
+      lines = breakLines([...all.slice(0, kept - tail), {text: "…", head: false, spaced: true}, {...all.at(-tail), spaced: true}, ...all.slice(all.length - tail + 1)], room);
     }
     return lines;
   }
@@ -85,12 +87,12 @@ function fit(text, font, room) {
   return `${points.join("")}…`;
 }
 
-function breakLines(pieces) {
+function breakLines(pieces, room) {
   const lines = [[]];
   let taken = 0;
   for (const piece of pieces) {
     const width = textWidth(piece.text, FONTS.folded) + (piece.spaced ? 4.5 : 0);
-    if (taken && taken + width > FOLDED_WIDTH && piece.spaced) {
+    if (taken && taken + width > room && piece.spaced) {
       lines.push([]);
       taken = 0;
     }
@@ -117,11 +119,11 @@ export function layOutTree(sizes, open) {
   measureBlocks(nodes, seen, boxes);
   placeBlocks(nodes, seen, boxes);
   const rows = boxes.get(0).rows;
-  const row = Math.max(44, Math.min(62, 560 / Math.max(1, rows)));
-  for (const box of boxes.values()) box.y = 20 + (rows - box.rows) * row;
+  const row = Math.max(44, Math.min(64, 560 / Math.max(1, rows)));
+  for (const box of boxes.values()) box.y = TOP + (rows - box.rows) * row;
   const below = Math.max(...[...boxes.values()].map((box) => (box.kind === "folded" ? ROOF + box.lines.length * LINE : 26)));
   const edges = seen.filter((id) => id !== 0).map((id) => swoop(nodes, boxes, id, row));
-  return {shape: "tree", boxes, edges, width: boxes.get(0).block, height: 20 + rows * row + 16 + below + 8};
+  return {shape: "tree", boxes, edges, width: boxes.get(0).block, height: TOP + rows * row + PILL / 2 + below + 10};
 }
 
 function measureBlocks(nodes, seen, boxes) {
@@ -172,13 +174,13 @@ export function layOutOutline(sizes, open, room) {
   const seen = visibleNodes(nodes, open);
   const levels = levelsOf(nodes);
   const deepest = Math.max(...seen.map((id) => levels[id]));
-  const indent = Math.min(26, Math.max(10, (room * 0.45) / Math.max(1, deepest)));
+  const indent = Math.min(26, Math.max(11, (room * 0.45) / Math.max(1, deepest)));
   const boxes = new Map();
-  let y = 18;
+  let y = TOP;
   for (const id of seen) {
-    const size = sizes.of(id, open.has(id));
+    const left = EDGE + levels[id] * indent;
+    const size = sizes.of(id, open.has(id), Math.max(90, Math.round(room - left - 64)));
     const more = size.kind === "folded" ? (size.lines.length - 1) * LINE : 0;
-    const left = levels[id] * indent;
     boxes.set(id, {id, ...size, left, x: left + size.markWidth / 2, y});
     y += OUTLINE_ROW + more;
   }

@@ -91,7 +91,7 @@ export class TreeView {
     const ordered = [...plan.edges].sort((a, b) => a.leads - b.leads || a.main - b.main);
     this.edges.replaceChildren(
       ...ordered.map(({id, path, leads, main}) =>
-        draw("path", {d: path, class: `edge${leads ? " leads" : ""}${main ? " main" : ""}`, "data-to": id}),
+        paint(draw("path", {d: path, class: `edge${leads ? " leads" : ""}${main ? " main" : ""}`, "data-to": id}), this.view.label(this.nodes[id].label)),
       ),
     );
   }
@@ -268,7 +268,7 @@ function frameOf(node, left, wide, box) {
     draw("rect", {class: "pill", x: left, y: -PILL / 2, width: wide, height: PILL, rx: PILL / 2}),
     draw("rect", {class: "cap", x: left, y: -PILL / 2, width: box.markWidth, height: PILL, rx: PILL / 2}),
     draw("text", {class: "mark-text", x: left + box.markWidth / 2, y: 4.6, "text-anchor": "middle"}, box.mark),
-    box.head ? draw("text", {class: "head-text", x: left + box.markWidth + 6, y: 4.6}, box.head) : null,
+    box.head ? draw("text", {class: /[\p{L}\p{N}]/u.test(box.head) ? "head-text" : "head-text faint", x: left + box.markWidth + 6, y: 4.6}, box.head) : null,
     node.turn ? draw("path", {class: "turn-mark", d: `M${middle} ${top - 6}l6 6l-6 6l-6 -6Z`}) : null,
   ].filter(Boolean);
 }

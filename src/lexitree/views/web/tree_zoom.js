@@ -3,7 +3,7 @@
 const SMALLEST = 0.25;
 const LARGEST = 3;
 const LEGIBLE = 0.72;
-const ROOMY = 1.25;
+const ROOMY = 1.15;
 
 export class Zoom {
   constructor(frame, canvas, onChange) {

@@ -43,12 +43,15 @@ export function reasonOf(view, runs, {go, point}) {
 function phraseLink(view, run, go, point) {
   const label = view.label(run.label);
   const link = make(
-    "button",
+    "a",
     {
-      type: "button",
+      href: "#tree",
       class: "phrase-link",
       title: label ? label.name : null,
-      onclick: () => go(run.sentence, run.node),
+      onclick: (event) => {
+        event.preventDefault();
+        go(run.sentence, run.node);
+      },
       onpointerenter: () => point(run.sentence, run.node),
       onpointerleave: () => point(null),
     },

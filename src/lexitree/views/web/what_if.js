@@ -122,9 +122,13 @@ function state(view, {label, probability}) {
 
 function changeRow(view, {number, node, was, is}, go, point) {
   const text = shorten(view.phrase(number, node), 64);
+  const follow = (event) => {
+    event.preventDefault();
+    go(number, node);
+  };
   const link = make(
-    "button",
-    {type: "button", class: "phrase-link plain", onclick: () => go(number, node), onpointerenter: () => point(number, node), onpointerleave: () => point(null)},
+    "a",
+    {href: "#tree", class: "phrase-link", onclick: follow, onpointerenter: () => point(number, node), onpointerleave: () => point(null)},
     make("bdi", {}, text),
   );
   return make("li", {}, link, make("span", {class: "state"}, chip(view.label(was)), was), make("span", {class: "plus"}, "→"), make("span", {class: "state"}, chip(view.label(is)), is));
