@@ -10,9 +10,9 @@ import {changePanel, WordMenu} from "./what_if.js";
 
 export class Answer {
   /** `on` has `edit(change)`, `undo()` and `sentence(number)`. */
-  constructor(host, on, isLive) {
+  constructor(host, on, {isLive, name}) {
     Object.assign(this, {on, isLive, panel: null, number: 0});
-    this.element = make("section", {class: "answer", "aria-label": "Answer"});
+    this.element = make("section", {class: "answer", "aria-label": name});
     host.append(this.element);
   }
 
@@ -101,6 +101,12 @@ export class Answer {
   chooseWord(number, token, word) {
     if (this.isLive) this.menu.open(this.view, number, token, word);
     else this.showWord(number, token);
+  }
+
+  /** Back to the word that was changed, so that the keyboard goes on from there. */
+  focusWord({number, token}) {
+    const words = this.text.words[number] ?? [];
+    words[Math.min(token, words.length - 1)]?.focus({preventScroll: true});
   }
 
   showWord(number, token) {

@@ -118,7 +118,7 @@ export function readLink() {
   };
 }
 
-/** Puts it there; nothing is stored, and the fragment is never sent to a server. */
+/** Puts it there, and says whether that was possible; nothing is stored, and a fragment is never sent to a server. */
 export function writeLink({text, other, model, theme, sentence}) {
   const parts = new URLSearchParams();
   if (text) parts.set("text", text);
@@ -127,5 +127,11 @@ export function writeLink({text, other, model, theme, sentence}) {
   if (theme) parts.set("theme", theme);
   if (sentence !== null && sentence !== undefined) parts.set("sentence", sentence + 1);
   const fragment = parts.toString();
-  if (fragment.length <= LONGEST_LINK) history.replaceState(null, "", `#${fragment}`);
+  if (fragment.length > LONGEST_LINK) return false;
+  try {
+    history.replaceState(null, "", `#${fragment}`);
+  } catch {
+    return false; // The frame of a notebook has no address of its own.
+  }
+  return true;
 }

@@ -19,8 +19,9 @@ export class Desk {
     this.box = make("div", {class: "field"}, make("div", {class: "field-head"}, make("label", {for: id}, name), this.examples(examples)), this.field);
     this.element = make("div", {class: "desk"}, this.box, this.problem);
     host.append(this.element);
+    this.watchWidth();
     const on = {edit: (edit) => this.edit(edit), undo: () => this.undo(), sentence: (number) => this.chose(number)};
-    this.answer = new Answer(this.element, on, true);
+    this.answer = new Answer(this.element, on, {isLive: true, name: `Answer: ${name}`});
   }
 
   examples(texts) {
@@ -43,6 +44,16 @@ export class Desk {
   write(text) {
     this.field.value = text;
     this.grow();
+  }
+
+  watchWidth() {
+    let last = 0;
+    const observer = new ResizeObserver(([{contentRect}]) => {
+      if (contentRect.width === last) return;
+      last = contentRect.width;
+      requestAnimationFrame(() => this.grow());
+    });
+    observer.observe(this.box);
   }
 
   /** The field is as high as its text, up to a limit that the style sheet sets. */
@@ -88,7 +99,9 @@ export class Desk {
   show(view) {
     this.view = view;
     this.problem.hidden = true;
-    this.answer.show(view, this.number, this.history.at(-1) ?? null);
+    const change = this.history.at(-1) ?? null;
+    this.answer.show(view, this.number, change);
+    if (change) this.answer.focusWord(change);
     this.spoken(spokenAnswer(view));
     this.change();
   }
@@ -125,19 +138,20 @@ export class Desk {
   edit(edit) {
     const before = this.view;
     const {text, start, end} = applyChange(before, edit);
-    this.history.push({...edit, start, end, before, number: this.number});
+    this.history.push({...edit, start, end, before, shown: this.number});
     this.write(text);
     return this.ask();
   }
 
   undo() {
-    const {before, number} = this.history.pop();
+    const change = this.history.pop();
+    const {before, shown} = change;
     this.asked?.abort();
     this.asked = null;
-    this.number = number;
+    this.number = shown;
     this.write(before.data.text);
     this.show(before);
-    this.answer.text.words.flat()[0]?.focus({preventScroll: true});
+    this.answer.focusWord(change);
   }
 
   close() {

@@ -45,7 +45,7 @@ class Page {
 
   /** A page that carries its answer. */
   showStatic(view) {
-    const answer = new Answer(this.main, {edit() {}, undo() {}, sentence: () => this.remember()}, false);
+    const answer = new Answer(this.main, {edit() {}, undo() {}, sentence: () => this.remember()}, {isLive: false, name: "Answer"});
     this.shown = answer;
     answer.show(view, this.link.sentence);
   }
@@ -113,12 +113,13 @@ class Page {
   }
 
   async copyLink(button) {
-    this.remember();
+    const isThere = this.remember();
     try {
+      if (!isThere) throw new Error("too long");
       await navigator.clipboard.writeText(location.href);
       button.textContent = "Copied";
     } catch {
-      button.textContent = "The link is in the address bar";
+      button.textContent = isThere ? "The link is in the address bar" : "This text is too long for a link";
     }
     setTimeout(() => (button.textContent = "Copy link"), 1800);
   }
@@ -129,8 +130,9 @@ class Page {
     const sentence = one ? one.number : (this.shown?.isChosen ? this.shown.number : null);
     const isDefault = !this.models || this.models.selectedIndex === 0;
     const model = this.models ? (isDefault ? null : this.models.value) : this.link.model;
-    writeLink({text: one?.text, other: two?.text, model, theme: this.theme, sentence});
+    const isThere = writeLink({text: one?.text, other: two?.text, model, theme: this.theme, sentence});
     if (this.comparison) this.comparison.replaceChildren(...(two ? [comparisonOf(one.view, two.view)] : []));
+    return isThere;
   }
 }
 

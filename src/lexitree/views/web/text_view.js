@@ -5,7 +5,7 @@ import {make, paint} from "./dom.js";
 export class TextView {
   /** `on` has `word(number, token, element)`, `point(number, token or null)` and `sentence(number)`. */
   constructor(view, on, isLive) {
-    Object.assign(this, {view, on, isLive, words: [], sentences: []});
+    Object.assign(this, {view, on, isLive, words: [], sentences: [], lit: []});
     this.element = make("p", {class: `text ${sizeOf(view)}`, dir: "auto"});
     if (isLive) {
       this.element.setAttribute("role", "group");
@@ -77,9 +77,17 @@ export class TextView {
 
   /** Lights up the words of a phrase; without one, none. */
   light(number = null, first = 0, last = 0) {
-    for (const word of this.lit ?? []) word.classList.remove("lit");
+    for (const word of this.lit) word.classList.remove("lit");
     this.lit = number === null ? [] : this.words[number].slice(first, last);
     for (const word of this.lit) word.classList.add("lit");
+    if (!globalThis.CSS?.highlights) return;
+    CSS.highlights.delete("lit");
+    if (!this.lit.length) return;
+    // Where the browser can, the spaces between the words are lit as well.
+    const range = new Range();
+    range.setStart(this.lit[0].firstChild ?? this.lit[0], 0);
+    range.setEndAfter(this.lit.at(-1).lastChild ?? this.lit.at(-1));
+    CSS.highlights.set("lit", new Highlight(range));
   }
 
   /** Marks the sentence whose details are shown. */

@@ -13,12 +13,13 @@ export class Card {
 
   show(view, number, id, anchor) {
     const node = view.sentence(number).nodes[id];
-    this.element.replaceChildren(
+    const parts = [
       make("p", {class: "card-phrase", dir: "auto"}, shorten(view.phrase(number, id), 90)),
       node.turn ? make("p", {class: "card-turn"}, "The label turns here: none of its parts has it.") : null,
       shareRows(view, node),
       headLine(view, number, node),
-    );
+    ];
+    this.element.replaceChildren(...parts.filter(Boolean));
     this.element.hidden = false;
     this.place(anchor);
   }

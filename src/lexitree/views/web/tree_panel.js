@@ -30,13 +30,13 @@ export class TreePanel {
   }
 
   tools() {
-    const button = (text, name, onclick) => make("button", {type: "button", "aria-label": name, title: name, onclick}, text);
+    const button = (text, title, onclick) => make("button", {type: "button", "aria-label": /\w/.test(text) ? null : title, title, onclick}, text);
     this.fewer = button("Less", "Fold one level", () => this.level(-1));
     this.more = button("More", "Unfold one level", () => this.level(1));
     this.all = button("All", "Unfold everything", () => this.tree.setOpen(everyPhrase(this.tree.nodes)));
     const first = button("What matters", "Unfold what matters", () => this.tree.setOpen(this.tree.atFirst()));
     const zoom = (factor) => this.tree.zoom.by(factor);
-    this.shape = button("", "", () => this.reshape());
+    this.shape = button("Outline", "", () => this.reshape());
     return [
       make("div", {class: "tools", role: "group", "aria-label": "Levels"}, this.fewer, this.more, this.all, first),
       make(
@@ -58,8 +58,6 @@ export class TreePanel {
 
   reshape() {
     this.tree.reshape(this.tree.shape === "tree" ? "outline" : "tree");
-    this.tree.zoom.fit(this.tree.plan);
-    this.changed();
   }
 
   changed() {
@@ -70,7 +68,6 @@ export class TreePanel {
     this.more.disabled = this.all.disabled = shown >= phrases;
     const other = this.tree.shape === "tree" ? "Outline" : "Tree";
     this.shape.textContent = other;
-    this.shape.setAttribute("aria-label", `Draw as ${other.toLowerCase()}`);
     this.shape.title = `Draw as ${other.toLowerCase()}`;
   }
 

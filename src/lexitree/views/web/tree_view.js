@@ -11,7 +11,7 @@ const NARROW = 680;
 export class TreeView {
   /** `on` has `point(id or null, rectangle)`, `change()` and `zoom(scale)`. */
   constructor(host, view, number, on, shape = null) {
-    Object.assign(this, {host, view, number, on, drawn: new Map(), current: 0, steps: null});
+    Object.assign(this, {host, view, number, on, drawn: new Map(), marks: new Map(), current: 0});
     this.nodes = view.sentence(number).nodes;
     this.levels = levelsOf(this.nodes);
     this.sizes = new NodeSizes(view, number);
@@ -64,7 +64,9 @@ export class TreeView {
     this.shape = shape;
     this.drawn.clear();
     this.items.replaceChildren();
+    this.zoom.isTouched = false;
     this.draw();
+    this.on.change();
   }
 
   setOpen(open, focus = this.current) {
@@ -84,6 +86,7 @@ export class TreeView {
     if (!this.zoom.isTouched) this.zoom.fit(plan, focus);
     this.zoom.size = plan;
     this.plan = plan;
+    for (const [name, chosen] of this.marks) this.mark(name, chosen);
   }
 
   drawEdges(plan) {
@@ -133,11 +136,12 @@ export class TreeView {
   describe(group, box) {
     group.setAttribute("tabindex", box.id === this.current ? "0" : "-1");
     if (isPhrase(this.nodes[box.id])) group.setAttribute("aria-expanded", String(this.open.has(box.id)));
-    group.setAttribute("class", `node painted ${box.kind}${this.nodes[box.id].turn ? " turn" : ""}`);
+    group.setAttribute("class", `node painted node-${box.kind}${this.nodes[box.id].turn ? " turn" : ""}`);
   }
 
-  /** Marks nodes: `name` is a class, `chosen` says for each node whether it has it. */
+  /** Marks nodes, until marked otherwise: `name` is a class, `chosen` says for each node whether it has it. */
   mark(name, chosen) {
+    this.marks.set(name, chosen);
     for (const [id, {group}] of this.drawn) group.classList.toggle(name, chosen(id));
     for (const path of this.edges.children) path.classList.toggle(name, chosen(Number(path.dataset.to)));
   }

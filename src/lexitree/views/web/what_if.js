@@ -20,7 +20,7 @@ export class WordMenu {
     const field = make("input", {type: "text", maxlength: 60, placeholder: "another word", "aria-label": `Replace “${written}” with`, autocomplete: "off", spellcheck: "false"});
     const apply = (change) => {
       this.close();
-      this.on.edit({number, start, end, written, ...change});
+      this.on.edit({number, token, start, end, written, ...change});
     };
     const form = make("form", {onsubmit: (event) => this.replace(event, field, apply)}, field, make("button", {type: "submit"}, "Replace"));
     this.element = make(
@@ -32,7 +32,7 @@ export class WordMenu {
         "div",
         {class: "row"},
         make("button", {type: "button", class: "drop", onclick: () => apply({put: ""})}, "Drop it"),
-        make("button", {type: "button", class: "quiet", onclick: () => this.leave(number, token)}, "Show in the tree"),
+        make("button", {type: "button", class: "quiet", onclick: () => this.leave(number, token)}, "Show in tree"),
       ),
     );
     this.host.append(this.element);
@@ -88,10 +88,10 @@ export function applyChange(view, {start, end, put}) {
 /** Phrases that are in both answers, at places that the change moved, with another label than before. */
 export function changedPhrases(before, after, {start, end, put}) {
   const moved = Array.from(put).length - (end - start);
-  const place = (offset, isEnd) => (offset >= end && (isEnd || offset > start) ? offset + moved : offset);
+  const place = (offset) => (offset >= end ? offset + moved : offset);
   const labels = new Map();
   for (const sentence of before.data.sentences) {
-    for (const node of sentence.nodes) labels.set(`${place(node.start, false)} ${place(node.end, true)}`, node.label);
+    for (const node of sentence.nodes) labels.set(`${place(node.start)} ${place(node.end)}`, node.label);
   }
   const changes = [];
   after.data.sentences.forEach((sentence, number) => {
