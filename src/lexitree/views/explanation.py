@@ -12,7 +12,8 @@ from lexitree.text.tokens import Token
 from lexitree.trees.tree import NO_LABEL
 from lexitree.views.colors import label_looks
 from lexitree.views.evidence import find_evidence, label_scores
-from lexitree.views.reason import SentenceText, document_reason, sentence_reason, shorten_quote
+from lexitree.views.quotes import SentenceText, shorten_quote
+from lexitree.views.reason import document_reason, sentence_reason
 from lexitree.views.shown_tree import ShownTree, head_of, node_words, shown_label, span_of
 
 VERSION = 1
