@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import weakref
 from collections.abc import Callable, Coroutine
 from typing import Any
 
@@ -46,7 +48,7 @@ def test_many_requests_share_batches() -> None:
     async def run() -> None:
         parser = GatedParser()
         pipe = tiny_pipeline(parser=parser)
-        texts = [text for text in some_texts(60) if text.strip()]
+        texts = [text for text in some_texts(25) if text.strip()]
         async with running(make_app(pipe)) as service:
             parser.gate.clear()
             parser.has_begun.clear()
@@ -182,14 +184,18 @@ def test_draining_finishes_what_was_accepted_and_refuses_the_rest() -> None:
     asyncio.run(run())
 
 
-def test_draining_ends_in_time() -> None:
+def test_draining_ends_in_time_and_gives_up_the_rest() -> None:
     async def run() -> None:
         parser = GatedParser()
-        app = make_app(tiny_pipeline(parser=parser), drain_seconds=0.05, limits={"seconds": 0.5})
-        async with running(app):
+        app = make_app(tiny_pipeline(parser=parser), drain_seconds=0.05)
+        async with running(app) as service:
             parser.gate.clear()
-            Exchange(app).send_json({"text": "stuck"})
-            await asyncio.sleep(0.02)
+            parser.has_begun.clear()
+            stuck = [Exchange(app).send_json({"text": "stuck"}) for _ in range(2)]
+            await until(parser.has_begun.is_set)
+        assert not service.batcher.is_alive
+        for each in stuck:
+            each.task.cancel()
 
     asyncio.run(run())
 
@@ -270,6 +276,29 @@ def test_long_texts_are_split_in_another_thread_and_not_too_many_at_a_time() -> 
         assert results[11].status == 429
 
     asyncio.run(run())
+
+
+def test_a_request_is_freed_without_the_garbage_collector() -> None:
+    async def run() -> None:
+        async with running(make_app()) as service:
+            admitted = await service.admit("tiny", ["good"], one_sentence=False, is_numbered=False)
+            job = service.submit(LANE, admitted, str)
+            await service.wait(job)
+            left = service.submit(LANE, admitted, str)
+            service.queue.discard(left)
+            await until(lambda: service.queue.is_idle)
+            references = [weakref.ref(job), weakref.ref(left)]
+            del job, left
+            # What was discarded, and the latest batch, are held until there is another.
+            await ask(service, "other")
+            await until(lambda: service.queue.is_idle)
+            assert [reference() for reference in references] == [None, None]
+
+    gc.disable()
+    try:
+        asyncio.run(run())
+    finally:
+        gc.enable()
 
 
 def test_the_default_model_is_the_first() -> None:

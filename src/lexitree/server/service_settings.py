@@ -45,7 +45,7 @@ class ServiceSettings(Settings):
         Setting(
             "The bearer token that requests to /v1 and /metrics must carry; best given as a variable or file."
         ),
-    ] = None
+    ] = field(default=None, repr=False)
     cors: Annotated[
         tuple[str, ...],
         Setting("Origins whose pages may call the service, such as https://example.org; * for all."),
@@ -94,13 +94,6 @@ class ServiceSettings(Settings):
     ] = 30.0
     log_texts: Annotated[bool, Setting("Whether to log the texts of requests.")] = False
     limits: Annotated[Limits, Setting("What a text may have.")] = field(default_factory=Limits.for_service)
-
-    def __post_init__(self) -> None:
-        # A table with some of the limits leaves the others as tight as they are for a service.
-        given: object = self.limits
-        if isinstance(given, Mapping):
-            object.__setattr__(self, "limits", Limits.for_service().with_values(given))
-        super(ServiceSettings, self).__post_init__()
 
     def _check_together(self) -> None:
         if not self.models:
