@@ -6,6 +6,7 @@ import errno
 import socket
 import sys
 from contextlib import suppress
+from typing import Any
 
 from lexitree.errors import ConfigError
 
@@ -58,14 +59,24 @@ def open_port(host: str, port: int, *, is_shared: bool = False) -> socket.socket
     return taken
 
 
-def join_port(first: socket.socket) -> socket.socket:
-    """Take a shared port again, in the process that will listen on it."""
-    joined = socket.socket(first.family, first.type, first.proto)
-    _bind(joined, first.getsockname(), is_shared=True)
+def join_port(family: int, address: tuple[Any, ...]) -> socket.socket:
+    """Take a shared port once more, in the process that will listen on it."""
+    joined = socket.socket(family, socket.SOCK_STREAM)
+    _bind(joined, address, is_shared=True)
     return joined
 
 
-def _bind(taken: socket.socket, address: tuple[object, ...], *, is_shared: bool = False) -> None:
+def raise_file_limit() -> None:
+    """Allow as many connections as the system lets this user have; the default is often 1,024."""
+    if sys.platform != "win32":
+        import resource
+
+        _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+        with suppress(ValueError, OSError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+
+
+def _bind(taken: socket.socket, address: tuple[Any, ...], *, is_shared: bool = False) -> None:
     if sys.platform != "win32":  # where it means that others may take the port as well
         taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     if is_shared:
