@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import math
 import os
@@ -181,3 +182,5 @@ def run_worker(
     configure_logs()
     with join_port(family, address) as port:
         run_server(settings, port, tell_ready, is_worker=True)
+    # Looking for garbage among all that torch has made would take seconds of a stop that takes none.
+    gc.freeze()
