@@ -162,11 +162,31 @@ class Document:
         """The trees of all sentences as one SVG picture."""
         return draw_svg(self.sentences)
 
+    def explanation(self, *, model: str | None = None) -> dict[str, Any]:
+        """Why the text has its label, as plain values for JSON: what `html` and the server's page show.
+
+        `docs/guide/explanation.md` describes every key.
+
+        Args:
+            model: The name of the model, to be shown with it.
+        """
+        from lexitree.views.explanation import explain_trees
+
+        return explain_trees(
+            self.sentences,
+            text=self.text,
+            probabilities=self.probabilities,
+            model=model,
+            notes=self.notes,
+        )
+
     def html(self) -> str:
-        """A page that needs nothing else and shows how the labels came about, phrase by phrase."""
+        """A page that needs nothing else and shows why the text has its label."""
         from lexitree.views.page import explanation_page
 
-        return explanation_page(self.sentences, text=self.text, probabilities=self.probabilities)
+        return explanation_page(
+            self.sentences, text=self.text, probabilities=self.probabilities, notes=self.notes
+        )
 
     def _repr_html_(self) -> str:
         from lexitree.views.page import notebook_view
