@@ -34,9 +34,9 @@ STEPS = (
     ),
     Step(
         "stream",
-        "curl -s localhost:8000/v1/label/stream -H 'Content-Type: application/x-ndjson'"
-        " --data-binary @reviews.jsonl",
-        width=110,
+        """printf '"Good."\\n{"text": "Bad.", "id": 7}\\n' | curl -s localhost:8000/v1/label/stream"""
+        " -H 'Content-Type: application/x-ndjson' --data-binary @-",
+        width=400,
     ),
     Step(
         "explain",
@@ -73,7 +73,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         programs = make_environment(folder / "environment")
-        for file in ("reviews.txt", "reviews.jsonl", "service/ask.py"):
+        for file in ("reviews.txt", "service/ask.py"):
             shutil.copy(EXAMPLES / file, folder)
         process, said = start_service(folder, programs)
         steps = {"start": {"command": START, "output": said}}
