@@ -2,7 +2,7 @@
 
 import {Answer} from "./answer.js";
 import {explainText, Problem, useToken} from "./data.js";
-import {make} from "./dom.js";
+import {make, shorten} from "./dom.js";
 import {spokenAnswer} from "./verdict.js";
 import {applyChange} from "./what_if.js";
 
@@ -103,6 +103,7 @@ export class Desk {
     this.answer.show(view, this.number, change);
     if (change) this.answer.focusWord(change);
     this.spoken(spokenAnswer(view));
+    document.title = `${shorten(view.data.text, 60)} · lexitree`;
     this.change();
   }
 
