@@ -84,10 +84,7 @@ export class TextView {
     CSS.highlights.delete("lit");
     if (!this.lit.length) return;
     // Where the browser can, the spaces between the words are lit as well.
-    const range = new Range();
-    range.setStart(this.lit[0].firstChild ?? this.lit[0], 0);
-    range.setEndAfter(this.lit.at(-1).lastChild ?? this.lit.at(-1));
-    CSS.highlights.set("lit", new Highlight(range));
+    CSS.highlights.set("lit", new Highlight(...textRanges(this.sentences[number], this.lit[0], this.lit.at(-1))));
   }
 
   /** Marks the sentence whose details are shown. */
@@ -131,6 +128,21 @@ export class TextView {
     all[goal].setAttribute("tabindex", "0");
     all[goal].focus();
   }
+}
+
+/** Ranges over the texts from one word to another, without the marks of labels between them. */
+function textRanges(sentence, first, last) {
+  const ranges = [];
+  const walker = document.createTreeWalker(sentence, NodeFilter.SHOW_TEXT);
+  for (let text = walker.nextNode(); text; text = walker.nextNode()) {
+    const isBefore = !first.contains(text) && first.compareDocumentPosition(text) & Node.DOCUMENT_POSITION_PRECEDING;
+    if (isBefore || text.parentElement.className === "phrase-mark") continue;
+    const range = new Range();
+    range.selectNodeContents(text);
+    ranges.push(range);
+    if (last.contains(text)) break;
+  }
+  return ranges;
 }
 
 /** Short texts are set large. */

@@ -38,6 +38,11 @@ export class Card {
     this.element.style.top = `${Math.max(8, Math.min(top, roomY))}px`;
   }
 
+  /** Stays beside its phrase while the page scrolls. */
+  follow(anchor) {
+    if (!this.element.hidden) this.place(anchor());
+  }
+
   hide() {
     this.element.hidden = true;
   }

@@ -24,18 +24,19 @@ export function everyPhrase(nodes) {
 
 /**
  * The phrases to unfold at first: what matters most, as far as there is room.
- * A phrase whose parts all have its own label holds no news and stays folded, except in a short sentence.
+ * A phrase with no other label inside than its own and those that are neutral (`isNeutral(name)`) holds no news and
+ * stays folded, except in a short sentence.
  */
-export function unfoldWhatMatters(nodes, widthOf, room) {
+export function unfoldWhatMatters(nodes, isNeutral, widthOf, room) {
   if (nodes[0].last - nodes[0].first <= SHORT_SENTENCE) return everyPhrase(nodes);
-  const news = newsInside(nodes);
+  const news = newsInside(nodes, isNeutral);
   const open = new Set();
   const waiting = [0];
-  let taken = widthOf(0, false);
+  let taken = widthOf(0);
   while (waiting.length) {
     const id = waiting.splice(mostOf(waiting, news), 1)[0];
     const parts = nodes[id].children;
-    const more = parts.reduce((sum, part) => sum + widthOf(part, false), 0) - widthOf(id, false);
+    const more = parts.reduce((sum, part) => sum + widthOf(part), 0) - widthOf(id);
     if (id !== 0 && taken + more > room) continue;
     taken += more;
     open.add(id);
@@ -44,19 +45,18 @@ export function unfoldWhatMatters(nodes, widthOf, room) {
   return open;
 }
 
-/** How much there is to see inside each phrase: the weights of its parts, and whether labels differ or turn there. */
-function newsInside(nodes) {
+/** How much there is to see inside each phrase: highlights first, then turns, then the weights of its parts. */
+function newsInside(nodes, isNeutral) {
   const news = new Array(nodes.length).fill(0);
-  const mixed = new Array(nodes.length).fill(false);
   const weight = nodes.map((node) => node.weight ?? 0);
   for (let id = nodes.length - 1; id >= 0; id -= 1) {
     const node = nodes[id];
     if (!isPhrase(node)) continue;
-    mixed[id] = node.children.some((part) => mixed[part] || nodes[part].label !== node.label);
     const inside = Math.max(...node.children.map((part) => weight[part]));
     weight[id] = Math.max(weight[id], inside);
-    const told = node.children.some((part) => nodes[part].highlight || news[part] >= 1);
-    news[id] = mixed[id] ? 0.1 + 0.8 * inside + (node.turn ? 0.5 : 0) + (told ? 1 : 0) : 0;
+    const isTold = node.children.some((part) => nodes[part].highlight || news[part] >= 1);
+    const isMixed = node.children.some((part) => news[part] > 0 || (nodes[part].label !== node.label && !isNeutral(nodes[part].label)));
+    news[id] = isTold || isMixed || node.turn ? 0.1 + 0.5 * inside + (node.turn ? 0.3 : 0) + (isTold ? 1 : 0) : 0;
   }
   return news;
 }

@@ -27,6 +27,8 @@ export class TreePanel {
     this.bar.append(...this.tools());
     this.element.append(this.steps.element, make("div", {class: "tree-foot"}, legend(this.tree), exportButtons(view, this.tree)));
     this.changed();
+    this.follow = () => this.card.follow(() => this.tree.rectangle(this.pointed));
+    addEventListener("scroll", this.follow, {passive: true});
   }
 
   tools() {
@@ -72,6 +74,7 @@ export class TreePanel {
   }
 
   point(id, box) {
+    this.pointed = id;
     if (id === null) this.card.hide();
     else this.card.show(this.view, this.number, id, box);
     this.tree.mark("lit", (node) => node === id);
@@ -90,6 +93,7 @@ export class TreePanel {
   }
 
   close() {
+    removeEventListener("scroll", this.follow);
     this.steps.pause();
     this.tree.close();
     this.element.remove();

@@ -7,6 +7,7 @@ import {keyMeaning} from "./keyboard.js";
 import {Zoom} from "./tree_zoom.js";
 
 const NARROW = 680;
+const OUTLINE_ROWS = 16;
 
 export class TreeView {
   /** `on` has `point(id or null, rectangle)`, `change()` and `zoom(scale)`. */
@@ -55,8 +56,10 @@ export class TreeView {
   }
 
   atFirst() {
-    const room = this.shape === "tree" ? Math.max(600, this.host.clientWidth) / 0.8 : 1500;
-    return unfoldWhatMatters(this.nodes, (id) => widthInRow(this.sizes, id), room);
+    const isNeutral = (name) => this.view.label(name)?.polarity === 0;
+    if (this.shape === "outline") return unfoldWhatMatters(this.nodes, isNeutral, () => 1, OUTLINE_ROWS);
+    const room = Math.max(600, this.host.clientWidth) / 0.8;
+    return unfoldWhatMatters(this.nodes, isNeutral, (id) => widthInRow(this.sizes, id), room);
   }
 
   reshape(shape, isChosen = true) {
