@@ -28,7 +28,7 @@ def violations(page: Any) -> list[Any]:
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("width", [390, 1280])
-@pytest.mark.parametrize("text", [HOTEL, LETTER])
+@pytest.mark.parametrize("text", [HOTEL, LONG, LETTER], ids=["sentence", "long", "document"])
 def test_axe_finds_nothing(open_page: OpenPage, text: str, width: int, theme: str) -> None:
     page = open_page(text, width=width, color_scheme=theme)
     page.wait_for_selector("select")
@@ -133,7 +133,7 @@ def test_dark_follows_the_system_and_the_button(open_page: OpenPage) -> None:
     assert page.evaluate(ground) == light, "the link keeps it"
 
 
-@pytest.mark.parametrize("text", [HOTEL, LONG])
+@pytest.mark.parametrize("text", [HOTEL, LONG], ids=["sentence", "long"])
 def test_it_prints_what_matters_in_light_colours(open_page: OpenPage, text: str) -> None:
     page = open_page(text, color_scheme="dark")
     page.emulate_media(media="print")
@@ -142,7 +142,10 @@ def test_it_prints_what_matters_in_light_colours(open_page: OpenPage, text: str)
     )
     for name in (".text", ".verdict", ".reason", ".tree", ".legend"):
         assert page.locator(name).first.is_visible()
-    assert page.locator(".tree").bounding_box()["height"] > 100
+    frame, drawing = (page.locator(name).bounding_box() for name in (".tree-frame", ".canvas"))
+    assert frame["height"] > 100
+    assert drawing["width"] <= frame["width"] + 1, "the whole tree is on the paper"
+    assert drawing["height"] <= frame["height"] + 1
     assert page.locator(".text").evaluate("(text) => getComputedStyle(text).color") == "rgb(31, 29, 26)"
     assert page.pdf().startswith(b"%PDF")
 

@@ -27,7 +27,7 @@ LENGTHS = {5: "Not a bad film.", 25: HOTEL + " It rained.", 60: LONG}
 LETTER = f"We stayed four nights. {HOTEL} Great coffee! The staff were kind. I don't think we will come back."
 
 OVERLAPS = """() => {
-  const boxes = [...document.querySelectorAll(".node > .body")].map((body) => body.getBoundingClientRect());
+  const boxes = [...document.querySelectorAll(".node .body")].map((body) => body.getBoundingClientRect());
   return boxes.filter((a, place) => boxes.some((b, other) => other > place
     && a.left < b.right - 9 && b.left < a.right - 9 && a.top < b.bottom - 1 && b.top < a.bottom - 1)).length;
 }"""

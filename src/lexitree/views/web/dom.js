@@ -38,12 +38,14 @@ export function percent(share) {
   return `${Math.round(100 * share)}\u202f%`;
 }
 
-/** A text on one line, cut in the middle if it is long, so that both its ends are seen. */
+/** A text on one line, cut between words in the middle if it is long, so that both its ends are seen. */
 export function shorten(text, most) {
   const points = Array.from(text.replace(/\s+/gu, " ").trim());
   if (points.length <= most) return points.join("");
   const tail = Math.floor(most / 3);
-  return `${points.slice(0, most - tail - 1).join("").trimEnd()}…${points.slice(-tail).join("").trimStart()}`;
+  const begin = points.slice(0, most - tail - 1).join("");
+  const end = points.slice(-tail).join("");
+  return `${begin.replace(/(?<=\S)\s\S*$/u, "")} … ${end.replace(/^\S*\s(?=\S)/u, "")}`;
 }
 
 /** The mark of a label in its colours, as a small chip. */

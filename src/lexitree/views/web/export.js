@@ -19,7 +19,7 @@ export function treeToSvg(tree) {
   for (const box of tree.plan.boxes.values()) {
     const at = tree.shape === "tree" ? box.x : box.left;
     const group = draw("g", {transform: `translate(${at} ${box.y})`});
-    for (const part of tree.drawn.get(box.id).group.children) {
+    for (const part of tree.drawn.get(box.id).group.firstChild.children) {
       if (!part.matches(".halo, .body")) group.append(withStyle(part));
     }
     copy.append(group);

@@ -4,7 +4,7 @@ import {Answer} from "./answer.js";
 import {comparisonOf} from "./compare.js";
 import {embeddedView, listModels, readLink, writeLink} from "./data.js";
 import {Desk} from "./desk.js";
-import {make} from "./dom.js";
+import {draw, make} from "./dom.js";
 
 const EXAMPLES = [
   ["A hotel", "The pool was lovely, but our room smelled of damp and nobody apologised."],
@@ -87,12 +87,12 @@ class Page {
     this.compareButton = make("button", {type: "button", "aria-pressed": "false", onclick: () => this.toggleCompare()}, "Compare");
     const copy = make("button", {type: "button", onclick: () => this.copyLink(copy)}, "Copy link");
     this.tools.prepend(this.compareButton, copy);
-    this.addModels();
   }
 
+  /** The choice of a model; a server that wants a token tells its models only then. */
   async addModels() {
     const found = await listModels().catch(() => []);
-    if (!found.length) return;
+    if (!found.length || this.models) return;
     const options = found.map(({name}) => make("option", {value: name}, name));
     this.models = make("select", {"aria-label": "Model", onchange: () => this.desks.forEach((desk) => desk.ask())}, ...options);
     if (found.some(({name}) => name === this.link.model)) this.models.value = this.link.model;
@@ -130,6 +130,7 @@ class Page {
     const sentence = one ? one.number : (this.shown?.isChosen ? this.shown.number : null);
     const isDefault = !this.models || this.models.selectedIndex === 0;
     const model = this.models ? (isDefault ? null : this.models.value) : this.link.model;
+    if (!this.models && one?.view) this.addModels();
     const isThere = writeLink({text: one?.text, other: two?.text, model, theme: this.theme, sentence});
     if (this.comparison) this.comparison.replaceChildren(...(two ? [comparisonOf(one.view, two.view)] : []));
     return isThere;
@@ -137,7 +138,15 @@ class Page {
 }
 
 function logo() {
-  return make("span", {class: "logo", "aria-hidden": "true"});
+  return draw(
+    "svg",
+    {class: "logo", viewBox: "0 0 32 32", "aria-hidden": "true"},
+    draw("path", {d: "M16 7C16 16 25 13 25 25"}),
+    draw("path", {class: "lead-line", d: "M16 7C16 16 7 13 7 25"}),
+    draw("circle", {class: "lead-dot", cx: 16, cy: 6, r: 5}),
+    draw("circle", {class: "lead-dot", cx: 7, cy: 26, r: 4.5}),
+    draw("circle", {cx: 25, cy: 26, r: 4}),
+  );
 }
 
 function foot() {

@@ -116,8 +116,12 @@ export function leadsToHead(nodes, id) {
   return Boolean(above) && above.head !== null && node.first <= above.head && above.head < node.last;
 }
 
-/** Whether a node is on the way from the whole sentence to its head word. */
-export function onHeadPath(nodes, id) {
-  const head = nodes[0].head;
-  return head !== null && nodes[id].first <= head && head < nodes[id].last;
+/** Whether a node is on the way from the whole sentence to its head, the token `head`. */
+export function onHeadPath(node, head) {
+  return head !== null && node.first <= head && head < node.last;
+}
+
+/** Whether something is a word, and not only punctuation. */
+export function isWordLike(text) {
+  return /[\p{L}\p{N}]/u.test(text);
 }

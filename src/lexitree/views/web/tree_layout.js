@@ -1,6 +1,6 @@
 // Where everything in the drawing of a tree stands: a tree over its words for wide screens, an outline for narrow ones.
 
-import {isPhrase, leadsToHead, onHeadPath, visibleNodes} from "./tree_fold.js";
+import {isPhrase, isWordLike, leadsToHead, onHeadPath, visibleNodes} from "./tree_fold.js";
 
 export const FONTS = {
   word: '500 16px Charter, "Iowan Old Style", "Palatino Linotype", "Liberation Serif", Georgia, serif',
@@ -38,6 +38,9 @@ export class NodeSizes {
     this.number = number;
     this.nodes = view.sentence(number).nodes;
     this.known = new Map();
+    // A full stop may be the head of a sentence, but the way there is not worth the thickest line.
+    const {head} = this.nodes[0];
+    this.mainHead = head !== null && isWordLike(view.word(number, head)) ? head : null;
   }
 
   /** `{width, kind, mark, markWidth, head, lines}` of a node, unfolded or not, with `room` for a line of text. */
@@ -57,7 +60,7 @@ export class NodeSizes {
       return {kind: "phrase", mark, markWidth, head, width: markWidth + (head ? textWidth(head, FONTS.head) + 16 : 0), lines: []};
     }
     const isFolded = isPhrase(node);
-    const lines = isFolded ? this.wrap(node, room) : [[{text: fit(this.view.phrase(this.number, id), FONTS.word, Math.max(180, room)), head: onHeadPath(this.nodes, id), spaced: false}]];
+    const lines = isFolded ? this.wrap(node, room) : [[{text: fit(this.view.phrase(this.number, id), FONTS.word, Math.max(180, room)), head: onHeadPath(node, this.mainHead), spaced: false}]];
     const font = isFolded ? FONTS.folded : FONTS.word;
     const widest = Math.max(...lines.map((line) => lineWidth(line, font)));
     return {kind: isFolded ? "folded" : "word", mark, markWidth, head: "", width: Math.max(markWidth, widest), lines};
@@ -122,7 +125,7 @@ export function layOutTree(sizes, open) {
   const row = Math.max(44, Math.min(64, 560 / Math.max(1, rows)));
   for (const box of boxes.values()) box.y = TOP + (rows - box.rows) * row;
   const below = Math.max(...[...boxes.values()].map((box) => (box.kind === "folded" ? ROOF + box.lines.length * LINE : 26)));
-  const edges = seen.filter((id) => id !== 0).map((id) => swoop(nodes, boxes, id, row));
+  const edges = seen.filter((id) => id !== 0).map((id) => swoop(sizes, boxes, id, row));
   return {shape: "tree", boxes, edges, width: boxes.get(0).block, height: TOP + rows * row + PILL / 2 + below + 10};
 }
 
@@ -156,16 +159,16 @@ function placeBlocks(nodes, seen, boxes) {
 }
 
 /** A line that leaves the parent in a curve, one row high, and then falls straight: no two of them ever cross. */
-function swoop(nodes, boxes, id, row) {
-  const [from, to] = [boxes.get(nodes[id].parent), boxes.get(id)];
+function swoop(sizes, boxes, id, row) {
+  const [from, to] = [boxes.get(sizes.nodes[id].parent), boxes.get(id)];
   const [top, turn, end] = [from.y + PILL / 2, from.y + row * 0.78, to.y - PILL / 2];
   const bend = (turn - top) * 0.62;
   const path = `M${from.x} ${top}C${from.x} ${top + bend} ${to.x} ${turn - bend} ${to.x} ${turn}V${Math.max(turn, end)}`;
-  return edge(nodes, id, path);
+  return edge(sizes, id, path);
 }
 
-function edge(nodes, id, path) {
-  return {id, parent: nodes[id].parent, path, leads: leadsToHead(nodes, id), main: onHeadPath(nodes, id)};
+function edge({nodes, mainHead}, id, path) {
+  return {id, parent: nodes[id].parent, path, leads: leadsToHead(nodes, id), main: onHeadPath(nodes[id], mainHead)};
 }
 
 /** The same as an outline: a row for each node, parts indented under their phrase. */
@@ -185,15 +188,15 @@ export function layOutOutline(sizes, open, room) {
     y += OUTLINE_ROW + more;
   }
   const widest = Math.max(...[...boxes.values()].map((box) => box.left + box.markWidth + 10 + box.width));
-  const edges = seen.filter((id) => id !== 0).map((id) => elbow(nodes, boxes, id));
+  const edges = seen.filter((id) => id !== 0).map((id) => elbow(sizes, boxes, id));
   return {shape: "outline", boxes, edges, width: widest, height: y};
 }
 
-function elbow(nodes, boxes, id) {
-  const [from, to] = [boxes.get(nodes[id].parent), boxes.get(id)];
+function elbow(sizes, boxes, id) {
+  const [from, to] = [boxes.get(sizes.nodes[id].parent), boxes.get(id)];
   const x = from.left + PILL / 2;
   const bend = Math.min(10, Math.max(0, to.left - x));
-  return edge(nodes, id, `M${x} ${from.y + PILL / 2}V${to.y - bend}Q${x} ${to.y} ${x + bend} ${to.y}H${Math.max(to.left, x + bend)}`);
+  return edge(sizes, id, `M${x} ${from.y + PILL / 2}V${to.y - bend}Q${x} ${to.y} ${x + bend} ${to.y}H${Math.max(to.left, x + bend)}`);
 }
 
 /** How deep each node is below the whole. */

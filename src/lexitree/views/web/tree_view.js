@@ -1,7 +1,7 @@
 // The drawing of one tree: nodes, edges and what happens when one points at them.
 
 import {draw, make, paint, wantsCalm} from "./dom.js";
-import {isPhrase, nearestVisible, reveal, unfoldWhatMatters, visibleNodes} from "./tree_fold.js";
+import {isPhrase, isWordLike, nearestVisible, reveal, unfoldWhatMatters, visibleNodes} from "./tree_fold.js";
 import {layOutOutline, layOutTree, levelsOf, MEASURES, NodeSizes, widthInRow} from "./tree_layout.js";
 import {keyMeaning} from "./keyboard.js";
 import {Zoom} from "./tree_zoom.js";
@@ -44,15 +44,29 @@ export class TreeView {
   /** The shape follows the width until somebody chooses one. */
   watchWidth() {
     let last = this.host.clientWidth;
+    this.paper = matchMedia("print");
     this.observer = new ResizeObserver(() => {
       const width = this.host.clientWidth;
-      if (!width || Math.abs(width - last) < 2) return;
+      if (!width || Math.abs(width - last) < 2 || this.paper.matches) return;
       last = width;
       const shape = width < NARROW ? "outline" : "tree";
       if (!this.isChosen && shape !== this.shape) return this.reshape(shape, false);
       this.draw();
     });
     this.observer.observe(this.host);
+    this.onPaper = () => this.fitPaper(this.paper.matches);
+    this.paper.addEventListener("change", this.onPaper);
+  }
+
+  /** On paper the whole drawing is as wide as the page. */
+  fitPaper(isPaper) {
+    if (!isPaper) {
+      this.svg.removeAttribute("viewBox");
+      return this.draw();
+    }
+    const {width, height} = this.plan;
+    this.svg.setAttribute("viewBox", `0 0 ${Math.ceil(width)} ${Math.ceil(height)}`);
+    this.canvas.style.transform = "none";
   }
 
   atFirst() {
@@ -111,7 +125,7 @@ export class TreeView {
       const key = `${plan.shape} ${box.kind}`;
       const known = before.get(box.id);
       const group = known?.group ?? this.group(box.id, old?.boxes.get(this.nodes[box.id].parent), plan.shape);
-      if (known?.key !== key) group.replaceChildren(...(plan.shape === "tree" ? centred(this, box) : inRow(this, box)));
+      if (known?.key !== key) group.replaceChildren(figure(this, box, plan.shape));
       this.describe(group, box);
       const next = last ? last.nextSibling : this.items.firstChild;
       if (next !== group) this.items.insertBefore(group, next);
@@ -128,7 +142,7 @@ export class TreeView {
 
   group(id, from, shape) {
     const node = this.nodes[id];
-    const group = draw("g", {class: "node", role: "treeitem", "data-node": id, "aria-level": this.levels[id] + 1, "aria-label": node.says ?? node.label});
+    const group = draw("g", {class: "node", role: "treeitem", "data-node": id, "aria-level": this.levels[id] + 1});
     const around = node.parent < 0 ? [id] : this.nodes[node.parent].children;
     group.setAttribute("aria-setsize", around.length);
     group.setAttribute("aria-posinset", around.indexOf(id) + 1);
@@ -139,6 +153,7 @@ export class TreeView {
   describe(group, box) {
     group.setAttribute("tabindex", box.id === this.current ? "0" : "-1");
     if (isPhrase(this.nodes[box.id])) group.setAttribute("aria-expanded", String(this.open.has(box.id)));
+    group.setAttribute("aria-label", spokenName(this.nodes[box.id], box));
     group.setAttribute("class", `node painted node-${box.kind}${this.nodes[box.id].turn ? " turn" : ""}`);
   }
 
@@ -226,6 +241,7 @@ export class TreeView {
 
   close() {
     this.observer.disconnect();
+    this.paper.removeEventListener("change", this.onPaper);
   }
 }
 
@@ -234,6 +250,19 @@ function moveTo(group, box, shape) {
 }
 
 const {PILL, LINE, ROOF} = MEASURES;
+
+/** What a node is called: what is said of it, with a folded phrase quoted as it is shown. */
+function spokenName(node, box) {
+  const says = node.says ?? node.label ?? "";
+  if (box.kind !== "folded") return says;
+  const shown = box.lines.map((line) => line.map((piece) => (piece.spaced ? " " : "") + piece.text).join("")).join(" ");
+  return says.replace(/^“[^]*?”(?=:)/u, () => `“${shown}”`);
+}
+
+/** What is drawn of a node; a screen reader hears its name instead, which says more. */
+function figure(tree, box, shape) {
+  return draw("g", {"aria-hidden": "true"}, ...(shape === "tree" ? centred(tree, box) : inRow(tree, box)));
+}
 
 /** A node of the tree over its words, around its middle. */
 function centred(tree, box) {
@@ -275,13 +304,14 @@ function frameOf(node, left, wide, box) {
     draw("rect", {class: "pill", x: left, y: -PILL / 2, width: wide, height: PILL, rx: PILL / 2}),
     draw("rect", {class: "cap", x: left, y: -PILL / 2, width: box.markWidth, height: PILL, rx: PILL / 2}),
     draw("text", {class: "mark-text", x: left + box.markWidth / 2, y: 4.6, "text-anchor": "middle"}, box.mark),
-    box.head ? draw("text", {class: /[\p{L}\p{N}]/u.test(box.head) ? "head-text" : "head-text faint", x: left + box.markWidth + 6, y: 4.6}, box.head) : null,
+    box.head ? draw("text", {class: isWordLike(box.head) ? "head-text" : "head-text faint", x: left + box.markWidth + 6, y: 4.6}, box.head) : null,
     node.turn ? draw("path", {class: "turn-mark", d: `M${middle} ${top - 6}l6 6l-6 6l-6 -6Z`}) : null,
   ].filter(Boolean);
 }
 
 function textLine(box, line, x, y, anchor) {
   const text = draw("text", {class: `${box.kind}-text`, x, y, "text-anchor": anchor, direction: "ltr"});
-  for (const {text: word, head, spaced} of line) text.append(spaced ? " " : "", head ? draw("tspan", {class: "is-head"}, word) : word);
+  // The space keeps the last word of a line apart from the first of the next where the text is read out or copied.
+  for (const {text: word, head, spaced} of [...line, {text: " "}]) text.append(spaced ? " " : "", head ? draw("tspan", {class: "is-head"}, word) : word);
   return text;
 }

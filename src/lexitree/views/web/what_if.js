@@ -2,7 +2,7 @@
 
 import {chip, make, percent, shorten} from "./dom.js";
 
-const MOST_CHANGES = 8;
+const MOST_CHANGES = 4;
 
 /** The small dialog at a word. `on` has `edit(change)` and `show(number, token)`. */
 export class WordMenu {
@@ -110,10 +110,12 @@ export function changePanel(before, after, change, {go, point, undo}) {
     : ["without ", make("q", {class: "gone", dir: "auto"}, change.written)];
   const told = make("p", {class: "what-if-line"}, make("b", {}, "What if "), ...what, make("span", {class: "plus"}, ":"), state(before, before.data), make("span", {class: "plus"}, "→"), state(after, after.data));
   const changes = changedPhrases(before, after, change);
-  const rows = changes.slice(0, MOST_CHANGES).map((item) => changeRow(after, item, go, point));
-  const rest = changes.length > MOST_CHANGES ? make("p", {class: "quiet"}, `and ${changes.length - MOST_CHANGES} more phrases`) : null;
-  const list = rows.length ? make("ul", {"aria-label": "Phrases whose label changed"}, ...rows) : make("p", {class: "quiet"}, "No phrase that is in both texts has another label.");
-  return make("section", {class: "what-if", "aria-label": "What if"}, told, list, rest, make("button", {type: "button", class: "undo", onclick: undo}, "Undo"));
+  const rows = changes.map((item) => changeRow(after, item, go, point));
+  const list = rows.length ? make("ul", {"aria-label": "Phrases whose label changed"}, ...rows.slice(0, MOST_CHANGES)) : make("p", {class: "quiet"}, "No phrase that is in both texts has another label.");
+  const more = rows.slice(MOST_CHANGES);
+  const rest = more.length ? make("details", {}, make("summary", {class: "quiet"}, `${more.length} more`), make("ul", {}, ...more)) : null;
+  const back = make("button", {type: "button", class: "undo", onclick: undo}, "Undo");
+  return make("section", {class: "what-if", "aria-label": "What if"}, make("div", {class: "what-if-head"}, told, back), list, rest);
 }
 
 function state(view, {label, probability}) {
