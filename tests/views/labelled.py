@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import accumulate, pairwise
 
 import numpy as np
 from hypothesis import strategies as st
@@ -11,6 +12,8 @@ from lexitree.labels import SENTIMENTS, LabelSet
 from lexitree.results.labelled_tree import LabelledTree
 from lexitree.trees.brackets import tree_from_brackets
 from lexitree.trees.tree import Tree
+from lexitree.views.evidence import find_evidence
+from lexitree.views.quotes import SentenceText
 from tests.strategies import dependency_trees, trees
 
 STARS = LabelSet(tuple("01234"), dict(zip("01234", SENTIMENTS, strict=True)))
@@ -64,3 +67,10 @@ def judged(draw: st.DrawFn) -> LabelledTree:
     random = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     rows = random.dirichlet([sureness] * len(labels), tree.num_nodes)
     return labelled(tree, labels, rows.tolist(), heads=tree.starts.tolist())
+
+
+def sentence_text(tree: LabelledTree, number: int = 0) -> SentenceText:
+    """The tree as a sentence of its words with spaces between them."""
+    ends = list(accumulate((len(word) + 1 for word in tree.words), initial=0))
+    spans = [(start, end - 1) for start, end in pairwise(ends)]
+    return SentenceText(number, " ".join(tree.words), spans, find_evidence(tree))

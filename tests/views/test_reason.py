@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import accumulate, pairwise
 
 import pytest
 from hypothesis import given
@@ -15,16 +14,10 @@ from lexitree.results.labelled_tree import LabelledTree
 from lexitree.trees.brackets import tree_from_brackets
 from lexitree.trees.dependencies import DependencyTree
 from lexitree.trees.tree import Tree
-from lexitree.views.evidence import CLEAR_MARGIN, NO_SIDE, find_evidence
-from lexitree.views.reason import Run, SentenceText, document_reason, sentence_reason, shorten_quote
-from tests.tiny import chain
-from tests.views.labelled import STARS, judged, labelled, sure
-
-
-def sentence_text(tree: LabelledTree, number: int = 0) -> SentenceText:
-    ends = list(accumulate((len(word) + 1 for word in tree.words), initial=0))
-    spans = [(start, end - 1) for start, end in pairwise(ends)]
-    return SentenceText(number, " ".join(tree.words), spans, find_evidence(tree))
+from lexitree.views.evidence import CLEAR_MARGIN, NO_SIDE
+from lexitree.views.quotes import Run
+from lexitree.views.reason import document_reason, sentence_reason
+from tests.views.labelled import STARS, judged, labelled, sentence_text, sure
 
 
 def written(runs: Sequence[Run]) -> str:
@@ -137,16 +130,6 @@ def test_a_word_with_dependents_is_not_quoted_as_a_contrast() -> None:
     )
     found = sentence_text(LabelledTree.from_tree(tree, label_set=STARS))
     assert written(sentence_reason(found)) == "negative: *very long* outweighs *fun*"
-
-
-def test_long_quotes_are_cut() -> None:
-    assert shorten_quote("a\n b") == "a b"
-    assert shorten_quote("x" * 40 + "y" * 60) == "x" * 40 + "…" + "y" * 40
-    tree = chain(400, "right")
-    labels = ["3", *["2"] * (tree.num_nodes - 1)]
-    quote = sentence_text(LabelledTree.from_tree(tree.with_labels(labels), label_set=STARS)).quote(0)
-    assert len(quote["text"]) <= 81
-    assert "…" in quote["text"]
 
 
 @given(judged())
@@ -267,8 +250,3 @@ def sentiment() -> TextPipeline:
 )
 def test_the_shipped_model(sentiment: TextPipeline, text: str, expected: str) -> None:
     assert written(sentiment(text).explanation()["reason"]) == expected
-
-
-def test_linking_words_at_the_ends_are_not_quoted() -> None:
-    quote = sentence_text(sure("(3 (2 ,) (3 (2 but) (3 (3 fun) (2 .))))", STARS)).quote(0)
-    assert quote["text"] == "fun"

@@ -12,8 +12,9 @@ from lexitree.text.tokens import Token
 from lexitree.trees.tree import NO_LABEL
 from lexitree.views.colors import label_looks
 from lexitree.views.evidence import find_evidence, label_scores
-from lexitree.views.reason import SentenceText, document_reason, sentence_reason, shorten_quote
-from lexitree.views.shown_tree import ShownTree, head_of, shown_label, span_of
+from lexitree.views.quotes import SentenceText, shorten_quote
+from lexitree.views.reason import document_reason, sentence_reason
+from lexitree.views.shown_tree import ShownTree, head_of, node_words, shown_label, span_of
 
 VERSION = 1
 """Of the keys and their meaning; described in `docs/guide/explanation.md`."""
@@ -125,6 +126,7 @@ def _label_records(labels: LabelSet) -> Iterator[dict[str, Any]]:
     for place, name in enumerate(labels.names):
         yield {
             "name": name,
+            "id": labels.ids[place],
             "mark": looks.mark(name),
             "polarity": None if scores is None else rounded(scores[place]),
             "light": looks.light[name]._asdict(),
@@ -167,7 +169,7 @@ def _node_records(sentence: SentenceText, spans: Sequence[tuple[int, int]]) -> I
     rows: list[list[float]] = rounded(tree.node_probabilities)
     heads = None if tree.head_index is None else tree.head_index.tolist()
     head_weights = None if tree.head_weight is None else rounded(tree.head_weight)
-    own_words = source.node_words if source.has_inner_words else None
+    own_words = node_words(tree) if source.has_inner_words else None
     penn = source.labels if isinstance(tree, PlacedTree) else None
     highlights = set(evidence.highlights)
     parents: list[int] = source.parents.tolist()

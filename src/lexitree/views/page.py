@@ -18,7 +18,7 @@ from typing import Any
 from lexitree.files import to_json
 from lexitree.views.explanation import explain_trees
 from lexitree.views.outline import draw_tree
-from lexitree.views.reason import Run
+from lexitree.views.quotes import Run
 from lexitree.views.shell import cut_text, read_asset
 from lexitree.views.shown_tree import ShownTree
 from lexitree.views.visible import html_text
