@@ -11,12 +11,12 @@ import subprocess
 import sys
 import time
 import urllib.request
+from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 from PIL import Image
-from playwright.sync_api import sync_playwright
 
 FOLDER = Path(__file__).resolve().parent.parent / "docs" / "images"
 PORT = 8765
@@ -28,15 +28,15 @@ TEXTS = {
     "5": "Not a bad film.",
     "25": "I wanted to love this phone, and the screen really is gorgeous, but the battery barely lasts until lunch "
     "and their support never answered me.",
-    "60": "This restaurant, despite a promising menu, a friendly cook and a few dishes of real wit, wastes nearly all "
-    "of it on slow service, cold plates and a bill so full of mistakes that even the most patient guests at our table, "
-    "who had looked forward to the evening for weeks, left feeling cheated and hungry and swore never to return.",
-    "document": "We stayed four nights in May. The pool was lovely, but our room smelled of damp and nobody "
-    "apologised. The staff were kind and the breakfast was delicious. I don't think this is a good hotel for children. "
-    "Although the view is superb, the furniture is dull and worn. Great coffee!\n\nThe lift was broken for two days. "
-    "It's not a cheap place, but it is never boring. The food was cold, the waiter was rude, and we waited an hour for "
-    "a bill that was wrong. A warm, funny and deeply moving concert ended the week. The train back left at nine. We "
-    "would happily return.",
+    "60": "This restaurant, despite a promising menu, a friendly cook and a few dishes of real wit, wastes nearly all of "
+    "it on slow service, cold plates and a bill so full of mistakes that even the most patient guests at our table, who "
+    "had looked forward to the evening for weeks, left feeling cheated and hungry and swore never to return.",
+    "document": "We stayed four nights in May. The pool was lovely, but our room smelled of damp and nobody apologised. "
+    "The staff were kind and the breakfast was delicious. I don't think this is a good hotel for children. Although "
+    "the view is superb, the furniture is dull and worn. Great coffee!\n\nThe lift was broken for two days. It's not "
+    "a cheap place, but it is never boring. The food was cold, the waiter was rude, and we waited an hour for a bill "
+    "that was wrong. A warm, funny and deeply moving concert ended the week. The train back left at nine. We would "
+    "happily return.",
 }
 
 
@@ -64,7 +64,8 @@ def main() -> int:
     server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         wait_until_ready(server)
-        with sync_playwright() as driver:
+        playwright: Any = import_module("playwright.sync_api")
+        with playwright.sync_playwright() as driver:
             browser = driver.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
             for shot in SHOTS:
                 save_small(take(browser, shot), FOLDER / f"{shot.name}.png")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Thread
@@ -25,7 +25,7 @@ OpenPage = Callable[..., Any]
 
 
 @contextmanager
-def serving(app: Any) -> Iterator[str]:
+def serving(app: Any) -> Generator[str]:
     """The address of an application while it runs in a thread."""
     import uvicorn
 
@@ -74,8 +74,20 @@ def open_page(browser: Any, service_address: str) -> Iterator[OpenPage]:
         if said.type == "error" and not said.location["url"].endswith("/v1/explain"):
             complaints.append(said.text)
 
+    def fail(error: Any) -> None:
+        complaints.append(str(error))
+
+    def note(request: Any) -> None:
+        asked.append(request.url)
+
     def open_it(
-        text: str | None = None, *, width: int = 1280, waits: bool = True, path: str = "/", link: Any = (), **options: Any
+        text: str | None = None,
+        *,
+        width: int = 1280,
+        waits: bool = True,
+        path: str = "/",
+        link: Any = (),
+        **options: Any,
     ) -> Any:
         context = browser.new_context(viewport={"width": width, "height": 900}, **options)
         contexts.append(context)
@@ -84,8 +96,8 @@ def open_page(browser: Any, service_address: str) -> Iterator[OpenPage]:
             "addEventListener('securitypolicyviolation', (event) => console.error('policy', event.violatedDirective))"
         )
         page.on("console", hear)
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on("request", lambda request: asked.append(request.url))
+        page.on("pageerror", fail)
+        page.on("request", note)
         fragment = urlencode({**({} if text is None else {"text": text}), **dict(link)})
         address = path if "://" in path else f"{service_address}{path}"
         page.goto(f"{address}#{fragment}" if fragment else address)

@@ -107,7 +107,12 @@ def test_the_outline_is_walked_like_a_list_of_folders(open_page: OpenPage) -> No
     assert page.evaluate("document.activeElement.getAttribute('aria-level')") == "3"
     page.keyboard.press("ArrowLeft")
     assert page.evaluate("document.activeElement.getAttribute('aria-level')") == "2"
-    assert page.locator("[role=tree] [role=treeitem][aria-level][aria-setsize][aria-posinset][aria-label]").count() > 5
+    assert (
+        page.locator(
+            "[role=tree] [role=treeitem][aria-level][aria-setsize][aria-posinset][aria-label]"
+        ).count()
+        > 5
+    )
 
 
 def test_a_tap_shows_before_it_folds(open_page: OpenPage) -> None:
@@ -152,7 +157,9 @@ def test_it_prints_what_matters_in_light_colours(open_page: OpenPage, text: str)
 
 @pytest.mark.parametrize("width", [390, 1280])
 def test_no_text_of_a_user_runs(open_page: OpenPage, width: int) -> None:
-    page = open_page(f'Good {HARMFUL} film "onfocus=hit=1 autofocus \u202eevil {{{{x}}}} ' + "w" * 300, width=width)
+    page = open_page(
+        f'Good {HARMFUL} film "onfocus=hit=1 autofocus \u202eevil {{{{x}}}} ' + "w" * 300, width=width
+    )
     page.get_by_role("button", name="All", exact=True).click(force=True)
     page.locator(".node").first.focus()
     page.locator(".text .word").nth(3).click()

@@ -50,7 +50,7 @@ def wait_until(page: Any, expression: str) -> None:
 
 
 def link_of(page: Any) -> dict[str, list[str]]:
-    return parse_qs(urlsplit(page.url).fragment)
+    return parse_qs(urlsplit(str(page.url)).fragment)
 
 
 def test_the_answer_follows_as_one_types(open_page: OpenPage) -> None:
@@ -69,7 +69,7 @@ def test_the_answer_follows_as_one_types(open_page: OpenPage) -> None:
 def test_only_the_last_answer_is_shown_and_the_old_one_is_dimmed(open_page: OpenPage) -> None:
     page = open_page(HOTEL)
     held: list[Any] = []
-    page.route("**/v1/explain", lambda route: held.append(route))
+    page.route("**/v1/explain", held.append)
     field_of(page).fill("A dull film.")
     page.wait_for_selector(".answer.old")
     assert page.locator(".text").inner_text().startswith("The pool")
@@ -82,7 +82,8 @@ def test_only_the_last_answer_is_shown_and_the_old_one_is_dimmed(open_page: Open
 
 
 @pytest.mark.parametrize(
-    ("status", "told"), [(429, "Trying again in 1 s"), (422, "too many words"), (401, "wants a token"), (0, "cannot be reached")]
+    ("status", "told"),
+    [(429, "Trying again in 1 s"), (422, "too many words"), (401, "wants a token"), (0, "cannot be reached")],
 )
 def test_problems_are_told_and_the_text_stays(open_page: OpenPage, status: int, told: str) -> None:
     page = open_page(HOTEL)
@@ -93,7 +94,9 @@ def test_problems_are_told_and_the_text_stays(open_page: OpenPage, status: int, 
             route.abort()
             return
         headers = {"Retry-After": "1"} if status == 429 else {}
-        route.fulfill(status=status, headers=headers, content_type="application/problem+json", body=json.dumps(problem))
+        route.fulfill(
+            status=status, headers=headers, content_type="application/problem+json", body=json.dumps(problem)
+        )
 
     page.route("**/v1/explain", refuse)
     field_of(page).fill("A great film.")
@@ -117,7 +120,9 @@ def test_phrases_that_matter_are_marked_in_the_text_as_written(open_page: OpenPa
     )
     assert plain == written
     assert {"+", "−"} <= set(marks)
-    styles = text.locator(".phrase").evaluate_all("(all) => all.map((one) => getComputedStyle(one).borderBottomStyle)")
+    styles = text.locator(".phrase").evaluate_all(
+        "(all) => all.map((one) => getComputedStyle(one).borderBottomStyle)"
+    )
     assert {"solid", "dashed"} <= set(styles), "not told by colour alone"
     page.locator(".reason a").first.hover()
     lit = text.locator(".word.lit").all_text_contents()
@@ -290,4 +295,7 @@ def test_every_export_is_a_file_that_others_can_read(open_page: OpenPage, tmp_pa
     assert files["PNG"].read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
     assert files["PNG"].stat().st_size > 10_000
     assert json.loads(files["JSON"].read_text(encoding="utf-8"))["text"] == HOTEL
-    assert files["Brackets"].read_text(encoding="utf-8").splitlines() == lexitree.load("sentiment")(HOTEL).brackets()
+    assert (
+        files["Brackets"].read_text(encoding="utf-8").splitlines()
+        == lexitree.load("sentiment")(HOTEL).brackets()
+    )
