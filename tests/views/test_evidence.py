@@ -105,6 +105,13 @@ def test_labels_without_an_order() -> None:
     assert phrases(evidence, sorted(evidence.highlights)) == ["Where", "the Louvre"]
 
 
+def test_a_parse_has_labels_but_no_evidence() -> None:
+    evidence = find_evidence(LabelledTree.from_tree(tree_from_brackets("(S (NP it) (VP (V is) (JJ good)))")))
+    assert not evidence.highlights
+    assert not any(evidence.turns)
+    assert not any(evidence.weights)
+
+
 def test_long_sentences_have_few_highlights_and_take_linear_time() -> None:
     for side in ("left", "right"):
         tree = chain(20_000, side)

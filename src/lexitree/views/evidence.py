@@ -166,6 +166,9 @@ def _count_words(tree: Tree, left_out: Sequence[bool]) -> list[int]:
 
 
 def _own_sides(tree: ShownTree) -> list[int]:
+    if tree.label_set.polarity is None and not len(tree.node_probabilities):
+        # Labels that the tree came with, such as those of a parse, do not follow from each other.
+        return [NO_SIDE] * tree.source.num_nodes
     sides = dict(zip(tree.label_set.names, label_sides(tree.label_set), strict=True))
     return [sides.get(label, NO_SIDE) for label in tree.labels]
 
