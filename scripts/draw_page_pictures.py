@@ -26,17 +26,18 @@ MOST_BYTES = 150_000
 
 TEXTS = {
     "5": "Not a bad film.",
-    "25": "I wanted to love this phone, and the screen really is gorgeous, but the battery barely lasts until lunch "
-    "and their support never answered me.",
-    "60": "This restaurant, despite a promising menu, a friendly cook and a few dishes of real wit, wastes nearly all of "
-    "it on slow service, cold plates and a bill so full of mistakes that even the most patient guests at our table, who "
-    "had looked forward to the evening for weeks, left feeling cheated and hungry and swore never to return.",
-    "document": "We stayed four nights in May. The pool was lovely, but our room smelled of damp and nobody apologised. "
-    "The staff were kind and the breakfast was delicious. I don't think this is a good hotel for children. Although "
-    "the view is superb, the furniture is dull and worn. Great coffee!\n\nThe lift was broken for two days. It's not "
-    "a cheap place, but it is never boring. The food was cold, the waiter was rude, and we waited an hour for a bill "
-    "that was wrong. A warm, funny and deeply moving concert ended the week. The train back left at nine. We would "
-    "happily return.",
+    "25": "I wanted to love this phone, and the screen really is gorgeous, but the battery barely lasts until "
+    "lunch and their support never answered me.",
+    "60": "This restaurant, despite a promising menu, a friendly cook and a few dishes of real wit, wastes "
+    "nearly all of it on slow service, cold plates and a bill so full of mistakes that even the most "
+    "patient guests at our table, who had looked forward to the evening for weeks, left feeling cheated "
+    "and hungry and swore never to return.",
+    "document": "We stayed four nights in May. The pool was lovely, but our room smelled of damp and nobody "
+    "apologised. The staff were kind and the breakfast was delicious. I don't think this is a good hotel "
+    "for children. Although the view is superb, the furniture is dull and worn. Great coffee!\n\nThe lift"
+    " was broken for two days. It's not a cheap place, but it is never boring. The food was cold, the "
+    "waiter was rude, and we waited an hour for a bill that was wrong. A warm, funny and deeply moving "
+    "concert ended the week. The train back left at nine. We would happily return.",
 }
 
 

@@ -127,6 +127,18 @@ def test_a_tap_shows_before_it_folds(open_page: OpenPage) -> None:
     assert page.locator(".node").count() < count
 
 
+def test_two_fingers_zoom(open_page: OpenPage) -> None:
+    page = open_page(HOTEL, width=390, has_touch=True, is_mobile=True)
+    page.locator(".tree-frame").scroll_into_view_if_needed()
+    frame = page.locator(".tree-frame").bounding_box()
+    x, y = frame["x"] + 150, max(frame["y"], 0) + 150
+    device = page.context.new_cdp_session(page)
+    for kind, apart in (("touchStart", 20), ("touchMove", 40), ("touchMove", 70), ("touchEnd", None)):
+        fingers = [] if apart is None else [{"x": x, "y": y - apart, "id": 0}, {"x": x, "y": y + apart, "id": 1}]
+        device.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": fingers})
+    assert int(page.locator(".zoom-share").inner_text().rstrip(" %\u202f")) > 150
+
+
 def test_dark_follows_the_system_and_the_button(open_page: OpenPage) -> None:
     ground = "getComputedStyle(document.body).backgroundColor"
     light, dark = (open_page(HOTEL, color_scheme=theme).evaluate(ground) for theme in ("light", "dark"))

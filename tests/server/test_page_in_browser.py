@@ -281,6 +281,15 @@ def test_a_document_has_an_overview(open_page: OpenPage) -> None:
     assert page.evaluate("document.documentElement.scrollHeight") < 2500
 
 
+def test_a_long_document_stays_short_on_the_screen(open_page: OpenPage) -> None:
+    page = open_page(" ".join(f"{LETTER} Day {day} was dull." for day in range(20)), width=390)
+    assert page.evaluate("document.documentElement.scrollHeight") < 4000
+    assert overflow(page) <= 0
+    page.locator(".overview button").last.click()
+    text, chosen = (page.locator(name).bounding_box() for name in (".text", ".sentence.chosen"))
+    assert text["y"] <= chosen["y"] <= text["y"] + text["height"], "the chosen sentence is in sight"
+
+
 def test_every_export_is_a_file_that_others_can_read(open_page: OpenPage, tmp_path: Path) -> None:
     page = open_page(HOTEL)
     files: dict[str, Path] = {}

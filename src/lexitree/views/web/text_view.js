@@ -6,11 +6,10 @@ export class TextView {
   /** `on` has `word(number, token, element)`, `point(number, token or null)` and `sentence(number)`. */
   constructor(view, on, isLive) {
     Object.assign(this, {view, on, isLive, words: [], sentences: [], lit: []});
-    this.element = make("p", {class: `text ${sizeOf(view)}`, dir: "auto"});
-    if (isLive) {
-      this.element.setAttribute("role", "group");
-      this.element.setAttribute("aria-label", "The text: choose a word to drop or replace it");
-    }
+    const name = isLive ? "The text: choose a word to drop or replace it" : "The text";
+    // A long text scrolls, which a keyboard can do from one of its words, or from the text where words are no buttons.
+    const tabindex = !isLive && sizeOf(view) === "long" ? 0 : null;
+    this.element = make("p", {class: `text ${sizeOf(view)}`, dir: "auto", role: "group", "aria-label": name, tabindex});
     this.fill();
     this.element.addEventListener("pointerover", (event) => this.pointed(event));
     this.element.addEventListener("pointerleave", () => on.point(null));
@@ -90,6 +89,11 @@ export class TextView {
   /** Marks the sentence whose details are shown. */
   select(number) {
     this.sentences.forEach((sentence, place) => sentence.classList.toggle("chosen", place === number));
+    const chosen = this.sentences[number];
+    if (!chosen) return;
+    const {element} = this;
+    const [top, bottom] = [chosen.offsetTop - element.offsetTop, chosen.offsetTop + chosen.offsetHeight - element.offsetTop];
+    if (top < element.scrollTop || bottom > element.scrollTop + element.clientHeight) element.scrollTop = top - 16;
   }
 
   found(event) {
