@@ -25,7 +25,7 @@ const EXAMPLES = [
 ];
 
 class Page {
-    constructor(host) {
+    constructor(host, isLive) {
         this.link = readLink();
         this.theme = this.link.theme;
         this.desks = [];
@@ -33,7 +33,7 @@ class Page {
         this.tools = make("div", {class: "page-tools"}, this.themeButton());
         const header = make("header", {class: "page-head"}, make("h1", {}, logo(), "lexitree"), this.tools);
         this.main = make("main", {});
-        host.replaceChildren(header, this.main, this.spoken, foot());
+        host.replaceChildren(header, this.main, this.spoken, foot(isLive));
         this.setTheme(this.theme);
     }
 
@@ -176,15 +176,17 @@ function logo() {
     );
 }
 
-function foot() {
-    return make(
-        "footer",
-        {class: "page-foot"},
-        "Colours and marks are labels; the word in a node is its head, the word that stands for the phrase. Nothing you type is stored.",
-    );
+function foot(isLive) {
+    const meaning =
+        "Colours and marks are labels; the word in a node is its head, the word that stands for the phrase.";
+    const privacy = isLive ? " Nothing you type is stored." : " Made with lexitree.";
+    return make("footer", {class: "page-foot"}, meaning + privacy);
 }
 
-const page = new Page(document.getElementById("lexitree"));
 const carried = embeddedView();
-if (carried && !carried.data.live) page.showStatic(carried);
-else page.showLive();
+const isServed = !carried || carried.data.live === true;
+const page = new Page(document.getElementById("lexitree"), isServed);
+// In the frame of a notebook, room is scarce.
+document.body.classList.toggle("framed", window.self !== window.top);
+if (isServed) page.showLive();
+else page.showStatic(carried);
