@@ -84,7 +84,7 @@ def open_page(browser: Any, service_address: str) -> Iterator[OpenPage]:
         text: str | None = None,
         *,
         width: int = 1280,
-        waits: bool = True,
+        on_explain: Callable[[Any], None] | None = None,
         path: str = "/",
         link: Any = (),
         **options: Any,
@@ -95,14 +95,15 @@ def open_page(browser: Any, service_address: str) -> Iterator[OpenPage]:
         page.add_init_script(
             "addEventListener('securitypolicyviolation', (event) => console.error('policy', event.violatedDirective))"
         )
+        if on_explain:
+            page.route("**/v1/explain", on_explain)
         page.on("console", hear)
         page.on("pageerror", fail)
         page.on("request", note)
         fragment = urlencode({**({} if text is None else {"text": text}), **dict(link)})
         address = path if "://" in path else f"{service_address}{path}"
         page.goto(f"{address}#{fragment}" if fragment else address)
-        if waits:
-            page.wait_for_selector(".node")
+        page.wait_for_selector(".node")
         return page
 
     yield open_it

@@ -134,7 +134,9 @@ def test_two_fingers_zoom(open_page: OpenPage) -> None:
     x, y = frame["x"] + 150, max(frame["y"], 0) + 150
     device = page.context.new_cdp_session(page)
     for kind, apart in (("touchStart", 20), ("touchMove", 40), ("touchMove", 70), ("touchEnd", None)):
-        fingers = [] if apart is None else [{"x": x, "y": y - apart, "id": 0}, {"x": x, "y": y + apart, "id": 1}]
+        fingers = (
+            [] if apart is None else [{"x": x, "y": y - apart, "id": 0}, {"x": x, "y": y + apart, "id": 1}]
+        )
         device.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": fingers})
     assert int(page.locator(".zoom-share").inner_text().rstrip(" %\u202f")) > 150
 
@@ -189,10 +191,7 @@ def test_no_name_of_a_label_runs(open_page: OpenPage) -> None:
         hostile = json.dumps(HARMFUL)[1:-1]
         route.fulfill(response=answer, body=answer.text().replace("negative", hostile))
 
-    page = open_page(waits=False, path="/assets/icon.svg")
-    page.route("**/v1/explain", rename)
-    page.goto(page.url.replace("assets/icon.svg", ""))
-    page.wait_for_selector(".node")
+    page = open_page(HOTEL, on_explain=rename)
     page.locator(".node").first.focus()
     page.get_by_role("button", name="Step forward").click()
     with page.expect_download():

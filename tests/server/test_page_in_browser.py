@@ -69,7 +69,11 @@ def test_the_answer_follows_as_one_types(open_page: OpenPage) -> None:
 def test_only_the_last_answer_is_shown_and_the_old_one_is_dimmed(open_page: OpenPage) -> None:
     page = open_page(HOTEL)
     held: list[Any] = []
-    page.route("**/v1/explain", held.append)
+
+    def hold(route: Any) -> None:
+        held.append(route)
+
+    page.route("**/v1/explain", hold)
     field_of(page).fill("A dull film.")
     page.wait_for_selector(".answer.old")
     assert page.locator(".text").inner_text().startswith("The pool")
