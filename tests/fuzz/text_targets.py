@@ -304,7 +304,7 @@ def check_views(case: Case, folder: Path) -> None:
     values = parse_json_line(case["tree.json"].decode("utf-8", "replace"), 1, "tree.json")
     tree, names = tree_from_json(values), ("labels", "label_names", "finer_labels")
     labels = ModelConfig.from_dict({name: values[name] for name in names if name in values}).label_set
-    rows = np.full((tree.num_nodes, len(labels)), 1 / max(len(labels), 1))
+    rows = np.random.default_rng(tree.num_nodes).dirichlet([0.3] * len(labels), tree.num_nodes)
     shown = labelled(tree, labels, rows, tree.starts.tolist(), [0.5] * tree.num_nodes, lambda node: [0.5])
     picture, page = draw_svg([shown]), explanation_page([shown])
     drawing = "\n".join(draw_tree(shown))

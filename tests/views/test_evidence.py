@@ -62,6 +62,14 @@ def test_a_piece_is_as_wide_as_nothing_else_comes_in() -> None:
     assert sorted(evidence.highlights) == sorted(evidence.pieces)
 
 
+def test_short_phrases_of_one_side_are_joined() -> None:
+    tired = "(1 (2 left) (1 (2 feeling) (1 (1 cheated) (1 (2 and) (1 bored)))))"
+    evidence = find_evidence(sure(f"(1 (2 (2 most) (2 guests)) {tired})", STARS))
+    assert phrases(evidence, evidence.highlights) == ["left feeling cheated and bored"]
+    apart = find_evidence(sure("(1 (1 cheated) (1 (2 and) (1 bored)))", STARS))
+    assert phrases(apart, sorted(apart.highlights)) == ["cheated", "bored"], "not most of the sentence"
+
+
 def test_a_turn_holds_what_it_turned() -> None:
     evidence = find_evidence(sure("(3 (2 It) (3 (2 is) (3 (2 not) (0 bad))))", STARS))
     assert phrases(evidence, evidence.highlights) == ["is not bad", "bad"]
@@ -105,6 +113,13 @@ def test_labels_without_an_order() -> None:
     assert phrases(evidence, sorted(evidence.highlights)) == ["Where", "the Louvre"]
 
 
+def test_a_parse_has_labels_but_no_evidence() -> None:
+    evidence = find_evidence(LabelledTree.from_tree(tree_from_brackets("(S (NP it) (VP (V is) (JJ good)))")))
+    assert not evidence.highlights
+    assert not any(evidence.turns)
+    assert not any(evidence.weights)
+
+
 def test_long_sentences_have_few_highlights_and_take_linear_time() -> None:
     for side in ("left", "right"):
         tree = chain(20_000, side)
@@ -132,6 +147,9 @@ def test_highlights_are_nested_or_apart(tree: LabelledTree) -> None:
             assert not first < start < last < end
     assert all(0 <= weight <= 1 + 1e-6 for weight in evidence.weights)
     assert all(evidence.sides[node] != NO_SIDE for node in evidence.highlights)
+    for inner in evidence.highlights:
+        around = [node for node in evidence.highlights if node and evidence.contains(node, inner)]
+        assert all(evidence.sides[node] != evidence.sides[inner] for node in around)
     outer = set(evidence.highlights) & set(evidence.outer_pieces)
     heaviest = max((evidence.weights[piece] for piece in evidence.outer_pieces), default=0)
     assert sum(evidence.weights[piece] < LEAST_SHARE * heaviest for piece in outer) <= 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 
 import lexitree
 from lexitree.labels import LabelSet
@@ -133,6 +133,7 @@ def test_a_word_with_dependents_is_not_quoted_as_a_contrast() -> None:
 
 
 @given(judged())
+@settings(max_examples=60)
 def test_what_is_said_is_true(tree: LabelledTree) -> None:
     sentence = sentence_text(tree)
     evidence, runs = sentence.evidence, sentence_reason(sentence)

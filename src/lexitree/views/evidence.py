@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
 from math import log1p
+from typing import NamedTuple
 
 import numpy as np
 
@@ -35,6 +36,8 @@ LINKING_WORDS = CONTRAST_WORDS | {"and", "or"}
 ARTICLES = frozenset({"a", "an", "the"})
 MOST_WORDS, MOST_OF_SENTENCE = 12, 0.75
 """Evidence is not widened beyond so many words, nor beyond this share of the sentence."""
+MOST_JOINED_WORDS = 6
+"""Evidence of one side is joined where all of it fits into a phrase of so many words."""
 LEAST_SHARE = 0.2
 """Evidence that weighs less than this share of the heaviest is not highlighted."""
 WORDS_PER_HIGHLIGHT, MOST_HIGHLIGHTS = 6, 8
@@ -120,9 +123,12 @@ class Evidence:
         heavy = [piece for place, piece in enumerate(outer) if not place or self.weights[piece] >= least]
         chosen = [0] if 0 in self.pieces and outer else []
         for piece in heavy[:most]:
-            inner = next((other for other in self.pieces if self.contains(piece, other)), piece)
+            inner = next((other for other in self.pieces if self._turns_in(piece, other)), piece)
             chosen += [each for each in dict.fromkeys((piece, inner)) if self._fits(each, chosen)]
         return chosen
+
+    def _turns_in(self, outer: int, inner: int) -> bool:
+        return self.contains(outer, inner) and self.sides[outer] != self.sides[inner]
 
     def _fits(self, node: int, others: Sequence[int]) -> bool:
         """Whether a phrase crosses none of the others, as it can where trees are not projective."""
@@ -166,6 +172,9 @@ def _count_words(tree: Tree, left_out: Sequence[bool]) -> list[int]:
 
 
 def _own_sides(tree: ShownTree) -> list[int]:
+    if tree.label_set.polarity is None and not len(tree.node_probabilities):
+        # Labels that the tree came with, such as those of a parse, do not follow from each other.
+        return [NO_SIDE] * tree.source.num_nodes
     sides = dict(zip(tree.label_set.names, label_sides(tree.label_set), strict=True))
     return [sides.get(label, NO_SIDE) for label in tree.labels]
 
@@ -209,43 +218,48 @@ def _weights(tree: ShownTree, sides: Sequence[int], margins: Sequence[float]) ->
     return weights
 
 
-def _pieces(tree: Tree, sides: Sequence[int], words: Sequence[int]) -> dict[int, int]:
-    """Where a side comes from, each widened as long as nothing else on a side comes in.
+class _Sources(NamedTuple):
+    """The phrases that sides come from: those of which no part has the side, looking through parts on no side."""
 
-    It comes from a phrase of which no part has that side, looking through parts on no side.
-    """
-    parents: list[int] = tree.parents.tolist()
+    nodes: list[int]
+    counts: list[int]
+    """How many there are in each phrase."""
+    kinds: list[int]
+    """The sides of those in each phrase, as bits."""
+
+
+def _find_sources(parents: Sequence[int], sides: Sequence[int]) -> _Sources:
+    found = _Sources([], [0] * len(sides), [0] * len(sides))
     below = [0] * len(sides)
     """The sides of the nearest phrases below that are on one, as bits."""
-    num_sources = [0] * len(sides)
-    sources: list[int] = []
     for node in range(len(sides) - 1, -1, -1):
-        if sides[node] != NO_SIDE and not below[node] >> sides[node] & 1:
-            sources.append(node)
-            num_sources[node] += 1
-        if parents[node] != NO_INDEX:
-            num_sources[parents[node]] += num_sources[node]
-            below[parents[node]] |= below[node] if sides[node] == NO_SIDE else 1 << sides[node]
-    most = min(MOST_WORDS, int(MOST_OF_SENTENCE * words[0]))
-    return {_widen(node, parents, sides, num_sources, words, most): node for node in sources}
+        own, parent = 1 << sides[node] if sides[node] != NO_SIDE else 0, parents[node]
+        if own & ~below[node]:
+            found.nodes.append(node)
+            found.counts[node] += 1
+            found.kinds[node] |= own
+        if parent != NO_INDEX:
+            found.counts[parent] += found.counts[node]
+            found.kinds[parent] |= found.kinds[node]
+            below[parent] |= own or below[node]
+    return found
 
 
-def _widen(
-    node: int,
-    parents: Sequence[int],
-    sides: Sequence[int],
-    num_sources: Sequence[int],
-    words: Sequence[int],
-    most: int,
-) -> int:
-    widest, parent = node, parents[node]
-    while (
-        parent != NO_INDEX
-        and sides[parent] == sides[node]
-        and num_sources[parent] == num_sources[node]
-        and words[parent] <= most
-    ):
-        # A comma or an "and" more is not worth a wider phrase.
-        widest = parent if words[parent] > words[widest] else widest
-        parent = parents[parent]
-    return widest
+def _pieces(tree: Tree, sides: Sequence[int], words: Sequence[int]) -> dict[int, int]:
+    """Each source widened as long as its side holds and nothing else comes in, or little of the same side."""
+    parents: list[int] = tree.parents.tolist()
+    sources = _find_sources(parents, sides)
+    most = int(MOST_OF_SENTENCE * words[0])
+    pieces: dict[int, int] = {}
+    for source in sources.nodes:
+        widest, parent = source, parents[source]
+        while parent != NO_INDEX and sides[parent] == sides[source] and words[parent] <= most:
+            is_alone = sources.counts[parent] == sources.counts[source] and words[parent] <= MOST_WORDS
+            is_joined = sources.kinds[parent] == 1 << sides[source] and words[parent] <= MOST_JOINED_WORDS
+            if not (is_alone or is_joined):
+                break
+            # A comma or an "and" more is not worth a wider phrase.
+            widest = parent if words[parent] > words[widest] else widest
+            parent = parents[parent]
+        pieces[widest] = source
+    return pieces
