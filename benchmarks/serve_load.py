@@ -70,7 +70,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as scratch:
         with (
             lexitree.load(options.model, device="cpu") as pipe,
-            ServiceProcess(Path(scratch, "log"), *serve_arguments(options)) as service,
+            ServiceProcess(Path(scratch, "log"), models=options.model, workers=options.workers) as service,
         ):
             measured = measure(options, pipe, service, texts)
         measured["unhandled_exceptions"] = len(service.unhandled())
@@ -108,11 +108,6 @@ def parse_options() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def serve_arguments(options: argparse.Namespace) -> list[str]:
-    workers = ["--workers", str(options.workers)] if options.workers > 1 else []
-    return [options.model, "--device", "cpu", *workers]
-
-
 def measure(
     options: argparse.Namespace, pipe: TextPipeline, service: ServiceProcess, texts: Sequence[str]
 ) -> Row:
@@ -122,7 +117,7 @@ def measure(
         for start in range(0, len(texts), options.batch)
     ]
     found: Row = measure_capacity(options, pipe, service, texts, singles, batches)
-    capacity = next(row for row in found["capacity"] if "clients" in row and row["texts_per_request"] == 1)
+    _, _, capacity = found["capacity"]
     if wrk := run_wrk(options, service, texts):
         found["capacity"].append(wrk)
     found["latency"] = [
@@ -196,7 +191,7 @@ def capacity_rows(speeds: dict[tuple[int, int], list[float]]) -> Iterator[Row]:
     for (size, clients), values in speeds.items():
         row: Row = {"way": "`pipe.stream`" if not size else f"requests of {size} text{'s' * (size > 1)}"}
         if size:
-            row |= {"texts_per_request": size, "clients": clients}
+            row["clients"] = clients
         row |= {
             "rounds": len(values),
             "texts_per_second": statistics.median(values),
@@ -230,7 +225,6 @@ def run_wrk(options: argparse.Namespace, service: ServiceProcess, texts: Sequenc
     print(finished.stdout, flush=True)
     return {
         "way": "requests of 1 text, sent by `wrk`",
-        "texts_per_request": 1,
         "clients": options.clients,
         "rounds": 1,
         "texts_per_second": float(speed.split()[1]),
@@ -277,21 +271,23 @@ async def measure_overload(
     row = {
         "requests_per_second": rate,
         "seconds": options.overload_seconds,
-        "requests": len(samples),
         "accepted_per_second": len(accepted) / options.overload_seconds,
         **milliseconds(accepted),
         "shed_p99_ms": milliseconds(shed)["p99_ms"],
-        "live_polls": len(watched.live),
         "live_p99_ms": milliseconds(watched.live)["p99_ms"],
-        "memory_before_mib": before.memory_mib,
         "memory_first_half_mib": max(memory[: half + 1]),
         "memory_second_half_mib": max(memory[half:]),
+    }
+    details = {
+        "memory_before_mib": before.memory_mib,
         "most_threads": watched.threads,
+        "most_sockets": watched.sockets,
         "generator_processor_share": (time.process_time() - used) / options.overload_seconds,
     }
     print(json.dumps(row), flush=True)
     return {
         "overload": [row],
+        "overload_details": details,
         "overload_answers": [{"asked": "/v1/label", **statuses(samples)}]
         + [
             {"asked": path, **statuses(polls)}

@@ -19,6 +19,7 @@ from tests.command import processes_below
 HOST = "127.0.0.1"
 START_SECONDS = 120.0
 STOP_SECONDS = 60.0
+COMMAND = (sys.executable, "-m", "lexitree", "serve")
 UNHANDLED = re.compile(
     r"Traceback|Exception in ASGI|exception was never retrieved|never awaited|Fatal Python"
 )
@@ -46,21 +47,21 @@ class ServiceProcess:
 
     Args:
         log: Where its standard output and error go.
-        options: Further arguments of the command.
-        environment: Further variables.
+        settings: Settings of the service, which are given as environment variables.
     """
 
-    def __init__(self, log: Path, *options: str, environment: dict[str, str] | None = None) -> None:
+    def __init__(self, log: Path, **settings: object) -> None:
         self.log = log
         self.port = free_port()
-        self.command = [sys.executable, "-m", "lexitree", "serve", "--port", str(self.port), *options]
-        self._environment = {**os.environ, **(environment or {})}
+        given = {"host": HOST, "port": self.port, "device": "cpu", **settings}
+        variables = {f"LEXITREE_SERVE_{name.upper()}": str(value).lower() for name, value in given.items()}
+        self._environment = {**os.environ, **variables}
         self._process: subprocess.Popen[bytes]
 
     def __enter__(self) -> ServiceProcess:
         with self.log.open("wb") as stream:
             self._process = subprocess.Popen(
-                self.command, stdout=stream, stderr=stream, stdin=subprocess.DEVNULL, env=self._environment
+                COMMAND, stdout=stream, stderr=stream, stdin=subprocess.DEVNULL, env=self._environment
             )
         try:
             self._wait_until_ready()

@@ -1,0 +1,196 @@
+"""Many damaged requests for a service: given to the application directly, over HTTP, and made from its OpenAPI document."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from tests.fuzz.driver import TARGETS, Failure, problem_of
+from tests.fuzz.service_requests import Request, check_answer, request_of
+from tests.fuzz.service_targets import running_app, send
+from tests.server.raw_http import ConnectionPool
+from tests.server.service_process import HOST, ServiceProcess
+
+CONCURRENT = 32
+CASE_SECONDS = 60.0
+SETTLING_SHARE = 0.2
+"""Memory is compared from here on: caches fill and pools grow at first."""
+TARGET = TARGETS["service"]
+
+
+@dataclass(slots=True)
+class Report:
+    """What came of many requests."""
+
+    requests: int = 0
+    seconds: float = 0.0
+    answers: Counter[str] = field(default_factory=Counter[str])
+    failures: dict[str, Failure] = field(default_factory=dict[str, Failure])
+    memory_mib: list[float] = field(default_factory=list[float])
+    """After a fifth of the requests, and after all."""
+    leftovers: dict[str, int] = field(default_factory=dict[str, int])
+    """How many more tasks, threads and sockets there are than before."""
+    log: list[str] = field(default_factory=list[str])
+    """Errors in the log."""
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "requests": self.requests,
+            "seconds": round(self.seconds),
+            "answers": dict(sorted(self.answers.items())),
+            "failures": {problem: failure.count for problem, failure in self.failures.items()},
+            "memory_mib": [round(mib, 1) for mib in self.memory_mib],
+            "leftovers": self.leftovers,
+            "errors_in_log": len(self.log),
+        }
+
+    @property
+    def is_clean(self) -> bool:
+        return not (self.failures or self.log or any(self.leftovers.values()))
+
+
+async def _run(
+    number: int,
+    seed: int,
+    ask: Callable[[Request, int], Awaitable[str]],
+    memory: Callable[[], float],
+    *,
+    concurrent: int = CONCURRENT,
+) -> Report:
+    """Run the cases 0 to `number`, many at a time."""
+    report, waiting = Report(), iter(range(number))
+    start = time.perf_counter()
+
+    async def worker() -> None:
+        for case_number in waiting:
+            case = TARGET.case(seed, case_number)
+            try:
+                async with asyncio.timeout(CASE_SECONDS):
+                    report.answers[await ask(request_of(case), case_number)] += 1
+            except Exception as error:
+                problem = problem_of(error)
+                failure = Failure("service", problem, f"{error}"[:300], seed, case_number, case, count=0)
+                report.failures.setdefault(problem, failure).count += 1
+            report.requests += 1
+            if report.requests in (int(SETTLING_SHARE * number), number):
+                report.memory_mib.append(memory())
+
+    await asyncio.gather(*(worker() for _ in range(concurrent)))
+    report.seconds = time.perf_counter() - start
+    return report
+
+
+class _Errors(logging.Handler):
+    """Keeps what is logged as an error."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.ERROR)
+        self.lines: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.lines.append(f"{record.name}: {record.getMessage()}"[:300])
+
+
+def run_in_process(number: int, seed: int = 1) -> Report:
+    """Give requests to the application, with a tiny model, without sockets."""
+    runner, app = running_app()
+    errors = _Errors()
+    logging.getLogger().addHandler(errors)
+
+    async def ask(request: Request, case_number: int) -> str:
+        status = await send(app, request, Random(f"{seed}/{case_number}"))
+        return str(status) if status else "none: the client had gone"
+
+    async def run() -> Report:
+        loop, tasks, threads = asyncio.get_running_loop(), len(asyncio.all_tasks()), threading.active_count()
+        loop.set_exception_handler(lambda _, context: errors.lines.append(str(context)[:300]))
+        report = await _run(number, seed, ask, own_memory_mib)
+        await asyncio.sleep(0.2)
+        report.leftovers = {
+            "tasks": len(asyncio.all_tasks()) - tasks,
+            "threads": max(0, threading.active_count() - threads),
+        }
+        return report
+
+    try:
+        report = runner.run(run())
+    finally:
+        logging.getLogger().removeHandler(errors)
+    report.log = errors.lines
+    return report
+
+
+def own_memory_mib() -> float:
+    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
+
+
+def run_over_http(service: ServiceProcess, number: int, seed: int = 1) -> Report:
+    """Send requests to a real service."""
+
+    async def run() -> Report:
+        before = service.vitals()
+        async with ConnectionPool(HOST, service.port) as pool:
+
+            async def ask(request: Request, case_number: int) -> str:
+                answer = await pool.ask(request.raw())
+                if answer.status == 400 and "x-request-id" not in answer.headers:
+                    return "400 by the HTTP server"
+                check_answer(request, answer.status, answer.headers, answer.body)
+                return str(answer.status)
+
+            report = await _run(number, seed, ask, lambda: service.vitals().memory_mib)
+        await asyncio.sleep(1)
+        after = service.vitals()
+        report.leftovers = {
+            "threads": max(0, after.threads - before.threads),
+            "sockets": max(0, after.sockets - before.sockets),
+        }
+        return report
+
+    report = asyncio.run(run())
+    report.log = service.unhandled()
+    return report
+
+
+def run_schemathesis(service: ServiceProcess, examples: int, folder: Path, seed: int = 1) -> dict[str, Any]:
+    """Let schemathesis make requests from the OpenAPI document; what it has counted and found."""
+    events = folder / "events.ndjson"
+    command = [sys.executable, "-m", "schemathesis.cli", "run", f"http://{HOST}:{service.port}/openapi.json"]
+    command += ["--checks", "all", "--max-examples", str(examples), "--seed", str(seed), "--workers", "2"]
+    command += ["--no-color", "--continue-on-failure", "--report-ndjson-path", str(events)]
+    start = time.perf_counter()
+    finished = subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder)
+    report = {
+        "requests": count_cases(events),
+        "seconds": round(time.perf_counter() - start),
+        "status": finished.returncode,
+        "errors_in_log": len(service.unhandled()),
+    }
+    return report | {"output": finished.stdout[-6000:] + finished.stderr[-2000:]}
+
+
+def count_cases(events: Path) -> int:
+    """The requests that schemathesis has sent, by the file of its events."""
+    number = 0
+    with suppress(FileNotFoundError), events.open(encoding="utf-8") as lines:
+        for line in lines:
+            number += sum(
+                len(scenario["recorder"]["interactions"])
+                for name, scenario in json.loads(line).items()
+                if name == "ScenarioFinished"
+            )
+    return number
