@@ -61,13 +61,17 @@ def main() -> int:
             "ways": ways,
         }
         print(write_record("service-fuzz", record).name)
-    return any(way["failures"] or way["errors_in_log"] or any(way["leftovers"].values()) for way in ways.values())
+    return any(
+        way["failures"] or way["errors_in_log"] or any(way["leftovers"].values()) for way in ways.values()
+    )
 
 
 def finish(report: Report) -> dict[str, Any]:
     """Save and show what failed."""
     for failure in report.failures.values():
-        print(f"{failure.problem} ({failure.count:,} requests): {failure.message}\n  {failure.save(FAILURES)}")
+        print(
+            f"{failure.problem} ({failure.count:,} requests): {failure.message}\n  {failure.save(FAILURES)}"
+        )
     for line in report.log[:20]:
         print(line)
     return report.as_dict()

@@ -203,11 +203,10 @@ def check_value(request: Request, value: Any) -> None:
     if request.method != "POST" or request.path not in (b"/v1/label", b"/v1/parse"):
         return
     asked = json.loads(request.body)
-    single = {b"/v1/label": "document", b"/v1/parse": "parse"}[request.path]
     if "texts" in asked:
-        assert len(value[f"{single}s"]) == len(asked["texts"])
+        assert len(value["documents"]) == len(asked["texts"])
     else:
-        assert isinstance(value[single], dict)
+        assert isinstance(value["document"], dict)
 
 
 def strict_json(data: bytes | str) -> Any:

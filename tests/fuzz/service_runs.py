@@ -8,7 +8,6 @@ import logging
 import os
 import subprocess
 import sys
-import threading
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable
@@ -22,7 +21,7 @@ from tests.fuzz.driver import TARGETS, Failure, problem_of
 from tests.fuzz.service_requests import Request, check_answer, request_of
 from tests.fuzz.service_targets import running_app, send
 from tests.server.raw_http import ConnectionPool
-from tests.server.service_process import HOST, ServiceProcess
+from tests.server.service_process import HOST, ServiceProcess, Vitals, vitals_of
 
 CONCURRENT = 32
 CASE_SECONDS = 60.0
@@ -39,8 +38,8 @@ class Report:
     seconds: float = 0.0
     answers: Counter[str] = field(default_factory=Counter[str])
     failures: dict[str, Failure] = field(default_factory=dict[str, Failure])
-    memory_mib: list[float] = field(default_factory=list[float])
-    """After a fifth of the requests, and after all."""
+    held: list[Vitals] = field(default_factory=list[Vitals])
+    """What the service held after a fifth of the requests, and after all."""
     leftovers: dict[str, int] = field(default_factory=dict[str, int])
     """How many more tasks, threads and sockets there are than before."""
     log: list[str] = field(default_factory=list[str])
@@ -52,10 +51,17 @@ class Report:
             "seconds": round(self.seconds),
             "answers": dict(sorted(self.answers.items())),
             "failures": {problem: failure.count for problem, failure in self.failures.items()},
-            "memory_mib": [round(mib, 1) for mib in self.memory_mib],
+            "memory_mib": [round(each.memory_mib, 1) for each in self.held],
             "leftovers": self.leftovers,
             "errors_in_log": len(self.log),
         }
+
+    def compare(self, now: Vitals, **leftovers: int) -> Report:
+        """Note what the service holds at rest and did not hold in the middle of the work."""
+        first = self.held[0]
+        counts = {"threads": now.threads - first.threads, "sockets": now.sockets - first.sockets}
+        self.leftovers = {name: max(0, number) for name, number in (counts | leftovers).items()}
+        return self
 
     @property
     def is_clean(self) -> bool:
@@ -66,7 +72,7 @@ async def _run(
     number: int,
     seed: int,
     ask: Callable[[Request, int], Awaitable[str]],
-    memory: Callable[[], float],
+    vitals: Callable[[], Vitals],
     *,
     concurrent: int = CONCURRENT,
 ) -> Report:
@@ -86,7 +92,7 @@ async def _run(
                 report.failures.setdefault(problem, failure).count += 1
             report.requests += 1
             if report.requests in (int(SETTLING_SHARE * number), number):
-                report.memory_mib.append(memory())
+                report.held.append(vitals())
 
     await asyncio.gather(*(worker() for _ in range(concurrent)))
     report.seconds = time.perf_counter() - start
@@ -101,7 +107,9 @@ class _Errors(logging.Handler):
         self.lines: list[str] = []
 
     def emit(self, record: logging.LogRecord) -> None:
-        self.lines.append(f"{record.name}: {record.getMessage()}"[:300])
+        error = record.exc_info[1] if record.exc_info else None
+        where = f": {problem_of(error)}: {error}" if error else ""
+        self.lines.append(f"{record.name}: {record.getMessage()}{where}"[:300])
 
 
 def run_in_process(number: int, seed: int = 1) -> Report:
@@ -115,15 +123,11 @@ def run_in_process(number: int, seed: int = 1) -> Report:
         return str(status) if status else "none: the client had gone"
 
     async def run() -> Report:
-        loop, tasks, threads = asyncio.get_running_loop(), len(asyncio.all_tasks()), threading.active_count()
+        loop, tasks = asyncio.get_running_loop(), len(asyncio.all_tasks())
         loop.set_exception_handler(lambda _, context: errors.lines.append(str(context)[:300]))
-        report = await _run(number, seed, ask, own_memory_mib)
+        report = await _run(number, seed, ask, lambda: vitals_of(os.getpid()))
         await asyncio.sleep(0.2)
-        report.leftovers = {
-            "tasks": len(asyncio.all_tasks()) - tasks,
-            "threads": max(0, threading.active_count() - threads),
-        }
-        return report
+        return report.compare(vitals_of(os.getpid()), tasks=len(asyncio.all_tasks()) - tasks)
 
     try:
         report = runner.run(run())
@@ -133,16 +137,10 @@ def run_in_process(number: int, seed: int = 1) -> Report:
     return report
 
 
-def own_memory_mib() -> float:
-    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
-    return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
-
-
 def run_over_http(service: ServiceProcess, number: int, seed: int = 1) -> Report:
     """Send requests to a real service."""
 
     async def run() -> Report:
-        before = service.vitals()
         async with ConnectionPool(HOST, service.port) as pool:
 
             async def ask(request: Request, case_number: int) -> str:
@@ -152,14 +150,9 @@ def run_over_http(service: ServiceProcess, number: int, seed: int = 1) -> Report
                 check_answer(request, answer.status, answer.headers, answer.body)
                 return str(answer.status)
 
-            report = await _run(number, seed, ask, lambda: service.vitals().memory_mib)
+            report = await _run(number, seed, ask, service.vitals)
         await asyncio.sleep(1)
-        after = service.vitals()
-        report.leftovers = {
-            "threads": max(0, after.threads - before.threads),
-            "sockets": max(0, after.sockets - before.sockets),
-        }
-        return report
+        return report.compare(service.vitals())
 
     report = asyncio.run(run())
     report.log = service.unhandled()

@@ -3,37 +3,62 @@
 from __future__ import annotations
 
 import asyncio
-import atexit
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 from random import Random
 
+import numpy as np
 from lexitree.server.app import create_app
 from lexitree.server.service_settings import ServiceSettings
 
+from lexitree.limits import Check, no_check
+from lexitree.pipeline.predictor import Predictor
+from lexitree.pipeline.text_pipeline import TextPipeline
+from lexitree.results.labelled_tree import LabelledTree
+from lexitree.trees.tree import Tree
 from tests.fuzz.driver import target
 from tests.fuzz.mutations import Case
 from tests.fuzz.service_requests import Request, check_answer, mutate_request, request_of, seed_requests
-from tests.pipeline.stubs import tiny_pipeline
+from tests.pipeline.stubs import NAMES, RightBranching
 from tests.server.asgi import Application, call
+from tests.tiny import tiny_model
+from tests.views.labelled import labelled
 
 ABORTED = 0.03
 """The share of requests whose clients go away."""
 
 
+def guessing_pipeline() -> TextPipeline:
+    return TextPipeline(Guesser(tiny_model(label_names=NAMES)), RightBranching())
+
+
+class Guesser(Predictor):
+    """Labels trees without looking at them, in no time: what is tested is all around the model."""
+
+    def predict_binary(self, trees: Iterable[Tree], check: Check = no_check) -> Iterator[LabelledTree]:
+        labels = self.model.config.label_set
+        for tree in trees:
+            check()
+            rows = np.full((tree.num_nodes, len(labels)), 1 / len(labels))
+            heads, weights = tree.starts.tolist(), [0.5] * tree.num_nodes
+            yield labelled(tree, labels, rows, heads, weights, lambda _: [1.0])
+
+
 @cache
 def running_app() -> tuple[asyncio.Runner, Application]:
-    """The application with a model that has learned nothing, and the loop in which it was started."""
+    """The application with a model that has learned nothing, and the loop in which it runs to the end of the process."""
     runner = asyncio.Runner()
-    app = create_app(ServiceSettings(wait_ms=0), {"sentiment": tiny_pipeline()})
-    lifespan = app.router.lifespan_context(app)
-    runner.run(lifespan.__aenter__())
+    app = create_app(ServiceSettings(wait_ms=0), {"sentiment": guessing_pipeline()})
 
-    def stop() -> None:
-        runner.run(lifespan.__aexit__(None, None, None))
-        runner.close()
+    async def start() -> None:
+        await app.router.lifespan_context(app).__aenter__()
+        while (
+            answer := await call(app, "GET", b"/ready", [(b"host", b"127.0.0.1")], [])
+        ) and answer.status != 200:
+            await asyncio.sleep(0.01)
 
-    atexit.register(stop)
+    runner.run(start())
     return runner, app
 
 

@@ -108,7 +108,7 @@ class ServiceProcess:
 
     def vitals(self) -> Vitals:
         """What all of its processes hold now."""
-        found = [each for number in (self.pid, *self.workers) if (each := _vitals_of(number))]
+        found = [vitals_of(number) for number in (self.pid, *self.workers)]
         return Vitals(
             memory_mib=sum(each.memory_mib for each in found),
             threads=sum(each.threads for each in found),
@@ -142,14 +142,14 @@ class ServiceProcess:
         return [line for line in self.log_text().splitlines() if UNHANDLED.search(line)]
 
 
-def _vitals_of(number: int) -> Vitals | None:
-    """None for a process that has ended."""
+def vitals_of(number: int) -> Vitals:
+    """What a process holds; nothing if it has ended."""
     folder = Path("/proc", str(number))
     try:
         fields = (folder / "stat").read_text().rpartition(")")[2].split()
         links = [_link(path) for path in (folder / "fd").iterdir()]
     except OSError:
-        return None
+        return Vitals(0.0, 0, 0, 0.0)
     return Vitals(
         memory_mib=int(fields[21]) * os.sysconf("SC_PAGE_SIZE") / 2**20,
         threads=int(fields[17]),
