@@ -1,0 +1,108 @@
+"""uvicorn's HTTP protocol with bounds on how long a client may take, how much it may send and how many there may be.
+
+uvicorn itself waits for ever for the rest of a request's headers, takes any number of them, and waits for ever for a
+client that does not read its answer. The bodies of requests are the application's concern.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+from http import HTTPStatus
+from typing import Any
+
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from lexitree.server.service_settings import ServiceSettings
+
+MAX_HEADER_BYTES = 64 << 10
+
+
+class GuardedProtocol(HttpToolsProtocol):
+    """One connection of a client.
+
+    Args:
+        settings: How long the client may take, and how many connections there may be.
+        options: What uvicorn gives to a protocol.
+    """
+
+    def __init__(self, settings: ServiceSettings, **options: Any) -> None:
+        super().__init__(**options)
+        self._settings = settings
+        self._headers_due: asyncio.TimerHandle | None = None
+        self._reading_due: asyncio.TimerHandle | None = None
+        self._header_bytes = 0
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        if len(self.connections) > self._settings.max_connections:
+            self._refuse(HTTPStatus.SERVICE_UNAVAILABLE, b"retry-after: 1\r\n")
+        else:
+            self._expect_headers()
+
+    def data_received(self, data: bytes) -> None:
+        if not self._is_answering:
+            # Not when a message begins: empty lines before it would leave the connection open without a limit.
+            self._expect_headers()
+        super().data_received(data)
+        if self._headers_due is not None:
+            self._header_bytes += len(data)
+            if self._header_bytes > MAX_HEADER_BYTES:
+                self._refuse(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE)
+
+    def on_message_begin(self) -> None:
+        self._expect_headers()
+        super().on_message_begin()
+
+    def on_headers_complete(self) -> None:
+        self._header_bytes = 0
+        self._headers_due = _cancel(self._headers_due)
+        super().on_headers_complete()
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        # The client does not read what it has asked for, and nothing more can be written until it does.
+        self._reading_due = self.loop.call_later(self._settings.stall_seconds, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        self._reading_due = _cancel(self._reading_due)
+        super().resume_writing()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._headers_due = _cancel(self._headers_due)
+        self._reading_due = _cancel(self._reading_due)
+        super().connection_lost(exc)
+
+    @property
+    def _is_answering(self) -> bool:
+        cycle: Any = self.cycle
+        return cycle is not None and not cycle.response_complete
+
+    def _expect_headers(self) -> None:
+        if self._headers_due is None:
+            self._headers_due = self.loop.call_later(self._settings.header_seconds, self._give_up_headers)
+
+    def _give_up_headers(self) -> None:
+        self._headers_due = None
+        if self._is_answering:
+            self._expect_headers()  # The next request is late; the answer to this one must not suffer.
+        else:
+            self._refuse(HTTPStatus.REQUEST_TIMEOUT)
+
+    def _refuse(self, status: HTTPStatus, headers: bytes = b"") -> None:
+        """Answer a client whose request is not known, and close the connection."""
+        self._headers_due = _cancel(self._headers_due)
+        if not self.transport.is_closing():
+            line = f"HTTP/1.1 {status.value} {status.phrase}\r\n".encode()
+            self.transport.write(line + headers + b"connection: close\r\ncontent-length: 0\r\n\r\n")
+            self.transport.close()
+
+
+def guard(settings: ServiceSettings) -> Any:
+    """What makes the protocol of each connection, for uvicorn's `http`."""
+    return partial(GuardedProtocol, settings)
+
+
+def _cancel(timer: asyncio.TimerHandle | None) -> None:
+    if timer is not None:
+        timer.cancel()
