@@ -54,13 +54,14 @@ async def run_faults(options: argparse.Namespace) -> list[dict[str, Any]]:
     with tempfile.TemporaryDirectory() as folder:
         with ServiceProcess(Path(folder, "log"), **SETTINGS) as service:
             health = await Health.of(service)
-            for name in FAULTS.keys() & wanted:
+            for name in filter(wanted.__contains__, FAULTS):
                 row = await attempt(name, lambda name=name: FAULTS[name](service, options.scale))
                 rows.append(await attempt(name, health.check, row))
-        for name in ENDS.keys() & wanted:
+                print(rows[-1], flush=True)
+        for name in filter(wanted.__contains__, ENDS):
             rows.append(await attempt(name, lambda name=name: ENDS[name](Path(folder, "log"))))
-    order = [*FAULTS, *ENDS]
-    return sorted(rows, key=lambda row: order.index(row["fault"]))
+            print(rows[-1], flush=True)
+    return rows
 
 
 async def attempt(
@@ -76,9 +77,8 @@ async def attempt(
         else:
             row |= found
     except (AssertionError, OSError, TimeoutError, RuntimeError) as error:
-        row["outcome"] = f"{type(error).__name__}: {error}"[:500]
+        row["outcome"] = f"{type(error).__name__}: {error}"[:1500]
     row["seconds"] = round(row.get("seconds", 0.0) + time.monotonic() - start, 1)
-    print(row, flush=True)
     return row
 
 

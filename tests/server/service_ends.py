@@ -32,7 +32,7 @@ async def terminate_under_load(log: Path) -> Counter[str]:
         assert all(len(answer.json()["documents"]) == 8 for answer in found)
         status = await asyncio.to_thread(service.wait)
         assert status == 0, status
-        assert not service.unhandled(), service.unhandled()
+        assert not (lines := service.unhandled()), lines
     return Counter({"200": CLIENTS, "of them after the signal": waiting})
 
 
@@ -52,7 +52,7 @@ async def kill_a_worker(log: Path) -> Counter[str]:
         assert counts.keys() <= {"200", "none", "503"}, counts
         after = Counter([await _status(service, request) for _ in range(50)])
         assert after == {"200": 50}, after
-        assert not service.unhandled(), service.unhandled()
+        assert not (lines := service.unhandled()), lines
     return counts
 
 

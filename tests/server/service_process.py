@@ -52,6 +52,7 @@ class ServiceProcess:
 
     def __init__(self, log: Path, **settings: object) -> None:
         self.log = log
+        self._log_read = 0
         self.port = free_port()
         given = {"host": HOST, "port": self.port, "device": "cpu", **settings}
         variables = {f"LEXITREE_SERVE_{name.upper()}": str(value).lower() for name, value in given.items()}
@@ -138,8 +139,12 @@ class ServiceProcess:
         return self.log.read_text(encoding="utf-8", errors="replace")
 
     def unhandled(self) -> list[str]:
-        """Lines of the log about exceptions that nobody handled."""
-        return [line for line in self.log_text().splitlines() if UNHANDLED.search(line)]
+        """New lines of the log, since the last call, about exceptions that nobody handled."""
+        with self.log.open(encoding="utf-8", errors="replace") as stream:
+            stream.seek(self._log_read)
+            lines = [line for line in iter(stream.readline, "") if UNHANDLED.search(line)]
+            self._log_read = stream.tell()
+        return lines
 
 
 def vitals_of(number: int) -> Vitals:

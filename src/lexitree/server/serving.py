@@ -57,7 +57,9 @@ def serve(settings: ServiceSettings, tell_ready: Callable[[int], object]) -> Non
             _run_workers(settings, port, tell)
 
 
-def run_server(settings: ServiceSettings, port: socket.socket, tell_ready: TellReady, *, is_worker: bool = False) -> None:
+def run_server(
+    settings: ServiceSettings, port: socket.socket, tell_ready: TellReady, *, is_worker: bool = False
+) -> None:
     """Serve in this process."""
     # Not above: it imports torch, which a process that only watches others does not need.
     from lexitree.server.app import create_app
