@@ -92,6 +92,28 @@ class ServiceSettings(Settings):
         float,
         Setting("Seconds to finish accepted requests after SIGTERM.", at_least=0, at_most=_DAY),
     ] = 30.0
+    header_seconds: Annotated[
+        float,
+        Setting("Seconds in which the headers of a request must arrive.", above=0, at_most=_DAY),
+    ] = 10.0
+    stall_seconds: Annotated[
+        float,
+        Setting(
+            "Seconds after which a client that does not read its answer is dropped.", above=0, at_most=_DAY
+        ),
+    ] = 60.0
+    keep_alive_seconds: Annotated[
+        float,
+        Setting(
+            "Seconds that an unused connection stays open; more than those of a proxy in front of the service.",
+            above=0,
+            at_most=_DAY,
+        ),
+    ] = 75.0
+    max_connections: Annotated[
+        int,
+        Setting("Connections per worker; others are refused with status 503.", at_least=1, at_most=MAX_COUNT),
+    ] = 4_096
     log_texts: Annotated[bool, Setting("Whether to log the texts of requests.")] = False
     limits: Annotated[Limits, Setting("What a text may have.")] = field(default_factory=Limits.for_service)
 

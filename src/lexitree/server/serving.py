@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import math
 import os
 import signal
 import socket
 import tempfile
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from functools import partial
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 import uvicorn
-from prometheus_client.multiprocess import mark_process_dead
+from prometheus_client import multiprocess
 
 from lexitree.errors import LexitreeError
 from lexitree.server.guarded_protocol import guard
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from lexitree.server.labelling_service import LabellingService
 
 _POLL_SECONDS = 0.02
+logger = logging.getLogger(__name__)
 
 TellReady = Callable[[], object]
 
@@ -72,6 +74,7 @@ def run_server(
         http=guard(settings),
         ws="none",
         log_config=None,
+        log_level="warning",
         access_log=False,
         server_header=False,
         backlog=BACKLOG,
@@ -108,7 +111,9 @@ class _Server(uvicorn.Server):
         service: LabellingService = self.config.app.state.service  # type: ignore[union-attr]
         service.start_draining()
         if accepted := set(self.server_state.tasks):
-            await asyncio.wait(accepted, timeout=self._drain_seconds)
+            _, late = await asyncio.wait(accepted, timeout=self._drain_seconds)
+            if late:
+                logger.warning("%d requests took longer than drain_seconds and are cut off", len(late))
         # What is left may still be on its way to clients that read slowly.
         self.config.timeout_graceful_shutdown = max(1, math.ceil(until - time.monotonic()))
         await super().shutdown(sockets)
@@ -128,7 +133,7 @@ def _until_warm(live: Any) -> Any:
     """Let the port stay closed until the models have labelled something: no client gets to see a slow start."""
 
     @asynccontextmanager
-    async def live_when_warm(app: Starlette) -> AsyncIterator[Any]:
+    async def live_when_warm(app: Starlette) -> AsyncGenerator[Any]:
         service: LabellingService = app.state.service
         async with live(app) as state:
             while (reason := service.why_not_ready()) == "starting":
@@ -152,7 +157,7 @@ def _run_workers(settings: ServiceSettings, port: socket.socket, tell_ready: Tel
             num_workers=settings.workers,
             stop_seconds=settings.drain_seconds,
             on_ready=tell_ready,
-            on_end=partial(mark_process_dead, path=folder),
+            on_end=partial(multiprocess.mark_process_dead, path=folder),
         ).run()
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 from types import FrameType
-from typing import Any, Protocol
+from typing import Any
 
 from lexitree.errors import LexitreeError
 from lexitree.processes import (
@@ -37,12 +37,6 @@ _TICK_SECONDS = 0.5
 logger = logging.getLogger(__name__)
 
 
-class WorkerBody(Protocol):
-    """What a worker does: it calls `tell_ready` when it is ready, and returns after a SIGTERM when it is done."""
-
-    def __call__(self, *arguments: Any, tell_ready: Callable[[], object]) -> None: ...
-
-
 @dataclass(eq=False)
 class _Worker:
     process: SpawnProcess
@@ -64,8 +58,9 @@ class Supervisor:
     """A number of workers that all run the same function.
 
     Args:
-        body: The function, at the top of a module, with its arguments; both are sent to the workers.
-        arguments: The arguments.
+        body: The function, at the top of a module. It calls its argument `tell_ready` when it is ready, and returns
+            some time after a SIGTERM.
+        arguments: Its other arguments.
         num_workers: How many workers there are.
         stop_seconds: How long they may take to end after a SIGTERM.
         on_ready: Called once, when all of them are ready.
@@ -74,7 +69,7 @@ class Supervisor:
 
     def __init__(
         self,
-        body: WorkerBody,
+        body: Callable[..., None],
         arguments: tuple[Any, ...],
         *,
         num_workers: int,
@@ -211,7 +206,9 @@ def _pause(num_short_lives: int) -> float:
     return min(_FIRST_PAUSE_SECONDS * 2 ** (num_short_lives - 2), _LONGEST_PAUSE_SECONDS)
 
 
-def _run_worker(body: WorkerBody, arguments: tuple[Any, ...], news: Connection, lifeline: Connection) -> None:
+def _run_worker(
+    body: Callable[..., None], arguments: tuple[Any, ...], news: Connection, lifeline: Connection
+) -> None:
     """The body of a worker process."""
     hold_on(lifeline)
     try:
