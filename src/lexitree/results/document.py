@@ -162,6 +162,24 @@ class Document:
         """The trees of all sentences as one SVG picture."""
         return draw_svg(self.sentences)
 
+    def explanation(self, *, model: str | None = None) -> dict[str, Any]:
+        """Why the text has its label, as plain values for JSON: what `html` and the server's page show.
+
+        `docs/guide/explanation.md` describes every key.
+
+        Args:
+            model: The name of the model, to be shown with it.
+        """
+        from lexitree.views.explanation import explain_trees
+
+        return explain_trees(
+            self.sentences,
+            text=self.text,
+            probabilities=self.probabilities,
+            model=model,
+            notes=self.notes,
+        )
+
     def html(self) -> str:
         """A page that needs nothing else and shows how the labels came about, phrase by phrase."""
         from lexitree.views.page import explanation_page
