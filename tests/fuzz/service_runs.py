@@ -9,6 +9,7 @@ import os
 import subprocess
 import sys
 import time
+import warnings
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
@@ -18,15 +19,22 @@ from random import Random
 from typing import Any
 
 from tests.fuzz.driver import TARGETS, Failure, problem_of
-from tests.fuzz.service_requests import Request, check_answer, request_of
-from tests.fuzz.service_targets import running_app, send
-from tests.server.raw_http import ConnectionPool
+from tests.fuzz.mutations import mutate_bytes
+from tests.fuzz.service_requests import STATUSES, Request, check_answer, request_of
+from tests.fuzz.service_targets import running_apps, send
+from tests.server.raw_http import Connection, ConnectionPool
 from tests.server.service_process import HOST, ServiceProcess, Vitals, vitals_of
 
 CONCURRENT = 32
 CASE_SECONDS = 60.0
 SETTLING_SHARE = 0.2
 """Memory is compared from here on: caches fill and pools grow at first."""
+MEMORY_SLACK_MIB = 64.0
+"""What allocators may keep."""
+MISFRAMED = 0.05
+"""The share of requests over HTTP whose bytes are damaged as a whole, so that nobody knows where they end."""
+MISFRAMED_SECONDS = 0.5
+"""For how long such a request gets an answer; the service may be waiting for the rest of it."""
 TARGET = TARGETS["service"]
 
 
@@ -65,7 +73,9 @@ class Report:
 
     @property
     def is_clean(self) -> bool:
-        return not (self.failures or self.log or any(self.leftovers.values()))
+        first, last = (each.memory_mib for each in self.held)
+        has_leak = any(self.leftovers.values()) or last - first > MEMORY_SLACK_MIB
+        return not (self.failures or self.log or has_leak)
 
 
 async def _run(
@@ -114,12 +124,13 @@ class _Errors(logging.Handler):
 
 def run_in_process(number: int, seed: int = 1) -> Report:
     """Give requests to the application, with a tiny model, without sockets."""
-    runner, app = running_app()
+    runner, apps = running_apps()
     errors = _Errors()
     logging.getLogger().addHandler(errors)
 
     async def ask(request: Request, case_number: int) -> str:
-        status = await send(app, request, Random(f"{seed}/{case_number}"))
+        rng = Random(f"{seed}/{case_number}")
+        status = await send(rng.choice(apps), request, rng)
         return str(status) if status else "none: the client had gone"
 
     async def run() -> Report:
@@ -130,10 +141,12 @@ def run_in_process(number: int, seed: int = 1) -> Report:
         return report.compare(vitals_of(os.getpid()), tasks=len(asyncio.all_tasks()) - tasks)
 
     try:
-        report = runner.run(run())
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", RuntimeWarning)
+            report = runner.run(run())
     finally:
         logging.getLogger().removeHandler(errors)
-    report.log = errors.lines
+    report.log = [*errors.lines, *(str(each.message) for each in caught if each.category is RuntimeWarning)]
     return report
 
 
@@ -144,6 +157,9 @@ def run_over_http(service: ServiceProcess, number: int, seed: int = 1) -> Report
         async with ConnectionPool(HOST, service.port) as pool:
 
             async def ask(request: Request, case_number: int) -> str:
+                rng = Random(f"{seed}/{case_number}")
+                if rng.random() < MISFRAMED:
+                    return await send_misframed(service, mutate_bytes(request.raw(), rng, b""))
                 answer = await pool.ask(request.raw())
                 if answer.status == 400 and "x-request-id" not in answer.headers:
                     return "400 by the HTTP server"
@@ -157,6 +173,19 @@ def run_over_http(service: ServiceProcess, number: int, seed: int = 1) -> Report
     report = asyncio.run(run())
     report.log = service.unhandled()
     return report
+
+
+async def send_misframed(service: ServiceProcess, data: bytes) -> str:
+    """Send bytes that are hardly a request over a connection of their own."""
+    connection = await Connection.open(HOST, service.port)
+    try:
+        answer = await asyncio.wait_for(connection.ask(data), MISFRAMED_SECONDS)
+    except (TimeoutError, ConnectionError):
+        return "damaged bytes: none"
+    finally:
+        connection.close()
+    assert answer.status in STATUSES | {408, 431}, f"status {answer.status}: {answer.body[:300]!r}"
+    return f"damaged bytes: {answer.status}"
 
 
 def run_schemathesis(service: ServiceProcess, examples: int, folder: Path, seed: int = 1) -> dict[str, Any]:

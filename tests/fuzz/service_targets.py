@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Iterator
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from random import Random
 
 import numpy as np
-from lexitree.server.app import create_app
-from lexitree.server.service_settings import ServiceSettings
 
 from lexitree.limits import Check, no_check
 from lexitree.pipeline.predictor import Predictor
 from lexitree.pipeline.text_pipeline import TextPipeline
 from lexitree.results.labelled_tree import LabelledTree
+from lexitree.server.app import create_app
+from lexitree.server.service_settings import ServiceSettings
 from lexitree.trees.tree import Tree
 from tests.fuzz.driver import target
 from tests.fuzz.mutations import Case
@@ -27,6 +27,12 @@ from tests.views.labelled import labelled
 
 ABORTED = 0.03
 """The share of requests whose clients go away."""
+SETTINGS = (
+    ServiceSettings(wait_ms=0),
+    ServiceSettings(wait_ms=0, token="a", cors=("http://a",), max_body=300, max_texts=2),
+    ServiceSettings(wait_ms=0, queue_nodes=60, batch_nodes=30, hosts=("*",), cors=("*",), log_texts=True),
+)
+"""By default; with a token and tight limits; and with a queue that is full at once."""
 
 
 def guessing_pipeline() -> TextPipeline:
@@ -46,20 +52,20 @@ class Guesser(Predictor):
 
 
 @cache
-def running_app() -> tuple[asyncio.Runner, Application]:
-    """The application with a model that has learned nothing, and the loop in which it runs to the end of the process."""
+def running_apps() -> tuple[asyncio.Runner, tuple[Application, ...]]:
+    """Applications with a stub for the model, and the loop in which they run to the end of the process."""
     runner = asyncio.Runner()
-    app = create_app(ServiceSettings(wait_ms=0), {"sentiment": guessing_pipeline()})
+    apps = [create_app(settings, {"sentiment": guessing_pipeline()}) for settings in SETTINGS]
 
     async def start() -> None:
-        await app.router.lifespan_context(app).__aenter__()
-        while (
-            answer := await call(app, "GET", b"/ready", [(b"host", b"127.0.0.1")], [])
-        ) and answer.status != 200:
-            await asyncio.sleep(0.01)
+        for app in apps:
+            await app.router.lifespan_context(app).__aenter__()
+            ready = partial(call, app, "GET", b"/ready", [(b"host", b"127.0.0.1")], [])
+            while (answer := await ready()) and answer.status != 200:
+                await asyncio.sleep(0.01)
 
     runner.run(start())
-    return runner, app
+    return runner, tuple(apps)
 
 
 async def send(app: Application, request: Request, rng: Random) -> int | None:
@@ -75,8 +81,9 @@ async def send(app: Application, request: Request, rng: Random) -> int | None:
     headers = [*request.headers]
     if rng.random() < 0.8:
         headers.append((b"content-length", b"%d" % len(body)))
-    if not any(name == b"host" for name, _ in headers) and rng.random() < 0.95:
-        headers.append((b"host", b"127.0.0.1"))
+    for name, value, share in ((b"host", b"127.0.0.1", 0.95), (b"authorization", b"Bearer a", 0.8)):
+        if not any(name == each for each, _ in headers) and rng.random() < share:
+            headers.append((name, value))
     answer = await call(app, request.method, request.target, headers, parts, disconnects=disconnects)
     if answer is None:
         return None
@@ -87,6 +94,7 @@ async def send(app: Application, request: Request, rng: Random) -> int | None:
 
 @target("service", seed_requests, 40, mutate=mutate_request)
 def check_service(case: Case, folder: Path) -> None:
-    runner, app = running_app()
+    runner, apps = running_apps()
     request = request_of(case)
-    runner.run(send(app, request, Random(request.raw())))
+    rng = Random(request.raw())
+    runner.run(send(rng.choice(apps), request, rng))
