@@ -142,8 +142,11 @@ class Settings:
 
     def __post_init__(self) -> None:
         for name, declared in self.declared().items():
+            given = getattr(self, name)
+            if given is declared.default:
+                continue
             with _errors_in_table(name):
-                value = _convert(getattr(self, name), declared.type)
+                value = _convert(given, declared.type)
             declared.check(value)
             object.__setattr__(self, name, value)
         self._check_together()
@@ -183,7 +186,7 @@ class Settings:
 
     def as_dict(self) -> dict[str, Any]:
         """All settings as plain values that JSON can hold."""
-        return {name: _plain(getattr(self, name)) for name in self.declared()}
+        return {name: plain_value(getattr(self, name)) for name in self.declared()}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
@@ -367,13 +370,14 @@ def _shown(value: object) -> str:
         return "a number of thousands of digits"  # which Python refuses to write out
 
 
-def _plain(value: object) -> Any:
+def plain_value(value: object) -> Any:
+    """A value of a setting as JSON can hold it."""
     if isinstance(value, Settings):
         return value.as_dict()
     if isinstance(value, list | tuple):
-        return [_plain(item) for item in cast(list[object], value)]
+        return [plain_value(item) for item in cast(list[object], value)]
     if isinstance(value, Mapping):
-        return {key: _plain(item) for key, item in cast(Mapping[str, object], value).items()}
+        return {key: plain_value(item) for key, item in cast(Mapping[str, object], value).items()}
     return value
 
 

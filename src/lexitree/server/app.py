@@ -81,9 +81,11 @@ def _routes() -> list[Route]:
 
     return [
         Route("/v1/label", endpoints.label, methods=["POST"]),
+        Route("/v1/label/stream", endpoints.label_stream, methods=["POST"]),
         Route("/v1/parse", endpoints.parse, methods=["POST"]),
         Route("/v1/explain", endpoints.explain, methods=["POST"]),
         Route("/v1/models", endpoints.models),
+        Route("/openapi.json", endpoints.openapi),
         Route("/live", endpoints.live),
         Route("/ready", endpoints.ready),
         Route("/metrics", endpoints.metrics),

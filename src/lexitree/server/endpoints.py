@@ -10,19 +10,31 @@ from starlette.responses import Response
 
 from lexitree.errors import TextError
 from lexitree.files import to_json
+from lexitree.pipeline.predictor import describe_model
 from lexitree.results.document import Document
-from lexitree.server.body_reading import read_request, wait_for_disconnect
+from lexitree.server.body_reading import check_media_type, read_request, wait_for_disconnect
 from lexitree.server.document_values import document_values, parse_values
 from lexitree.server.http_answers import json_answer, record_of, written_answer
 from lexitree.server.job_queue import Lane
 from lexitree.server.labelling_service import LabellingService
+from lexitree.server.line_stream import LINES_TYPE, LineStream
+from lexitree.server.openapi import openapi_document
 from lexitree.server.problems import unavailable
-from lexitree.server.request_bodies import ExplainRequest, LabelRequest, ParseRequest, TextRequest
+from lexitree.server.request_bodies import (
+    ExplainRequest,
+    LabelRequest,
+    ParseRequest,
+    StreamQuery,
+    TextRequest,
+)
 from lexitree.version import __version__
 
 _METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
-_EXPLANATION_POLICY = "sandbox allow-scripts; default-src 'none'; style-src 'unsafe-inline'; img-src data:"
-"""A page or picture from elsewhere can do nothing here: not even those that are made of a stranger's text."""
+_EXPLANATION_POLICY = (
+    "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline';"
+    " img-src data:"
+)
+"""A page or picture made of a stranger's text can show itself, and nothing else."""
 
 
 def service_of(request: Request) -> LabellingService:
@@ -39,6 +51,26 @@ async def label(request: Request) -> Response:
     return await _answer_texts(
         request, body, "label", lambda document: to_json(document_values(document, include))
     )
+
+
+async def label_stream(request: Request) -> LineStream:
+    """POST /v1/label/stream."""
+    service = service_of(request)
+    service.check_open()
+    check_media_type(request, LINES_TYPE, "application/jsonl", "application/ndjson", "application/json")
+    return LineStream(service, read_query(request), record_of(request.scope))
+
+
+def read_query(request: Request) -> StreamQuery:
+    """The settings of a stream from its address.
+
+    Raises:
+        ConfigError: They ask for what there is not.
+    """
+    given = StreamQuery.parse_assignments(f"{name}={value}" for name, value in request.query_params.items())
+    if isinstance(include := given.get("include"), str):
+        given["include"] = [each.strip() for each in include.split(",") if each.strip()]
+    return StreamQuery.from_dict(given)
 
 
 async def parse(request: Request) -> Response:
@@ -124,6 +156,7 @@ async def models(request: Request) -> Response:
             "models": [
                 {
                     "name": name,
+                    "description": describe_model(pipe.predictor.model),
                     "default": name == default,
                     "labels": list(pipe.predictor.model.config.label_set.names),
                 }
@@ -137,6 +170,12 @@ async def models(request: Request) -> Response:
             },
         }
     )
+
+
+async def openapi(request: Request) -> Response:
+    """GET /openapi.json."""
+    service = service_of(request)
+    return json_answer(openapi_document(service.settings, service.models))
 
 
 async def live(request: Request) -> Response:

@@ -88,8 +88,8 @@ class StreamQuery(Settings):
 Body = TypeVar("Body", bound=Settings)
 
 
-def read_json(data: bytes) -> Any:
-    """Read JSON of UTF-8.
+def read_json(data: bytes, what: str = "body") -> Any:
+    """Read JSON of UTF-8; `what` is its name in error messages.
 
     Raises:
         ProblemError: It is not JSON or not Unicode.
@@ -100,13 +100,13 @@ def read_json(data: bytes) -> Any:
             # An escape can be half of a surrogate pair, which is no character.
             json.dumps(values, ensure_ascii=False).encode()
     except UnicodeDecodeError as error:
-        raise _bad_request(f"the body is not UTF-8: byte {error.start} is wrong") from error
+        raise _bad_request(f"the {what} is not UTF-8: byte {error.start} is wrong") from error
     except UnicodeEncodeError as error:
-        raise _bad_request("the body holds half of a surrogate pair") from error
+        raise _bad_request(f"the {what} holds half of a surrogate pair") from error
     except RecursionError as error:
-        raise _bad_request("the body is nested too deeply") from error
+        raise _bad_request(f"the {what} is nested too deeply") from error
     except ValueError as error:
-        raise _bad_request(f"the body is not JSON: {error}") from error
+        raise _bad_request(f"the {what} is not JSON: {error}") from error
     return values
 
 

@@ -1,0 +1,168 @@
+"""The stream of the service: a text per line in, an answer per line out, in the same order and at constant memory."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from http import HTTPStatus
+from typing import Any, cast
+
+from starlette.types import Receive, Scope, Send
+
+from lexitree.errors import ConfigError, LexitreeError, TextError
+from lexitree.files import to_json
+from lexitree.results.document import Document
+from lexitree.server.body_reading import body_pieces, too_slow_body, wait_for_disconnect
+from lexitree.server.document_values import document_values
+from lexitree.server.http_answers import RequestRecord
+from lexitree.server.job_queue import AdmittedText, Lane
+from lexitree.server.labelling_service import LabellingService
+from lexitree.server.problems import ProblemError, client_gone, internal_error, problem_of
+from lexitree.server.request_bodies import LineRequest, StreamQuery, read_json
+
+LINES_TYPE = "application/x-ndjson"
+_POLL_SECONDS = 0.05
+
+
+class LineStream:
+    """Answers the lines of a request while they arrive; an ASGI application for this one request.
+
+    A line is read only when there is room for it: a stream holds twice a batch at most, and fills the queue of the
+    service to one half at most, so that others still get in. A client must read answers while it sends lines.
+
+    Args:
+        service: The service.
+        query: How the lines are labelled.
+        record: What the log tells about the request.
+
+    Raises:
+        ConfigError: There is no such model.
+    """
+
+    def __init__(self, service: LabellingService, query: StreamQuery, record: RequestRecord) -> None:
+        self._service = service
+        self._settings = service.settings
+        self._lane = Lane(service.find_model(query.model), "label")
+        self._include = frozenset(query.include)
+        self._one_sentence = query.one_sentence
+        self._record = record
+        self._answers = asyncio.Queue[tuple[asyncio.Task[str], int] | None]()
+        self._num_nodes = 0
+        self._has_room = asyncio.Event()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer the request."""
+        headers = [(b"content-type", LINES_TYPE.encode())]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                reader = tasks.create_task(self._read(receive, tasks))
+                await self._write(send)
+                reader.cancel()
+        except* ProblemError:
+            self._service.metrics.shed(client_gone().shed)
+
+    async def _write(self, send: Send) -> None:
+        while (item := await self._answers.get()) is not None:
+            answer, num_nodes = item
+            line = await answer
+            await send({"type": "http.response.body", "body": f"{line}\n".encode(), "more_body": True})
+            self._num_nodes -= num_nodes
+            self._has_room.set()
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    async def _read(self, receive: Receive, tasks: asyncio.TaskGroup) -> None:
+        """Start to answer each line; raises a ProblemError when the client is gone."""
+        try:
+            async for line in self._lines(receive):
+                await self._start(line, tasks)
+        except TimeoutError:
+            problem = too_slow_body(self._settings.body_seconds)
+            self._answers.put_nowait((tasks.create_task(self._refuse(problem, {})), 0))
+        self._answers.put_nowait(None)
+        await wait_for_disconnect(receive)
+        raise client_gone()
+
+    async def _lines(self, receive: Receive) -> AsyncGenerator[bytes | None]:
+        """The lines that are not blank; None for one that is too long."""
+        held, is_too_long = bytearray(), False
+        pieces = body_pieces(receive)
+        while True:
+            async with asyncio.timeout(self._settings.body_seconds):
+                piece = await anext(pieces, None)
+            *ended, rest = (b"\n" if piece is None else piece).split(b"\n")
+            for end in ended:
+                held += end
+                if is_too_long or len(held) > self._settings.max_body:
+                    yield None
+                elif held.strip():
+                    yield bytes(held)
+                held, is_too_long = bytearray(), False
+            if piece is None:
+                return
+            held += rest
+            if len(held) > self._settings.max_body:
+                held, is_too_long = bytearray(), True
+
+    async def _start(self, line: bytes | None, tasks: asyncio.TaskGroup) -> None:
+        """Wait for room, and let the line be answered."""
+        identity: dict[str, Any] = {}
+        num_nodes = 1
+        try:
+            text, identity = self._read_line(line)
+            (admitted,) = await self._service.admit(
+                self._lane.model, [text], one_sentence=self._one_sentence, is_numbered=False
+            )
+            num_nodes = admitted.num_nodes
+            coroutine = self._answer(admitted, identity)
+        except LexitreeError as error:
+            coroutine = self._refuse(error, identity)
+        self._record.num_texts += 1
+        self._record.num_nodes += num_nodes
+        await self._wait_for_room(num_nodes)
+        self._num_nodes += num_nodes
+        self._answers.put_nowait((tasks.create_task(coroutine), num_nodes))
+
+    def _read_line(self, line: bytes | None) -> tuple[str, dict[str, Any]]:
+        """The text of a line, and the id that goes back with its answer."""
+        if line is None:
+            raise ProblemError(
+                HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+                f"the line has more than {self._settings.max_body:,} bytes",
+            )
+        values = read_json(line, "line")
+        if isinstance(values, str):
+            return values, {}
+        if not isinstance(values, dict):
+            raise ConfigError("a line must be a JSON string or object", remedy='Send {"text": "..."}.')
+        request = LineRequest.from_dict(cast(dict[str, Any], values))
+        return request.text, {"id": request.id} if "id" in values else {}
+
+    async def _wait_for_room(self, num_nodes: int) -> None:
+        most = 2 * self._settings.batch_nodes
+        while self._num_nodes and self._num_nodes + num_nodes > most:
+            self._has_room.clear()
+            await self._has_room.wait()
+        queue = self._service.queue
+        while queue.num_nodes + num_nodes > queue.max_nodes // 2 and queue.num_nodes:
+            await asyncio.sleep(_POLL_SECONDS)
+
+    async def _answer(self, text: AdmittedText, identity: dict[str, Any]) -> str:
+        def render(document: Document) -> str:
+            return to_json({**document_values(document, self._include), **identity})
+
+        try:
+            self._service.check_open()
+            (answer,) = await self._service.answer(self._lane, [text], render)
+            if isinstance(answer, TextError):
+                raise answer
+        except LexitreeError as error:
+            return await self._refuse(error, identity)
+        return answer
+
+    async def _refuse(self, error: LexitreeError, identity: dict[str, Any]) -> str:
+        """The line that says what is wrong."""
+        problem = problem_of(error) or internal_error()
+        if problem.shed:
+            self._service.metrics.shed(problem.shed)
+        return to_json({"error": problem.as_dict(self._record.request_id), **identity})
