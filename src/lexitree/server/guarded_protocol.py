@@ -1,7 +1,7 @@
 """uvicorn's HTTP protocol with bounds on how long a client may take, how much it may send and how many there may be.
 
-uvicorn itself waits for ever for the rest of a request's headers, takes any number of them, and waits for ever for a
-client that does not read its answer. The bodies of requests are the application's concern.
+uvicorn itself waits for ever for the rest of a request's headers, takes any number of them and of requests, and waits
+for ever for a client that does not read its answer. The bodies of requests are the application's concern.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from lexitree.server.service_settings import ServiceSettings
 
 MAX_HEADER_BYTES = 64 << 10
+MAX_PIPELINED = 16
+"""Requests that a client may send before it has the answer to the first. uvicorn would read and queue any number."""
 
 
 class GuardedProtocol(HttpToolsProtocol):
@@ -44,19 +46,20 @@ class GuardedProtocol(HttpToolsProtocol):
         if not self._is_answering:
             # Not when a message begins: empty lines before it would leave the connection open without a limit.
             self._expect_headers()
+        self._header_bytes += len(data)
         super().data_received(data)
-        if self._headers_due is not None:
-            self._header_bytes += len(data)
-            if self._header_bytes > MAX_HEADER_BYTES:
-                self._refuse(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE)
+        if self._headers_due is not None and self._header_bytes > MAX_HEADER_BYTES:
+            self._refuse(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE)
 
     def on_message_begin(self) -> None:
+        self._header_bytes = 0  # or a little more: what else came with its first byte
         self._expect_headers()
         super().on_message_begin()
 
     def on_headers_complete(self) -> None:
-        self._header_bytes = 0
         self._headers_due = _cancel(self._headers_due)
+        if len(self.pipeline) >= MAX_PIPELINED:
+            raise ValueError("too many requests at a time")  # The parser stops, and the client gets status 400.
         super().on_headers_complete()
 
     def pause_writing(self) -> None:
@@ -92,10 +95,12 @@ class GuardedProtocol(HttpToolsProtocol):
     def _refuse(self, status: HTTPStatus, headers: bytes = b"") -> None:
         """Answer a client whose request is not known, and close the connection."""
         self._headers_due = _cancel(self._headers_due)
-        if not self.transport.is_closing():
+        if self.transport.is_closing():
+            return
+        if not self._is_answering:
             line = f"HTTP/1.1 {status.value} {status.phrase}\r\n".encode()
             self.transport.write(line + headers + b"connection: close\r\ncontent-length: 0\r\n\r\n")
-            self.transport.close()
+        self.transport.close()
 
 
 def guard(settings: ServiceSettings) -> Any:

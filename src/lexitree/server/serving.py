@@ -67,10 +67,17 @@ def run_server(
     from lexitree.server.app import create_app
 
     raise_file_limit()
-    app = create_app(settings)
+    make_server(create_app(settings), settings, tell_ready, is_worker=is_worker).run([port])
+
+
+def make_server(
+    app: Starlette, settings: ServiceSettings, tell_ready: TellReady, *, is_worker: bool = False
+) -> uvicorn.Server:
+    """The server of an application, to be run with the sockets that it will listen on."""
     app.router.lifespan_context = _until_warm(app.router.lifespan_context)
     config = uvicorn.Config(
         app,
+        loop="asyncio",  # wherever uvloop happens to be installed, a write to a closed connection would raise
         http=guard(settings),
         ws="none",
         log_config=None,
@@ -80,7 +87,7 @@ def run_server(
         backlog=BACKLOG,
         timeout_keep_alive=math.ceil(settings.keep_alive_seconds),
     )
-    _Server(config, settings.drain_seconds, tell_ready, is_worker=is_worker).run([port])
+    return _Server(config, settings.drain_seconds, tell_ready, is_worker=is_worker)
 
 
 class _Server(uvicorn.Server):
