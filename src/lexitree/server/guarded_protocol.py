@@ -59,7 +59,9 @@ class GuardedProtocol(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         self._headers_due = _cancel(self._headers_due)
         if len(self.pipeline) >= MAX_PIPELINED:
-            raise ValueError("too many requests at a time")  # The parser stops, and the client gets status 400.
+            raise ValueError(
+                "too many requests at a time"
+            )  # The parser stops, and the client gets status 400.
         super().on_headers_complete()
 
     def pause_writing(self) -> None:
