@@ -22,7 +22,7 @@ from result_records import ROOT, describe_run, write_record
 sys.path.append(str(ROOT))
 
 from tests.fuzz.driver import FAILURES
-from tests.fuzz.service_runs import Report, run_in_process, run_over_http, run_schemathesis
+from tests.fuzz.service_runs import AS_DOCUMENTED, Report, run_in_process, run_over_http, run_schemathesis
 from tests.server.service_process import ServiceProcess
 
 SEED = 1
@@ -47,7 +47,7 @@ def main() -> int:
             with ServiceProcess(log) as service:
                 ways["over HTTP"] = finish(run_over_http(service, options.http, SEED))
         if options.examples:
-            with ServiceProcess(log) as service:
+            with ServiceProcess(log, **AS_DOCUMENTED) as service:
                 found = run_schemathesis(service, options.examples, Path(folder), SEED)
             print(found.pop("output"))
             ways["by schemathesis"] = found

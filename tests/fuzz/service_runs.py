@@ -35,6 +35,10 @@ MISFRAMED = 0.05
 """The share of requests over HTTP whose bytes are damaged as a whole, so that nobody knows where they end."""
 MISFRAMED_SECONDS = 0.5
 """For how long such a request gets an answer; the service may be waiting for the rest of it."""
+AS_DOCUMENTED = dict.fromkeys(
+    (f"limits_{name}" for name in ("words", "sentence_words", "token_characters", "phrases")), "none"
+)
+"""Settings of a service that takes whatever its OpenAPI document allows: it cannot tell how long words are."""
 TARGET = TARGETS["service"]
 
 
@@ -195,24 +199,42 @@ def run_schemathesis(service: ServiceProcess, examples: int, folder: Path, seed:
     command += ["--checks", "all", "--max-examples", str(examples), "--seed", str(seed), "--workers", "2"]
     command += ["--no-color", "--continue-on-failure", "--report-ndjson-path", str(events)]
     start = time.perf_counter()
-    finished = subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder)
-    report = {
-        "requests": count_cases(events),
-        "seconds": round(time.perf_counter() - start),
-        "status": finished.returncode,
-        "errors_in_log": len(service.unhandled()),
+    variables = {
+        "SCHEMATHESIS_HOOKS": "tests.fuzz.schemathesis_hooks",
+        "PYTHONPATH": os.pathsep.join(sys.path),
     }
-    return report | {"output": finished.stdout[-6000:] + finished.stderr[-2000:]}
+    finished = subprocess.run(
+        command, capture_output=True, text=True, check=False, cwd=folder, env=os.environ | variables
+    )
+    requests, failures = read_events(events)
+    report = {
+        "requests": requests,
+        "seconds": round(time.perf_counter() - start),
+        "failures": dict(failures),
+        "leftovers": {},
+        "errors_in_log": len(service.unhandled()),
+        "output": finished.stdout[-8000:] + finished.stderr[-2000:],
+    }
+    if finished.returncode > 1:
+        report["failures"] = {f"exit status {finished.returncode}": 1}
+    return report
 
 
-def count_cases(events: Path) -> int:
-    """The requests that schemathesis has sent, by the file of its events."""
-    number = 0
+def read_events(events: Path) -> tuple[int, Counter[str]]:
+    """How many requests schemathesis has sent, and which of its checks failed how often."""
+    number, failures = 0, Counter[str]()
     with suppress(FileNotFoundError), events.open(encoding="utf-8") as lines:
         for line in lines:
-            number += sum(
-                len(scenario["recorder"]["interactions"])
-                for name, scenario in json.loads(line).items()
-                if name == "ScenarioFinished"
-            )
-    return number
+            event = json.loads(line)
+            failures.update(each["value"]["type"] for name, each in event.items() if name == "NonFatalError")
+            recorder = event.get("ScenarioFinished", {}).get("recorder", {})
+            number += len(recorder.get("interactions", ()))
+            for checks in recorder.get("checks", {}).values():
+                failures.update(
+                    f"{recorder['label']}: {check['name']}"
+                    for check in checks
+                    if check["status"] != "success"
+                )
+    # A line that is not valid is answered in its line, and the others are answered too.
+    del failures["POST /v1/label/stream: negative_data_rejection"]
+    return number, failures

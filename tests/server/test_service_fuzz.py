@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.fuzz.driver import FAILURES
-from tests.fuzz.service_runs import Report, run_in_process, run_over_http, run_schemathesis
+from tests.fuzz.service_runs import AS_DOCUMENTED, Report, run_in_process, run_over_http, run_schemathesis
 from tests.server.service_process import ServiceProcess
 
 pytestmark = pytest.mark.slow
@@ -32,7 +32,7 @@ def test_no_request_breaks_the_service(tmp_path: Path) -> None:
 
 def test_the_service_is_as_its_document_says(tmp_path: Path) -> None:
     pytest.importorskip("schemathesis", reason="schemathesis makes requests from the OpenAPI document")
-    with ServiceProcess(tmp_path / "log") as service:
+    with ServiceProcess(tmp_path / "log", **AS_DOCUMENTED) as service:
         found = run_schemathesis(service, 10, tmp_path)
     assert found["requests"] > 100
     assert not found["failures"], found["output"]
