@@ -10,6 +10,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from http.client import HTTPConnection
@@ -126,6 +127,11 @@ class RunningCommand:
 
     def said(self) -> str:
         return self.log.read_text(encoding="utf-8")
+
+    def logged(self, path: str) -> Counter[int]:
+        """The statuses of the requests that its log tells of."""
+        lines = [json.loads(line) for line in self.said().splitlines() if line.startswith("{")]
+        return Counter(line["status"] for line in lines if line.get("path") == path)
 
     def wait_until_ready(self) -> None:
         def ready() -> re.Match[str] | None:

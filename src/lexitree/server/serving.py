@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import math
 import os
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
     from lexitree.server.labelling_service import LabellingService
 
 _POLL_SECONDS = 0.02
+_PARTING_SECONDS = 0.3
+"""How long open connections may bring requests that are refused, before they are closed."""
 logger = logging.getLogger(__name__)
 
 TellReady = Callable[[], object]
@@ -117,6 +120,10 @@ class _Server(uvicorn.Server):
         until = time.monotonic() + self._drain_seconds
         service: LabellingService = self.config.app.state.service  # type: ignore[union-attr]
         service.start_draining()
+        # Clients and proxies that keep connections learn it with an answer, not by a request that gets none.
+        self.server_state.default_headers.append((b"connection", b"close"))
+        if self.server_state.connections:
+            await asyncio.sleep(min(_PARTING_SECONDS, self._drain_seconds))
         if accepted := set(self.server_state.tasks):
             _, late = await asyncio.wait(accepted, timeout=self._drain_seconds)
             if late:
@@ -175,3 +182,5 @@ def run_worker(
     configure_logs()
     with join_port(family, address) as port:
         run_server(settings, port, tell_ready, is_worker=True)
+    # Looking for garbage among all that torch has made would take seconds of a stop that takes none.
+    gc.freeze()
