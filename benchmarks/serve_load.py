@@ -67,12 +67,12 @@ def main() -> None:
     folder = Path(os.environ["LEXITREE_DATA"]) / "sst"
     described = describe_run({f"sst/{split}.txt": folder / f"{split}.txt" for split in SPLITS})
     texts = read_texts(folder, options.texts)
-    with tempfile.TemporaryDirectory() as scratch:
-        with (
-            lexitree.load(options.model, device="cpu") as pipe,
-            ServiceProcess(Path(scratch, "log"), models=options.model, workers=options.workers) as service,
-        ):
-            measured = measure(options, pipe, service, texts)
+    with (
+        lexitree.load(options.model, device="cpu") as pipe,
+        ServiceProcess(models=options.model, workers=options.workers) as service,
+    ):
+        measured = measure(options, pipe, service, texts)
+        service.stop()
         measured["unhandled_exceptions"] = len(service.unhandled())
     record = {
         **described,

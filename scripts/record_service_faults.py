@@ -8,11 +8,9 @@ from __future__ import annotations
 import argparse
 import asyncio
 import sys
-import tempfile
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable
-from pathlib import Path
 from typing import Any
 
 from result_records import ROOT, describe_run, write_record
@@ -51,16 +49,15 @@ def main() -> int:
 async def run_faults(options: argparse.Namespace) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     wanted = options.only or [*FAULTS, *ENDS]
-    with tempfile.TemporaryDirectory() as folder:
-        with ServiceProcess(Path(folder, "log"), **SETTINGS) as service:
-            health = await Health.of(service)
-            for name in filter(wanted.__contains__, FAULTS):
-                row = await attempt(name, lambda name=name: FAULTS[name](service, options.scale))
-                rows.append(await attempt(name, health.check, row))
-                print(rows[-1], flush=True)
-        for name in filter(wanted.__contains__, ENDS):
-            rows.append(await attempt(name, lambda name=name: ENDS[name](Path(folder, "log"))))
+    with ServiceProcess(**SETTINGS) as service:
+        health = await Health.of(service)
+        for name in filter(wanted.__contains__, FAULTS):
+            row = await attempt(name, lambda name=name: FAULTS[name](service, options.scale))
+            rows.append(await attempt(name, health.check, row))
             print(rows[-1], flush=True)
+    for name in filter(wanted.__contains__, ENDS):
+        rows.append(await attempt(name, ENDS[name]))
+        print(rows[-1], flush=True)
     return rows
 
 

@@ -41,16 +41,14 @@ def main() -> int:
     ways: dict[str, dict[str, Any]] = {}
     if options.in_process:
         ways["in process"] = finish(run_in_process(options.in_process, SEED))
-    with tempfile.TemporaryDirectory() as folder:
-        log = Path(folder, "log")
-        if options.http:
-            with ServiceProcess(log) as service:
-                ways["over HTTP"] = finish(run_over_http(service, options.http, SEED))
-        if options.examples:
-            with ServiceProcess(log, **AS_DOCUMENTED) as service:
-                found = run_schemathesis(service, options.examples, Path(folder), SEED)
-            print(found.pop("output"))
-            ways["by schemathesis"] = found
+    if options.http:
+        with ServiceProcess() as service:
+            ways["over HTTP"] = finish(run_over_http(service, options.http, SEED))
+    if options.examples:
+        with tempfile.TemporaryDirectory() as folder, ServiceProcess(**AS_DOCUMENTED) as service:
+            found = run_schemathesis(service, options.examples, Path(folder), SEED)
+        print(found.pop("output"))
+        ways["by schemathesis"] = found
     print(json.dumps(ways, indent=1))
     if not options.no_record:
         record = {

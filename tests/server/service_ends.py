@@ -7,7 +7,6 @@ import os
 import signal
 import time
 from collections import Counter
-from pathlib import Path
 
 from tests.server.raw_http import Answer, Connection, ConnectionPool, request_bytes
 from tests.server.service_faults import TEXT
@@ -15,38 +14,41 @@ from tests.server.service_process import HOST, ServiceProcess
 
 CLIENTS = 64
 RESTART_SECONDS = 60.0
+READY = '"message": "ready"'
+"""What a worker logs when it has labelled something."""
 
 
-async def terminate_under_load(log: Path) -> Counter[str]:
+async def terminate_under_load() -> Counter[str]:
     """SIGTERM while requests wait: each of them is answered in full, and the process ends with status 0."""
-    with ServiceProcess(log) as service:
+    with ServiceProcess() as service:
         request = request_bytes("/v1/label", {"texts": [TEXT] * 8})
         connections = [await Connection.open(HOST, service.port) for _ in range(CLIENTS)]
         answers = [connection.ask(request) for connection in connections]
         await asyncio.sleep(0.3)
         waiting = sum(not answer.done() for answer in answers)
         assert waiting, "all were answered before the signal"
-        service.terminate()
+        service.process.terminate()
         found: list[Answer] = await asyncio.wait_for(asyncio.gather(*answers), 60)
         assert Counter(answer.status for answer in found) == {200: CLIENTS}
         assert all(len(answer.json()["documents"]) == 8 for answer in found)
-        status = await asyncio.to_thread(service.wait)
+        status = await asyncio.to_thread(service.process.wait, 60)
         assert status == 0, status
         assert not (lines := service.unhandled()), lines
     return Counter({"200": CLIENTS, "of them after the signal": waiting})
 
 
-async def kill_a_worker(log: Path) -> Counter[str]:
+async def kill_a_worker() -> Counter[str]:
     """A killed worker is replaced; only what it was working on is lost, and the other one answers meanwhile."""
     request = request_bytes("/v1/label", {"text": TEXT})
-    with ServiceProcess(log, workers=2) as service:
-        before = _servers(service)
-        assert len(before) >= 2, "there are no two workers"
+    with ServiceProcess(workers=2) as service:
+        before = service.workers()
+        assert len(before) == 2
         os.kill(before[0], signal.SIGKILL)
         counts, deadline = Counter[str](), time.monotonic() + RESTART_SECONDS
-        while not _is_replaced(service, before):
+        while service.said().count(READY) < 3:
             assert time.monotonic() < deadline, "the worker was not replaced"
             counts[await _status(service, request)] += 1
+        assert len(set(service.workers()) - set(before)) == 1
         # Whatever waited at the worker's socket when it was killed is lost with it.
         assert counts["200"] > 0, counts
         assert counts.keys() <= {"200", "none", "503"}, counts
@@ -54,23 +56,6 @@ async def kill_a_worker(log: Path) -> Counter[str]:
         assert after == {"200": 50}, after
         assert not (lines := service.unhandled()), lines
     return counts
-
-
-def _servers(service: ServiceProcess) -> list[int]:
-    """The processes that have models, which take the most memory."""
-    return [number for number in service.workers if _memory_mib(number) > 150]
-
-
-def _memory_mib(number: int) -> float:
-    try:
-        return int(Path(f"/proc/{number}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20
-    except OSError:
-        return 0.0
-
-
-def _is_replaced(service: ServiceProcess, before: list[int]) -> bool:
-    now = _servers(service)
-    return before[0] not in now and len(now) >= len(before)
 
 
 async def _status(service: ServiceProcess, request: bytes) -> str:

@@ -363,7 +363,7 @@ class Health:
 
     async def check(self) -> dict[str, float]:
         """Fails unless the service is as it was; by how much it differs."""
-        assert self.service.get("/live")[0] == 200
+        assert self.service.status("/live") == 200
         request = request_bytes("/v1/label", {"text": TEXT, "include": ["phrases"]})
         answer = await ask(self.service, request)
         assert answer.status == 200, answer
@@ -378,7 +378,7 @@ class Health:
         assert vitals.threads <= self.threads, f"{vitals.threads} threads, {self.threads} before"
         grown = vitals.memory_mib - self.memory_mib
         assert grown < MEMORY_SLACK_MIB, f"{grown:.0f} MiB more memory"
-        assert self.service.get("/ready")[0] == 200
+        assert self.service.status("/ready") == 200
         return {"more_mib": round(grown, 1), "more_threads": vitals.threads - self.threads}
 
 

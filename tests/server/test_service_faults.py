@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -18,8 +17,8 @@ SCALE = 0.1
 
 
 @pytest.fixture(scope="module")
-def health(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Health]:
-    with ServiceProcess(tmp_path_factory.mktemp("service") / "log", **SETTINGS) as service:
+def health() -> Iterator[Health]:
+    with ServiceProcess(**SETTINGS) as service:
         yield asyncio.run(Health.of(service))
 
 
@@ -32,9 +31,9 @@ def test_the_service_is_as_it_was(name: str, health: Health) -> None:
     asyncio.run(run())
 
 
-def test_no_accepted_request_is_lost_after_sigterm(tmp_path: Path) -> None:
-    asyncio.run(terminate_under_load(tmp_path / "log"))
+def test_no_accepted_request_is_lost_after_sigterm() -> None:
+    asyncio.run(terminate_under_load())
 
 
-def test_a_killed_worker_is_replaced(tmp_path: Path) -> None:
-    asyncio.run(kill_a_worker(tmp_path / "log"))
+def test_a_killed_worker_is_replaced() -> None:
+    asyncio.run(kill_a_worker())

@@ -25,14 +25,14 @@ def test_no_request_breaks_the_application() -> None:
     assert_clean(run_in_process(10_000), 10_000)
 
 
-def test_no_request_breaks_the_service(tmp_path: Path) -> None:
-    with ServiceProcess(tmp_path / "log") as service:
+def test_no_request_breaks_the_service() -> None:
+    with ServiceProcess() as service:
         assert_clean(run_over_http(service, 2_000), 2_000)
 
 
 def test_the_service_is_as_its_document_says(tmp_path: Path) -> None:
     pytest.importorskip("schemathesis", reason="schemathesis makes requests from the OpenAPI document")
-    with ServiceProcess(tmp_path / "log", **AS_DOCUMENTED) as service:
+    with ServiceProcess(**AS_DOCUMENTED) as service:
         found = run_schemathesis(service, 10, tmp_path)
     assert found["requests"] > 100
     assert not found["failures"], found["output"]
