@@ -354,7 +354,7 @@ class Health:
             request_bytes(path, {"text": TEXT * 100}) for path in ("/v1/label", "/v1/parse", "/v1/explain")
         ]
         async with ConnectionPool(HOST, service.port) as pool:
-            await asyncio.gather(*(pool.ask(each) for each in [request, request, *kinds] * 20))
+            await asyncio.gather(*(pool.ask(each) for each in [request, request, *kinds] * 5))
         answer = await ask(service, request)
         assert answer.status == 200, answer
         await asyncio.sleep(0.5)
