@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Iterator
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from random import Random
 
@@ -21,7 +21,8 @@ from tests.fuzz.driver import target
 from tests.fuzz.mutations import Case
 from tests.fuzz.service_requests import Request, check_answer, mutate_request, request_of, seed_requests
 from tests.pipeline.stubs import NAMES, RightBranching
-from tests.server.asgi import Application, call
+from tests.server.asgi import running
+from tests.server.raw_asgi import Application, call
 from tests.tiny import tiny_model
 from tests.views.labelled import labelled
 
@@ -59,10 +60,7 @@ def running_apps() -> tuple[asyncio.Runner, tuple[Application, ...]]:
 
     async def start() -> None:
         for app in apps:
-            await app.router.lifespan_context(app).__aenter__()
-            ready = partial(call, app, "GET", b"/ready", [(b"host", b"127.0.0.1")], [])
-            while (answer := await ready()) and answer.status != 200:
-                await asyncio.sleep(0.01)
+            await running(app).__aenter__()
 
     runner.run(start())
     return runner, tuple(apps)

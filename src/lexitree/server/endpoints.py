@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, cast
 
 from starlette.requests import Request
@@ -110,7 +111,10 @@ async def _run(
         record.texts = tuple(texts)
     admitted = await service.admit(lane.model, texts, one_sentence=one_sentence, is_numbered=is_numbered)
     record.num_nodes = sum(text.num_nodes for text in admitted)
-    answers = await service.answer(lane, admitted, render, wait_for_disconnect(request.receive))
+    if not admitted:
+        return []
+    job = service.submit(lane, admitted, render)
+    answers = await service.wait(job, partial(wait_for_disconnect, request.receive))
     for answer in answers:
         if isinstance(answer, TextError):
             raise answer

@@ -124,6 +124,7 @@ class JobQueue:
         self._running: Batch | None = None
         self._is_closed = False
         self._seconds_per_node = _FIRST_GUESS
+        self._is_measured = False
         self.num_nodes = 0
         """How many nodes wait."""
         self.num_slices = 0
@@ -220,7 +221,9 @@ class JobQueue:
     def measure(self, num_nodes: int, seconds: float) -> None:
         """Learn from a batch how long a node takes."""
         if num_nodes:
-            self._seconds_per_node += _SMOOTHING * (seconds / num_nodes - self._seconds_per_node)
+            share = _SMOOTHING if self._is_measured else 1.0
+            self._seconds_per_node += share * (seconds / num_nodes - self._seconds_per_node)
+            self._is_measured = True
 
     def close(self) -> None:
         """Let `take` end when nothing waits any more."""

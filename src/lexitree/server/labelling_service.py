@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from http import HTTPStatus
@@ -139,26 +139,17 @@ class LabellingService:
         finally:
             self._num_splitting -= num_characters
 
-    async def answer(
-        self,
-        lane: Lane,
-        texts: Sequence[AdmittedText],
-        render: Callable[[Any], Any],
-        disconnected: Awaitable[object] | None = None,
-    ) -> list[Any]:
-        """Wait for the answers of texts, in their order.
+    def submit(self, lane: Lane, texts: Sequence[AdmittedText], render: Callable[[Any], Any]) -> Job:
+        """Put texts into the queue; whoever does must `wait` for them.
 
         Args:
             lane: The model, and what it is to do.
-            texts: The texts.
+            texts: The texts, at least one.
             render: Makes an answer of a document or parse, in the thread of the models.
-            disconnected: Ends when nobody waits for the answers any more.
 
         Raises:
-            ProblemError: There is no room, it took too long, or something went wrong.
+            ProblemError: There is no room for them.
         """
-        if not texts:
-            return []
         job = Job(lane, texts, render, asyncio.get_running_loop().create_future())
         if job.num_nodes > self.queue.max_nodes:
             raise ProblemError(
@@ -168,14 +159,25 @@ class LabellingService:
             )
         self.queue.put(job)
         self.metrics.queue_changed(self.queue)
-        return await self._wait(job, disconnected)
+        return job
 
-    async def _wait(self, job: Job, disconnected: Awaitable[object] | None) -> list[Any]:
+    async def wait(
+        self, job: Job, wait_for_disconnect: Callable[[], Coroutine[Any, Any, object]] | None = None
+    ) -> list[Any]:
+        """Wait for the answers of texts, in their order.
+
+        Args:
+            job: What `submit` gave.
+            wait_for_disconnect: Ends when nobody waits for the answers any more.
+
+        Raises:
+            ProblemError: It took too long, the client is gone, or something went wrong.
+        """
         awaited: set[asyncio.Future[Any]] = {job.future}
-        if disconnected is not None:
-            awaited.add(asyncio.ensure_future(disconnected))
+        if wait_for_disconnect is not None:
+            awaited.add(asyncio.create_task(wait_for_disconnect()))
+        seconds = self.settings.request_seconds
         try:
-            seconds = self.settings.request_seconds
             done, _ = await asyncio.wait(awaited, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
         finally:
             for each in awaited - {job.future}:
@@ -185,7 +187,7 @@ class LabellingService:
                 self.metrics.queue_changed(self.queue)
         if job.future in done:
             return job.future.result()
-        raise client_gone() if done else too_slow(self.settings.request_seconds)
+        raise client_gone() if done else too_slow(seconds)
 
 
 def _admit_all(

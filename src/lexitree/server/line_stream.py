@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
+import time
+from collections.abc import AsyncGenerator, Callable
 from http import HTTPStatus
 from typing import Any, cast
 
 from starlette.types import Receive, Scope, Send
 
-from lexitree.errors import ConfigError, LexitreeError, TextError
+from lexitree.errors import ConfigError, LexitreeError
 from lexitree.files import to_json
 from lexitree.results.document import Document
 from lexitree.server.body_reading import body_pieces, too_slow_body, wait_for_disconnect
 from lexitree.server.document_values import document_values
 from lexitree.server.http_answers import RequestRecord
-from lexitree.server.job_queue import AdmittedText, Lane
+from lexitree.server.job_queue import Job, Lane
 from lexitree.server.labelling_service import LabellingService
-from lexitree.server.problems import ProblemError, client_gone, internal_error, problem_of
+from lexitree.server.problems import ProblemError, client_gone, internal_error, problem_of, queue_full
 from lexitree.server.request_bodies import LineRequest, StreamQuery, read_json
 
 LINES_TYPE = "application/x-ndjson"
@@ -114,14 +115,17 @@ class LineStream:
                 self._lane.model, [text], one_sentence=self._one_sentence, is_numbered=False
             )
             num_nodes = admitted.num_nodes
-            coroutine = self._answer(admitted, identity)
+            await self._wait_for_room(num_nodes)
+            self._service.check_open()
+            answer = self._answer(
+                self._service.submit(self._lane, [admitted], self._renderer(identity)), identity
+            )
         except LexitreeError as error:
-            coroutine = self._refuse(error, identity)
+            answer = self._refuse(error, identity)
         self._record.num_texts += 1
         self._record.num_nodes += num_nodes
-        await self._wait_for_room(num_nodes)
         self._num_nodes += num_nodes
-        self._answers.put_nowait((tasks.create_task(coroutine), num_nodes))
+        self._answers.put_nowait((tasks.create_task(answer), num_nodes))
 
     def _read_line(self, line: bytes | None) -> tuple[str, dict[str, Any]]:
         """The text of a line, and the id that goes back with its answer."""
@@ -139,26 +143,30 @@ class LineStream:
         return request.text, {"id": request.id} if "id" in values else {}
 
     async def _wait_for_room(self, num_nodes: int) -> None:
-        most = 2 * self._settings.batch_nodes
-        while self._num_nodes and self._num_nodes + num_nodes > most:
+        """Wait until this stream holds little, and then until the queue is not too full.
+
+        Raises:
+            ProblemError: The queue stays too full.
+        """
+        while self._num_nodes and self._num_nodes + num_nodes > 2 * self._settings.batch_nodes:
             self._has_room.clear()
             await self._has_room.wait()
         queue = self._service.queue
-        while queue.num_nodes + num_nodes > queue.max_nodes // 2 and queue.num_nodes:
+        until = time.monotonic() + self._settings.request_seconds
+        while queue.num_nodes and queue.num_nodes + num_nodes > queue.max_nodes // 2:
+            if time.monotonic() > until:
+                raise queue_full(queue.retry_seconds())
             await asyncio.sleep(_POLL_SECONDS)
 
-    async def _answer(self, text: AdmittedText, identity: dict[str, Any]) -> str:
-        def render(document: Document) -> str:
-            return to_json({**document_values(document, self._include), **identity})
+    def _renderer(self, identity: dict[str, Any]) -> Callable[[Document], str]:
+        return lambda document: to_json({**document_values(document, self._include), **identity})
 
+    async def _answer(self, job: Job, identity: dict[str, Any]) -> str:
         try:
-            self._service.check_open()
-            (answer,) = await self._service.answer(self._lane, [text], render)
-            if isinstance(answer, TextError):
-                raise answer
+            (answer,) = await self._service.wait(job)
         except LexitreeError as error:
-            return await self._refuse(error, identity)
-        return answer
+            answer = error
+        return await self._refuse(answer, identity) if isinstance(answer, LexitreeError) else answer
 
     async def _refuse(self, error: LexitreeError, identity: dict[str, Any]) -> str:
         """The line that says what is wrong."""
