@@ -145,6 +145,9 @@ class Settings:
             given = getattr(self, name)
             if given is declared.default:
                 continue
+            if isinstance(declared.default, Settings) and isinstance(given, Mapping):
+                # Some settings of a table: the others are those of this field, not of its class.
+                given = {**declared.default.as_dict(), **cast(Mapping[str, Any], given)}
             with _errors_in_table(name):
                 value = _convert(given, declared.type)
             declared.check(value)

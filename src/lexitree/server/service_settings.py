@@ -117,13 +117,6 @@ class ServiceSettings(Settings):
     log_texts: Annotated[bool, Setting("Whether to log the texts of requests.")] = False
     limits: Annotated[Limits, Setting("What a text may have.")] = field(default_factory=Limits.for_service)
 
-    def __post_init__(self) -> None:
-        # A table with some of the limits leaves the others as tight as they are for a service.
-        given: object = self.limits
-        if isinstance(given, Mapping):
-            object.__setattr__(self, "limits", Limits.for_service().with_values(given))
-        super(ServiceSettings, self).__post_init__()
-
     def _check_together(self) -> None:
         if not self.models:
             raise ConfigError("models is empty", remedy="Name at least one model, such as sentiment.")
