@@ -110,14 +110,14 @@ def test_one_text_and_several(service: Service) -> None:
 def test_the_other_requests(service: Service) -> None:
     answers = {
         "/v1/models": b'{"models": [{"name": "sentiment"}]}',
-        "/v1/parse": b'{"parse": {"brackets": "(S a)"}, "parses": [{}]}',
+        "/v1/parse": b'{"document": {"sentences": []}, "documents": [{}]}',
         "/v1/explain": b'{"version": 1}',
         "/ready": b"{}",
     }
     service.answer = lambda path, body: (200, {}, answers[path.removeprefix("/nlp")])
     with Client(f"{service.url}/nlp", token="secret") as client:
         assert client.models() == [{"name": "sentiment"}]
-        assert client.parse("a") == {"brackets": "(S a)"}
+        assert client.parse("a") == {"sentences": []}
         assert client.parse(["a"]) == [{}]
         assert client.explain("a") == {"version": 1}
         assert client.explain("a", format="html") == '{"version": 1}'

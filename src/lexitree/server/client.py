@@ -192,7 +192,7 @@ class Client:
     def parse(self, text: str | Texts) -> Answer | list[Answer]:
         """Parse one text, or several: brackets, and tokens with their offsets."""
         answer = self._post("/v1/parse", text)
-        return answer["parse"] if isinstance(text, str) else answer["parses"]
+        return answer["document"] if isinstance(text, str) else answer["documents"]
 
     @overload
     def explain(
