@@ -14,7 +14,6 @@ from starlette.testclient import TestClient
 
 from lexitree.limits import Limits
 from lexitree.pipeline.text_pipeline import TextPipeline
-from lexitree.results.document import Document
 from lexitree.server import web_files
 from lexitree.server.app import create_app
 from lexitree.server.service_settings import ServiceSettings
@@ -128,12 +127,10 @@ def test_parse(client: TestClient) -> None:
     assert answer["documents"][1] == {"sentences": []}
 
 
-def test_explain(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        Document, "explanation", lambda self, model=None: {"text": self.text, "model": model}, raising=False
-    )
+def test_explain(client: TestClient, pipe: TextPipeline) -> None:
     body = {"text": "The film is good ."}
-    assert client.post("/v1/explain", json=body).json() == {"text": body["text"], "model": "tiny"}
+    expected = pipe(body["text"]).explanation(model="tiny")
+    assert client.post("/v1/explain", json=body).json() == json.loads(json.dumps(expected))
     page = client.post("/v1/explain", json={**body, "format": "html"})
     assert page.headers["content-type"].startswith("text/html")
     assert "The film is good" in page.text

@@ -178,6 +178,17 @@ def test_a_full_batch_does_not_wait(loop: Any) -> None:
     assert len(taken(queue).slices) == 2
 
 
+def test_what_waits_or_runs_can_be_given_up(loop: Any) -> None:
+    queue = make_queue()
+    queue.put(make_job(loop, 90))
+    batch = taken(queue)
+    queue.put(make_job(loop, 10))
+    queue.close(abandon=True)
+    assert batch.cancel.is_set()
+    assert queue.take() is None
+    assert queue.num_nodes == 0
+
+
 def test_what_waits_is_finished_after_closing(loop: Any) -> None:
     queue = make_queue(wait_seconds=60)
     queue.put(make_job(loop, 10))

@@ -182,14 +182,18 @@ def test_draining_finishes_what_was_accepted_and_refuses_the_rest() -> None:
     asyncio.run(run())
 
 
-def test_draining_ends_in_time() -> None:
+def test_draining_ends_in_time_and_gives_up_the_rest() -> None:
     async def run() -> None:
         parser = GatedParser()
-        app = make_app(tiny_pipeline(parser=parser), drain_seconds=0.05, limits={"seconds": 0.5})
-        async with running(app):
+        app = make_app(tiny_pipeline(parser=parser), drain_seconds=0.05)
+        async with running(app) as service:
             parser.gate.clear()
-            Exchange(app).send_json({"text": "stuck"})
-            await asyncio.sleep(0.02)
+            parser.has_begun.clear()
+            stuck = [Exchange(app).send_json({"text": "stuck"}) for _ in range(2)]
+            await until(parser.has_begun.is_set)
+        assert not service.batcher.is_alive
+        for each in stuck:
+            each.task.cancel()
 
     asyncio.run(run())
 

@@ -394,7 +394,7 @@ class SvgFormat(WholeFormat):
 
 @_built_in
 class HtmlFormat(WholeFormat):
-    """One HTML page that shows how the labels came about, phrase by phrase."""
+    """One HTML page that shows why the texts have their labels."""
 
     name = "html"
     suffixes = HTML_SUFFIXES
@@ -405,9 +405,8 @@ class HtmlFormat(WholeFormat):
 
         if len(documents) == 1:
             return documents[0].html()
-        joined = _join(documents)
         # Several texts have no label in common.
-        return explanation_page(joined.sentences, text=joined.text, probabilities={})
+        return explanation_page(_join(documents).sentences, probabilities={})
 
     def tree_file(self, trees: Sequence[LabelledTree]) -> str:
         from lexitree.views.page import explanation_page

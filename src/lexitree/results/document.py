@@ -181,10 +181,12 @@ class Document:
         )
 
     def html(self) -> str:
-        """A page that needs nothing else and shows how the labels came about, phrase by phrase."""
+        """A page that needs nothing else and shows why the text has its label."""
         from lexitree.views.page import explanation_page
 
-        return explanation_page(self.sentences, text=self.text, probabilities=self.probabilities)
+        return explanation_page(
+            self.sentences, text=self.text, probabilities=self.probabilities, notes=self.notes
+        )
 
     def _repr_html_(self) -> str:
         from lexitree.views.page import notebook_view

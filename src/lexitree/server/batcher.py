@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
-from functools import partial
 from itertools import cycle, islice
 from threading import Thread
 
@@ -55,7 +55,7 @@ class Batcher:
         self._limits = replace(Limits.none(), seconds=seconds)
         self._metrics = metrics
         self._thread = Thread(target=self._work, name="lexitree-models", daemon=True)
-        self._deliver: Callable[[list[Job]], object] = _resolve
+        self._loop: asyncio.AbstractEventLoop | None = None
         self.is_warm = False
         """Whether every model has labelled something."""
 
@@ -65,7 +65,7 @@ class Batcher:
 
     def start(self, loop: asyncio.AbstractEventLoop) -> None:
         """Warm up, then work until the queue is closed; answers are delivered in the event loop."""
-        self._deliver = partial(loop.call_soon_threadsafe, _resolve)
+        self._loop = loop
         self._thread.start()
 
     def join(self, seconds: float) -> None:
@@ -103,8 +103,10 @@ class Batcher:
             self._queue.measure(batch.num_nodes, seconds)
         self._metrics.batch_done(batch, seconds, self._queue)
         done = [job for job in {each.job: None for each in batch.slices} if job.error or not job.num_open]
-        if done:
-            self._deliver(done)
+        if done and self._loop is not None:
+            # The event loop is closed if draining took too long; then nobody waits.
+            with suppress(RuntimeError):
+                self._loop.call_soon_threadsafe(_resolve, done)
 
     def _run_slices(self, lane: Lane, slices: list[Slice], batch: Batch) -> None:
         """Fill in the answers of some slices, or their errors."""

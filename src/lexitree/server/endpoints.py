@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, cast
+from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -32,8 +32,8 @@ from lexitree.version import __version__
 
 _METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _EXPLANATION_POLICY = (
-    "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline';"
-    " img-src data:"
+    "sandbox allow-scripts allow-downloads; default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline';"
+    " img-src data: blob:"
 )
 """A page or picture made of a stranger's text can show itself, and nothing else."""
 
@@ -141,7 +141,7 @@ def _unchanged(document: Document) -> Document:
 
 _EXPLANATIONS: dict[str, tuple[Callable[[Document, str], str], str]] = {
     "json": (
-        lambda document, model: to_json(cast(Any, document).explanation(model=model)),
+        lambda document, model: to_json(document.explanation(model=model)),
         "application/json",
     ),
     "html": (lambda document, _: document.html(), "text/html"),

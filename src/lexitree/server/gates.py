@@ -14,7 +14,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from lexitree.server.http_answers import RequestRecord, problem_answer, set_record
 from lexitree.server.labelling_service import LabellingService
-from lexitree.server.problems import ProblemError, internal_error
+from lexitree.server.problems import CLIENT_GONE, ProblemError, internal_error
 
 log = logging.getLogger("lexitree.server")
 
@@ -78,6 +78,7 @@ class RequestLog:
 
     def _note(self, scope: Scope, record: RequestRecord, status: int, seconds: float) -> None:
         path: str = scope["path"]
+        status = status or CLIENT_GONE
         self._service.metrics.request_done(self._route(path), status, seconds)
         if log.isEnabledFor(logging.INFO):
             values = {

@@ -225,10 +225,17 @@ class JobQueue:
             self._seconds_per_node += share * (seconds / num_nodes - self._seconds_per_node)
             self._is_measured = True
 
-    def close(self) -> None:
-        """Let `take` end when nothing waits any more."""
+    def close(self, *, abandon: bool = False) -> None:
+        """Let `take` end when nothing waits any more; with `abandon`, what waits or runs is given up."""
         with self._changed:
             self._is_closed = True
+            if abandon:
+                waiting = [each for heap in self._lanes.values() for _, _, each in heap if each.is_waiting]
+                for each in waiting:
+                    self._leave(each)
+                self._sweep()
+                if self._running is not None:
+                    self._running.cancel.set()
             self._changed.notify_all()
 
     def _next_batch(self) -> Batch:

@@ -27,6 +27,8 @@ _QUICK_CHARACTERS = 2_000
 """So many characters are split at once: handing them to another thread would take longer."""
 _TOKENIZING_THREADS = 2
 _POLL_SECONDS = 0.02
+_END_SECONDS = 5.0
+"""How long the thread of the models may take to end after it was told to."""
 
 Value = TypeVar("Value")
 
@@ -63,8 +65,8 @@ class LabellingService:
         until = time.monotonic() + self.settings.drain_seconds
         while not self.queue.is_idle and self.batcher.is_alive and time.monotonic() < until:
             await asyncio.sleep(_POLL_SECONDS)
-        self.queue.close()
-        await asyncio.to_thread(self.batcher.join, max(1.0, until - time.monotonic()))
+        self.queue.close(abandon=True)
+        await asyncio.to_thread(self.batcher.join, _END_SECONDS)
         self._pool.shutdown(wait=False, cancel_futures=True)
 
     def why_not_ready(self) -> str:
@@ -184,6 +186,7 @@ class LabellingService:
                 each.cancel()
             if not job.future.done():
                 self.queue.discard(job)
+                job.future.cancel()
                 self.metrics.queue_changed(self.queue)
         if job.future in done:
             return job.future.result()

@@ -96,20 +96,33 @@ class Evidence:
         return [node + size for node, size in enumerate(sizes)]
 
     @cached_property
+    def outer_pieces(self) -> list[int]:
+        """The pieces that are in no other but the whole sentence: heaviest first, but before all the heaviest one for
+        the label."""
+        outer: list[int] = []
+        end = 0
+        for piece in sorted(self.pieces.keys() - {0}):
+            if piece >= end:
+                outer.append(piece)
+                end = self._next_nodes[piece]
+        outer.sort(key=lambda piece: -self.weights[piece])
+        first = [piece for piece in outer if self.sides[piece] == self.sides[0]][:1]
+        return first + [piece for piece in outer if piece not in first]
+
+    @cached_property
     def highlights(self) -> list[int]:
-        """The heaviest pieces, the heaviest one for the label first; what was turned goes with what turned it."""
+        """The heaviest pieces, each with the heaviest one inside; the whole sentence if it turns what is inside."""
+        if len(self.sides) == 1:
+            return list(self.pieces)
+        outer = self.outer_pieces
+        least = LEAST_SHARE * max((self.weights[piece] for piece in outer), default=0.0)
         most = min(MOST_HIGHLIGHTS, 2 + self.tree.source.num_words // WORDS_PER_HIGHLIGHT)
-        first = [piece for piece in self.pieces if self.sides[piece] == self.sides[0]][:1]
-        least = LEAST_SHARE * max((self.weights[piece] for piece in self.pieces), default=0.0)
-        ranked = first + [
-            piece for piece in self.pieces if piece not in first and self.weights[piece] >= least
-        ]
-        chosen: list[int] = []
-        for piece in ranked[:most]:
-            inner = [other for other in self.pieces if self.contains(piece, other)][:1]
-            chosen += [each for each in (piece, *inner) if each not in chosen and self._fits(each, chosen)]
-        # A box around the whole sentence says something only with another one inside.
-        return chosen if len(chosen) > 1 else [piece for piece in chosen if piece or len(self.sides) == 1]
+        heavy = [piece for place, piece in enumerate(outer) if not place or self.weights[piece] >= least]
+        chosen = [0] if 0 in self.pieces and outer else []
+        for piece in heavy[:most]:
+            inner = next((other for other in self.pieces if self.contains(piece, other)), piece)
+            chosen += [each for each in dict.fromkeys((piece, inner)) if self._fits(each, chosen)]
+        return chosen
 
     def _fits(self, node: int, others: Sequence[int]) -> bool:
         """Whether a phrase crosses none of the others, as it can where trees are not projective."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import accumulate, pairwise
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from lexitree.arrays import rounded
@@ -11,8 +12,9 @@ from lexitree.text.tokens import Token
 from lexitree.trees.tree import NO_LABEL
 from lexitree.views.colors import label_looks
 from lexitree.views.evidence import find_evidence, label_scores
-from lexitree.views.reason import SentenceText, document_reason, sentence_reason, shorten_quote
-from lexitree.views.shown_tree import ShownTree, head_of, shown_label, span_of
+from lexitree.views.quotes import SentenceText, shorten_quote
+from lexitree.views.reason import document_reason, sentence_reason
+from lexitree.views.shown_tree import ShownTree, head_of, node_words, shown_label, span_of
 
 VERSION = 1
 """Of the keys and their meaning; described in `docs/guide/explanation.md`."""
@@ -41,7 +43,7 @@ def explain_trees(
 
     Args:
         trees: The sentences, of one label set.
-        text: The text that they stand in, if there is one; by default, their texts one after the other.
+        text: The text that all of them were taken from; by default, their own texts one after the other.
         probabilities: The probability of each label, by its name, for the text as a whole; by default a single
             sentence's own, and none for several.
         names: The headings of the sentences, such as `Row 7`.
@@ -52,8 +54,7 @@ def explain_trees(
     if probabilities is None:
         rows: list[list[float]] = trees[0].node_probabilities[:1].tolist() if len(trees) == 1 else []
         probabilities = dict(zip(labels.names, rows[0], strict=True)) if rows else {}
-    placed = _place_trees(trees)
-    texts = {each.offset: each.text for each in placed}
+    text, placed = _join(trees) if text is None else (text, list(map(_place, trees)))
     sentences = [
         SentenceText(number, each.text, each.spans, find_evidence(each.tree))
         for number, each in enumerate(placed)
@@ -64,7 +65,7 @@ def explain_trees(
     return {
         "version": VERSION,
         "model": model,
-        "text": "\n".join(texts.values()) if text is None else text,
+        "text": text,
         "labels": list(_label_records(labels)),
         "label": label,
         "probability": rounded(max(probabilities.values(), default=None)),
@@ -89,35 +90,35 @@ class _Placed(NamedTuple):
     """The text that it was taken from."""
     spans: list[tuple[int, int]]
     """The first character of each token in that text, and the one after its last."""
-    offset: int
-    """Where that text begins in the text of the explanation."""
+    shift: int
+    """How much further back they stand in the text of the explanation."""
+
+    @property
+    def end(self) -> int:
+        """Where it ends in the text of the explanation."""
+        return self.spans[-1][1] + self.shift
 
 
-def _place_trees(trees: Sequence[ShownTree]) -> list[_Placed]:
-    """Trees of any number of texts, the texts one after the other on lines of their own."""
+def _place(tree: ShownTree) -> _Placed:
+    if isinstance(tree, PlacedTree):
+        return _Placed(tree, tree.document_text, [(token.start, token.end) for token in tree.tokens], 0)
+    ends = list(accumulate((len(word) + 1 for word in tree.words), initial=0))
+    return _Placed(tree, " ".join(tree.words), [(start, end - 1) for start, end in pairwise(ends)], 0)
+
+
+def _join(trees: Sequence[ShownTree]) -> tuple[str, list[_Placed]]:
+    """Trees of any number of texts, what they cover of each text on lines of its own."""
     placed: list[_Placed] = []
-    for tree in trees:
-        if isinstance(tree, PlacedTree):
-            text, spans = tree.document_text, [(token.start, token.end) for token in tree.tokens]
+    parts: list[str] = []
+    for each in map(_place, trees):
+        start, last = each.spans[0][0], placed[-1] if placed else None
+        if last is not None and last.text == each.text and last.spans[-1][1] <= start:
+            parts.append(each.text[last.spans[-1][1] : each.spans[-1][1]])
+            placed.append(each._replace(shift=last.shift))
         else:
-            text, spans = " ".join(tree.words), _word_spans(tree.words)
-        offset = 0
-        if placed:
-            last = placed[-1]
-            is_next = last.text == text and last.spans[-1][1] <= spans[0][0]
-            offset = last.offset if is_next else last.offset + len(last.text) + 1
-        placed.append(_Placed(tree, text, spans, offset))
-    return placed
-
-
-def _word_spans(words: Sequence[str]) -> list[tuple[int, int]]:
-    """Where words are that are joined by spaces."""
-    spans: list[tuple[int, int]] = []
-    start = 0
-    for word in words:
-        spans.append((start, start + len(word)))
-        start += len(word) + 1
-    return spans
+            parts.append(("\n" if placed else "") + each.text[start : each.spans[-1][1]])
+            placed.append(each._replace(shift=(last.end + 1 if last else 0) - start))
+    return "".join(parts), placed
 
 
 def _label_records(labels: LabelSet) -> Iterator[dict[str, Any]]:
@@ -125,6 +126,7 @@ def _label_records(labels: LabelSet) -> Iterator[dict[str, Any]]:
     for place, name in enumerate(labels.names):
         yield {
             "name": name,
+            "id": labels.ids[place],
             "mark": looks.mark(name),
             "polarity": None if scores is None else rounded(scores[place]),
             "light": looks.light[name]._asdict(),
@@ -133,7 +135,7 @@ def _label_records(labels: LabelSet) -> Iterator[dict[str, Any]]:
 
 
 def _sentence_record(sentence: SentenceText, placed: _Placed) -> dict[str, Any]:
-    tree, spans = placed.tree, [(start + placed.offset, end + placed.offset) for start, end in placed.spans]
+    tree, spans = placed.tree, [(start + placed.shift, end + placed.shift) for start, end in placed.spans]
     nodes = list(_node_records(sentence, spans))
     return {
         "start": spans[0][0],
@@ -143,7 +145,7 @@ def _sentence_record(sentence: SentenceText, placed: _Placed) -> dict[str, Any]:
         "score": _score(tree),
         "reason": sentence_reason(sentence),
         "tokens": [
-            {"text": sentence.text[start:end], "start": start + placed.offset, "end": end + placed.offset}
+            {"text": sentence.text[start:end], "start": start + placed.shift, "end": end + placed.shift}
             for start, end in placed.spans
         ],
         "nodes": nodes,
@@ -167,7 +169,7 @@ def _node_records(sentence: SentenceText, spans: Sequence[tuple[int, int]]) -> I
     rows: list[list[float]] = rounded(tree.node_probabilities)
     heads = None if tree.head_index is None else tree.head_index.tolist()
     head_weights = None if tree.head_weight is None else rounded(tree.head_weight)
-    own_words = source.node_words if source.has_inner_words else None
+    own_words = node_words(tree) if source.has_inner_words else None
     penn = source.labels if isinstance(tree, PlacedTree) else None
     highlights = set(evidence.highlights)
     parents: list[int] = source.parents.tolist()

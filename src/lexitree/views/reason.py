@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
 
 from lexitree.labels import SENTIMENTS, LabelSet
 from lexitree.trees.tree import NO_LABEL
@@ -22,63 +20,14 @@ from lexitree.views.evidence import (
     is_linking,
     label_sides,
 )
+from lexitree.views.quotes import Run, SentenceText, plain
 from lexitree.views.shown_tree import span_of
-
-Run = dict[str, Any]
-"""`{"text": ...}`, and for a phrase also `"sentence"`, `"node"` and `"label"`."""
 
 MOST_NAMED = 2
 """How many phrases are named on each side."""
-LONGEST_QUOTE = 80
 LONGEST_TURN = 3
 """Words that turn a phrase are named if there are so few of them."""
-
-
-@dataclass(frozen=True)
-class SentenceText:
-    """A sentence whose phrases can be quoted from its text."""
-
-    number: int
-    text: str
-    token_spans: Sequence[tuple[int, int]]
-    evidence: Evidence
-
-    def quote(self, node: int) -> Run:
-        """A phrase, without punctuation and linking words at its ends."""
-        tree = self.evidence.tree
-        first, last = span_of(tree, node)
-        while last - first > 1 and is_linking(tree.words[last - 1]):
-            last -= 1
-        while last - first > 1 and is_linking(tree.words[first]):
-            first += 1
-        return {
-            "text": self.text_of(first, last),
-            "sentence": self.number,
-            "node": node,
-            "label": tree.labels[node],
-        }
-
-    def text_of(self, first: int, last: int) -> str:
-        """Some tokens as they stand in the text, on one line; of many, the beginning and the end."""
-        start, end = self.token_spans[first][0], self.token_spans[last - 1][1]
-        if end - start <= 2 * LONGEST_QUOTE:
-            return shorten_quote(self.text[start:end])
-        return shorten_quote(
-            f"{self.text[start : start + LONGEST_QUOTE]} {self.text[end - LONGEST_QUOTE : end]}"
-        )
-
-    def named(self, node: int) -> list[Run]:
-        """`*a bad film* (negative)`."""
-        return [self.quote(node), _plain(f" ({self.evidence.tree.labels[node]})")]
-
-
-def shorten_quote(text: str) -> str:
-    """A text on one line; of a long one, its beginning and its end."""
-    text = " ".join(text.split())
-    if len(text) <= LONGEST_QUOTE:
-        return text
-    half = LONGEST_QUOTE // 2
-    return f"{text[:half].rstrip()}…{text[len(text) - half :].lstrip()}"
+_MIDDLE = "the middle of the scale"
 
 
 def sentence_reason(sentence: SentenceText) -> list[Run]:
@@ -87,22 +36,22 @@ def sentence_reason(sentence: SentenceText) -> list[Run]:
     tree = evidence.tree
     label = tree.labels[0]
     if label == NO_LABEL:
-        return [_plain("no label")]
+        return [plain("no label")]
     if not len(tree.node_probabilities) and tree.label_set.polarity is None:
-        return [_plain(f"{label}: the label that the tree came with")]
+        return [plain(f"{label}: the label that the tree came with")]
     narrowly = "narrowly " if evidence.margins[0] < CLEAR_MARGIN else ""
-    return _merged([_plain(f"{narrowly}{label}: "), *_because(sentence)])
+    return _merged([plain(f"{narrowly}{label}: "), *_because(sentence)])
 
 
 def _because(sentence: SentenceText) -> list[Run]:
     evidence = sentence.evidence
     labels = evidence.tree.labels
     if len(labels) == 1:
-        return [sentence.quote(0), _plain(" is the only word")]
+        return [sentence.quote(0), plain(" is the only word")]
     if all(label == NO_LABEL for label in labels[1:]):
-        return [_plain("only the sentence as a whole was labelled")]
-    shown = [node for node in evidence.highlights if node]
-    outer = [node for node in shown if not any(evidence.contains(other, node) for other in shown)]
+        return [plain("only the sentence as a whole was labelled")]
+    shown = set(evidence.highlights)
+    outer = [node for node in evidence.outer_pieces if node in shown]
     if evidence.sides[0] == NO_SIDE:
         return _why_neutral(sentence, outer)
     support = [node for node in outer if evidence.sides[node] == evidence.sides[0]]
@@ -117,27 +66,27 @@ def _because(sentence: SentenceText) -> list[Run]:
     elif turn and len(support) == 1:
         return turn
     else:
-        main = [_plain("because of "), *_listed(sentence, support)]
-    return [*main, _plain("; "), *turn] if turn else main
+        main = [plain("because of "), *_listed(sentence, support)]
+    return [*main, plain("; "), *turn] if turn else main
 
 
 def _why_neutral(sentence: SentenceText, pieces: Sequence[int]) -> list[Run]:
     """Why a sentence is on neither side of its scale."""
     evidence = sentence.evidence
     if not pieces:
-        return [_plain(f"no phrase is {_clearly_on_a_side(evidence.tree.label_set)}")]
+        return [plain(f"no phrase is {_clearly_on_a_side(evidence.tree.label_set)}")]
     first = pieces[0]
     other = next((node for node in pieces if evidence.sides[node] != evidence.sides[first]), None)
     if other is not None:
         return [
             *sentence.named(first),
-            _plain(" and "),
+            plain(" and "),
             *sentence.named(other),
-            _plain(" balance each other"),
+            plain(" balance each other"),
         ]
     return [
         sentence.quote(first),
-        _plain(f" is {evidence.tree.labels[first]}, but the sentence as a whole is not"),
+        plain(f" is {evidence.tree.labels[first]}, but the sentence as a whole is not"),
     ]
 
 
@@ -148,17 +97,15 @@ def _why_only_whole(sentence: SentenceText, against: Sequence[int]) -> list[Run]
         return turn_clause(sentence, 0)
     if against:
         label = evidence.tree.labels[against[0]]
-        return [_plain("all words together; "), sentence.quote(against[0]), _plain(f" alone is {label}")]
-    return [
-        _plain(f"all words together; no phrase of it alone is {_clearly_on_a_side(evidence.tree.label_set)}")
-    ]
+        return [plain("all words together; "), sentence.quote(against[0]), plain(f" alone is {label}")]
+    return [plain(f"all words together; no phrase alone is {_clearly_on_a_side(evidence.tree.label_set)}")]
 
 
 def _clearly_on_a_side(labels: LabelSet) -> str:
     if labels.polarity is None:
         return "clear"
-    names = _side_names(labels)
-    return f"clearly {names[POSITIVE]} or {names[NEGATIVE]}"
+    is_sentiment = set(labels.names) <= set(SENTIMENTS)
+    return "clearly positive or negative" if is_sentiment else f"clearly above or below {_MIDDLE}"
 
 
 def turn_clause(sentence: SentenceText, node: int) -> list[Run]:
@@ -178,12 +125,12 @@ def turn_clause(sentence: SentenceText, node: int) -> list[Run]:
     if len(others) == 1 and _num_words(evidence, others[0]) <= LONGEST_TURN:
         return [
             sentence.quote(others[0]),
-            _plain(" turns "),
+            plain(" turns "),
             *sentence.named(turned),
-            _plain(" into "),
+            plain(" into "),
             *sentence.named(node),
         ]
-    return [*sentence.named(turned), _plain(" turns into "), *sentence.named(node)]
+    return [*sentence.named(turned), plain(" turns into "), *sentence.named(node)]
 
 
 def _num_words(evidence: Evidence, node: int) -> int:
@@ -207,7 +154,7 @@ def _outweigh(sentence: SentenceText, support: Sequence[int], against: Sequence[
     )
     return [
         *_listed(sentence, support),
-        _plain(verb),
+        plain(verb),
         *losers,
         *_contrast(sentence, support, against),
     ]
@@ -237,15 +184,9 @@ def _word_run(sentence: SentenceText, tokens: range, before: str) -> list[Run]:
     token = next((each for each in reversed(tokens) if tree.words[each].lower() in CONTRAST_WORDS), None)
     if token is None:
         return []
-    owners: Mapping[int, int] = _nodes_of_words(sentence.evidence)
-    return [_plain(before), sentence.quote(owners[token])] if token in owners else []
-
-
-def _nodes_of_words(evidence: Evidence) -> dict[int, int]:
-    """The leaf over each word."""
-    source = evidence.tree.source
-    arity: list[int] = source.arity.tolist()
-    return {start: node for node, start in enumerate(source.starts.tolist()) if not arity[node]}
+    node = int(tree.source.leaves[token])
+    # In a dependency tree, the phrase of a word may be wider than the word.
+    return [] if tree.source.arity[node] else [plain(before), sentence.quote(node)]
 
 
 def document_reason(
@@ -259,14 +200,14 @@ def document_reason(
         sentences: Its sentences.
     """
     if not sentences:
-        return [_plain("no words, so there is no label")]
+        return [plain("no words, so there is no label")]
     if len(sentences) == 1:
         return sentence_reason(sentences[0])
     labels = sentences[0].evidence.tree.label_set
     if label is None:
         counts = Counter(sentence.evidence.tree.labels[0] for sentence in sentences)
         parts = ", ".join(f"{counts[name]:,} {name}" for name in labels.names if counts[name])
-        return [_plain(f"{len(sentences):,} sentences: {parts}")]
+        return [plain(f"{len(sentences):,} sentences: {parts}")]
     sides = dict(zip(labels.names, label_sides(labels), strict=True))
     side = sides[label]
     likeliest_other = max(
@@ -275,47 +216,42 @@ def document_reason(
     narrowly = "narrowly " if probabilities[label] - likeliest_other < CLEAR_MARGIN else ""
     agreeing = [sentence for sentence in sentences if sentence.evidence.sides[0] == side]
     opposed = [sentence for sentence in sentences if sentence.evidence.sides[0] not in (side, NO_SIDE)]
-    counted = _counted(labels, label, side, [sentence.evidence.sides[0] for sentence in sentences])
-    return _merged(
-        [
-            _plain(f"{narrowly}{label}: {counted}"),
-            *_strongest(agreeing, side, "; strongest: "),
-            *_strongest(opposed, None, "; against it: "),
-        ]
+    counted = _counted(labels, side, [sentence.evidence.sides[0] for sentence in sentences])
+    named = (
+        []
+        if side == NO_SIDE
+        else [*_strongest(agreeing, "; strongest: "), *_strongest(opposed, "; against it: ")]
     )
+    return [plain(f"{narrowly}{label}: {counted}"), *named]
 
 
-def _counted(labels: LabelSet, label: str, side: int, sides: Sequence[int]) -> str:
-    """`7 of 9 sentences are positive and 1 negative`; sentences are counted by side."""
-    number = sides.count(side)
-    names = {NO_SIDE: label, **_side_names(labels)}
-    counted = f"{number:,} of {len(sides):,} sentences {'is' if number == 1 else 'are'} {names[side]}"
-    if labels.polarity is None or side == NO_SIDE:
-        return counted
-    num_others = len(sides) - number - sides.count(NO_SIDE)
-    return f"{counted} and {num_others:,} {names[NEGATIVE + POSITIVE - side]}" if num_others else counted
+def _counted(labels: LabelSet, side: int, sides: Sequence[int]) -> str:
+    """`7 of 9 sentences are positive, 1 negative`; sentences are counted by side."""
+    number, names = sides.count(side), _side_names(labels)
+    parts = [f"{number:,} of {len(sides):,} sentences {'is' if number == 1 else 'are'} {names[side]}"]
+    if labels.polarity is not None:
+        others = (each for each in (POSITIVE, NEGATIVE) if each != side and each in sides)
+        parts += [f"{sides.count(other):,} {names[other]}" for other in others]
+    return ", ".join(parts)
 
 
 def _side_names(labels: LabelSet) -> dict[int, str]:
+    """How sentences of each side are called."""
     if labels.polarity is None:
         return dict(zip(label_sides(labels), labels.names, strict=True))
     if set(labels.names) <= set(SENTIMENTS):
-        return {NEGATIVE: "negative", POSITIVE: "positive"}
-    return {NEGATIVE: "below the middle of the scale", POSITIVE: "above the middle of the scale"}
+        return {NEGATIVE: "negative", NO_SIDE: "neutral", POSITIVE: "positive"}
+    return {NEGATIVE: f"below {_MIDDLE}", NO_SIDE: f"in {_MIDDLE}", POSITIVE: f"above {_MIDDLE}"}
 
 
-def _strongest(sentences: Sequence[SentenceText], side: int | None, before: str) -> list[Run]:
-    """The heaviest phrase of some sentences, of one side or of each sentence's own."""
-    found = [
-        (sentence.evidence.weights[node], sentence, node)
-        for sentence in sentences
-        for node in sentence.evidence.pieces
-        if sentence.evidence.sides[node] == (sentence.evidence.sides[0] if side is None else side)
-    ]
-    if side == NO_SIDE or not found:
+def _strongest(sentences: Sequence[SentenceText], before: str) -> list[Run]:
+    """What the sentence that counts most, by label and number of words, has for its label."""
+    if not sentences:
         return []
-    _, sentence, node = max(found, key=lambda each: each[0])
-    return [_plain(before), sentence.quote(node)]
+    strongest = max(sentences, key=lambda each: each.evidence.weights[0] * len(each.token_spans))
+    evidence = strongest.evidence
+    own = [node for node in evidence.highlights if evidence.sides[node] == evidence.sides[0]]
+    return [plain(before), strongest.quote(max(own, key=evidence.weights.__getitem__, default=0))]
 
 
 def _listed(sentence: SentenceText, nodes: Sequence[int]) -> list[Run]:
@@ -323,11 +259,7 @@ def _listed(sentence: SentenceText, nodes: Sequence[int]) -> list[Run]:
 
 
 def _joined(parts: Sequence[list[Run]]) -> list[Run]:
-    return [run for place, part in enumerate(parts) for run in ([_plain(" and ")] * (place > 0) + part)]
-
-
-def _plain(text: str) -> Run:
-    return {"text": text}
+    return [run for place, part in enumerate(parts) for run in ([plain(" and ")] * (place > 0) + part)]
 
 
 def _merged(runs: Iterable[Run]) -> list[Run]:
@@ -335,7 +267,7 @@ def _merged(runs: Iterable[Run]) -> list[Run]:
     merged: list[Run] = []
     for run in runs:
         if merged and "node" not in run and "node" not in merged[-1]:
-            merged[-1] = _plain(merged[-1]["text"] + run["text"])
+            merged[-1] = plain(merged[-1]["text"] + run["text"])
         else:
             merged.append(run)
     return merged
