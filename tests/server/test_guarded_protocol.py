@@ -7,6 +7,7 @@ import re
 import socket
 import time
 from collections.abc import Iterator
+from http.client import HTTPConnection
 
 import pytest
 
@@ -39,7 +40,7 @@ def test_headers_that_do_not_come_close_the_connection(service: RunningServer, s
     began = time.monotonic()
     with connect(service.port, sent) as slow:
         assert ask(service.port).status == 200
-        assert read_all(slow).startswith(b"HTTP/1.1 408 Request Timeout\r\n")
+        assert read_all(slow)[:32] == (b"HTTP/1.1 408 Request Timeout\r\nco" if sent else b"")
     assert HEADER_SECONDS <= time.monotonic() - began < 10
 
 
@@ -100,6 +101,27 @@ def test_requests_without_end_are_refused(service: RunningServer) -> None:
     """Each is complete, and the client does not wait for answers."""
     assert send_until_refused(service.port, b"", REQUEST)
     assert ask(service.port).status == 200
+
+
+def test_a_body_that_is_refused_early_is_thrown_away_so_that_the_answer_is_read() -> None:
+    """A connection that is closed while the client still sends would lose the answer."""
+    with running_server() as running:
+        connection = HTTPConnection("127.0.0.1", running.port, timeout=30)
+        for _ in range(2):
+            connection.request("POST", "/v1/label", b"x" * 20_000_000, {"Content-Type": "application/json"})
+            response = connection.getresponse()
+            assert (response.status, bool(response.read())) == (413, True)
+        connection.close()
+
+
+def test_a_body_that_was_refused_must_come_in_time(service: RunningServer) -> None:
+    head = b"POST /v1/label HTTP/1.1\r\nHost: localhost\r\nContent-Length: 3000000\r\n\r\n"
+    with connect(service.port, head) as slow:
+        assert slow.recv(1 << 16).startswith(b"HTTP/1.1 415")
+        slow.sendall(b"x" * 100)
+        began = time.monotonic()
+        read_all(slow)
+        assert time.monotonic() - began < 10
 
 
 def test_a_client_that_does_not_read_is_dropped(service: RunningServer) -> None:

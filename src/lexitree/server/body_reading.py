@@ -36,7 +36,6 @@ def check_media_type(request: Request, *accepted: str) -> None:
             HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
             f"the body is {found[:60] or 'of no type'!r}, or compressed",
             remedy=f"Send it as it is, with the header Content-Type: {accepted[0]}.",
-            headers=_CLOSE,
         )
 
 
@@ -110,5 +109,4 @@ def _too_large(max_bytes: int) -> ProblemError:
         HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
         f"the body has more than {max_bytes:,} bytes",
         remedy="Send fewer texts per request, or a stream to /v1/label/stream.",
-        headers=_CLOSE,
     )

@@ -34,6 +34,7 @@ class GuardedProtocol(HttpToolsProtocol):
         self._headers_due: asyncio.TimerHandle | None = None
         self._reading_due: asyncio.TimerHandle | None = None
         self._header_bytes = 0
+        self._is_in_body = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -44,25 +45,32 @@ class GuardedProtocol(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         if not self._is_answering:
-            # Not when a message begins: empty lines before it would leave the connection open without a limit.
+            # Not only when a message begins: empty lines before it, or the rest of a body that was refused, would
+            # keep the connection open without a limit.
             self._expect_headers()
-        self._header_bytes += len(data)
+        if not self._is_in_body:
+            self._header_bytes += len(data)
         super().data_received(data)
-        if self._headers_due is not None and self._header_bytes > MAX_HEADER_BYTES:
+        if not self._is_in_body and self._header_bytes > MAX_HEADER_BYTES:
             self._refuse(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE)
 
     def on_message_begin(self) -> None:
-        self._header_bytes = 0  # or a little more: what else came with its first byte
+        self._header_bytes = 1  # or a little more: what else came with its first byte
         self._expect_headers()
         super().on_message_begin()
 
     def on_headers_complete(self) -> None:
         self._headers_due = _cancel(self._headers_due)
+        self._header_bytes = 0
+        self._is_in_body = True
         if len(self.pipeline) >= MAX_PIPELINED:
-            raise ValueError(
-                "too many requests at a time"
-            )  # The parser stops, and the client gets status 400.
+            # The parser stops, and the client gets status 400.
+            raise ValueError("too many requests at a time")
         super().on_headers_complete()
+
+    def on_message_complete(self) -> None:
+        self._is_in_body = False
+        super().on_message_complete()
 
     def pause_writing(self) -> None:
         super().pause_writing()
@@ -91,8 +99,10 @@ class GuardedProtocol(HttpToolsProtocol):
         self._headers_due = None
         if self._is_answering:
             self._expect_headers()  # The next request is late; the answer to this one must not suffer.
-        else:
+        elif self._header_bytes:
             self._refuse(HTTPStatus.REQUEST_TIMEOUT)
+        else:
+            self.transport.close()  # No request has begun that could be answered.
 
     def _refuse(self, status: HTTPStatus, headers: bytes = b"") -> None:
         """Answer a client whose request is not known, and close the connection."""
