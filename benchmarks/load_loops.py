@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import math
+import re
 import sys
 import time
 from collections import Counter
@@ -24,6 +25,7 @@ from typing import Any
 sys.path.append(str(Path(__file__).resolve().parents[1]))
 
 from tests.server.raw_http import Answer, ConnectionPool, request_bytes
+from tests.server.running import ask as ask_once
 from tests.server.service_process import HOST, ServiceProcess
 
 __all__ = [
@@ -34,6 +36,7 @@ __all__ = [
     "ServiceProcess",
     "Watched",
     "closed_loop",
+    "counted",
     "milliseconds",
     "no_garbage_collection",
     "open_loop",
@@ -47,6 +50,7 @@ __all__ = [
 NO_ANSWER = 0
 """Stands for the status of a request whose connection failed."""
 LAST_ANSWER_SECONDS = 60.0
+COUNTED = re.compile(r'^lexitree_requests_total\{route="/v1/label",status="(\d+)"\} (\S+)', re.MULTILINE)
 
 
 @dataclass(slots=True)
@@ -191,6 +195,12 @@ def statuses(samples: Sequence[Sample]) -> dict[str, int]:
     """How many answers of each status there were; `none` stands for a failed connection."""
     counts = Counter(sample.status for sample in samples)
     return {str(status) if status else "none": counts[status] for status in sorted(counts)}
+
+
+def counted(service: ServiceProcess) -> Counter[str]:
+    """Requests to /v1/label by status, as the service counts them itself."""
+    metrics = ask_once(service.port, path="/metrics").content.decode()
+    return Counter({status: int(float(number)) for status, number in COUNTED.findall(metrics)})
 
 
 def series(

@@ -33,6 +33,7 @@ from load_loops import (
     ConnectionPool,
     ServiceProcess,
     closed_loop,
+    counted,
     milliseconds,
     no_garbage_collection,
     open_loop,
@@ -260,7 +261,7 @@ async def measure_overload(
     options: argparse.Namespace, service: ServiceProcess, requests: Sequence[bytes], rate: float
 ) -> Row:
     """What becomes of single texts that come faster than the service can label them."""
-    before, used = service.vitals(), time.process_time()
+    before, counts, used = service.vitals(), counted(service), time.process_time()
     async with ConnectionPool(HOST, service.port) as pool, watching(service) as watched:
         with no_garbage_collection():
             samples = await open_loop(pool, requests, rate, options.overload_seconds, Random(SEED))
@@ -280,6 +281,7 @@ async def measure_overload(
     }
     details = {
         "memory_before_mib": before.memory_mib,
+        "counted_by_the_service": dict(counted(service) - counts),
         "most_threads": watched.threads,
         "most_sockets": watched.sockets,
         "generator_processor_share": (time.process_time() - used) / options.overload_seconds,
@@ -308,6 +310,8 @@ def shortfalls(record: Row) -> Iterator[str]:
     labels, live, _ = record["overload_answers"]
     if unexpected := labels.keys() - DELIBERATE - {"asked"}:
         yield f"under overload there were answers of other kinds: {sorted(unexpected)}"
+    if {**record["overload_details"]["counted_by_the_service"], "asked": labels["asked"]} != labels:
+        yield "the metrics of the service tell other numbers of requests"
     if live.keys() - {"200", "asked"}:
         yield f"/live was not always 200: {live}"
     if (
