@@ -197,3 +197,5 @@ def test_what_waits_is_finished_after_closing(loop: Any) -> None:
     assert not queue.is_idle
     assert queue.take() is None
     assert queue.is_idle
+    with pytest.raises(ProblemError, match="ended"):
+        queue.put(make_job(loop, 10))

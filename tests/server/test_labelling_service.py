@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import weakref
 from collections.abc import Callable, Coroutine
 from typing import Any
 
@@ -274,6 +276,29 @@ def test_long_texts_are_split_in_another_thread_and_not_too_many_at_a_time() -> 
         assert results[11].status == 429
 
     asyncio.run(run())
+
+
+def test_a_request_is_freed_without_the_garbage_collector() -> None:
+    async def run() -> None:
+        async with running(make_app()) as service:
+            admitted = await service.admit("tiny", ["good"], one_sentence=False, is_numbered=False)
+            job = service.submit(LANE, admitted, str)
+            await service.wait(job)
+            left = service.submit(LANE, admitted, str)
+            service.queue.discard(left)
+            await until(lambda: service.queue.is_idle)
+            references = [weakref.ref(job), weakref.ref(left)]
+            del job, left
+            # What was discarded, and the latest batch, are held until there is another.
+            await ask(service, "other")
+            await until(lambda: service.queue.is_idle)
+            assert [reference() for reference in references] == [None, None]
+
+    gc.disable()
+    try:
+        asyncio.run(run())
+    finally:
+        gc.enable()
 
 
 def test_the_default_model_is_the_first() -> None:

@@ -29,14 +29,14 @@ def stream(*pieces: bytes, path: str = PATH, pipe: TextPipeline | None = None, *
 
 def test_answers_come_in_the_order_of_the_lines() -> None:
     pipe = tiny_pipeline(parser=Batches())
-    texts = some_texts(100)
+    texts = some_texts(50)
     body = "".join(
         json.dumps({"text": text, "id": number}) + "\n" for number, text in enumerate(texts)
     ).encode()
     pieces = [body[first : first + 700] for first in range(0, len(body), 700)]
     found = stream(*pieces, pipe=pipe, path=f"{PATH}?include=probabilities", batch_nodes=50)
     assert found.headers["content-type"] == "application/x-ndjson"
-    assert [line["id"] for line in found.lines] == list(range(100))
+    assert [line["id"] for line in found.lines] == list(range(50))
     assert [line["label"] for line in found.lines] == [document.label for document in pipe.stream(texts)]
     assert set(found.lines[0]["probabilities"]) == {"negative", "positive"}
 
@@ -114,6 +114,23 @@ def test_lines_are_read_only_when_there_is_room() -> None:
             exchange.can_send.set()
             await exchange.send(b"").done()
             assert len(exchange.lines) == 200
+
+    asyncio.run(run())
+
+
+def test_bad_lines_and_long_ids_wait_for_room_too() -> None:
+    async def run() -> None:
+        app = make_app(batch_nodes=20)
+        async with running(app):
+            for line, most in ((b"bad\n", 45), (b'{"text": "a", "id": "' + b"a" * 2_000 + b'"}\n', 5)):
+                exchange = Exchange(app, PATH, content_type="application/x-ndjson")
+                exchange.can_send.clear()
+                for _ in range(60):
+                    exchange.send(line, more=True)
+                await asyncio.sleep(0.1)
+                assert exchange.num_received < most
+                exchange.can_send.set()
+                assert len((await exchange.send(b"").done()).lines) == 60
 
     asyncio.run(run())
 

@@ -88,7 +88,7 @@ class Batcher:
             texts = [" ".join(islice(cycle(_WARM_UP), number)) for number in WARM_UP_WORDS]
             for _ in range(2):
                 started, num_nodes = time.monotonic(), 0
-                for document in pipe.stream(texts, limits=self._limits):
+                for document in pipe.stream(texts, limits=Limits.none()):
                     num_nodes += sum(sentence.source.num_nodes for sentence in document.sentences)
                 self._queue.measure(num_nodes, time.monotonic() - started)
             log.info("model ready", extra={"model": name})
@@ -161,6 +161,7 @@ class Batcher:
 def _resolve(jobs: Iterable[Job]) -> None:
     """Hand answers to those who wait; in the event loop."""
     for job in jobs:
+        job.slices = []
         if job.future.done():
             continue
         if job.error is not None:

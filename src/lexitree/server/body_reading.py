@@ -16,7 +16,7 @@ from lexitree.server.problems import ProblemError, client_gone
 from lexitree.server.request_bodies import read_body
 from lexitree.settings import Settings
 
-_QUICK_BYTES = 1 << 16
+QUICK_BYTES = 1 << 16
 """Longer bodies are read as JSON in another thread."""
 _CLOSE = {"connection": "close"}
 """What is left of the body is not waited for."""
@@ -52,7 +52,7 @@ async def read_request(request: Request, kind: type[Body], service: LabellingSer
     if length.isdecimal() and len(length) < 20 and int(length) > max_bytes:
         raise _too_large(max_bytes)
     data = await _read_all(request, max_bytes, service.settings.body_seconds)
-    if len(data) <= _QUICK_BYTES:
+    if len(data) <= QUICK_BYTES:
         return read_body(kind, data)
     return await service.in_pool(read_body, kind, data)
 

@@ -32,8 +32,8 @@ from lexitree.version import __version__
 
 _METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _EXPLANATION_POLICY = (
-    "sandbox allow-scripts allow-downloads; default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline';"
-    " img-src data: blob:"
+    "sandbox allow-scripts allow-downloads; default-src 'none'; script-src 'unsafe-inline';"
+    " style-src 'unsafe-inline'; img-src data: blob:"
 )
 """A page or picture made of a stranger's text can show itself, and nothing else."""
 

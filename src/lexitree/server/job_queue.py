@@ -18,7 +18,7 @@ from itertools import count
 from threading import Condition, Event
 from typing import Any, Literal, NamedTuple
 
-from lexitree.server.problems import queue_full
+from lexitree.server.problems import queue_full, unavailable
 from lexitree.text import TokenizedText
 
 PATIENCE = 4.0
@@ -46,7 +46,7 @@ class AdmittedText(NamedTuple):
     num_nodes: int
 
 
-@dataclass(eq=False, slots=True)
+@dataclass(eq=False, slots=True, weakref_slot=True)
 class Job:
     """The texts of a request, what is made of their results, and who waits for that."""
 
@@ -63,6 +63,7 @@ class Job:
     """What went wrong for the whole job."""
     is_discarded: bool = False
     slices: list[Slice] = field(default_factory=list["Slice"])
+    """What waits or runs; emptied in the end, so that the job is freed at once and not as cyclic garbage."""
 
     def __post_init__(self) -> None:
         self.answers = [None] * len(self.texts)
@@ -149,10 +150,12 @@ class JobQueue:
         """Add a job.
 
         Raises:
-            ProblemError: There is no room for it.
+            ProblemError: There is no room for it, or the queue is closed.
         """
         num_nodes = job.num_nodes
         with self._changed:
+            if self._is_closed:
+                raise unavailable("the service has ended", "draining")
             if self.num_nodes + num_nodes > self.max_nodes:
                 raise queue_full(self.retry_seconds())
             now = time.monotonic()
@@ -190,6 +193,7 @@ class JobQueue:
                 if each.is_waiting:
                     self._leave(each)
                     self._num_discarded += 1
+            job.slices = []
             if self._num_discarded > max(_FEW_DISCARDED, self.num_slices):
                 self._sweep()
             running = self._running

@@ -13,7 +13,7 @@ from starlette.types import Receive, Scope, Send
 from lexitree.errors import ConfigError, LexitreeError
 from lexitree.files import to_json
 from lexitree.results.document import Document
-from lexitree.server.body_reading import body_pieces, too_slow_body, wait_for_disconnect
+from lexitree.server.body_reading import QUICK_BYTES, body_pieces, too_slow_body, wait_for_disconnect
 from lexitree.server.document_values import document_values
 from lexitree.server.http_answers import RequestRecord
 from lexitree.server.job_queue import Job, Lane
@@ -23,6 +23,8 @@ from lexitree.server.request_bodies import LineRequest, StreamQuery, read_json
 
 LINES_TYPE = "application/x-ndjson"
 _POLL_SECONDS = 0.05
+_BYTES_PER_NODE = 100
+"""A line counts for its nodes and its bytes, which may be those of an id that comes back with the answer."""
 
 
 class LineStream:
@@ -48,7 +50,7 @@ class LineStream:
         self._one_sentence = query.one_sentence
         self._record = record
         self._answers = asyncio.Queue[tuple[asyncio.Task[str], int] | None]()
-        self._num_nodes = 0
+        self._weight = 0
         self._has_room = asyncio.Event()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -65,10 +67,10 @@ class LineStream:
 
     async def _write(self, send: Send) -> None:
         while (item := await self._answers.get()) is not None:
-            answer, num_nodes = item
+            answer, weight = item
             line = await answer
             await send({"type": "http.response.body", "body": f"{line}\n".encode(), "more_body": True})
-            self._num_nodes -= num_nodes
+            self._weight -= weight
             self._has_room.set()
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
@@ -107,34 +109,38 @@ class LineStream:
 
     async def _start(self, line: bytes | None, tasks: asyncio.TaskGroup) -> None:
         """Wait for room, and let the line be answered."""
+        while self._weight >= 2 * self._settings.batch_nodes:
+            self._has_room.clear()
+            await self._has_room.wait()
         identity: dict[str, Any] = {}
         num_nodes = 1
         try:
-            text, identity = self._read_line(line)
+            text, identity = await self._read_line(line)
             (admitted,) = await self._service.admit(
                 self._lane.model, [text], one_sentence=self._one_sentence, is_numbered=False
             )
             num_nodes = admitted.num_nodes
-            await self._wait_for_room(num_nodes)
+            await self._wait_for_queue(num_nodes)
             self._service.check_open()
-            answer = self._answer(
-                self._service.submit(self._lane, [admitted], self._renderer(identity)), identity
-            )
+            job = self._service.submit(self._lane, [admitted], self._renderer(identity))
+            answer = self._answer(job, identity)
         except LexitreeError as error:
             answer = self._refuse(error, identity)
         self._record.num_texts += 1
         self._record.num_nodes += num_nodes
-        self._num_nodes += num_nodes
-        self._answers.put_nowait((tasks.create_task(answer), num_nodes))
+        weight = num_nodes + len(line or b"") // _BYTES_PER_NODE
+        self._weight += weight
+        self._answers.put_nowait((tasks.create_task(answer), weight))
 
-    def _read_line(self, line: bytes | None) -> tuple[str, dict[str, Any]]:
+    async def _read_line(self, line: bytes | None) -> tuple[str, dict[str, Any]]:
         """The text of a line, and the id that goes back with its answer."""
         if line is None:
             raise ProblemError(
                 HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
                 f"the line has more than {self._settings.max_body:,} bytes",
             )
-        values = read_json(line, "line")
+        is_quick = len(line) <= QUICK_BYTES
+        values = read_json(line, "line") if is_quick else await self._service.in_pool(read_json, line, "line")
         if isinstance(values, str):
             return values, {}
         if not isinstance(values, dict):
@@ -142,15 +148,12 @@ class LineStream:
         request = LineRequest.from_dict(cast(dict[str, Any], values))
         return request.text, {"id": request.id} if "id" in values else {}
 
-    async def _wait_for_room(self, num_nodes: int) -> None:
-        """Wait until this stream holds little, and then until the queue is not too full.
+    async def _wait_for_queue(self, num_nodes: int) -> None:
+        """Wait until the queue of the service is not too full.
 
         Raises:
-            ProblemError: The queue stays too full.
+            ProblemError: It stays too full.
         """
-        while self._num_nodes and self._num_nodes + num_nodes > 2 * self._settings.batch_nodes:
-            self._has_room.clear()
-            await self._has_room.wait()
         queue = self._service.queue
         until = time.monotonic() + self._settings.request_seconds
         while queue.num_nodes and queue.num_nodes + num_nodes > queue.max_nodes // 2:
@@ -165,7 +168,7 @@ class LineStream:
         try:
             (answer,) = await self._service.wait(job)
         except LexitreeError as error:
-            answer = error
+            return await self._refuse(error, identity)
         return await self._refuse(answer, identity) if isinstance(answer, LexitreeError) else answer
 
     async def _refuse(self, error: LexitreeError, identity: dict[str, Any]) -> str:
