@@ -104,7 +104,7 @@ def _responses(content: Schema, statuses: Iterable[int]) -> Schema:
 
 def _get(summary: str, content: Schema, *statuses: int) -> Schema:
     """An operation without a body; one that is never answered with status 401 needs no token."""
-    open_to_all = {} if 401 in statuses else {"security": []}
+    open_to_all: Schema = {} if 401 in statuses else {"security": []}
     return {"get": {"summary": summary, **open_to_all, "responses": _responses(content, (*statuses, 421))}}
 
 
