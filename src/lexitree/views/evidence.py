@@ -41,6 +41,7 @@ MOST_JOINED_WORDS = 6
 LEAST_SHARE = 0.2
 """Evidence that weighs less than this share of the heaviest is not highlighted."""
 WORDS_PER_HIGHLIGHT, MOST_HIGHLIGHTS = 6, 8
+"""Three phrases are highlighted in a short sentence, five in one of 25 words; what is inside of them comes on top."""
 
 
 def label_sides(labels: LabelSet) -> list[int]:
@@ -100,8 +101,8 @@ class Evidence:
 
     @cached_property
     def outer_pieces(self) -> list[int]:
-        """The pieces that are in no other but the whole sentence: heaviest first, but before all the heaviest one for
-        the label."""
+        """The pieces that are in no other but the whole sentence: the heaviest one for the label, the heaviest one
+        against it, and the others, heaviest first."""
         outer: list[int] = []
         end = 0
         for piece in sorted(self.pieces.keys() - {0}):
@@ -109,8 +110,9 @@ class Evidence:
                 outer.append(piece)
                 end = self._next_nodes[piece]
         outer.sort(key=lambda piece: -self.weights[piece])
-        first = [piece for piece in outer if self.sides[piece] == self.sides[0]][:1]
-        return first + [piece for piece in outer if piece not in first]
+        support = [piece for piece in outer if self.sides[piece] == self.sides[0]][:1]
+        against = [piece for piece in outer if self.sides[piece] != self.sides[0]][:1]
+        return list(dict.fromkeys([*support, *against, *outer]))
 
     @cached_property
     def highlights(self) -> list[int]:
@@ -119,7 +121,7 @@ class Evidence:
             return list(self.pieces)
         outer = self.outer_pieces
         least = LEAST_SHARE * max((self.weights[piece] for piece in outer), default=0.0)
-        most = min(MOST_HIGHLIGHTS, 2 + self.tree.source.num_words // WORDS_PER_HIGHLIGHT)
+        most = min(MOST_HIGHLIGHTS, max(3, 1 + self.tree.source.num_words // WORDS_PER_HIGHLIGHT))
         heavy = [piece for place, piece in enumerate(outer) if not place or self.weights[piece] >= least]
         chosen = [0] if 0 in self.pieces and outer else []
         for piece in heavy[:most]:
