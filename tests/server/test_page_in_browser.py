@@ -108,7 +108,12 @@ def test_problems_are_told_and_the_text_stays(open_page: OpenPage, status: int, 
     assert told in page.locator(".problem").inner_text()
     assert field_of(page).input_value() == "A great film."
     page.unroute("**/v1/explain")
-    if status == 429:
+    if status == 401:
+        page.get_by_label("Token").fill("secret")
+        with page.expect_request("**/v1/explain") as asked:
+            page.keyboard.press("Enter")
+        assert asked.value.headers["authorization"] == "Bearer secret"
+    if status in (401, 429):
         page.wait_for_selector(".problem", state="hidden")
         assert page.locator(".text").inner_text().startswith("A great")
 

@@ -15,7 +15,7 @@ export class Card {
         const node = view.sentence(number).nodes[id];
         const parts = [
             make("p", {class: "card-phrase", dir: "auto"}, shorten(view.phrase(number, id), 90)),
-            node.turn ? make("p", {class: "card-turn"}, "The label turns here: none of its parts has it.") : null,
+            node.turn ? make("p", {class: "card-turn"}, "The label turns here: it is not what its parts are.") : null,
             shareRows(view, node),
             headLine(view, number, node),
         ];

@@ -1,7 +1,6 @@
 // What is drawn of one node: the pill with its label and head word, the roof of a folded phrase, its words.
 
 import {draw} from "./dom.js";
-import {isWordLike} from "./tree_fold.js";
 import {MEASURES} from "./tree_layout.js";
 
 const {PILL, LINE, ROOF} = MEASURES;
@@ -75,17 +74,7 @@ function frameOf(node, left, wide, box) {
         draw("rect", {class: "pill", x: left, y: -PILL / 2, width: wide, height: PILL, rx: PILL / 2}),
         draw("rect", {class: "cap", x: left, y: -PILL / 2, width: box.markWidth, height: PILL, rx: PILL / 2}),
         draw("text", {class: "mark-text", x: left + box.markWidth / 2, y: 4.6, "text-anchor": "middle"}, box.mark),
-        box.head
-            ? draw(
-                  "text",
-                  {
-                      class: isWordLike(box.head) ? "head-text" : "head-text faint",
-                      x: left + box.markWidth + 6,
-                      y: 4.6,
-                  },
-                  box.head,
-              )
-            : null,
+        box.head ? draw("text", {class: "head-text", x: left + box.markWidth + 6, y: 4.6}, box.head) : null,
         node.turn ? draw("path", {class: "turn-mark", d: `M${middle} ${top - 6}l6 6l-6 6l-6 -6Z`}) : null,
     ].filter(Boolean);
 }

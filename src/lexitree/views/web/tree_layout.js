@@ -56,7 +56,7 @@ export class NodeSizes {
         const markWidth = Math.max(PILL, textWidth(mark, FONTS.mark) + 14);
         if (isPhrase(node) && isOpen) {
             const own = node.word ?? (node.head === null ? "" : this.view.word(this.number, node.head));
-            const head = fit(own, FONTS.head, 110);
+            const head = isWordLike(own) ? fit(own, FONTS.head, 110) : "";
             return {
                 kind: "phrase",
                 mark,

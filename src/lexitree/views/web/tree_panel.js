@@ -115,7 +115,7 @@ function legend(tree) {
     const hasHeads = tree.nodes[0].head !== null;
     const items = [
         hasHeads ? ["leads", "Thick lines lead to the head word."] : null,
-        tree.nodes.some((node) => node.turn) ? ["turn", "Here the label turns: no part has it."] : null,
+        tree.nodes.some((node) => node.turn) ? ["turn", "Here the label turns: the whole is not what its parts are."] : null,
         ["folded", "A roof is a folded phrase."],
     ].filter(Boolean);
     const list = items.map(([kind, text]) =>
