@@ -120,12 +120,30 @@ def test_a_full_queue_tells_when_to_try_again(loop: Any) -> None:
     for _ in range(200):
         queue.measure(100, 1.0)  # a node takes 10 ms
     queue.put(make_job(loop, 700))
-    assert not queue.is_full
+    assert queue.share_full == 0.7
     with pytest.raises(ProblemError) as caught:
         queue.put(make_job(loop, 301))
     assert (caught.value.status, caught.value.headers) == (429, {"retry-after": "7"})
     queue.put(make_job(loop, 300))
-    assert queue.is_full
+    assert queue.share_full == 1
+
+
+def test_the_queue_is_full_when_what_waits_would_take_too_long(loop: Any) -> None:
+    queue = JobQueue(10_000, 100, 0, max_seconds=2)
+    queue.measure(100, 1.0)
+    queue.put(make_job(loop, 150))
+    assert queue.share_full == 0.75
+    queue.put(make_job(loop, 150))
+    with pytest.raises(ProblemError, match="more work"):
+        queue.put(make_job(loop, 1))
+
+
+def test_small_batches_count_for_little_in_the_measured_speed(loop: Any) -> None:
+    queue = JobQueue(10_000, 100, 0)
+    queue.measure(1_000, 1.0)
+    queue.measure(1, 0.1)
+    queue.put(make_job(loop, 5_000))
+    assert queue.retry_seconds() == 6
 
 
 def test_discarded_jobs_leave_at_once(loop: Any) -> None:

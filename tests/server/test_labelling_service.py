@@ -48,7 +48,7 @@ def test_many_requests_share_batches() -> None:
     async def run() -> None:
         parser = GatedParser()
         pipe = tiny_pipeline(parser=parser)
-        texts = [text for text in some_texts(60) if text.strip()]
+        texts = [text for text in some_texts(25) if text.strip()]
         async with running(make_app(pipe)) as service:
             parser.gate.clear()
             parser.has_begun.clear()

@@ -65,6 +65,8 @@ def test_it_follows_the_settings() -> None:
     assert label["include"]["items"]["enum"] == INCLUDED[0]
     assert SCHEMAS["ExplainRequest"]["required"] == ["text"]
     assert DOCUMENT["security"] == [{"token": []}]
+    is_open = {path for path, each in DOCUMENT["paths"].items() if each.get("get", {}).get("security") == []}
+    assert is_open == {"/live", "/ready", "/openapi.json"}
 
 
 def test_its_examples_are_good_requests() -> None:

@@ -65,6 +65,10 @@ def test_typing_errors_are_found(tmp_path: Path) -> None:
         ServiceSettings.gather(file, {})
 
 
+def test_the_token_is_not_shown() -> None:
+    assert "secret" not in repr(ServiceSettings(token="secret"))
+
+
 def test_the_help_tells_the_limits_of_a_service() -> None:
     defaults = {each.name: each.default for each in ServiceSettings.describe()}
     assert defaults["limits.words"] == Limits.for_service().words != Limits().words

@@ -27,8 +27,8 @@ _MOST_RETRY_SECONDS = 60
 _FEW_DISCARDED = 64
 _FIRST_GUESS = 1e-4
 """Seconds per node until some have been measured."""
-_SMOOTHING = 0.2
-"""The share of the latest batch in the measured speed."""
+_KEPT = 0.9
+"""How much of what was measured before still counts after another batch."""
 
 
 class Lane(NamedTuple):
@@ -111,10 +111,15 @@ class JobQueue:
         max_nodes: How many nodes may wait.
         batch_nodes: How many nodes make a batch; a text of more is a batch by itself.
         wait_seconds: How long the first job of a batch waits for others.
+        max_seconds: How long, as far as one can tell, a job may have to wait; one that would wait longer is refused,
+            because nobody might be there any more when it is done.
     """
 
-    def __init__(self, max_nodes: int, batch_nodes: int, wait_seconds: float) -> None:
+    def __init__(
+        self, max_nodes: int, batch_nodes: int, wait_seconds: float, max_seconds: float = math.inf
+    ) -> None:
         self.max_nodes = max_nodes
+        self._max_seconds = max_seconds
         self._batch_nodes = batch_nodes
         self._wait_seconds = wait_seconds
         self._changed = Condition()
@@ -125,16 +130,16 @@ class JobQueue:
         self._running: Batch | None = None
         self._is_closed = False
         self._seconds_per_node = _FIRST_GUESS
-        self._is_measured = False
+        self._measured_nodes = self._measured_seconds = 0.0
         self.num_nodes = 0
         """How many nodes wait."""
         self.num_slices = 0
         """How many slices wait."""
 
     @property
-    def is_full(self) -> bool:
-        """Whether there is no room for any job."""
-        return self.num_nodes >= self.max_nodes
+    def share_full(self) -> float:
+        """How full the queue is, by its nodes or by the time that they will take; from 1 on, it takes no job."""
+        return max(self.num_nodes / self.max_nodes, self._seconds_to_go / self._max_seconds)
 
     @property
     def is_idle(self) -> bool:
@@ -143,8 +148,11 @@ class JobQueue:
 
     def retry_seconds(self) -> int:
         """In how many seconds what waits now will be done, as far as one can tell."""
-        seconds = self.num_nodes * self._seconds_per_node
-        return min(max(1, math.ceil(seconds)), _MOST_RETRY_SECONDS)
+        return min(max(1, math.ceil(self._seconds_to_go)), _MOST_RETRY_SECONDS)
+
+    @property
+    def _seconds_to_go(self) -> float:
+        return self.num_nodes * self._seconds_per_node
 
     def put(self, job: Job) -> None:
         """Add a job.
@@ -156,7 +164,7 @@ class JobQueue:
         with self._changed:
             if self._is_closed:
                 raise unavailable("the service has ended", "draining")
-            if self.num_nodes + num_nodes > self.max_nodes:
+            if self.num_nodes + num_nodes > self.max_nodes or self._seconds_to_go > self._max_seconds:
                 raise queue_full(self.retry_seconds())
             now = time.monotonic()
             if not self.num_slices:
@@ -224,10 +232,11 @@ class JobQueue:
 
     def measure(self, num_nodes: int, seconds: float) -> None:
         """Learn from a batch how long a node takes."""
+        # Sums, so that small batches, whose nodes take longer, count for little.
+        self._measured_nodes = _KEPT * self._measured_nodes + num_nodes
+        self._measured_seconds = _KEPT * self._measured_seconds + seconds
         if num_nodes:
-            share = _SMOOTHING if self._is_measured else 1.0
-            self._seconds_per_node += share * (seconds / num_nodes - self._seconds_per_node)
-            self._is_measured = True
+            self._seconds_per_node = self._measured_seconds / self._measured_nodes
 
     def close(self, *, abandon: bool = False) -> None:
         """Let `take` end when nothing waits any more; with `abandon`, what waits or runs is given up."""

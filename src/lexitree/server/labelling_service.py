@@ -23,6 +23,8 @@ from lexitree.text.bounded_text import SplitText
 
 NEARLY_FULL = 0.9
 """The share of the queue from which on the service asks not to be sent more."""
+_SHARE_WAITING = 0.5
+"""The share of a request's time that it may be expected to wait; the rest is a reserve."""
 _QUICK_CHARACTERS = 2_000
 """So many characters are split at once: handing them to another thread would take longer."""
 _TOKENIZING_THREADS = 2
@@ -45,7 +47,12 @@ class LabellingService:
         self.settings = settings
         self.models = dict(models)
         self.metrics = ServiceMetrics()
-        self.queue = JobQueue(settings.queue_nodes, settings.batch_nodes, settings.wait_ms / 1000)
+        self.queue = JobQueue(
+            settings.queue_nodes,
+            settings.batch_nodes,
+            settings.wait_ms / 1000,
+            settings.request_seconds * _SHARE_WAITING,
+        )
         self.batcher = Batcher(self.models, self.queue, settings.limits.seconds, self.metrics)
         self._pool = ThreadPoolExecutor(_TOKENIZING_THREADS, thread_name_prefix="lexitree-text")
         self._num_splitting = 0
@@ -77,7 +84,7 @@ class LabellingService:
             return "stopped"
         if not self.batcher.is_warm:
             return "starting"
-        return "queue full" if self.queue.num_nodes >= NEARLY_FULL * self.queue.max_nodes else ""
+        return "queue full" if self.queue.share_full >= NEARLY_FULL else ""
 
     def find_model(self, name: str | None) -> str:
         """The name of a model that there is; by default the first.
@@ -101,7 +108,7 @@ class LabellingService:
         reason = self.why_not_ready()
         if reason and reason != "queue full":
             raise unavailable(f"the service is not ready: {reason}", reason)
-        if self.queue.is_full:
+        if self.queue.share_full >= 1:
             raise queue_full(self.queue.retry_seconds())
 
     async def in_pool(self, function: Callable[..., Value], *arguments: object) -> Value:

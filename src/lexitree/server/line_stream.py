@@ -23,6 +23,8 @@ from lexitree.server.request_bodies import LineRequest, StreamQuery, read_json
 
 LINES_TYPE = "application/x-ndjson"
 _POLL_SECONDS = 0.05
+_SHARE_OF_QUEUE = 0.5
+"""How far streams fill the queue."""
 _BYTES_PER_NODE = 100
 """A line counts for its nodes and its bytes, which may be those of an id that comes back with the answer."""
 
@@ -156,7 +158,7 @@ class LineStream:
         """
         queue = self._service.queue
         until = time.monotonic() + self._settings.request_seconds
-        while queue.num_nodes and queue.num_nodes + num_nodes > queue.max_nodes // 2:
+        while queue.share_full + num_nodes / queue.max_nodes > _SHARE_OF_QUEUE and queue.num_nodes:
             if time.monotonic() > until:
                 raise queue_full(queue.retry_seconds())
             await asyncio.sleep(_POLL_SECONDS)

@@ -103,7 +103,9 @@ def _responses(content: Schema, statuses: Iterable[int]) -> Schema:
 
 
 def _get(summary: str, content: Schema, *statuses: int) -> Schema:
-    return {"get": {"summary": summary, "responses": _responses(content, (*statuses, 421))}}
+    """An operation without a body; one that is never answered with status 401 needs no token."""
+    open_to_all: Schema = {} if 401 in statuses else {"security": []}
+    return {"get": {"summary": summary, **open_to_all, "responses": _responses(content, (*statuses, 421))}}
 
 
 def _post(summary: str, body: type[Any], example: Mapping[str, Any], answers: Schema) -> Schema:

@@ -45,7 +45,7 @@ class ServiceSettings(Settings):
         Setting(
             "The bearer token that requests to /v1 and /metrics must carry; best given as a variable or file."
         ),
-    ] = None
+    ] = field(default=None, repr=False)
     cors: Annotated[
         tuple[str, ...],
         Setting("Origins whose pages may call the service, such as https://example.org; * for all."),
