@@ -35,7 +35,7 @@ def service() -> Iterator[RunningServer]:
         yield running
 
 
-@pytest.mark.parametrize("sent", [b"", b"GET /live HTTP/1.1\r\nHost: loc", b"\r\n", b"\r\n\r\n\r\n"])
+@pytest.mark.parametrize("sent", [b"", b"GET /live HTTP/1.1\r\nHost: loc", b"\r\n"])
 def test_headers_that_do_not_come_close_the_connection(service: RunningServer, sent: bytes) -> None:
     began = time.monotonic()
     with connect(service.port, sent) as slow:
@@ -44,6 +44,7 @@ def test_headers_that_do_not_come_close_the_connection(service: RunningServer, s
     assert HEADER_SECONDS <= time.monotonic() - began < 10
 
 
+@pytest.mark.slow
 def test_a_byte_now_and_then_does_not_help(service: RunningServer) -> None:
     with connect(service.port, b"GET /live HTTP/1.1\r\nX: ") as slow:
         began = time.monotonic()
@@ -56,7 +57,7 @@ def test_a_byte_now_and_then_does_not_help(service: RunningServer) -> None:
     assert time.monotonic() - began < 5
 
 
-@pytest.mark.parametrize("sent", [b"GET", b"\r\n"])
+@pytest.mark.parametrize("sent", [pytest.param(b"GET", marks=pytest.mark.slow), b"\r\n"])
 def test_the_second_request_of_a_connection_must_come_in_time_too(
     service: RunningServer, sent: bytes
 ) -> None:
@@ -89,6 +90,7 @@ def send_until_refused(port: int, first: bytes, more: bytes) -> bool:
     return False
 
 
+@pytest.mark.slow
 def test_headers_without_end_are_refused(service: RunningServer) -> None:
     assert send_until_refused(service.port, b"GET /live HTTP/1.1\r\n", b"X: " + b"x" * 1000 + b"\r\n")
     with connect(service.port, b"GET /live HTTP/1.1\r\nX: ") as long:
@@ -103,6 +105,7 @@ def test_requests_without_end_are_refused(service: RunningServer) -> None:
     assert ask(service.port).status == 200
 
 
+@pytest.mark.slow
 def test_a_body_that_is_refused_early_is_thrown_away_so_that_the_answer_is_read() -> None:
     """A connection that is closed while the client still sends would lose the answer."""
     with running_server() as running:
@@ -124,6 +127,7 @@ def test_a_body_that_was_refused_must_come_in_time(service: RunningServer) -> No
         assert time.monotonic() - began < 10
 
 
+@pytest.mark.slow
 def test_a_client_that_does_not_read_is_dropped(service: RunningServer) -> None:
     body = json.dumps({"texts": ["the film is good ."] * 900, "include": ["phrases"]}).encode()
     head = b"POST /v1/label HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
@@ -140,6 +144,7 @@ def test_a_client_that_does_not_read_is_dropped(service: RunningServer) -> None:
     assert len(answer) < int(size[1])
 
 
+@pytest.mark.slow
 def test_too_many_connections_are_refused_and_the_others_are_served(service: RunningServer) -> None:
     with connect(service.port, REQUEST) as first:
         read_live(first)

@@ -40,8 +40,10 @@ def test_hosts_that_are_not_of_this_machine(host: str) -> None:
 
 
 def test_connections_are_refused_until_it_listens() -> None:
-    with open_port("localhost", 0) as port, pytest.raises(ConnectionRefusedError):
-        socket.create_connection(port.getsockname()[:2])
+    with open_port("localhost", 0) as port:
+        assert port.getsockname()[0] == "127.0.0.1"
+        with pytest.raises(ConnectionRefusedError):
+            socket.create_connection(port.getsockname())
 
 
 def test_systems_that_cannot_share(monkeypatch: pytest.MonkeyPatch) -> None:

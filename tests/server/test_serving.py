@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import select
 import signal
 import subprocess
 import time
@@ -44,6 +45,7 @@ def test_accepted_requests_are_answered_while_new_ones_are_refused() -> None:
             connect(running.port)
 
 
+@pytest.mark.slow
 def test_what_takes_longer_than_the_drain_is_cut_off(caplog: pytest.LogCaptureFixture) -> None:
     gate = Gate()
     with running_server(tiny_pipeline(parser=gate), drain_seconds=0.1) as running:
@@ -58,6 +60,7 @@ def test_what_takes_longer_than_the_drain_is_cut_off(caplog: pytest.LogCaptureFi
     assert "1 requests took longer than drain_seconds" in caplog.text
 
 
+@pytest.mark.slow
 def test_unused_connections_do_not_hold_up_the_end() -> None:
     with running_server() as running, connect(running.port) as unused:
         wait_until(lambda: running.server.server_state.connections)
@@ -227,16 +230,14 @@ def test_a_signal_to_the_whole_group_drains_too() -> None:
 
 @pytest.mark.slow
 def test_a_stalled_client_does_not_hold_up_others() -> None:
-    with running_command("--set", "header_seconds=1", "--set", "body_seconds=1") as command:
+    with running_command("--set", "header_seconds=8", "--set", "body_seconds=8") as command:
         slow = [connect(command.port, b"POST /v1/label HTTP/1.1\r\nHost: local") for _ in range(200)]
         head = b"POST /v1/label HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
         slow += [connect(command.port, head + b"Content-Length: 99\r\n\r\n{") for _ in range(200)]
-        began = time.monotonic()
         for _ in range(20):
             assert ask(command.port, "POST", "/v1/label", TEXT).status == 200
-        assert time.monotonic() - began < 1
-        answers = [read_all(each) for each in slow]
-        assert {answer[:12] for answer in answers} == {b"HTTP/1.1 408"}
+        assert not select.select(slow, [], [], 0)[0], "all of them are still waited for"
+        assert {read_all(each)[:12] for each in slow} == {b"HTTP/1.1 408"}
         for each in slow:
             each.close()
 
@@ -245,7 +246,6 @@ def test_a_stalled_client_does_not_hold_up_others() -> None:
 def test_a_port_in_use_is_told_before_anything_is_loaded() -> None:
     with running_command() as command:
         for workers in ("1", "2"):
-            began = time.monotonic()
             finished = subprocess.run(
                 [*COMMAND, "serve", "--port", str(command.port), "--workers", workers],
                 capture_output=True,
@@ -255,7 +255,7 @@ def test_a_port_in_use_is_told_before_anything_is_loaded() -> None:
                 timeout=60,
             )
             assert_one_clear_error(finished, f":{command.port}", "in use", "--port")
-            assert time.monotonic() - began < 10
+            assert "model ready" not in finished.stderr
 
 
 @pytest.mark.slow

@@ -52,7 +52,7 @@ def stop(number: int = signal.SIGTERM) -> None:
     os.kill(os.getpid(), number)
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.slow)])
 def test_a_signal_lets_all_workers_finish(tmp_path: Path, number: int) -> None:
     ended: list[int] = []
     make_supervisor(
@@ -62,6 +62,7 @@ def test_a_signal_lets_all_workers_finish(tmp_path: Path, number: int) -> None:
     assert [path.read_text() for path in tmp_path.iterdir()] == ["ended", "ended"]
 
 
+@pytest.mark.slow
 def test_a_second_signal_ends_at_once(tmp_path: Path) -> None:
     def stop_twice() -> None:
         stop()
@@ -77,6 +78,7 @@ def test_a_second_signal_ends_at_once(tmp_path: Path) -> None:
     wait_until(lambda: not any(is_alive(int(path.name)) for path in tmp_path.iterdir()))
 
 
+@pytest.mark.slow
 def test_workers_that_take_too_long_to_end_are_killed(tmp_path: Path) -> None:
     make_supervisor(worker_bodies.wait_for_signal, tmp_path, 60.0, stop_seconds=0.0, on_ready=stop).run()
     wait_until(lambda: not any(is_alive(int(path.name)) for path in tmp_path.iterdir()))
@@ -110,6 +112,7 @@ def test_workers_that_never_get_ready_end_the_service(tmp_path: Path) -> None:
     assert len(list(tmp_path.iterdir())) == 3
 
 
+@pytest.mark.slow
 def test_workers_that_die_after_their_start_are_replaced_ever_more_slowly(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -131,6 +134,7 @@ def test_what_a_worker_says_before_it_ends_is_the_error(tmp_path: Path) -> None:
     assert raised.value.remedy == "Choose another."
 
 
+@pytest.mark.slow
 def test_workers_end_with_their_supervisor(tmp_path: Path) -> None:
     program = (
         "from pathlib import Path; from lexitree.server.supervisor import Supervisor;"

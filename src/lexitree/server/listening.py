@@ -40,9 +40,9 @@ def open_port(host: str, port: int, *, is_shared: bool = False) -> socket.socket
             remedy="Use one worker, or several services at ports of their own behind a proxy.",
         )
     try:
-        family, kind, protocol, _, address = socket.getaddrinfo(
-            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-        )[0]
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        # A name such as localhost can have addresses of both families; 127.0.0.1 is the one that everybody tries.
+        family, kind, protocol, _, address = min(found, key=lambda each: each[0] != socket.AF_INET)
         if is_shared:
             # What is shared is open to all programs of the same user, also to another service like this one.
             with socket.socket(family, kind, protocol) as probe:
