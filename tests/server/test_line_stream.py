@@ -205,3 +205,11 @@ def test_lines_that_come_while_draining_are_refused_and_accepted_ones_answered()
             assert exchange.lines[1]["error"]["status"] == 503
 
     asyncio.run(run())
+
+
+def test_a_number_that_cannot_be_written_again_is_refused() -> None:
+    found = stream(b'{"text": "good", "id": [1e999]}\n"good"\n')
+    refused, answered = found.lines
+    assert refused["error"]["status"] == 400
+    assert "1e999 is too large" in refused["error"]["detail"]
+    assert answered["label"]

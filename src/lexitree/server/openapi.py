@@ -49,7 +49,7 @@ def openapi_document(settings: ServiceSettings, models: Iterable[str]) -> Schema
         "/v1/label": _post(
             "Label texts", LabelRequest, {"text": _TEXT, "include": ["phrases"]}, _label_answers()
         ),
-        "/v1/label/stream": _stream(),
+        "/v1/label/stream": _stream(names),
         "/v1/parse": _post("Parse texts", ParseRequest, {"texts": [_TEXT]}, _parse_answers()),
         "/v1/explain": _post("Explain the label of a text", ExplainRequest, {"text": _TEXT}, _explanations()),
         "/v1/models": _get(
@@ -119,9 +119,15 @@ def _post(summary: str, body: type[Any], example: Mapping[str, Any], answers: Sc
     }
 
 
-def _stream() -> Schema:
+def _stream(models: list[str]) -> Schema:
     """Lines are no JSON document, so they are strings here; `LineRequest` and `Document` describe a line."""
     query = settings_schema(StreamQuery)["properties"]
+    # An address cannot hold null: the parameter is left out.
+    query["model"] = {
+        "type": "string",
+        "enum": models,
+        "description": query["model"]["description"],
+    }
     lines = {"schema": {"type": "string"}, "example": _LINES}
     answers = {
         "schema": {"type": "string", "description": "A `Document` or a problem under `error` per line."}

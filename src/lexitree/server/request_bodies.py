@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Annotated, Any, Literal, NoReturn, TypeVar, cast
@@ -95,7 +96,7 @@ def read_json(data: bytes, what: str = "body") -> Any:
         ProblemError: It is not JSON or not Unicode.
     """
     try:
-        values = json.loads(data.decode("utf-8"), parse_constant=_refuse_constant)
+        values = json.loads(data.decode("utf-8"), parse_constant=_refuse_constant, parse_float=_finite)
         if b"\\u" in data:
             # An escape can be half of a surrogate pair, which is no character.
             json.dumps(values, ensure_ascii=False).encode()
@@ -125,6 +126,14 @@ def read_body(kind: type[Body], data: bytes) -> Body:
 
 def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not a JSON number")
+
+
+def _finite(digits: str) -> float:
+    """A number, unless it is too large: it could not be written again."""
+    number = float(digits)
+    if not math.isfinite(number):
+        raise ValueError(f"{digits[:60]} is too large")
+    return number
 
 
 def _bad_request(detail: str) -> ProblemError:
