@@ -62,7 +62,7 @@ def test_what_cannot_be_set_is_a_users_error(
 ) -> None:
     empty = tmp_path / "empty"
     empty.write_text("\n")
-    assert_users_error(serve("--port", 70_000)[0], "port must be at least 0 and at most 65,535")
+    assert_users_error(serve("--set", "port=70000")[0], "port must be at least 0 and at most 65,535")
     assert_users_error(serve("--set", "prot=1")[0], "unknown setting: prot", "port")
     assert_users_error(serve("--token-file", empty)[0], "holds no token", "openssl rand")
     assert_users_error(serve("--token-file", tmp_path / "missing")[0], "missing")

@@ -12,6 +12,7 @@ from lexitree.cli.console import messages
 from lexitree.cli.options import SetOption, help_settings
 from lexitree.errors import ConfigError, import_extra
 from lexitree.files import read_lines
+from lexitree.settings import MAX_PROCESSES
 
 if TYPE_CHECKING:
     from lexitree.server.service_settings import ServiceSettings
@@ -36,13 +37,17 @@ HostOption = Annotated[
 ]
 PortOption = Annotated[
     int | None,
-    typer.Option(help="Port to listen on (default: 8000); 0 for any free one.", show_default=False),
+    typer.Option(
+        help="Port to listen on (default: 8000); 0 for any free one.", show_default=False, min=0, max=65_535
+    ),
 ]
 WorkersOption = Annotated[
     int | None,
     typer.Option(
         help="Processes behind the port, each with its own models; one per core is most (default: 1).",
         show_default=False,
+        min=1,
+        max=MAX_PROCESSES,
     ),
 ]
 DeviceOption = Annotated[str | None, typer.Option(help="auto (default), cpu or cuda.", show_default=False)]
