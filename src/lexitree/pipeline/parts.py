@@ -47,6 +47,8 @@ def write_parts(job: LabellingJob, folder: PartFolder, on_progress: Callable[[in
     files = _find_files(job, folder)
     parts = PartsRun(folder, {**job.fingerprint(job.format), "--part-rows": job.part_rows})
     parts.check_folder()
+    for inner in ("", *(file.name for file in files)):
+        folder.remove_unfinished(inner)
     missing = [file for file in files if not parts.is_complete(file)]
     if not missing:
         return
@@ -166,7 +168,6 @@ class PartsRun:
         if SETTINGS_FILE not in self.folder.names():
             self.folder.write_json(SETTINGS_FILE, self.fingerprint)
         self.folder.write_json(f"{file.name}/{INPUT_FILE}", described)
-        self.folder.remove_unfinished(file.name)
         done = _part_numbers(self.folder.names(file.name))
         blocks = source.blocks(done)
         for first in blocks:
