@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -139,6 +140,14 @@ def test_damaged_parquet(arrow: Any, tmp_path: Path) -> None:
         pytest.raises(FileError, match="row group 0 is"),
     ):
         list(source.blocks(()))
+    with open_parquet_parts(path, OutputSettings("text")) as source:
+        source.file = SimpleNamespace(
+            num_row_groups=1,
+            metadata=source.file.metadata,
+            iter_batches=lambda *_, **__: [arrow.record_batch({"text": ["a", "b"]})],
+        )
+        with pytest.raises(FileError, match="row group 0 is damaged: it does not have 1,000 rows"):
+            list(source.blocks(()))
     path.write_bytes(damaged[:500])
     with (
         pytest.raises(FileError, match="cannot be read as Parquet"),

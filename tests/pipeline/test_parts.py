@@ -321,15 +321,15 @@ def add_column(table: Path, name: str) -> Path:
 def test_a_full_disk_leaves_the_parts_before_it(data: Path, tmp_path: Path, saved_model: Path) -> None:
     """Files may have 20 kB; the parts of the second file are larger."""
     (data / "x" / "a.csv").write_text("text\n" + "good\n" * 20)
-    (data / "y" / "a.csv").write_text("text\n" + f"good {'very ' * 100}\n" * 200)
-    options = ("--column", "text", "-o", f"{tmp_path}/out/", "--part-rows", 100)
+    (data / "y" / "a.csv").write_text("text\n" + f"good {'very ' * 100}\n" * 50)
+    options = ("--column", "text", "-o", f"{tmp_path}/out/", "--part-rows", 50)
     command = ("predict", f"{data}/*/a.csv", *options, "--device", "cpu")
     failed = run_command(*command, max_file_size=20_000)
     assert_one_clear_error(failed, "out/y/a.csv/part-00000.csv: cannot be written", "run the command again")
     assert sorted(parts_of(tmp_path / "out")) == ["x/a.csv/part-00000.csv"]
     assert not leftovers(tmp_path)
     assert run_command(*command).returncode == 0
-    assert len(parts_of(tmp_path / "out")) == 3
+    assert len(parts_of(tmp_path / "out")) == 2
 
 
 @pytest.mark.slow
@@ -399,7 +399,7 @@ def test_memory_is_constant(tmp_path: Path, kind: str) -> None:
     from pyarrow import parquet
 
     peaks: list[int] = []
-    for num_rows in (20_000, 200_000):
+    for num_rows in (4_000, 40_000):
         rows = arrow.table(
             {"id": list(range(num_rows)), "text": [f"a text of row {n}" for n in range(num_rows)]}
         )
@@ -413,4 +413,4 @@ def test_memory_is_constant(tmp_path: Path, kind: str) -> None:
             [sys.executable, "-c", MEASURED, path, output], capture_output=True, check=True, text=True
         )
         peaks.append(int(finished.stdout))
-    assert peaks[1] - peaks[0] < 40_000  # kB
+    assert peaks[1] - peaks[0] < 30_000  # kB; what is written would take more than 100 MB

@@ -12,7 +12,7 @@ from typing import Any
 
 from lexitree.corpora.parquet_files import open_parquet, read_row_group
 from lexitree.corpora.tables import Row
-from lexitree.errors import ConfigError, Place, import_extra
+from lexitree.errors import ConfigError, FileError, Place, import_extra
 from lexitree.pipeline import PART_ROWS
 from lexitree.pipeline.arrow_columns import extend_batch, extend_schema, texts_of_arrow
 from lexitree.pipeline.formats import OutputFormat, OutputSettings, RecordFormat, RowFormat, ValuesFormat
@@ -123,13 +123,17 @@ class ParquetParts(PartSource):
             num_before += num_rows
 
     def _blocks_of(self, part: int, num_rows: int, num_before: int) -> Iterator[Block]:
-        number = num_before
+        number, last = num_before, num_before + num_rows
         for batch in read_row_group(self.file, part, self.path):
             rows: list[Row] = []
             for text in texts_of_arrow(batch.column(self.settings.column)):
                 number += 1
                 rows.append(Row("" if text is None else text, (), Place(str(self.path), number)))
-            yield Block(part, rows, number == num_before + num_rows, batch)
+            if number > last:
+                break
+            yield Block(part, rows, number == last, batch)
+        if number != last:
+            raise FileError(self.path, f"row group {part} is damaged: it does not have {num_rows:,} rows")
         if not num_rows:
             yield Block(part, (), is_last=True)
 
