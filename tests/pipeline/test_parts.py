@@ -15,6 +15,7 @@ import fsspec
 import pytest
 
 from lexitree.errors import ConfigError, FileError, InputError
+from lexitree.integrations.labeller import Labeller
 from lexitree.limits import Limits
 from lexitree.pipeline import labelling, loading, parts
 from lexitree.pipeline.inputs import GivenText, Inputs
@@ -287,6 +288,9 @@ def test_parquet(labeller: LabellerSettings, table: Path, tmp_path: Path) -> Non
         "The text has 5,000,000 characters, and the limit is 1,000,000."
     ]
     assert [error.place.line for error in job.refused.errors] == [14]
+    batch = Labeller(labeller.model, parser="stub", errors=True, limits=labeller.limits)(source)
+    assert found["label"].equals(batch["label"])
+    assert found.schema.equals(batch.schema)
     whole = parts_of(tmp_path / "out")
     (tmp_path / "out" / "a.parquet" / "part-00000.parquet").unlink()
     label(f"{table.parent}/*.parquet", output, labeller, column="text", errors=True)
