@@ -37,6 +37,7 @@ _NAMES = {
     "evaluation.bracket_score": "BracketScores bracket_bootstrap score_brackets",
     "evaluation.significance": "compare_recipe_scores compare_recipes paired_bootstrap",
     "evaluation.tree_files": "score_tree_files",
+    "integrations.labeller": "Labeller",
     "labels": "LabelSet",
     "lexicon.vector_files": "read_vectors",
     "lexicon.vector_npz": "write_vectors_npz",

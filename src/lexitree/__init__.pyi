@@ -35,6 +35,7 @@ from lexitree.evaluation.significance import compare_recipe_scores as compare_re
 from lexitree.evaluation.significance import compare_recipes as compare_recipes
 from lexitree.evaluation.significance import paired_bootstrap as paired_bootstrap
 from lexitree.evaluation.tree_files import score_tree_files as score_tree_files
+from lexitree.integrations.labeller import Labeller as Labeller
 from lexitree.labels import LabelSet as LabelSet
 from lexitree.lexicon.vector_files import read_vectors as read_vectors
 from lexitree.lexicon.vector_npz import write_vectors_npz as write_vectors_npz

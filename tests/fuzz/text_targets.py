@@ -208,6 +208,24 @@ def check_table(case: Case, folder: Path) -> None:
     check_records(output.read_bytes().decode(), output.suffix)
 
 
+@target("folders of parts", tables, 4)
+def check_parts(case: Case, folder: Path) -> None:
+    settings = json.loads(case["=settings"])
+    del settings["suffix"]
+    source = write_case(case, folder) / next(name for name in case if name.startswith("in."))
+    inputs = Inputs([source], on_error=settings.pop("on_error"))
+    with tempfile.TemporaryDirectory(dir=folder) as output:
+        job = LabellingJob(inputs, output, TinyLabeller(batch_size=1), part_rows=2, **settings)
+        job.run()
+        parts = {path: path.read_bytes() for path in sorted(Path(output).glob("*/part-*"))}
+        for path, content in parts.items():
+            check_records(content.decode(), path.suffix)
+        for path in [*parts][1:2]:
+            path.unlink()
+        job.run()
+        assert {path: path.read_bytes() for path in parts} == parts
+
+
 class InterruptedLabeller(TinyLabeller):
     """Stops before the third row, as a killed process does."""
 

@@ -16,9 +16,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lexitree.errors import ConfigError
+from lexitree.pipeline.predictor import Predictor
+from lexitree.pipeline.text_pipeline import TextPipeline
 from lexitree.results.document import Document
 from lexitree.trees.brackets import tree_from_brackets
-from tests.pipeline.stubs import tiny_pipeline
+from tests.pipeline.stubs import RightBranching, tiny_pipeline
+from tests.tiny import tiny_model
 
 TEXT = "The film isn't (very) good.  The plot is not bad!"
 PIPE = tiny_pipeline()
@@ -94,6 +97,15 @@ def test_several_sentences_count_by_their_tokens(document: Document) -> None:
     assert list(document.probabilities.values()) == pytest.approx(expected.tolist())
     assert document.label == max(document.probabilities, key=lambda label: document.probabilities[label])
     assert sum(document.probabilities.values()) == pytest.approx(1)
+
+
+def test_the_score_is_the_mean_place_on_the_scale(document: Document) -> None:
+    shares = document.probabilities
+    # Without labels for the ends, "very positive" and "very negative", it does not get there.
+    assert document.score == pytest.approx((shares["positive"] - shares["negative"]) / 2)
+    assert PIPE("").score is None
+    colours = TextPipeline(Predictor(tiny_model(labels=("red", "green"))), RightBranching())
+    assert colours("the film is good").score is None
 
 
 @pytest.mark.parametrize("text", ["", " ", "\n\t\u00a0\r\n"])

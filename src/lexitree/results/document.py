@@ -75,6 +75,18 @@ class Document:
         return max(self.probabilities.values(), default=None)
 
     @property
+    def score(self) -> float | None:
+        """Where the text stands on the scale of its labels, from -1 to 1: the mean of the labels, by probability.
+
+        None for an empty text, and for labels without an order.
+        """
+        polarity = self.sentences[0].label_set.polarity if self.sentences else None
+        if polarity is None:
+            return None
+        shares = self.probabilities.values()
+        return sum((2 * place - 1) * share for place, share in zip(polarity, shares, strict=True))
+
+    @property
     def tokens(self) -> tuple[Token, ...]:
         return tuple(token for sentence in self.sentences for token in sentence.tokens)
 
