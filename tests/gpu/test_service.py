@@ -16,8 +16,8 @@ from lexitree.results.document import Document
 
 pytest.importorskip("starlette", reason="the service needs the extra serve")
 
-from lexitree.server.app import create_app  # noqa: E402
-from tests.server.asgi import Exchange, make_settings, running  # noqa: E402
+from lexitree.server.app import create_app
+from tests.server.asgi import Exchange, make_settings, running
 
 DEVICES = (
     "cpu",
