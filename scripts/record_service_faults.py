@@ -18,7 +18,8 @@ from result_records import ROOT, describe_run, write_record
 sys.path.append(str(ROOT))
 
 from tests.server.service_ends import kill_a_worker, terminate_under_load
-from tests.server.service_faults import FAULTS, SETTINGS, Health
+from tests.server.service_faults import FAULTS, SETTINGS
+from tests.server.service_health import Health
 from tests.server.service_process import ServiceProcess
 
 ENDS = {"SIGTERM under load": terminate_under_load, "a killed worker": kill_a_worker}

@@ -9,7 +9,7 @@ import time
 from collections import Counter
 
 from tests.server.raw_http import Answer, Connection, ConnectionPool, request_bytes
-from tests.server.service_faults import TEXT
+from tests.server.service_health import TEXT
 from tests.server.service_process import HOST, ServiceProcess
 
 CLIENTS = 64

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 import pytest
 
 from tests.server.service_ends import kill_a_worker, terminate_under_load
-from tests.server.service_faults import FAULTS, SETTINGS, Health
+from tests.server.service_faults import FAULTS, SETTINGS
+from tests.server.service_health import Health
 from tests.server.service_process import ServiceProcess
 
 pytestmark = pytest.mark.slow
