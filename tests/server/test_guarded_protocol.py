@@ -11,7 +11,7 @@ from http.client import HTTPConnection
 
 import pytest
 
-from lexitree.server.guarded_protocol import MAX_HEADER_BYTES
+from lexitree.server.guarded_protocol import MAX_HEADER_BYTES, MAX_PIPELINED
 from tests.command import wait_until
 from tests.server.running import RunningServer, ask, connect, read_all, running_server
 
@@ -73,6 +73,13 @@ def test_two_requests_sent_at_once_are_both_answered(service: RunningServer) -> 
         service.port, REQUEST + REQUEST.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n")
     ) as both:
         assert read_all(both).count(b"HTTP/1.1 200 OK") == 2
+
+
+def test_too_many_requests_sent_at_once_end_the_connection_after_the_others(service: RunningServer) -> None:
+    with connect(service.port, REQUEST * 40) as many:
+        answers = read_all(many)
+    # The first is being answered while the others wait.
+    assert answers.count(b"HTTP/1.1 200 OK") == answers.count(b"HTTP/1.1") == MAX_PIPELINED + 1
 
 
 def send_until_refused(port: int, first: bytes, more: bytes) -> bool:

@@ -67,6 +67,8 @@ def test_a_bad_line_is_answered_in_its_place() -> None:
 def test_ids_come_back_with_errors() -> None:
     (line,) = stream(b'{"text": "' + b"a " * 600 + b'", "id": 7}').lines
     assert (line["id"], line["error"]["status"]) == (7, 422)
+    (line,) = stream(b'{"text": 7, "id": "x"}').lines
+    assert (line["id"], line["error"]["status"]) == ("x", 422)
 
 
 def test_a_line_may_come_byte_by_byte_and_many_at_once() -> None:
@@ -80,6 +82,8 @@ def test_the_query_is_checked() -> None:
     assert stream(path=f"{PATH}?model=none").status == 422
     assert stream(path=f"{PATH}?include=nothing").status == 422
     assert stream(path=f"{PATH}?includes=heads").status == 422
+    (line,) = stream(b'"good"', path=f"{PATH}?include=probabilities&include=heads").lines
+    assert {"probabilities", "head_word"} <= {*line, *line["sentences"][0]}
     assert stream(b'"good. bad."', path=f"{PATH}?one_sentence=true&model=tiny").lines[0]["label"]
 
 
@@ -213,3 +217,9 @@ def test_a_number_that_cannot_be_written_again_is_refused() -> None:
     assert refused["error"]["status"] == 400
     assert "1e999 is too large" in refused["error"]["detail"]
     assert answered["label"]
+
+
+def test_a_number_of_thousands_of_digits_is_refused() -> None:
+    (line,) = stream(b'{"text": "good", "id": ' + b"1" * 5000 + b"}").lines
+    assert line["error"]["status"] == 400
+    assert "5,000 digits" in line["error"]["detail"]

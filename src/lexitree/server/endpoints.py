@@ -68,7 +68,12 @@ def read_query(request: Request) -> StreamQuery:
     Raises:
         ConfigError: They ask for what there is not.
     """
-    given = StreamQuery.parse_assignments(f"{name}={value}" for name, value in request.query_params.items())
+    names = request.query_params.keys()
+    given = StreamQuery.parse_assignments(
+        # A parameter that is there twice is a list, like one with commas.
+        f"{name}={','.join(request.query_params.getlist(name))}"
+        for name in names
+    )
     if isinstance(include := given.get("include"), str):
         given["include"] = [each.strip() for each in include.split(",") if each.strip()]
     return StreamQuery.from_dict(given)

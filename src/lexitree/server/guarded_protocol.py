@@ -35,6 +35,7 @@ class GuardedProtocol(HttpToolsProtocol):
         self._reading_due: asyncio.TimerHandle | None = None
         self._header_bytes = 0
         self._is_in_body = False
+        self._is_ending = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -44,6 +45,8 @@ class GuardedProtocol(HttpToolsProtocol):
             self._expect_headers()
 
     def data_received(self, data: bytes) -> None:
+        if self._is_ending:
+            return
         if not self._is_answering:
             # Not only when a message begins: empty lines before it, or the rest of a body that was refused, would
             # keep the connection open without a limit.
@@ -64,9 +67,19 @@ class GuardedProtocol(HttpToolsProtocol):
         self._header_bytes = 0
         self._is_in_body = True
         if len(self.pipeline) >= MAX_PIPELINED:
-            # The parser stops, and the client gets status 400.
+            # The parser stops; the connection ends after the answers to the requests before this one.
+            self._is_ending = True
             raise ValueError("too many requests at a time")
         super().on_headers_complete()
+
+    def send_400_response(self, msg: str) -> None:
+        if not self._is_ending:
+            super().send_400_response(msg)
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        if self._is_ending and not self._is_answering and not self.pipeline:
+            self.transport.close()
 
     def on_message_complete(self) -> None:
         self._is_in_body = False

@@ -117,7 +117,9 @@ class LineStream:
         identity: dict[str, Any] = {}
         num_nodes = 1
         try:
-            text, identity = await self._read_line(line)
+            values = await self._read_line(line)
+            identity = {"id": values["id"]} if "id" in values else {}
+            text = LineRequest.from_dict(values).text
             (admitted,) = await self._service.admit(
                 self._lane.model, [text], one_sentence=self._one_sentence, is_numbered=False
             )
@@ -134,8 +136,8 @@ class LineStream:
         self._weight += weight
         self._answers.put_nowait((tasks.create_task(answer), weight))
 
-    async def _read_line(self, line: bytes | None) -> tuple[str, dict[str, Any]]:
-        """The text of a line, and the id that goes back with its answer."""
+    async def _read_line(self, line: bytes | None) -> dict[str, Any]:
+        """The values of a line, not yet checked."""
         if line is None:
             raise ProblemError(
                 HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
@@ -144,11 +146,10 @@ class LineStream:
         is_quick = len(line) <= QUICK_BYTES
         values = read_json(line, "line") if is_quick else await self._service.in_pool(read_json, line, "line")
         if isinstance(values, str):
-            return values, {}
+            return {"text": values}
         if not isinstance(values, dict):
             raise ConfigError("a line must be a JSON string or object", remedy='Send {"text": "..."}.')
-        request = LineRequest.from_dict(cast(dict[str, Any], values))
-        return request.text, {"id": request.id} if "id" in values else {}
+        return cast(dict[str, Any], values)
 
     async def _wait_for_queue(self, num_nodes: int) -> None:
         """Wait until the queue of the service is not too full.

@@ -18,6 +18,7 @@ Included = Literal["probabilities", "phrases", "heads", "offsets", "trees", "hea
 _MODEL = Setting("The name of the model, one of GET /v1/models; by default the first.")
 _ONE_SENTENCE = Setting("Whether each text is taken as a single sentence.")
 _TEXT = Setting("A text of any number of sentences.")
+_MOST_DIGITS = 4_000
 _TEXTS = Setting("Several texts, instead of `text`.")
 
 
@@ -96,7 +97,12 @@ def read_json(data: bytes, what: str = "body") -> Any:
         ProblemError: It is not JSON or not Unicode.
     """
     try:
-        values = json.loads(data.decode("utf-8"), parse_constant=_refuse_constant, parse_float=_finite)
+        values = json.loads(
+            data.decode("utf-8"),
+            parse_constant=_refuse_constant,
+            parse_float=_finite,
+            parse_int=_short_integer,
+        )
         if b"\\u" in data:
             # An escape can be half of a surrogate pair, which is no character.
             json.dumps(values, ensure_ascii=False).encode()
@@ -126,6 +132,13 @@ def read_body(kind: type[Body], data: bytes) -> Body:
 
 def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not a JSON number")
+
+
+def _short_integer(digits: str) -> int:
+    """A number, unless it has more digits than Python reads by default."""
+    if len(digits) > _MOST_DIGITS:
+        raise ValueError(f"a number of {len(digits):,} digits is too large")
+    return int(digits)
 
 
 def _finite(digits: str) -> float:
