@@ -96,7 +96,7 @@ def parse_options() -> argparse.Namespace:
     parser.add_argument("--texts", type=int, default=4000, help="texts of a round")
     parser.add_argument("--rounds", type=int, default=5, help="how often each throughput is measured")
     parser.add_argument("--batch", type=int, default=32, help="texts of a large request")
-    parser.add_argument("--batch-clients", type=int, default=4, help="clients that send large requests")
+    parser.add_argument("--batch-clients", type=int, default=8, help="clients that send large requests")
     parser.add_argument("--clients", type=int, default=64, help="clients that send single texts")
     parser.add_argument(
         "--rates", type=float, nargs="+", default=[0.25, 0.5, 0.75, 0.9], help="shares of the capacity"

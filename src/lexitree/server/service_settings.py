@@ -72,7 +72,7 @@ class ServiceSettings(Settings):
     ] = 50_000
     batch_nodes: Annotated[
         int, Setting("Tree nodes that are labelled together.", at_least=1, at_most=MAX_COUNT)
-    ] = 5_000
+    ] = 8_000
     wait_ms: Annotated[
         float, Setting("Milliseconds that a request waits for others to join it.", at_least=0, at_most=1_000)
     ] = 2.0
