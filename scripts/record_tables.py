@@ -84,7 +84,7 @@ def render_headline() -> str:
             _paper_figure(experiment, record),
             _mean_root(read_record(record)),
             *_roots_over_transformer(over_transformer),
-            show_percent(raw[corpus]["raw_text_accuracy"]) if corpus in raw else NOT_MEASURED,
+            show_percent(raw[corpus]["split_text_accuracy"]) if corpus in raw else NOT_MEASURED,
         ]
         for task, experiment, record, over_transformer, corpus in HEADLINE
     ]
@@ -94,7 +94,7 @@ def render_headline() -> str:
         "BiConTree",
         "MiniLM without a tree",
         "BiConTree over MiniLM",
-        "shipped model, raw text",
+        "shipped model, plain text",
     ]
     return make_table(header, rows)
 
