@@ -3,9 +3,9 @@
     python benchmarks/raw_text_accuracy.py --output results/raw-text-accuracy.json
 
 The corpora have their test sentences in tokens. Those of SST and TREC under LEXITREE_DATA are joined to what people
-write (spaces as usual, quotes and brackets restored), and then our tokenizer, parser and binarizer make of them what the
-model reads: each once as the one sentence that it is, and once as any text, in as many sentences as our splitter finds
-in it. VADER, installed into an environment of its own, reads the same texts.
+write (spaces as usual, quotes and brackets restored), and then our tokenizer, parser and binarizer make of them what
+the model reads: each once as the one sentence that it is, and once as any text, in as many sentences as our splitter
+finds in it. VADER, installed into an environment of its own, reads the same texts.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def main() -> None:
         files = {file: folder / file for _, names in TASKS.values() for file in names}
         record = {
             **describe_run(dict(files)),
-            "what": f"root accuracy on the {options.split} sentences, as detokenized text and in the corpus's own trees",
+            "what": f"root accuracy on the {options.split} sentences, as plain text and as the corpus's own trees",
             "seeds": [],
             "rows": rows,
         }
