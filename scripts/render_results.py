@@ -6,7 +6,7 @@
 NAME is a record of results/, `NAME:TABLE` one of the tables of a record, `tour/STEP` or `plugin/STEP` (a command with
 its output), `file/NAME` (a file of the tour), `example/FILE`, `reproduce/EXPERIMENT`, or one of the tables that are
 counted from the package itself or put together from several records: limits, models, recipes, embedded-corpora,
-speed, gpu-training-time, robustness, training-losses.
+speed, gpu-training-time, robustness, training-losses, reproduced.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from record_tables import (
     render_headline,
     render_losses,
     render_record,
+    render_reproduced,
     render_robustness,
     render_speed,
 )
@@ -108,6 +109,7 @@ _COUNTED: dict[str, Callable[[], str]] = {
     "speed": render_speed,
     "gpu-training-time": render_gpu_training_time,
     "training-losses": render_losses,
+    "reproduced": render_reproduced,
     "robustness": render_robustness,
     "limits": render_limits,
     "models": render_models,
