@@ -60,7 +60,7 @@ def draw_roofline(path: Path) -> Path | None:
     axes.legend(fontsize=7, loc="lower right")
     axes.grid(alpha=0.3)
     _plain_numbers(axes, [0.5, 1, 2, 5, 10, 20, 50, 100])
-    return _save(figure, path)
+    return save_picture(figure, path)
 
 
 def _draw_device(axes: Axes, record: Mapping[str, Any], name: str, colour: str) -> None:
@@ -128,7 +128,7 @@ def draw_step(path: Path) -> Path | None:
         loc="upper center",
         bbox_to_anchor=(0.5, -0.35),
     )
-    return _save(figure, path)
+    return save_picture(figure, path)
 
 
 def kind_of(kernel: str) -> str:
@@ -172,7 +172,7 @@ def draw_scaling(path: Path) -> Path | None:
     panels[0].set_ylabel("microseconds a node")
     panels[0].legend(fontsize=8)
     figure.suptitle(f"A training step of {record['model']}, one CPU thread", fontsize=11)
-    return _save(figure, path)
+    return save_picture(figure, path)
 
 
 def draw_work_by_length(path: Path) -> Path | None:
@@ -196,7 +196,7 @@ def draw_work_by_length(path: Path) -> Path | None:
             words = record["limits"][name]["words"]
             axes.axvline(words, color="#333333", lw=1, ls=style, label=f"limit, {name}: {words:,} words")
     panels[0].legend(fontsize=7)
-    return _save(figure, path)
+    return save_picture(figure, path)
 
 
 def draw_learning_curve(path: Path) -> Path | None:
@@ -221,7 +221,7 @@ def draw_learning_curve(path: Path) -> Path | None:
         axes.grid(alpha=0.3)
     panels[0][0].set_ylabel("accuracy (%)")
     panels[0][0].legend(fontsize=8)
-    return _save(figure, path)
+    return save_picture(figure, path)
 
 
 def _plain_numbers(axes: Axes, ticks: Sequence[float]) -> None:
@@ -233,7 +233,7 @@ def _plain_numbers(axes: Axes, ticks: Sequence[float]) -> None:
     axes.yaxis.set_minor_locator(NullLocator())
 
 
-def _save(figure: plt.Figure, path: Path) -> Path:
+def save_picture(figure: plt.Figure, path: Path) -> Path:
     figure.tight_layout()
     figure.savefig(path, metadata={"Date": None})
     plt.close(figure)

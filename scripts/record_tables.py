@@ -231,4 +231,24 @@ def render_robustness() -> str:
         rows.append(
             [what, f"{faults['num_violations']} files damaged or lost", _origin(faults).replace("\n", " ")]
         )
+    if service := read_record("service-fuzz"):
+        ways = service["ways"]
+        failures = sum(sum(way["failures"].values()) + way["errors_in_log"] for way in ways.values())
+        counted = ", ".join(f"{way['requests']:,} {name}" for name, way in ways.items())
+        rows.append(
+            [
+                f"damaged requests to the service: {counted}",
+                f"{failures} unhandled exceptions or answers out of order",
+                _origin(service).replace("\n", " "),
+            ]
+        )
+    if faults := read_record("service-faults"):
+        changed = sum(row["outcome"] != "as before" for row in faults["rows"])
+        rows.append(
+            [
+                f"{len(faults['rows'])} kinds of clients that misbehave, and ends of the service",
+                f"{changed} left it otherwise than before",
+                _origin(faults).replace("\n", " "),
+            ]
+        )
     return make_table(["tried", "outcome", "command, commit and machine"], rows) if rows else NOT_MEASURED

@@ -20,6 +20,7 @@ from lexitree.errors import CancelledError as CancelledError
 from lexitree.errors import LexitreeError as LexitreeError
 from lexitree.errors import LimitError as LimitError
 from lexitree.errors import PluginError as PluginError
+from lexitree.errors import ServiceError as ServiceError
 from lexitree.errors import TextError as TextError
 from lexitree.evaluation.accuracy import Evaluation as Evaluation
 from lexitree.evaluation.accuracy import evaluate as evaluate
@@ -34,6 +35,7 @@ from lexitree.evaluation.significance import compare_recipe_scores as compare_re
 from lexitree.evaluation.significance import compare_recipes as compare_recipes
 from lexitree.evaluation.significance import paired_bootstrap as paired_bootstrap
 from lexitree.evaluation.tree_files import score_tree_files as score_tree_files
+from lexitree.integrations.labeller import Labeller as Labeller
 from lexitree.labels import LabelSet as LabelSet
 from lexitree.lexicon.vector_files import read_vectors as read_vectors
 from lexitree.lexicon.vector_npz import write_vectors_npz as write_vectors_npz
@@ -79,6 +81,7 @@ from lexitree.saving.model_kinds import save_model as save_model
 from lexitree.saving.packing import list_shipped as list_shipped
 from lexitree.saving.packing import pack_model as pack_model
 from lexitree.saving.pretrained import from_pretrained as from_pretrained
+from lexitree.server.client import Client as Client
 from lexitree.tasks.classify.recipe import Recipe as Recipe
 from lexitree.tasks.classify.recipe import TrainingConfig as TrainingConfig
 from lexitree.tasks.classify.run import RunResult as RunResult

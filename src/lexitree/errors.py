@@ -243,6 +243,22 @@ class ParseMismatchError(ParserError):
     """A tree whose words differ from those of its sentence."""
 
 
+class ServiceError(LexitreeError):
+    """A request that a service refused, or a service that does not answer.
+
+    Args:
+        message: What the service says, or that it does not.
+        remedy: What to do about it.
+        status: The HTTP status; 0 if there was no answer.
+        request_id: The number under which the service's log has the request.
+    """
+
+    def __init__(self, message: str, *, remedy: str = "", status: int = 0, request_id: str = "") -> None:
+        super().__init__(message, remedy=remedy)
+        self.status = status
+        self.request_id = request_id
+
+
 class NotEnoughMemoryError(LexitreeError):
     """More memory is needed than there is."""
 

@@ -10,11 +10,12 @@ import sys
 import tomllib
 import zlib
 from collections.abc import Generator, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from lexitree.errors import EncodingError, FileError, Place
+from lexitree.stores import is_address, open_stored
 from lexitree.suggestions import suggest_files, suggest_path
 
 CHUNK_BYTES = 1 << 16
@@ -41,6 +42,12 @@ def _open_binary(path: str | Path) -> Generator[BinaryIO, None, None]:
     if str(path) == STANDARD_STREAM:
         yield sys.stdin.buffer
         return
+    if is_address(path):
+        with open_stored(str(path)) as stored:
+            is_packed = str(path).endswith(".gz")
+            with gzip.open(stored) if is_packed else nullcontext(stored) as stream:
+                yield cast(BinaryIO, stream)
+        return
     try:
         opener = gzip.open if str(path).endswith(".gz") else open
         stream = opener(path, "rb")
@@ -56,7 +63,7 @@ def read_lines(path: str | Path, encoding: str = "utf-8") -> Iterator[tuple[int,
     """Yield the numbered lines of a text file.
 
     Args:
-        path: The file; `-` is standard input, and `.gz` is decompressed on the fly.
+        path: The file, or its address in a store; `-` is standard input, and `.gz` is decompressed on the fly.
         encoding: Its encoding, applied strictly.
 
     Yields:

@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 
 from lexitree.errors import LexitreeError
 
-_STOP_SIGNALS = [signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else [])]
+STOP_SIGNALS = [signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else [])]
 """The signals that ask a process to end: by a service manager, and by a terminal that is closed."""
 
 CLEAN_UP_SECONDS = 10.0
@@ -49,7 +49,7 @@ def interrupt_on_signals() -> None:
             last = now
             raise Terminated(number)
 
-    for number in _STOP_SIGNALS:
+    for number in STOP_SIGNALS:
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, stop)
 
@@ -166,7 +166,7 @@ def run_in_processes(
 
 def _run_task(function: Callable[..., Result], task: tuple[Any, ...]) -> Result:
     """The body of a worker process; between tasks, there is nothing to clean up."""
-    before = {number: signal.getsignal(number) for number in _STOP_SIGNALS}
+    before = {number: signal.getsignal(number) for number in STOP_SIGNALS}
     interrupt_on_signals()
     try:
         # The pool would take an interruption for the task's result, and start the next task.

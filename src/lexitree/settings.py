@@ -137,11 +137,19 @@ class Settings:
 
     __slots__ = ()
     __dataclass_fields__: ClassVar[dict[str, dataclasses.Field[Any]]]
+    file_kind: ClassVar[str] = "recipe"
+    """What a file of these settings is called."""
 
     def __post_init__(self) -> None:
         for name, declared in self.declared().items():
+            given = getattr(self, name)
+            if given is declared.default:
+                continue
+            if isinstance(declared.default, Settings) and isinstance(given, Mapping):
+                # Some settings of a table: the others are those of this field, not of its class.
+                given = {**declared.default.as_dict(), **cast(Mapping[str, Any], given)}
             with _errors_in_table(name):
-                value = _convert(getattr(self, name), declared.type)
+                value = _convert(given, declared.type)
             declared.check(value)
             object.__setattr__(self, name, value)
         self._check_together()
@@ -173,11 +181,15 @@ class Settings:
                 continue
             listed = "[]" if get_origin(declared.type) is tuple else ""
             hidden = {f"{name}{listed}.{each}" for each in declared.setting.derived}
-            yield from (each for each in inner.describe(f"{name}{listed}.") if each.name not in hidden)
+            for each in inner.describe(f"{name}{listed}."):
+                if each.name not in hidden:
+                    # A field can have other defaults than its class.
+                    own = getattr(declared.default, each.name.rpartition(".")[2], each.default)
+                    yield dataclasses.replace(each, default=own)
 
     def as_dict(self) -> dict[str, Any]:
         """All settings as plain values that JSON can hold."""
-        return {name: _plain(getattr(self, name)) for name in self.declared()}
+        return {name: plain_value(getattr(self, name)) for name in self.declared()}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
@@ -199,7 +211,7 @@ class Settings:
 
     @classmethod
     def from_toml(cls, path: str | Path) -> Self:
-        """Read a recipe from a TOML file.
+        """Read settings from a TOML file.
 
         Raises:
             FileError: If the file cannot be read or holds settings that are not accepted.
@@ -208,7 +220,9 @@ class Settings:
         try:
             return cls.from_dict(values)
         except ConfigError as error:
-            raise FileError(path, f"is not a valid recipe: {error.message}", remedy=error.remedy) from error
+            raise FileError(
+                path, f"is not a valid {cls.file_kind}: {error.message}", remedy=error.remedy
+            ) from error
 
     def with_values(self, values: Mapping[str, Any]) -> Self:
         """A copy with other values by dotted name, such as `{"training.averaging": 0.99}`."""
@@ -240,6 +254,25 @@ class Settings:
                 )
             values[name] = _read_value(text, types.get(name, Any))
         return values
+
+    @classmethod
+    def values_from_environment(cls, prefix: str, environment: Mapping[str, str]) -> dict[str, Any]:
+        """Values for `with_values` from environment variables.
+
+        With the prefix `LEXITREE_SERVE_`, the variable `LEXITREE_SERVE_LIMITS_WORDS` is the setting `limits.words`.
+        Values are written as for `parse_assignments`; `none` stands for no value, and commas separate the items of a
+        list.
+
+        Raises:
+            ConfigError: A variable with this prefix is not the name of a setting.
+        """
+        declared = {prefix + each.name.upper().replace(".", "_"): each for each in cls.describe()}
+        given = {variable: text for variable, text in environment.items() if variable.startswith(prefix)}
+        _refuse_unknown(given, declared)
+        return {
+            declared[variable].name: _read_variable(text.strip(), declared[variable].type)
+            for variable, text in given.items()
+        }
 
 
 @functools.cache
@@ -287,6 +320,8 @@ def _kind_in_words(kind: Any, setting: Setting | None = None) -> str:
     if origin in (UnionType, Union):
         return " or ".join(_kind_in_words(each) for each in inner if each is not NoneType)
     if origin is tuple:
+        if get_origin(inner[0]) is Literal:
+            return f"a list of some of {', '.join(get_args(inner[0]))}"
         return f"a list of {_PLURALS.get(inner[0], 'tables')}"
     if origin is Mapping:
         return f"a table of {_PLURALS.get(inner[1], 'settings')}"
@@ -305,7 +340,11 @@ def _settings_class(kind: Any) -> type[Settings] | None:
 
 def _convert(value: object, kind: Any) -> object:
     """Make tuples of lists and settings of tables; anything else is left to the check."""
+    if get_origin(kind) in (UnionType, Union):
+        kind = next((each for each in get_args(kind) if get_origin(each) is tuple), kind)
     if get_origin(kind) is tuple and isinstance(value, list | tuple):
+        if _settings_class(kind) is None:
+            return tuple(cast(list[object], value))
         items: list[object] = []
         for number, item in enumerate(cast(list[object], value), 1):
             with _errors_in_table(f"number {number}"):
@@ -334,13 +373,14 @@ def _shown(value: object) -> str:
         return "a number of thousands of digits"  # which Python refuses to write out
 
 
-def _plain(value: object) -> Any:
+def plain_value(value: object) -> Any:
+    """A value of a setting as JSON can hold it."""
     if isinstance(value, Settings):
         return value.as_dict()
     if isinstance(value, list | tuple):
-        return [_plain(item) for item in cast(list[object], value)]
+        return [plain_value(item) for item in cast(list[object], value)]
     if isinstance(value, Mapping):
-        return {key: _plain(item) for key, item in cast(Mapping[str, object], value).items()}
+        return {key: plain_value(item) for key, item in cast(Mapping[str, object], value).items()}
     return value
 
 
@@ -370,3 +410,11 @@ def _read_value(text: str, kind: Any) -> Any:
         return text
     # What looks like a number can be a name, such as the commit 1e5.
     return text if _fits(text, kind) and not _fits(value, kind) else value
+
+
+def _read_variable(text: str, kind: Any) -> Any:
+    if text == "none" and _fits(None, kind):
+        return None
+    if get_origin(kind) is tuple and not text.startswith("["):
+        return [_read_value(item.strip(), get_args(kind)[0]) for item in text.split(",") if item.strip()]
+    return _read_value(text, kind)

@@ -28,6 +28,7 @@ COMMANDS = [
     ["parse"],
     ["search"],
     ["drivers"],
+    ["serve"],
     ["parser"],
     *(["parser", name] for name in ("train", "evaluate")),
     ["models"],

@@ -37,6 +37,25 @@ def test_a_column_of_csv_with_everything_else(predict: Call, reviews: Path, tmp_
     assert json.loads(with_phrases[2][4]) == lines[1]["phrases"]
 
 
+def test_a_folder_of_parts(predict: Call, reviews: Path, tmp_path: Path) -> None:
+    pattern, output = tmp_path / "*.csv", tmp_path / "out"
+    options = ("--column", "review", "-o", f"{output}/", "--part-rows", 3, "--errors", "--limit", "words=3")
+    found = predict(pattern, *options)
+    assert (found.code, found.out) == (0, "")
+    assert "texts without a label because they were refused: 2" in found.err
+    assert f"{reviews}:2: the text has" in found.err
+    parts = sorted((output / reviews.name).glob("part-*"))
+    assert [path.name for path in parts] == ["part-00000.csv", "part-00001.csv"]
+    rows = [row for path in parts for row in records(path.read_text())[1:]]
+    assert [row[:2] for row in rows] == records(CSV)[1:]
+    assert [bool(row[4]) for row in rows] == [True, False, False, True]
+    parts[1].unlink()
+    assert "refused: 1" in predict(pattern, *options).err
+    assert parts[1].exists()
+    assert predict(pattern, *options) == (0, "", "")
+    assert_users_error(predict(pattern, *options, "--phrases"), "--phrases was False, is True")
+
+
 def test_a_column_of_json_lines(predict: Call, tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_text('{"z": [1, null], "review": "the film is good", "a": {"b": "é"}}\n\n{"review": null}\n')

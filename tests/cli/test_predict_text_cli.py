@@ -101,7 +101,7 @@ def test_every_format(predict: Call, tmp_path: Path) -> None:
     assert ElementTree.parse(svg).getroot().tag.endswith("svg")
     page = tmp_path / "a.html"
     assert predict(TEXT, "-o", page) == (0, "", "")
-    assert "The text is" in page.read_text()
+    assert "lt-reason" in page.read_text()
     assert page.read_text() == predict(TEXT, "-f", "html").out
     assert "2 sentences" in predict("the film", "the plot", "-f", "html").out
 

@@ -75,6 +75,23 @@ class Append(Operation):
         return new.startswith(found or b"")
 
 
+class Parts(Operation):
+    """Fills a folder with parts, each of which is there or is not."""
+
+    removes_old_litter = True
+
+    def content(self, folder: Path) -> Content:
+        output = folder / self.output
+        return {
+            str(path.relative_to(output)): path.read_bytes()
+            for path in output.rglob("part-*.*")
+            if path.is_file() and not any(part.startswith(".") for part in path.relative_to(output).parts)
+        }
+
+    def is_whole(self, found: Content, old: Content, new: Content) -> bool:
+        return found.items() <= new.items()
+
+
 class SaveModel(Operation):
     """Replaces the folder of a model, which may be restored when it is opened."""
 
@@ -129,6 +146,7 @@ def all_operations(url: str) -> list[Operation]:
             replace(each, name=f"{each.name}, interrupted", interrupted=each.run, run=each.run_again)
             for each in once
         ),
+        Parts("predict into a folder", "out", _write_texts, _label_into_folder),
         Operation("predict", "out.jsonl", _write_texts, _label_lines),
         Operation("drivers", "drivers.csv", _write_texts, _count_drivers),
         Operation("vectors filter", "few.npz", _write_trees, _filter_vectors),
@@ -170,6 +188,11 @@ def _label_lines_resumed(folder: Path) -> None:
 def _label_table_resumed(folder: Path) -> None:
     arguments = (folder / "texts.csv", "--column", "text", "-o", folder / "out.csv", "--parser", "stub")
     _run_here("predict", folder / "model", *arguments, "--resume")
+
+
+def _label_into_folder(folder: Path) -> None:
+    arguments = (f"{folder}/*.csv", "--column", "text", "-o", f"{folder / 'out'}/", "--parser", "stub")
+    _run_here("predict", folder / "model", *arguments, "--part-rows", 5)
 
 
 def _count_drivers(folder: Path) -> None:

@@ -11,9 +11,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import pytest
+
 from lexitree.errors import LexitreeError
 from tests.command import COMMAND, environment, run_command
-from tests.fault_injection.operations import Append, Operation, Train
+from tests.fault_injection.operations import Append, Operation, Parts, Train
 from tests.learning.test_kill import train_arguments
 
 NUM_TEXTS = 400
@@ -40,10 +42,22 @@ def _write_texts(folder: Path) -> None:
     (folder / "out.jsonl").write_text("old\n")
 
 
+def _write_row_groups(folder: Path) -> None:
+    arrow = pytest.importorskip("pyarrow", reason="needs the extra parquet")
+    from pyarrow import csv, parquet
+
+    _write_texts(folder)
+    options = csv.ParseOptions(newlines_in_values=True)
+    table = csv.read_csv(folder / "texts.csv", parse_options=options)
+    parquet.write_table(table, folder / "a.parquet", row_group_size=50)
+    halves = arrow.concat_tables([table.slice(200), table.slice(0, 10)])
+    parquet.write_table(halves, folder / "b.parquet", row_group_size=70)
+
+
 def _predict(output: str, *options: str) -> Arguments:
     return lambda folder: [
         *("predict", str(folder / "texts.csv"), "--column", "text", "--device", "cpu"),
-        *("-o", str(folder / output), *options),
+        *("-o", f"{folder}/{output}", *options),
     ]
 
 
@@ -57,6 +71,14 @@ COMMANDS: dict[str, tuple[Operation, Arguments]] = {
         lambda folder: [*train_arguments("sentences", folder, folder / "run"), "--resume"],
     ),
     "predict": (Operation("predict", "out.jsonl", _write_texts, _nothing), _predict("out.jsonl")),
+    "predict into a folder": (
+        Parts("predict", "out", _write_texts, _nothing),
+        _predict("out/", "--part-rows", "40"),
+    ),
+    "predict into a folder (Parquet)": (
+        Parts("predict", "out", _write_row_groups, _nothing),
+        lambda folder: ["predict", f"{folder}/*.parquet", "--column", "text", "-o", f"{folder}/out/"],
+    ),
     "predict --resume": (
         Append("predict", "out.csv", _write_texts, _nothing),
         _predict("out.csv", "--resume"),

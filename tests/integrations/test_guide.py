@@ -1,4 +1,4 @@
-"""The programs of the guide's page on other tools print what their comments say."""
+"""The programs of the guide's pages on other tools and on columns print what their comments say."""
 
 from __future__ import annotations
 
@@ -10,11 +10,19 @@ from pathlib import Path
 
 import pytest
 
-PAGE = Path(__file__).parents[2] / "docs" / "guide" / "integrations.md"
-SECTIONS = re.findall(
-    r"^## ([^\n]+)\n(.*?)(?=^## |\Z)", PAGE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE
-)
+GUIDE = Path(__file__).parents[2] / "docs" / "guide"
+SECTIONS = [
+    (title, section)
+    for page in ("columns.md", "integrations.md")
+    for title, section in re.findall(
+        r"^## ([^\n]+)\n(.*?)(?=^## |\Z)",
+        (GUIDE / page).read_text(encoding="utf-8"),
+        re.DOTALL | re.MULTILINE,
+    )
+    if "```python" in section
+]
 NEEDED = {
+    "Batches of columns": ("datasets", "lexitree.integrations.labeller"),
     "scikit-learn": ("sklearn", "lexitree.sklearn"),
     "spaCy": ("spacy", "lexitree.integrations.spacy_component"),
 }

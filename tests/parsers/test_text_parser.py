@@ -12,6 +12,7 @@ from lexitree.errors import ConfigError, LimitError, TextError, TreeError
 from lexitree.limits import Limits
 from lexitree.parsers.neural import NeuralParser
 from lexitree.parsers.text_parser import TextParser
+from lexitree.text import TokenizedText
 from lexitree.trees.brackets import tree_from_brackets
 from lexitree.trees.jsonl import tree_from_json
 from tests.pipeline.stubs import Penn, ReadsAhead, RightBranching
@@ -72,6 +73,13 @@ def test_tokenized_text_is_one_sentence_of_its_tokens() -> None:
     assert sentence.start == 1
     assert len(TextParser(Penn(), layout="tokens")(" ")) == 0
     assert len(TextParser(Penn(), layout="one")("It is. So be it.")) == 1
+
+
+def test_a_text_keeps_the_tokens_that_it_comes_with() -> None:
+    text = TokenizedText.from_spans("Not bad. Good!", [[(0, 7)], [(9, 13), (13, 14)]])
+    for parsed in (TextParser(RightBranching())(text), *TextParser(RightBranching()).stream([text])):
+        assert parsed.text == "Not bad. Good!"
+        assert [tree.words for tree in parsed.trees] == [("Not bad",), ("Good", "!")]
 
 
 def test_texts_that_are_refused() -> None:

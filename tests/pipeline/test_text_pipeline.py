@@ -397,3 +397,21 @@ def test_the_shipped_pipeline_pickles() -> None:
     again = pickle.loads(pickle.dumps(pipe))
     text = "The acting is great, but the story goes nowhere."
     assert again(text).as_dict() == pipe(text).as_dict()
+
+
+def test_a_text_can_be_split_beforehand() -> None:
+    pipe = tiny_pipeline(limits=Limits(words=8))
+    text = "The film is good. It is."
+    sentences, notes = pipe.split_text(text)
+    assert [[token.text for token in tokens] for tokens in sentences] == [
+        ["The", "film", "is", "good", "."],
+        ["It", "is", "."],
+    ]
+    assert notes == ()
+    assert len(pipe.split_text(text, one_sentence=True).sentences) == 1
+    with pytest.raises(LimitError, match="text 3 has 8 words, and the limit is 7"):
+        pipe.split_text(text, limits=Limits(words=7), number=3)
+    split = pipe.split_text(text, limits=Limits(words=7, beyond="cut"))
+    assert len(split.notes) == 1
+    whole = TokenizedText(text, tuple(map(TokenizedSentence, sentences)))
+    assert_same(pipe(whole), pipe(text))

@@ -78,9 +78,9 @@ def test_all_processes_start_before_any_waits_for_its_rows_to_be_read(
     started: list[int] = []
     give = workers_module._Worker.give
 
-    def count_and_give(worker: Any, chunk: list[Row]) -> None:
+    def count_and_give(worker: Any, chunk: list[Row], output_format: JsonFormat) -> None:
         started.append(len(workers.workers))
-        give(worker, chunk)
+        give(worker, chunk, output_format)
 
     monkeypatch.setattr(workers_module._Worker, "give", count_and_give)
     # More than a pipe holds: each is given only when its process reads it.
@@ -134,9 +134,9 @@ class FailingFormat(JsonFormat):
 )
 def test_a_process_that_runs_out_of_memory_says_so(settings: LabellerSettings, shortage: Exception) -> None:
     ours, theirs = multiprocessing.Pipe()
-    serving = Thread(target=workers_module._serve, args=(settings, FailingFormat(shortage), theirs))
+    serving = Thread(target=workers_module._serve, args=(settings, theirs))
     serving.start()
-    ours.send(list(rows(TEXTS[:2])))
+    ours.send((list(rows(TEXTS[:2])), FailingFormat(shortage)))
     records, error = ours.recv()
     ours.close()
     serving.join(timeout=60)

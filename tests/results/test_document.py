@@ -16,9 +16,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lexitree.errors import ConfigError
+from lexitree.pipeline.predictor import Predictor
+from lexitree.pipeline.text_pipeline import TextPipeline
 from lexitree.results.document import Document
 from lexitree.trees.brackets import tree_from_brackets
-from tests.pipeline.stubs import tiny_pipeline
+from tests.pipeline.stubs import RightBranching, tiny_pipeline
+from tests.tiny import tiny_model
 
 TEXT = "The film isn't (very) good.  The plot is not bad!"
 PIPE = tiny_pipeline()
@@ -96,6 +99,15 @@ def test_several_sentences_count_by_their_tokens(document: Document) -> None:
     assert sum(document.probabilities.values()) == pytest.approx(1)
 
 
+def test_the_score_is_the_mean_place_on_the_scale(document: Document) -> None:
+    shares = document.probabilities
+    # Without labels for the ends, "very positive" and "very negative", it does not get there.
+    assert document.score == pytest.approx((shares["positive"] - shares["negative"]) / 2)
+    assert PIPE("").score is None
+    colours = TextPipeline(Predictor(tiny_model(labels=("red", "green"))), RightBranching())
+    assert colours("the film is good").score is None
+
+
 @pytest.mark.parametrize("text", ["", " ", "\n\t\u00a0\r\n"])
 def test_blank_text_is_an_empty_document(text: str) -> None:
     for document in (PIPE(text), PIPE(text, one_sentence=True)):
@@ -114,8 +126,8 @@ def test_blank_text_is_an_empty_document(text: str) -> None:
             "sentences": [],
         }
         assert (document.rows(), document.brackets(), list(document.draw())) == ([], [], [])
-        assert "An empty text" in document.html()
-        assert "An empty text" in document._repr_html_()
+        assert "no words, so there is no label" in document.html()
+        assert "no words, so there is no label" in document._repr_html_()
         assert ElementTree.fromstring(document.svg()).tag.endswith("svg")
 
 
@@ -158,7 +170,7 @@ def test_a_model_without_heads_says_nothing_of_them() -> None:
         key for key in document.as_dict(head_weights=True)["sentences"][0]["phrases"][0] if "head" in key
     ]
     assert document.rows()[0]["head_word"] is None
-    assert "head <b>" not in document.html()
+    assert {node["head"] for node in document.explanation()["sentences"][0]["nodes"]} == {None}
 
 
 def test_rows_brackets_drawing_and_picture(document: Document) -> None:

@@ -6,7 +6,7 @@ import pytest
 from rich.style import Style
 
 from lexitree.labels import SENTIMENTS, LabelSet
-from lexitree.views.colors import label_colors, label_looks, label_styles
+from lexitree.views.colors import Look, label_colors, label_looks, label_styles
 
 STARS = LabelSet(tuple("01234"), dict(zip("01234", SENTIMENTS, strict=True)))
 NUMBERS = LabelSet(tuple("01234"))
@@ -39,3 +39,30 @@ def test_pictures() -> None:
     assert label_colors(LabelSet(("0", "1"), {"0": "negative", "1": "positive"}))["positive"] == ramp["3"]
     assert len(set(label_colors(LabelSet(("ABBR", "DESC", "ENTY", "HUM", "LOC", "NUM"))).values())) == 6
     assert label_colors(LabelSet(())) == {}
+
+
+def luminance(color: str) -> float:
+    channels = [int(color[place : place + 2], 16) / 255 for place in (1, 3, 5)]
+    red, green, blue = (c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4 for c in channels)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def contrast(first: str, second: str) -> float:
+    brighter, darker = sorted((luminance(first), luminance(second)), reverse=True)
+    return (brighter + 0.05) / (darker + 0.05)
+
+
+@pytest.mark.parametrize("labels", [tuple("01234"), tuple("01"), tuple("ABCDEFGHI")])
+def test_text_can_be_read_on_every_colour(labels: tuple[str, ...]) -> None:
+    """4.5 to 1 is what the Web Content Accessibility Guidelines ask for."""
+    looks = label_looks(LabelSet(labels))
+    for look in (*looks.light.values(), *looks.dark.values()):
+        assert isinstance(look, Look)
+        assert contrast(look.fill, look.ink) >= 4.5, look
+
+
+def test_marks_tell_labels_apart_without_colours() -> None:
+    assert list(label_looks(STARS).marks.values()) == ["−−", "−", "○", "+", "++"]
+    assert list(label_looks(LabelSet(("ABBR", "DESC"))).marks.values()) == ["ABBR", "DESC"]
+    assert list(label_looks(LabelSet(("number", "number of"))).marks.values()) == ["1", "2"]
+    assert list(label_looks(LabelSet(("a", "b"), {"a": "x", "b": "\u202e"})).marks.values()) == ["x", "\\u20"]

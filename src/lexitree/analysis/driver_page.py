@@ -10,7 +10,7 @@ from lexitree.evaluation.intervals import Share
 from lexitree.labels import LabelSet
 from lexitree.views.colors import LabelLooks, label_looks
 from lexitree.views.share_plots import Estimate, axis_end, groups_plot, share_bar_plot
-from lexitree.views.shell import NO_SCRIPTS, cut_text, page_styles, whole_page
+from lexitree.views.shell import cut_text, page_styles, whole_page
 from lexitree.views.visible import html_text, shorten_text
 
 STYLES = "drivers.css"
@@ -38,7 +38,7 @@ def driver_page(report: DriverReport, *, most: int) -> str:
         f"{_label_section(report, looks)}{_sections(report, looks, most, links=True)}"
         f"{_row_section(shown, looks)}{_how_to_read(report, len(shown))}"
     )
-    return whole_page(title, page_styles(looks, STYLES), body, policy=NO_SCRIPTS)
+    return whole_page(title, page_styles(looks, STYLES), body)
 
 
 def notebook_drivers(report: DriverReport) -> str:

@@ -43,11 +43,17 @@ def show_error(error: LexitreeError) -> None:
         messages.out(printable(error.remedy), highlight=False)
 
 
-def show_skipped(num_skipped: int, errors: Sequence[InputError], *, what: str = "trees") -> None:
+def show_skipped(
+    num_skipped: int,
+    errors: Sequence[InputError],
+    *,
+    what: str = "trees",
+    message: str = "skipped {number} malformed {what}",
+) -> None:
     """Report how much malformed input was skipped, and where the first of it is."""
     if not num_skipped:
         return
-    messages.print(f"[yellow]skipped {num_skipped:,} malformed {what}[/yellow]")
+    messages.print(f"[yellow]{message.format(number=f'{num_skipped:,}', what=what)}[/yellow]")
     listed = errors[:NUM_SKIPPED_LISTED]
     for error in listed:
         messages.out(printable(f"  {error.place}: {error.problem}"), highlight=False)

@@ -1,4 +1,4 @@
-"""`lexitree explain`: an HTML page that shows how the model arrived at the label of a text."""
+"""`lexitree explain`: an HTML page that shows why the model gives a text its label."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def explain_command(
     backend: BackendOption = "auto",
     precision: PrecisionOption = "float32",
 ) -> None:
-    """Show on an HTML page how the model arrived at the label of a text, phrase by phrase.
+    """Show on an HTML page why the model gives a text its label.
 
     [bold]A text:[/bold]  lexitree explain "Not a bad film."
 
@@ -74,9 +74,9 @@ def explain_command(
 
     [bold]A tree:[/bold]  lexitree explain runs/mini/model "(_ (_ Not) (_ bad))" -o not-bad.html
 
-    The page is self-contained: it can be sent, printed and read offline. It shows the words with their own labels,
-    the tree with the head word of every phrase, and the steps from the words to the whole, with those marked at which
-    the label changes. A file of text is read as one text of any number of sentences.
+    The page is self-contained: it can be sent, printed and read offline. It shows the text with the phrases that
+    matter, the reason for the label in one sentence, and the tree with the head word of every phrase; where the label
+    turns is marked. A file of text is read as one text of any number of sentences.
     """
     from lexitree.pipeline.inputs import Inputs
     from lexitree.pipeline.workers import LabellerSettings
@@ -125,7 +125,7 @@ def _explain_rows(
         for place in range(1, len(document) + 1)
     ]
     messages.print(f"rows {min(chosen)} to {max(chosen)} (choose others with --rows)")
-    return column, explanation_page(sentences, text=column, probabilities={}, names=names)
+    return column, explanation_page(sentences, names=names, probabilities={}, title=column)
 
 
 def new_file_name(text: str, folder: Path) -> Path:

@@ -39,6 +39,7 @@ COMMANDS = {
     "parse": "parse.parse_command",
     "search": "search.search_command",
     "drivers": "drivers.drivers_command",
+    "serve": "serve.serve_command",
     "models": "models.models_command",
     "info": "models.info_command",
     "pack": "pack.pack_command",

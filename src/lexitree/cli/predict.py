@@ -21,16 +21,15 @@ from lexitree.cli.options import (
     ModelOrInputArgument,
     OnErrorOption,
     OneSentenceOption,
-    OutputOption,
     ParserOption,
     PrecisionOption,
     TextOption,
     flag,
     read_arguments,
 )
-from lexitree.pipeline import BATCH_SENTENCES
+from lexitree.pipeline import BATCH_SENTENCES, PART_ROWS
 from lexitree.pipeline.formats import FORMATS
-from lexitree.settings import MAX_BATCH, MAX_PROCESSES
+from lexitree.settings import MAX_BATCH, MAX_COUNT, MAX_PROCESSES
 
 if TYPE_CHECKING:
     from lexitree.pipeline.labelling import LabellingJob
@@ -83,6 +82,32 @@ ResumeOption = Annotated[
 BatchSizeOption = Annotated[
     int, typer.Option(min=1, max=MAX_BATCH, help="Sentences per batch.", rich_help_panel=TEXT)
 ]
+ErrorsOption = Annotated[
+    bool,
+    flag(
+        "--errors",
+        text="Add a column that says why a text was refused, and keep its row without a label.",
+        panel=TEXT,
+    ),
+]
+PartRowsOption = Annotated[
+    int,
+    typer.Option(
+        min=1,
+        max=MAX_COUNT,
+        help="Rows per part in an output folder; of Parquet, each row group is a part.",
+        rich_help_panel=TEXT,
+    ),
+]
+PlaceOption = Annotated[
+    str | None,
+    typer.Option(
+        "--output",
+        "-o",
+        help="Output file, replaced only when complete; standard output by default. FOLDER/ or s3://... gets a part"
+        " for each row group, or so many rows, and the same command adds those that are missing.",
+    ),
+]
 JobsOption = Annotated[
     int,
     typer.Option(
@@ -95,7 +120,7 @@ def predict_command(
     context: typer.Context,
     model: ModelOrInputArgument = None,
     inputs: InputsArgument = None,
-    output: OutputOption = None,
+    output: PlaceOption = None,
     format_name: FormatOption = None,
     nodes: NodesOption = "all",
     head_weights: HeadWeightsOption = False,
@@ -112,6 +137,8 @@ def predict_command(
     batch_size: BatchSizeOption = BATCH_SENTENCES,
     limit: LimitOption = None,
     jobs: JobsOption = 1,
+    errors: ErrorsOption = False,
+    part_rows: PartRowsOption = PART_ROWS,
     encoding: EncodingOption = "utf-8",
     on_error: OnErrorOption = "raise",
     device: DeviceOption = "auto",
@@ -123,6 +150,8 @@ def predict_command(
     [bold]Text:[/bold]  lexitree predict "Not very good."
 
     [bold]A column:[/bold]  lexitree predict reviews.csv --column review -o labelled.csv
+
+    [bold]Many files:[/bold]  lexitree predict 'data/*.parquet' --column review -o labelled/
 
     [bold]Your own model:[/bold]  lexitree predict runs/mini/model "Not very good." --parser builtin
 
@@ -164,26 +193,37 @@ def predict_command(
         nodes=nodes,
         resume=resume,
         num_workers=jobs,
+        errors=errors,
+        part_rows=part_rows,
     )
     _run(job)
 
 
 def _run(job: LabellingJob) -> None:
     """Run a job with a progress bar, or draw its trees in colours if they are for a screen."""
-    if job.output_format.name == "tree" and job.output is None and screen.is_terminal:
+    if job.output is None and screen.is_terminal and job.output_format.name == "tree":
         for tree in job.trees():
             show_tree(tree)
     else:
         with _progress(job) as show:
             job.run(show)
     report = job.inputs.report
-    show_skipped(report.num_errors, report.errors, what="trees" if job.source == "trees" else "rows")
+    is_trees = job.folder is None and job.source == "trees"
+    show_skipped(report.num_errors, report.errors, what="trees" if is_trees else "rows")
+    refused = job.refused
+    show_skipped(
+        refused.num_errors,
+        refused.errors,
+        what="texts",
+        message="{what} without a label because they were refused: {number}",
+    )
 
 
 @contextmanager
 def _progress(job: LabellingJob) -> Generator[Callable[[int], object]]:
     """A bar on standard error with the number of texts, if that is a screen with nothing else on it."""
-    if not messages.is_terminal or job.source == "trees" or (job.output is None and screen.is_terminal):
+    is_quiet = not messages.is_terminal or (job.output is None and screen.is_terminal)
+    if is_quiet or (job.folder is None and job.source == "trees"):
         yield lambda _: None
         return
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn

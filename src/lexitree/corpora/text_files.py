@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
+from lexitree.corpora.parquet_files import PARQUET_SUFFIX, open_parquet
 from lexitree.corpora.tables import (
     CsvTable,
     JsonLinesTable,
@@ -19,12 +20,11 @@ from lexitree.corpora.tables import (
     sniff_delimiter,
 )
 from lexitree.corpora.text_tables import LabelledText, LabelledTexts, TableSettings, check_row
-from lexitree.errors import FileError, JsonLinesError, OnError, Place, SentenceError, TableError, import_extra
+from lexitree.errors import FileError, JsonLinesError, OnError, Place, SentenceError, TableError
 from lexitree.files import JSON_LINES_SUFFIXES, display_name, plain_suffix, read_lines
 from lexitree.trees.brackets import ReadReport
 from lexitree.trees.jsonl import parse_json_line
 
-PARQUET_SUFFIX = ".parquet"
 TEXT_NAMES = ("text", "sentence", "comment", "review", "content", "message", "question", "body")
 LABEL_NAMES = ("label", "class", "category", "kind", "type", "sentiment", "target")
 """Names of columns that need not be asked for, the first of several that are there."""
@@ -194,18 +194,13 @@ def _split_line(name: str) -> Callable[[NumberedLine], LabelledText]:
 
 
 def _read_parquet(path: Path) -> tuple[Iterator[Row], list[str]]:
-    parquet = import_extra("pyarrow.parquet", extra="parquet", purpose="Reading Parquet", package="pyarrow")
-    try:
-        file = parquet.ParquetFile(path)
-    except (OSError, ValueError) as error:
-        raise FileError(path, f"cannot be read as Parquet ({error})") from error
-    names = cast(list[str], file.schema_arrow.names)
-
     def rows() -> Iterator[Row]:
         number = 0
-        for batch in file.iter_batches():
-            for values in cast(list[Mapping[str, Any]], batch.to_pylist()):
-                number += 1
-                yield Row("", tuple(values.items()), Place(str(path), number))
+        with open_parquet(path) as file:
+            for batch in file.iter_batches():
+                for values in cast(list[Mapping[str, Any]], batch.to_pylist()):
+                    number += 1
+                    yield Row("", tuple(values.items()), Place(str(path), number))
 
-    return rows(), names
+    with open_parquet(path) as file:
+        return rows(), cast(list[str], file.schema_arrow.names)

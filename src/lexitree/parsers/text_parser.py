@@ -12,7 +12,7 @@ from lexitree.errors import ConfigError, OnError, OnTextError, TextError, TreeEr
 from lexitree.limits import Limits
 from lexitree.parsers.protocol import Candidate, KBestParser, Parser
 from lexitree.results.parsed_text import ParsedSentence, ParsedText
-from lexitree.text import Layout, Token, split_sentences
+from lexitree.text import AnyText, Layout, Token, TokenizedText, split_sentences
 from lexitree.text.bounded_text import SplitText, Tokens, split_within
 from lexitree.trees.tree import Tree
 
@@ -44,7 +44,7 @@ class TextParser:
         self.layout: TextLayout = layout
         self.limits = limits or Limits()
 
-    def __call__(self, text: str, *, k: int | None = None) -> ParsedText:
+    def __call__(self, text: AnyText, *, k: int | None = None) -> ParsedText:
         """Parse one text; see `stream`.
 
         Raises:
@@ -57,21 +57,21 @@ class TextParser:
 
     @overload
     def stream(
-        self, texts: Iterable[str], *, k: int | None = None, on_error: OnError = "raise"
+        self, texts: Iterable[AnyText], *, k: int | None = None, on_error: OnError = "raise"
     ) -> Iterator[ParsedText]: ...
 
     @overload
     def stream(
-        self, texts: Iterable[str], *, k: int | None = None, on_error: OnTextError
+        self, texts: Iterable[AnyText], *, k: int | None = None, on_error: OnTextError
     ) -> Iterator[ParsedText | TextError]: ...
 
     def stream(
-        self, texts: Iterable[str], *, k: int | None = None, on_error: OnTextError = "raise"
+        self, texts: Iterable[AnyText], *, k: int | None = None, on_error: OnTextError = "raise"
     ) -> Iterator[ParsedText | TextError]:
         """Parse a stream of texts; only those that the parser reads ahead are held.
 
         Args:
-            texts: The texts.
+            texts: The texts; a `TokenizedText` keeps its sentences and tokens.
             k: How many trees to find for each sentence, with their log probabilities; by default the best, without.
             on_error: On a text that is not a string, holds half of a surrogate pair, or is beyond a limit: raise a
                 `TextError` after all earlier texts, skip it, or return the error in its place.
@@ -90,7 +90,7 @@ class TextParser:
                 yield result
 
     def stream_pairs(
-        self, pairs: Iterable[tuple[str, Context]], *, k: int | None = None
+        self, pairs: Iterable[tuple[AnyText, Context]], *, k: int | None = None
     ) -> Iterator[tuple[ParsedText | TextError, Context]]:
         """Parse a stream of texts, each of which comes with something else, such as its row of a table.
 
@@ -99,7 +99,7 @@ class TextParser:
         return self._run(pairs, k, is_numbered=True)
 
     def _run(
-        self, pairs: Iterable[tuple[str, Context]], k: int | None, *, is_numbered: bool
+        self, pairs: Iterable[tuple[AnyText, Context]], k: int | None, *, is_numbered: bool
     ) -> Iterator[tuple[ParsedText | TextError, Context]]:
         waiting = deque[_WaitingText[Context]]()
         for candidates in self._parse(self._sentences(pairs, waiting, is_numbered), k):
@@ -115,14 +115,16 @@ class TextParser:
 
     def _sentences(
         self,
-        pairs: Iterable[tuple[str, Context]],
+        pairs: Iterable[tuple[AnyText, Context]],
         waiting: deque[_WaitingText[Context]],
         is_numbered: bool,
     ) -> Iterator[list[str]]:
         """The words of each sentence, for a parser that reads as far ahead as it likes."""
-        for number, (text, context) in enumerate(pairs):
+        for number, (given, context) in enumerate(pairs):
+            is_split = isinstance(given, TokenizedText)
+            text, split_text = (given.text, given.tokens_within) if is_split else (given, self._split)
             try:
-                split = split_within(text, self._split, self.limits, number if is_numbered else None)
+                split = split_within(text, split_text, self.limits, number if is_numbered else None)
                 error = None
             except TextError as refusal:
                 split, error = SplitText([]), refusal

@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeVar
 
 from lexitree.errors import ConfigError, Place, TableError
 from lexitree.files import (
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from lexitree.results.document import Document
     from lexitree.results.labelled_tree import LabelledTree
 
-_CELL_NAMES = ("start", "end", "text", "label", "probability", "head_word")
+PHRASE_NAMES = ("start", "end", "text", "label", "probability", "head_word")
 """What is said of a phrase where all phrases stand in one cell of a table."""
 
 Source = Literal["texts", "column", "trees"]
@@ -66,20 +66,37 @@ class OutputSettings:
     """Whether cells of CSV that spreadsheets would take for formulas get an apostrophe."""
     header_place: Place | None = None
     """Where the header of CSV input stands, for error messages."""
+    score: bool = False
+    """Whether to add the score to a column."""
+    errors: bool = False
+    """Whether to add why a text was refused to a column."""
+    keeps_refused: bool = False
+    """Whether a text that is refused has a record all the same, that of a text without words."""
 
     @property
     def added_names(self) -> list[str]:
         """The names of the columns that are added to those of the input."""
-        names = ["label", "probability", *(["phrases"] if self.phrases else [])]
-        return [self.prefix + name for name in names]
+        asked = {
+            "label": True,
+            "score": self.score,
+            "probability": True,
+            "phrases": self.phrases,
+            "error": self.errors,
+        }
+        return [self.prefix + name for name, is_asked in asked.items() if is_asked]
 
     def added_columns(self, document: Document) -> list[tuple[str, Any]]:
-        """The columns that are added to a row: `label`, `probability` and, if asked for, `phrases`."""
+        """The columns that are added to a row: `label`, `probability` and those that are asked for."""
         from lexitree.arrays import rounded
 
         values: list[Any] = [document.label, rounded(document.probability)]
+        if self.score:
+            values.insert(1, rounded(document.score))
         if self.phrases:
-            values.append([{name: row[name] for name in _CELL_NAMES} for row in document.rows()])
+            values.append([{name: row[name] for name in PHRASE_NAMES} for row in document.rows()])
+        if self.errors:
+            # Of a text that was labelled, the notes tell what was cut.
+            values.append(" ".join(document.notes) if document.notes and not document.sentences else None)
         return list(zip(self.added_names, values, strict=True))
 
     def check_header(self, *, can_repeat: bool = True) -> None:
@@ -98,7 +115,7 @@ class OutputSettings:
             raise TableError(
                 place,
                 f"the input already has a column {clash!r}",
-                remedy="Rename the added columns, for example with --prefix predicted_",
+                remedy='Rename the added columns, for example with --prefix predicted_ (prefix="predicted_")',
             )
 
 
@@ -156,6 +173,27 @@ class WholeFormat(OutputFormat):
     def tree_file(self, trees: Sequence[LabelledTree]) -> str:
         """All trees in one file."""
         raise NotImplementedError
+
+
+class ValuesFormat(OutputFormat):
+    """The values that are added to each row, for tables of Arrow and pandas, which hold the other columns."""
+
+    def text_record(self, row: Row, document: Document) -> list[Any]:
+        """The values of the added columns, in their order."""
+        return [value for _, value in self.settings.added_columns(document)]
+
+
+Record_co = TypeVar("Record_co", covariant=True)
+
+
+class RowFormat(Protocol[Record_co]):
+    """What makes a record of a labelled text, whatever that is."""
+
+    settings: OutputSettings
+
+    def text_record(self, row: Row, document: Document) -> Record_co:
+        """The record of a labelled text."""
+        ...
 
 
 def _admit(name: str, value: Any, _: object) -> type[RecordFormat] | type[WholeFormat]:
@@ -231,8 +269,9 @@ def open_format(name: str, source: Source, settings: OutputSettings) -> RecordFo
         raise ConfigError(f"--head-weights is for JSON, not for {found.name}", remedy="Add --format json.")
     if settings.guard_formulas and not found.has_formulas:
         raise ConfigError(f"--guard-formulas is for CSV, not for {found.name}", remedy="Omit it.")
-    if source == "texts" and settings.prefix:
-        raise ConfigError("--prefix is for a column of a table", remedy="Name it with --column.")
+    if source == "texts" and (settings.prefix or settings.errors):
+        option = "--prefix" if settings.prefix else "--errors"
+        raise ConfigError(f"{option} is for a column of a table", remedy="Name it with --column.")
     if source == "texts" and settings.phrases and not found.lists_phrases:
         raise ConfigError(
             "--phrases is for a table or a column", remedy="JSON, trees and pages always hold the phrases."
@@ -394,7 +433,7 @@ class SvgFormat(WholeFormat):
 
 @_built_in
 class HtmlFormat(WholeFormat):
-    """One HTML page that shows how the labels came about, phrase by phrase."""
+    """One HTML page that shows why the texts have their labels."""
 
     name = "html"
     suffixes = HTML_SUFFIXES
@@ -405,9 +444,8 @@ class HtmlFormat(WholeFormat):
 
         if len(documents) == 1:
             return documents[0].html()
-        joined = _join(documents)
         # Several texts have no label in common.
-        return explanation_page(joined.sentences, text=joined.text, probabilities={})
+        return explanation_page(_join(documents).sentences, probabilities={})
 
     def tree_file(self, trees: Sequence[LabelledTree]) -> str:
         from lexitree.views.page import explanation_page

@@ -11,6 +11,7 @@ from itertools import islice, zip_longest
 from pathlib import Path
 from typing import Literal, TypeVar, cast
 
+from lexitree.corpora.parquet_files import PARQUET_SUFFIX
 from lexitree.corpora.tables import (
     CsvTable,
     JsonLinesTable,
@@ -24,6 +25,7 @@ from lexitree.corpora.treebank import read_any
 from lexitree.errors import ConfigError, LexitreeError, OnError, Place
 from lexitree.files import JSON_LINES_SUFFIXES, STANDARD_STREAM, display_name, plain_suffix, read_lines
 from lexitree.saving.shipped import DEFAULT_MODEL, could_be_model, no_such_model
+from lexitree.stores import is_address
 from lexitree.trees.brackets import ReadReport, read_bracket_lines
 from lexitree.trees.tree import Tree
 
@@ -35,7 +37,7 @@ ARGUMENT_NAME = "<command line>"
 _TREE_SUFFIXES = (".toks", ".tsv", ".jsonl")
 """Files that hold trees by their names, unless a column of them is asked for."""
 _FILE_NAME = re.compile(r"\S*[/\\]\S*|\S+\.[A-Za-z]\w{0,5}")
-_DATA_SUFFIXES = (".txt", ".csv", ".tsv", ".json", ".jsonl", ".mrg")
+_DATA_SUFFIXES = (".txt", ".csv", ".tsv", ".json", ".jsonl", ".mrg", PARQUET_SUFFIX)
 _MODEL_NAME = re.compile(r"(?!-)[\w.~:+@\\/-]+")
 
 Item = TypeVar("Item")
@@ -112,6 +114,7 @@ def _is_input(argument: str) -> bool:
         return (
             argument == STANDARD_STREAM
             or not argument
+            or is_address(argument)
             # Also a pipe, as the shell makes one of `<(command)`.
             or (path.exists() and not path.is_dir())
             or (plain_suffix(path) in _DATA_SUFFIXES and not path.is_dir())
@@ -129,7 +132,9 @@ def is_file_name(argument: str | Path) -> bool:
     """
     if isinstance(argument, GivenText):
         return False
-    if isinstance(argument, Path) or argument == STANDARD_STREAM or _FILE_NAME.fullmatch(argument):
+    if isinstance(argument, Path) or argument == STANDARD_STREAM or is_address(argument):
+        return True
+    if _FILE_NAME.fullmatch(argument):
         return True
     try:
         return bool(argument) and Path(argument).exists()

@@ -10,9 +10,11 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from lexitree.corpora.parquet_files import PARQUET_SUFFIX
 from lexitree.errors import ConfigError, InputError, LexitreeError, Place
 from lexitree.files import STANDARD_STREAM, plain_suffix
 from lexitree.limits import Limits
+from lexitree.pipeline import PART_ROWS
 from lexitree.pipeline.formats import (
     OutputSettings,
     RecordFormat,
@@ -22,6 +24,8 @@ from lexitree.pipeline.formats import (
     open_format,
 )
 from lexitree.pipeline.inputs import InputKind, Inputs, UntilError
+from lexitree.pipeline.part_folder import PartFolder, is_folder_name
+from lexitree.pipeline.parts import write_parts
 from lexitree.pipeline.resuming import (
     OpenedOutput,
     check_resumable,
@@ -31,6 +35,7 @@ from lexitree.pipeline.resuming import (
 )
 from lexitree.pipeline.workers import LabellerSettings, handle_refused, open_labeller
 from lexitree.saving.shipped import BUILTIN_PARSER
+from lexitree.trees.brackets import ReadReport
 from lexitree.writing import exclusive_lock, is_pipe_or_device, open_output
 
 if TYPE_CHECKING:
@@ -38,7 +43,6 @@ if TYPE_CHECKING:
     from lexitree.errors import OnError
     from lexitree.results.document import Document
     from lexitree.results.labelled_tree import LabelledTree
-    from lexitree.trees.brackets import ReadReport
 
 OnProgress = Callable[[int], object]
 """Called with the number of texts that are done, first with those of a resumed run."""
@@ -84,7 +88,8 @@ class LabellingJob:
 
     inputs: Inputs
     output: str | Path | None = None
-    """The output file, which appears when it is complete; None or `-` is standard output."""
+    """The output file, which appears when it is complete; None or `-` is standard output. A name that ends in a
+    slash, a folder, or an address such as `s3://bucket/out` is a folder of parts; see `parts`."""
     labeller: LabellerSettings = field(default_factory=LabellerSettings)
     """The model, its parser and where they run."""
     format: str | None = None
@@ -105,10 +110,20 @@ class LabellingJob:
     """Whether to continue an interrupted run: a partial last line is dropped, and records are written at once."""
     num_workers: int = 1
     """How many processes label texts."""
+    errors: bool = False
+    """Whether to add a column that says why a text was refused; its row is kept, without a label."""
+    keep_refused: bool = False
+    """Whether a text that is refused keeps its row, without a label; always so with `errors`, and in a folder."""
+    part_rows: int = PART_ROWS
+    """Rows per part in a folder, for files without row groups."""
+    refused: ReadReport = field(default_factory=ReadReport)
+    """The texts that were refused and whose rows were kept."""
 
     def __post_init__(self) -> None:
         if self.head_weights:
             object.__setattr__(self, "labeller", replace(self.labeller, needs_heads=True))
+        if self.errors:
+            object.__setattr__(self, "keep_refused", True)
 
     @cached_property
     def source(self) -> Source:
@@ -125,6 +140,11 @@ class LabellingJob:
         tables = self.inputs.tables(self.column)
         return chain.from_iterable(tables), tuple(tables[0].columns)
 
+    @property
+    def rows(self) -> Iterator[Row]:
+        """The rows of all inputs, which can be read once."""
+        return self._rows[0]
+
     @cached_property
     def output_format(self) -> RecordFormat | WholeFormat:
         """The output format, checked against the inputs and the settings."""
@@ -140,6 +160,8 @@ class LabellingJob:
             self.head_weights,
             self.guard_formulas,
             Place(str(self.inputs.arguments[0]), 1),
+            errors=self.errors,
+            keeps_refused=self.keep_refused,
         )
         output_format = open_format(name, self.source, settings)
         if self.resume:
@@ -148,6 +170,11 @@ class LabellingJob:
 
     def _check_source(self) -> None:
         """Refuse settings that would have no effect on the inputs, and an output that is one of them."""
+        if any(path.suffix == PARQUET_SUFFIX for path in self.inputs.files):
+            raise ConfigError(
+                "the results for Parquet are written to a folder",
+                remedy="Name one: -o FOLDER/ (with the slash).",
+            )
         output = self._output_file
         if output and output.exists() and any(p.is_file() and p.samefile(output) for p in self.inputs.files):
             raise ConfigError(f"{output} is an input as well", remedy="Use another output file.")
@@ -173,7 +200,9 @@ class LabellingJob:
             )
 
     def count_texts(self) -> int | None:
-        """The number of texts in all inputs; None if they cannot be read twice."""
+        """The number of texts in all inputs; None if they cannot be read twice, or go to a folder."""
+        if self.folder is not None:
+            return None
         files = self.inputs.files
         if not all(path.is_file() and path.suffix != ".gz" for path in files):
             return None
@@ -190,6 +219,10 @@ class LabellingJob:
         Returns:
             What was skipped.
         """
+        if self.folder is not None:
+            with self.folder.locked():
+                write_parts(self, self.folder, on_progress or (lambda _: None))
+            return self.inputs.report
         output_format = self.output_format
         with exclusive_lock(self._output_file, "writes it") if self._output_file else nullcontext():
             if isinstance(output_format, WholeFormat):
@@ -201,6 +234,11 @@ class LabellingJob:
             else:
                 self._write_records(output_format, on_progress or (lambda _: None))
         return self.inputs.report
+
+    @cached_property
+    def folder(self) -> PartFolder | None:
+        """The output, if it is a folder."""
+        return PartFolder(str(self.output)) if is_folder_name(self.output) else None
 
     @cached_property
     def _output_file(self) -> Path | None:
@@ -227,14 +265,17 @@ class LabellingJob:
                 remedy="Use --format json, table, csv or brackets, or omit --jobs.",
             )
         with self.labeller.open_pipeline() as pipe:
-            rows = UntilError(self._rows[0])
+            rows = UntilError(self.rows)
             results = (result for result, _ in self.labeller.documents(pipe, rows))
-            yield from handle_refused(results, self._note_refused)
+            yield from handle_refused(results, self.note_refused)
             rows.check()
 
-    def _note_refused(self, error: InputError) -> None:
+    def note_refused(self, error: InputError) -> None:
         """Raise the error of a text that is refused, or note it, as for rows that are malformed."""
-        self.inputs.report.note(error, self.inputs.on_error)
+        if self.keep_refused or self.folder is not None:
+            self.refused.note(error, "skip")
+        else:
+            self.inputs.report.note(error, self.inputs.on_error)
 
     def _write_whole(self, output_format: WholeFormat) -> None:
         with self._open_new() as write:
@@ -245,7 +286,7 @@ class LabellingJob:
 
     def _write_records(self, output_format: RecordFormat, on_progress: OnProgress) -> None:
         with (
-            open_labeller(self.labeller, self.num_workers, self._note_refused) as label,
+            open_labeller(self.labeller, self.num_workers, self.note_refused) as label,
             self._open_records(output_format) as opened,
         ):
             on_progress(opened.num_done)
@@ -258,10 +299,9 @@ class LabellingJob:
     @contextmanager
     def _open_records(self, output_format: RecordFormat) -> Generator[OpenedOutput]:
         """The output, and the rows that are to be written to it."""
-        rows, _ = self._rows
-        inputs = self.inputs
+        rows, inputs = self.rows, self.inputs
         if self.resume:
-            fingerprint = self._fingerprint(output_format)
+            fingerprint = self.fingerprint(output_format.name)
             with resume_output(
                 self.output, output_format, rows, fingerprint, on_error=inputs.on_error, report=inputs.report
             ) as opened:
@@ -287,16 +327,18 @@ class LabellingJob:
                 # They are those of the old file, which is about to be replaced.
                 settings_file(self._output_file).unlink(missing_ok=True)
 
-    def _fingerprint(self, output_format: RecordFormat) -> dict[str, object]:
+    def fingerprint(self, format_name: str | None) -> dict[str, object]:
         """What must not change when the output is resumed. The input is compared with the records themselves."""
         parser, _, folder = (self.labeller.parser or BUILTIN_PARSER).partition(":")
         return {
-            "--format": output_format.name,
+            "--format": format_name,
             "--column": self.column,
             "--prefix": self.prefix,
             "--phrases": self.phrases,
             "--head-weights": self.head_weights,
             "--guard-formulas": self.guard_formulas,
+            # Not there in the settings of outputs that were started before there was this option.
+            **({"--errors": True} if self.errors else {}),
             "--one-sentence": self.labeller.one_sentence,
             "--limit": self.labeller.limits.as_dict(),
             "--precision": self.labeller.precision,

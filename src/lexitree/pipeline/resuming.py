@@ -139,12 +139,17 @@ def _compare_settings(path: Path, fingerprint: Mapping[str, Any]) -> None:
         raise FileError(file, f"cannot be read ({error})", remedy=_START_ANEW) from error
     if not isinstance(saved, dict):
         raise FileError(file, "does not hold the settings of an output", remedy=_START_ANEW)
-    changes = describe_changes(cast(dict[str, Any], saved), fingerprint)
+    refuse_changes(path, cast(dict[str, Any], saved), fingerprint)
+
+
+def refuse_changes(path: str | Path, saved: Mapping[str, Any], fingerprint: Mapping[str, Any]) -> None:
+    """Raise an error if an output was started with other settings than it would be continued with."""
+    changes = describe_changes(saved, fingerprint)
     if changes:
         raise FileError(
             path,
             f"was started with other settings: {changes}",
-            remedy="Repeat the command that it was started with, or use another output file.",
+            remedy="Repeat the command that it was started with, or use another output.",
         )
 
 

@@ -20,6 +20,7 @@ from lexitree.pipeline.turns import Turn
 from lexitree.results.document import Document
 from lexitree.results.labelled_tree import LabelledTree
 from lexitree.text import AnyText, Layout, TokenizedSentence, TokenizedText, split_sentences
+from lexitree.text.bounded_text import SplitText, split_within
 from lexitree.text.columns import TextColumn, texts_of_column
 from lexitree.trees.binarize import Direction, to_binary
 from lexitree.trees.tree import Tree
@@ -309,6 +310,29 @@ class TextPipeline:
             if not taken:
                 with self._turn.released(watch.check):
                     reader.read()
+
+    def split_text(
+        self,
+        text: object,
+        *,
+        one_sentence: bool = False,
+        limits: Limits | None = None,
+        number: int | None = None,
+    ) -> SplitText:
+        """Split a text as `stream` does, without labelling it, so that its size is known beforehand.
+
+        Args:
+            text: The text.
+            one_sentence: Whether it is taken as a single sentence.
+            limits: What it may have; by default the pipeline's limits.
+            number: The position of the text among others, for error messages.
+
+        Raises:
+            TextError: The text is not a string, holds half of a surrogate pair, or is beyond a limit.
+        """
+        return split_within(
+            text, partial(self._split, one_sentence=one_sentence), limits or self.limits, number
+        )
 
     def _split(self, text: str, one_sentence: bool) -> list[Tokens]:
         if callable(self.split):

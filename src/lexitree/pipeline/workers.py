@@ -15,13 +15,13 @@ from itertools import islice
 from multiprocessing.connection import Connection
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Never, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Never, Protocol, Self, TypeVar
 
 from lexitree.corpora.tables import Row
 from lexitree.errors import ConfigError, InputError, LexitreeError, Place, TextError, find_memory_error
 from lexitree.limits import Limits
 from lexitree.pipeline import BATCH_SENTENCES
-from lexitree.pipeline.formats import RecordFormat
+from lexitree.pipeline.formats import RowFormat
 from lexitree.processes import how_it_ended, uninterrupted_children
 from lexitree.saving.shipped import BUILTIN_PARSER, DEFAULT_MODEL
 
@@ -35,8 +35,10 @@ if TYPE_CHECKING:
 CHUNK_ROWS = 256
 """Rows per chunk: enough for full batches, and labelled within a second or two."""
 
-_Answer = tuple[list[str | InputError], LexitreeError | None]
+_Answer = tuple[list[Any], LexitreeError | None]
 """The records of a chunk with the errors of refused rows, and the error that kept it from having more."""
+
+Record = TypeVar("Record")
 
 _FEWER_JOBS = "Try fewer --jobs: each has a model of its own in memory."
 
@@ -97,15 +99,24 @@ class LabellerSettings:
         return ((_with_place(result, row.place), row) for result, row in results)
 
     def records(
-        self, pipe: TextPipeline, rows: Iterable[Row], output_format: RecordFormat
-    ) -> Iterator[str | InputError]:
-        """Label rows and write each in a format; the error instead for a row that is refused."""
+        self, pipe: TextPipeline, rows: Iterable[Row], output_format: RowFormat[Record]
+    ) -> Iterator[Record | InputError]:
+        """Label rows and write each in a format; the error instead, or before it, for a row that is refused."""
         for result, row in self.documents(pipe, rows):
-            record: str | InputError
+            document = result
+            if isinstance(document, InputError):
+                yield document
+                if not output_format.settings.keeps_refused:
+                    continue
+                document = _without_words(row, document)
+            record: Record | InputError
             try:
-                record = result if isinstance(result, InputError) else output_format.text_record(row, result)
+                record = output_format.text_record(row, document)
             except InputError as error:
-                record = error  # A row of JSON has a key of the name of an added column.
+                # A row of JSON has a key of the name of an added column.
+                if output_format.settings.keeps_refused:
+                    raise
+                record = error
             yield record
 
 
@@ -113,6 +124,13 @@ def _with_place(result: Document | TextError, place: Place) -> Document | InputE
     if not isinstance(result, TextError):
         return result
     return InputError(place, f"the text {result.problem}", remedy=result.remedy)
+
+
+def _without_words(row: Row, error: InputError) -> Document:
+    """The document of a text that is refused."""
+    from lexitree.results.document import Document
+
+    return Document(row.text, (), (f"{error.problem[:1].upper()}{error.problem[1:]}.",))
 
 
 OnRefused = Callable[[InputError], object]
@@ -136,8 +154,10 @@ def handle_refused(results: Iterable[Labelled | InputError], on_refused: OnRefus
             yield result
 
 
-RowLabeller = Callable[[Iterable[Row], RecordFormat], Iterator[str]]
-"""Labels rows and writes each in a format."""
+class RowLabeller(Protocol):
+    """Labels rows and writes each in a format."""
+
+    def __call__(self, rows: Iterable[Row], output_format: RowFormat[Record], /) -> Iterator[Record]: ...
 
 
 @contextmanager
@@ -153,12 +173,18 @@ def open_labeller(
     """
     if num_workers > 1:
         with Workers(settings, num_workers) as workers:
-            yield lambda rows, output_format: handle_refused(workers.records(rows, output_format), on_refused)
+
+            def label_there(rows: Iterable[Row], output_format: RowFormat[Record], /) -> Iterator[Record]:
+                return handle_refused(workers.records(rows, output_format), on_refused)
+
+            yield label_there
         return
     with settings.open_pipeline() as pipe:
-        yield lambda rows, output_format: handle_refused(
-            settings.records(pipe, rows, output_format), on_refused
-        )
+
+        def label_here(rows: Iterable[Row], output_format: RowFormat[Record], /) -> Iterator[Record]:
+            return handle_refused(settings.records(pipe, rows, output_format), on_refused)
+
+        yield label_here
 
 
 class Workers:
@@ -189,14 +215,15 @@ class Workers:
         for worker in self.workers:
             worker.process.join()
 
-    def records(self, rows: Iterable[Row], output_format: RecordFormat) -> Iterator[str | InputError]:
+    def records(self, rows: Iterable[Row], output_format: RowFormat[Record]) -> Iterator[Record | InputError]:
         """Label rows and write each in a format, as `LabellerSettings.records`; those before an error come first."""
         chunks = _chunks(iter(rows))
         first = list(islice(chunks, self.num_workers))
         # All are started before any is given its rows: those wait in a pipe, a large chunk until they are read.
-        busy = deque([self._start(output_format) for _ in first])
+        self.workers += [_Worker(self.settings) for _ in first[len(self.workers) :]]
+        busy = deque(self.workers[: len(first)])
         for worker, chunk in zip(busy, first, strict=True):
-            worker.give(chunk)
+            worker.give(chunk, output_format)
         while busy:
             worker = busy.popleft()
             records, error = worker.take()
@@ -204,12 +231,8 @@ class Workers:
             if error is not None:
                 raise error
             for chunk in islice(chunks, 1):
-                worker.give(chunk)
+                worker.give(chunk, output_format)
                 busy.append(worker)
-
-    def _start(self, output_format: RecordFormat) -> _Worker:
-        self.workers.append(_Worker(self.settings, output_format))
-        return self.workers[-1]
 
 
 def _chunks(rows: Iterator[Row]) -> Iterator[list[Row]]:
@@ -220,19 +243,19 @@ def _chunks(rows: Iterator[Row]) -> Iterator[list[Row]]:
 class _Worker:
     """A process that is given a chunk and then asked for its records, in turns."""
 
-    def __init__(self, settings: LabellerSettings, output_format: RecordFormat) -> None:
+    def __init__(self, settings: LabellerSettings) -> None:
         # A fresh interpreter: forking a process that runs threads is not safe.
         context = multiprocessing.get_context("spawn")
         self.connection, others = context.Pipe()
-        self.process = context.Process(target=_serve, args=(settings, output_format, others), daemon=True)
+        self.process = context.Process(target=_serve, args=(settings, others), daemon=True)
         with uninterrupted_children():
             self.process.start()
         # With one end here and one there, each side notices when the other is gone.
         others.close()
 
-    def give(self, chunk: list[Row]) -> None:
+    def give(self, chunk: list[Row], output_format: RowFormat[Any]) -> None:
         try:
-            self.connection.send(chunk)
+            self.connection.send((chunk, output_format))
         except OSError as error:
             raise self._death() from error
 
@@ -255,15 +278,17 @@ class _Worker:
             self.process.terminate()
 
 
-def _serve(settings: LabellerSettings, output_format: RecordFormat, connection: Connection) -> None:
+def _serve(settings: LabellerSettings, connection: Connection) -> None:
     """Answer chunk after chunk in a process of its own, until the other side is gone."""
     from lexitree.ops.threads import one_thread
 
     pipe: TextPipeline | None = None
     with one_thread(), suppress(EOFError, BrokenPipeError, ConnectionResetError):
         while True:
-            rows: list[Row] = connection.recv()
-            records: list[str | InputError] = []
+            rows: list[Row]
+            output_format: RowFormat[Any]
+            rows, output_format = connection.recv()
+            records: list[Any] = []
             problem: LexitreeError | None = None
             try:
                 pipe = pipe or settings.open_pipeline()

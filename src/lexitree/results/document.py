@@ -75,6 +75,18 @@ class Document:
         return max(self.probabilities.values(), default=None)
 
     @property
+    def score(self) -> float | None:
+        """Where the text stands on the scale of its labels, from -1 to 1: the mean of the labels, by probability.
+
+        None for an empty text, and for labels without an order.
+        """
+        polarity = self.sentences[0].label_set.polarity if self.sentences else None
+        if polarity is None:
+            return None
+        shares = self.probabilities.values()
+        return sum((2 * place - 1) * share for place, share in zip(polarity, shares, strict=True))
+
+    @property
     def tokens(self) -> tuple[Token, ...]:
         return tuple(token for sentence in self.sentences for token in sentence.tokens)
 
@@ -162,11 +174,31 @@ class Document:
         """The trees of all sentences as one SVG picture."""
         return draw_svg(self.sentences)
 
+    def explanation(self, *, model: str | None = None) -> dict[str, Any]:
+        """Why the text has its label, as plain values for JSON: what `html` and the server's page show.
+
+        `docs/guide/explanation.md` describes every key.
+
+        Args:
+            model: The name of the model, to be shown with it.
+        """
+        from lexitree.views.explanation import explain_trees
+
+        return explain_trees(
+            self.sentences,
+            text=self.text,
+            probabilities=self.probabilities,
+            model=model,
+            notes=self.notes,
+        )
+
     def html(self) -> str:
-        """A page that needs nothing else and shows how the labels came about, phrase by phrase."""
+        """A page that needs nothing else and shows why the text has its label."""
         from lexitree.views.page import explanation_page
 
-        return explanation_page(self.sentences, text=self.text, probabilities=self.probabilities)
+        return explanation_page(
+            self.sentences, text=self.text, probabilities=self.probabilities, notes=self.notes
+        )
 
     def _repr_html_(self) -> str:
         from lexitree.views.page import notebook_view

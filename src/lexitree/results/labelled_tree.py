@@ -203,16 +203,16 @@ class LabelledTree:
         return draw_svg([self])
 
     def html(self) -> str:
-        """A page that needs nothing else and shows how the label came about, phrase by phrase."""
+        """A page that needs nothing else and shows why the sentence has its label."""
         from lexitree.views.page import explanation_page
 
-        return explanation_page([self], text=self.text)
+        return explanation_page([self])
 
     def _repr_html_(self) -> str:
         """How a notebook shows it."""
         from lexitree.views.page import notebook_view
 
-        return notebook_view([self], text=self.text)
+        return notebook_view([self])
 
     def _repr_svg_(self) -> str | None:
         """How a program that shows no HTML shows it; a long sentence is left to `repr`."""

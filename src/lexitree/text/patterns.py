@@ -1,6 +1,7 @@
 """The regular expression that finds the next token of a text, with one alternative per kind of token.
 
 Every alternative takes linear time: whatever repeats is possessive, bounded, or certain to match once it has begun.
+Groups that repeat are atomic, `(?>(?:...)*)`, not possessive, which Python 3.11.0 to 3.11.4 matches wrongly.
 Python's expressions have classes for letters and spaces, but not for combining marks or pictographs, which are built
 from the Unicode tables. The expression for any script contains large classes several times and is slow to compile, so
 it is built only for text that is not ASCII; on plain ASCII, the other one gives the same result.
@@ -163,16 +164,16 @@ def _kinds(alphabet: Alphabet) -> dict[str, str]:
     return {
         "plain": r"[A-Za-z]++(?=[ ,\n])",
         "penn": r"-[LR][RSC]B-|``|''",
-        "address": rf"(?i:https?|ftp)://{_ADDRESS_TAIL}++|(?i:www)\.(?=\w){_ADDRESS_TAIL}++",
+        "address": rf"(?i:https?|ftp)://(?>{_ADDRESS_TAIL}+)|(?i:www)\.(?=\w)(?>{_ADDRESS_TAIL}+)",
         "mail": r"[A-Za-z0-9][A-Za-z0-9._%+-]{0,63}+@(?:[A-Za-z0-9-]{1,63}+\.){1,8}[A-Za-z]{2,24}+",
         "domain": (
-            rf"(?:[A-Za-z0-9][A-Za-z0-9-]{{0,62}}+\.){{1,8}}{_ENDINGS}(?![\w@])(?:/{_ADDRESS_TAIL}*+)?"
+            rf"(?:[A-Za-z0-9][A-Za-z0-9-]{{0,62}}+\.){{1,8}}{_ENDINGS}(?![\w@])(?:/(?>{_ADDRESS_TAIL}*))?"
         ),
         "pictograph": rf"""
             [0-9#*]\ufe0f?\u20e3 | [\U0001f1e6-\U0001f1ff]{{2}}
-          | {pictograph}{extension}*+(?:(?<=\u200d){pictograph}{extension}*+)*+""",
+          | {pictograph}{extension}*+(?>(?:(?<=\u200d){pictograph}{extension}*+)*)""",
         "emoticon": _emoticon(alphabet),
-        "tag": rf"\#(?=\d*+{_LETTER})(?:{word}|_)++|(?<!{word})@\w{{1,64}}+{end_of_word}",
+        "tag": rf"\#(?=\d*+{_LETTER})(?>(?:{word}|_)+)|(?<!{word})@\w{{1,64}}+{end_of_word}",
         "dotted": (
             rf"{_LETTER}(?:\.{_LETTER})+{end_of_word}(?:\.(?!\.))?|(?:Ph|Ed|M|B)\.(?:Sc|D)\b(?:\.(?!\.))?"
         ),
@@ -185,7 +186,7 @@ def _kinds(alphabet: Alphabet) -> dict[str, str]:
         "clitic": clitic,
         "word": rf"""
             (?:(?<![^\s(\[{{])[-+−]?\.?(?=\d))?
-            {word}++(?:{_inner_sign(clitic)}(?={word}){word}++)*+(?:-(?=[\s,]|\Z))?""",
+            {word}++(?>(?:{_inner_sign(clitic)}(?={word}){word}++)*)(?:-(?=[\s,]|\Z))?""",
         "quote": "[\"＂'’`]",
         "sign": r"[.…]{2,}+|…|[-‐‑–—―]{2,}+|\*++|_++|~++|=++|\S",
     }

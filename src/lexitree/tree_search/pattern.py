@@ -55,8 +55,8 @@ def _one_of(signs: tuple[str, ...]) -> str:
 
 _SPACE = re.compile(r"\s*+")
 # A `$` ends a name, as in `PRP$`, unless another name follows at once: `NP$VP` is an NP with a sister.
-_NAME = re.compile(r"[\w@*-](?:[\w@*+'-]|\$(?![\w@*\"(-]))*+")
-_STRING = re.compile(r'"((?:[^"\\]|\\.)*+)"', re.DOTALL)
+_NAME = re.compile(r"[\w@*-](?>(?:[\w@*+'-]|\$(?![\w@*\"(-]))*)")
+_STRING = re.compile(r'"((?>(?:[^"\\]|\\.)*))"', re.DOTALL)
 _RELATION = re.compile(_one_of(tuple(RELATIONS)))
 _RELATION_AHEAD = re.compile(rf"!?+\s*+(?:{_RELATION.pattern})")
 _COMPARISON = re.compile(_one_of(COMPARISONS))

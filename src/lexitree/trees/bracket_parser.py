@@ -29,10 +29,10 @@ SPACE, TEXT = r"[ \t\r\n\f\v]", r"[^() \t\r\n\f\v]"
 # input causes backtracking.
 _TOKEN = re.compile(
     rf"\({SPACE}*+(?P<tag>{TEXT}++){SPACE}++(?P<leaf>{TEXT}++){SPACE}*+\)"
-    rf"|(?P<open>\({SPACE}*+(?:{TEXT}++)?+)|(?P<close>\))|(?P<text>{TEXT}++)"
+    rf"|(?P<open>\({SPACE}*+(?>(?:{TEXT}++)?))|(?P<close>\))|(?P<text>{TEXT}++)"
 )
 
-_ONLY_OPENINGS = re.compile(rf"(?:{SPACE}*+\({SPACE}*+(?:{TEXT}++)?+)++{SPACE}*+")
+_ONLY_OPENINGS = re.compile(rf"(?>(?:{SPACE}*+\({SPACE}*+(?>(?:{TEXT}++)?))+){SPACE}*+")
 
 _RARE_MISTAKE = 10
 """If fewer complete lines than this occur per line that only opens brackets, as `(S`, trees span several lines."""

@@ -1,97 +1,44 @@
-"""Explain the labels of sentences on one HTML page that needs nothing else, or in a compact view for notebooks.
+"""Explain the labels of sentences on one HTML page that needs nothing else, or in a frame for notebooks.
 
-The page is complete without its script, which only adds walking through the tree with the arrow keys.
+It is the server's page with everything inside: style sheet, script and the data of the explanation. Where no script
+runs, it still shows the text, its label, the reason and the tree as an outline.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+import re
+from base64 import b64encode
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from graphlib import TopologicalSorter
+from hashlib import sha256
 from html import escape
+from typing import Any
 
-from lexitree.labels import LabelSet
-from lexitree.views.boxes import Share, nested_boxes, phrase_shares
-from lexitree.views.colors import LabelLooks, label_looks
+from lexitree.files import to_json
+from lexitree.views.explanation import explain_trees
 from lexitree.views.outline import draw_tree
-from lexitree.views.shell import cut_text, page_styles, read_asset, whole_page
-from lexitree.views.shown_tree import (
-    ShownTree,
-    composition_order,
-    head_of,
-    head_share,
-    is_turning_point,
-    is_word,
-    phrase_text,
-    probability_of,
-    shown_label,
-)
-from lexitree.views.visible import html_text, visible
-
-MOST_WORDS_OF_A_PART = 6
-MOST_WORDS_OF_A_RESULT = 14
-
-TURNING_POINT_MEANS = "None of the parts has the label of the whole."
-
-
-def step_list(tree: ShownTree, looks: LabelLooks) -> str:
-    """An ordered list of the steps; marking each step where the label changes."""
-    steps = composition_order(tree)
-    if not steps:
-        return '<p class="lt-note">One word: there is nothing to put together.</p>'
-    return f'<ol class="lt-steps">{"".join(_steps(tree, looks, steps))}</ol>'
-
-
-def _steps(tree: ShownTree, looks: LabelLooks, steps: list[int]) -> Iterator[str]:
-    for node in steps:
-        is_turn = is_turning_point(tree, node)
-        parts = '<span class="lt-op">+</span>'.join(
-            chip(tree, looks, part, MOST_WORDS_OF_A_PART) for part in tree.source.children[node]
-        )
-        turn = f'<span class="lt-badge" title="{TURNING_POINT_MEANS}">turning point</span>' if is_turn else ""
-        yield (
-            f'<li class="lt-step{" lt-turn" if is_turn else ""}" data-node="{node}">'
-            f'<div class="lt-parts">{parts}</div>'
-            f'<div class="lt-result"><span class="lt-op" aria-label="become">→</span>'
-            f"{chip(tree, looks, node, MOST_WORDS_OF_A_RESULT)}{_verdict(tree, node)}"
-            f"{head_bar(tree, node)}{turn}</div></li>"
-        )
-
-
-def chip(tree: ShownTree, looks: LabelLooks, node: int, most_words: int) -> str:
-    """A phrase in the colour of its label, with the label's mark."""
-    label = tree.labels[node]
-    return (
-        f'<span class="lt-chip {looks.css_class(label)}"><bdi>{escape(phrase_text(tree, node, most_words))}</bdi>'
-        f'<small title="{escape(shown_label(label))}">{escape(looks.mark(label))}</small></span>'
-    )
-
-
-def _verdict(tree: ShownTree, node: int) -> str:
-    probability = probability_of(tree, node)
-    share = "" if probability is None else f" {probability:.2f}"
-    return f'<span class="lt-verdict">{escape(shown_label(tree.labels[node]))}{share}</span>'
-
-
-def head_bar(tree: ShownTree, node: int) -> str:
-    """The head word of a phrase with its share of the head vector as a bar; nothing for a model without heads."""
-    head, weight = head_of(tree, node), head_share(tree, node)
-    if head is None:
-        return ""
-    bar = "" if weight is None else share_bar(weight, f"{weight:.0%}")
-    return f'<span class="lt-lead">head <b><bdi>{escape(visible(head))}</bdi></b>{bar}</span>'
-
-
-def share_bar(share: float, shown: str) -> str:
-    """A bar from 0 to 1 and its number."""
-    percent = f"{100 * min(max(share, 0.0), 1.0):.1f}"
-    return (
-        f'<span class="lt-bar" aria-hidden="true"><span style="width:{percent}%"></span></span>'
-        f'<span class="lt-number">{shown}</span>'
-    )
-
+from lexitree.views.quotes import Run
+from lexitree.views.shell import cut_text, read_asset
+from lexitree.views.shown_tree import ShownTree
+from lexitree.views.visible import html_text
 
 LONGEST_TITLE = 70
-MOST_WORDS_OF_A_LINK = 12
+MOST_WORDS_OUTLINED = 2_000
+"""Where no script runs, the trees are shown of so many words, and of the others only label and reason."""
+MOST_WORDS_IN_NOTEBOOKS = 5_000
+"""A notebook shows a longer text without its page, which would make the file large."""
+FRAME_HEIGHTS = (680, 820)
+"""The height of a notebook's frame in pixels, for one sentence and for several."""
+
+_STYLE_LINK = '<link rel="stylesheet" href="assets/page.css">'
+_SCRIPT_LINK = '<script type="module" src="assets/main.js"></script>'
+_ICON_LINK = '<link rel="icon" href="assets/icon.svg" type="image/svg+xml">\n'
+_ROOM = '<div id="lexitree"></div>'
+_ENCODING = '<meta charset="utf-8">'
+_NO_SCRIPT = re.compile(r"<noscript>.*?</noscript>\n", re.DOTALL)
+_IMPORT = re.compile(r'^import \{([^}]*)\} from "\./(\w+)\.js";$', re.MULTILINE)
+_EXPORT = re.compile(r"^export ((?:async function|function|class|const)\*? (\w+))", re.MULTILINE)
 
 
 def explanation_page(
@@ -100,194 +47,156 @@ def explanation_page(
     text: str | None = None,
     probabilities: Mapping[str, float] | None = None,
     names: Sequence[str] | None = None,
+    title: str | None = None,
+    notes: Sequence[str] = (),
 ) -> str:
-    """A page that shows how the model arrived at the label of each sentence, phrase by phrase.
+    """A page that shows why each sentence has its label: a reason, the phrases that matter, and the tree.
 
     Args:
         trees: The sentences, of one label set.
-        text: What they were taken from, for the title; by default their words.
+        text: The text that all of them were taken from; by default, their own texts one after the other.
         probabilities: The probability of each label, by its name, for the text as a whole; by default a single
             sentence's own, and nothing for several.
-        names: The headings of the sentences, such as `Row 7`; by default `Sentence 1` and so on.
+        names: The headings of the sentences, such as `Row 7`.
+        title: The title of the page; by default the beginning of the text.
+        notes: What the reader should know of the text, such as what was cut.
 
     Returns:
         A whole HTML document.
     """
-    shown = _Shown.of(trees, text, probabilities)
-    title = cut_text(shown.text, LONGEST_TITLE) or "Nothing to explain"
-    names = names or [f"Sentence {number}" for number in range(1, len(trees) + 1)]
-    body = "".join(
-        _sentence_section(shown, tree, number, name)
-        for number, (tree, name) in enumerate(zip(trees, names, strict=True), 1)
-    )
-    return whole_page(
-        title,
-        page_styles(shown.looks),
-        f"{_whole(shown)}{body}{_how_to_read()}",
-        script=read_asset("page.js"),
-    )
+    data = explain_trees(trees, text=text, probabilities=probabilities, names=names, notes=notes)
+    return _whole_page(data, trees, title or data["text"])
 
 
 def notebook_view(
     trees: Sequence[ShownTree], *, text: str | None = None, probabilities: Mapping[str, float] | None = None
 ) -> str:
-    """A block for a notebook's output: words, label and tree of each sentence, its steps folded away.
+    """A block for a notebook's output: the page in a frame, and below it the same as text, folded away.
 
     The arguments are those of `explanation_page`.
     """
-    shown = _Shown.of(trees, text, probabilities)
-    parts = [_words_and_verdict(tree, shown.looks) + _folded(tree, shown.looks) for tree in trees]
-    nothing = '<p class="lt-note">An empty text.</p>' if not parts else ""
+    data = explain_trees(trees, text=text, probabilities=probabilities)
+    fallback = (
+        f"<details><summary>{reason_html(data['reason'])}</summary>{_plain_view(data, trees)}</details>"
+    )
+    if sum(len(tree.words) for tree in trees) > MOST_WORDS_IN_NOTEBOOKS:
+        return f"<div>{fallback}</div>"
+    page = escape(_whole_page(data, trees, data["text"]), quote=True)
+    height = FRAME_HEIGHTS[len(trees) > 1]
+    # Without allow-same-origin, nothing on the page can reach the notebook.
     return (
-        f'<div class="lt-root lt-compact"><style>{page_styles(shown.looks)}</style>'
-        f"{_document_line(shown)}{''.join(parts)}{nothing}</div>"
+        f'<div><iframe srcdoc="{page}" sandbox="allow-scripts allow-downloads" title="Explanation" '
+        f'width="100%" height="{height}" style="border:0"></iframe>{fallback}</div>'
     )
 
 
-@dataclass(frozen=True)
-class _Shown:
-    """What a page shows, and how its labels look."""
-
-    trees: Sequence[ShownTree]
-    text: str
-    probabilities: Mapping[str, float]
-    labels: LabelSet
-    looks: LabelLooks
-
-    @classmethod
-    def of(
-        cls, trees: Sequence[ShownTree], text: str | None, probabilities: Mapping[str, float] | None
-    ) -> _Shown:
-        if text is None:
-            text = " ".join(word for tree in trees for word in tree.words)
-        labels = trees[0].label_set if trees else LabelSet(())
-        if probabilities is None:
-            rows: list[list[float]] = trees[0].node_probabilities[:1].tolist() if len(trees) == 1 else []
-            probabilities = dict(zip(labels.names, rows[0], strict=True)) if rows else {}
-        return cls(trees, text, probabilities, labels, label_looks(labels))
+def _whole_page(data: Mapping[str, Any], trees: Sequence[ShownTree], title: str) -> str:
+    style, script = read_asset("web/page.css"), _whole_script()
+    parts = {
+        _ENCODING: f'{_ENCODING}\n<meta http-equiv="Content-Security-Policy" content="{_policy(style, script)}">',
+        "<title>lexitree</title>": f"<title>{html_text(cut_text(title, LONGEST_TITLE))} · lexitree</title>",
+        _ICON_LINK: "",
+        _STYLE_LINK: f"<style>{style}</style>",
+        _SCRIPT_LINK: (
+            f'<script type="application/json" id="lexitree-data">{_embedded({**data, "live": False})}</script>\n'
+            f'<script type="module">{script}</script>'
+        ),
+        _ROOM: f'<div id="lexitree">{_plain_view(data, trees)}</div>',
+    }
+    served = _NO_SCRIPT.sub("", read_asset("web/index.html"))
+    # All at once: what is put in is not looked at again.
+    page, num_replaced = re.subn("|".join(map(re.escape, parts)), lambda found: parts[found[0]], served)
+    assert num_replaced == len(parts)
+    return page
 
 
-def _folded(tree: ShownTree, looks: LabelLooks) -> str:
-    if tree.source.has_inner_words:
-        return _drawing(tree)
-    steps = f"<details><summary>Steps</summary>{step_list(tree, looks)}</details>"
-    return f"<details open><summary>Tree</summary>{nested_boxes(tree, looks)}</details>{steps}"
-
-
-def _whole(shown: _Shown) -> str:
-    """The heading: the text's label, and with several sentences where each of them is found."""
-    if not shown.trees:
-        return "<h1>An empty text</h1><p>There are no words here, so there is no label.</p>"
-    links = ""
-    if len(shown.trees) > 1:
-        items = "".join(
-            f'<li><a href="#sentence-{number}">{chip(tree, shown.looks, 0, MOST_WORDS_OF_A_LINK)}</a></li>'
-            for number, tree in enumerate(shown.trees, 1)
-        )
-        links = f'<nav aria-label="Sentences"><ol class="lt-sentences">{items}</ol></nav>'
-    title = _document_line(shown, "h1") or f"<h1>{len(shown.trees)} sentences</h1>"
-    return f"<header>{title}{links}{_legend(shown)}</header>"
-
-
-def _document_line(shown: _Shown, tag: str = "p") -> str:
-    """`positive 0.93`, of the whole text."""
-    if not shown.probabilities or (tag == "p" and len(shown.trees) < 2):
-        return ""
-    label, share = max(shown.probabilities.items(), key=lambda pair: pair[1])
-    what = "sentence" if len(shown.trees) == 1 else "text"
-    chip_class = shown.looks.css_class(label)
+def _policy(style: str, script: str) -> str:
+    """Nothing runs and nothing is loaded but this script and this style sheet."""
+    hashes = [b64encode(sha256(part.encode()).digest()).decode() for part in (script, style)]
     return (
-        f'<{tag} class="lt-title">The {what} is <span class="lt-pill {chip_class}">'
-        f'{html_text(label)}</span> <span class="lt-number">{share:.2f}</span></{tag}>'
+        f"default-src 'none'; script-src 'sha256-{hashes[0]}'; style-src 'sha256-{hashes[1]}'; "
+        "img-src data: blob:; base-uri 'none'; form-action 'none'"
     )
 
 
-def _legend(shown: _Shown) -> str:
-    looks = shown.looks
-    items = "".join(
-        f'<li><span class="lt-chip {looks.css_class(label)}"><small>{escape(looks.mark(label))}</small></span>'
-        f"{html_text(label)}</li>"
-        for label in shown.labels.names
-    )
-    return f'<ul class="lt-legend" aria-label="Labels and their marks">{items}</ul>'
+def _embedded(data: Mapping[str, Any]) -> str:
+    """JSON that no text can break out of: `<` begins every tag and comment that would end a script element."""
+    return to_json(data).replace("<", "\\u003c")
 
 
-def _sentence_section(shown: _Shown, tree: ShownTree, number: int, name: str) -> str:
-    looks = shown.looks
-    several = len(shown.trees) > 1
-    heading = f"<h2>{html_text(name)}</h2>" if several else ""
-    sub = "h3" if several else "h2"
-    start = f'<section class="lt-sentence" id="sentence-{number}">{heading}'
-    words = _words_and_verdict(tree, looks) + _share_tables(tree, looks)
-    if tree.source.has_inner_words:
-        return f"{start}{words}<{sub}>The tree</{sub}>{_drawing(tree)}</section>"
-    steps = composition_order(tree)
-    num_turns = sum(is_turning_point(tree, node) for node in steps)
+@cache
+def _whole_script() -> str:
+    return join_modules("main", lambda name: read_asset(f"web/{name}.js"))
+
+
+def join_modules(entry: str, read: Callable[[str], str]) -> str:
+    """JavaScript modules as one, each as a function that returns what it exports.
+
+    Modules import with `import {a, b as c} from "./name.js";` and export functions, classes and constants where they
+    are declared, not in a circle.
+
+    Args:
+        entry: The module to begin with, by its name without `.js`.
+        read: Gives the source of a module by its name.
+
+    Raises:
+        ValueError: Modules import each other, or in another way.
+    """
+    sources: dict[str, str] = {}
+    graph: dict[str, list[str]] = {}
+    missing = [entry]
+    while missing:
+        name = missing.pop()
+        sources[name] = read(name)
+        graph[name] = [found for _, found in _IMPORT.findall(sources[name])]
+        missing += [found for found in graph[name] if found not in sources]
+    return "".join(_wrapped(name, sources[name]) for name in TopologicalSorter(graph).static_order())
+
+
+def _wrapped(name: str, source: str) -> str:
+    exports = ", ".join(found for _, found in _EXPORT.findall(source))
+    body = _EXPORT.sub(r"\1", _IMPORT.sub(_destructured, source))
+    if found := re.search(r"^(?:import|export)\b.*", body, re.MULTILINE):
+        raise ValueError(f"{name}.js: cannot be joined with others: {found[0]}")
+    return f"const ${name} = (() => {{\n{body}\nreturn {{{exports}}};\n}})();\n"
+
+
+def _destructured(statement: re.Match[str]) -> str:
+    """`const {a, b: c} = $name;` for `import {a, b as c} from "./name.js";`."""
+    names = re.sub(r"\s+as\b", ":", statement[1])
+    return f"const {{{names}}} = ${statement[2]};"
+
+
+def _plain_view(data: Mapping[str, Any], trees: Sequence[ShownTree]) -> str:
+    """What is seen where no script runs: text, label and reason, and the trees as outlines."""
+    label = "" if data["label"] is None else f"<p><strong>{_verdict(data)}</strong></p>"
+    notes = "".join(f"<p>{html_text(note)}</p>" for note in data["notes"])
+    num_words = 0
+    parts: list[str] = []
+    for sentence, tree in zip(data["sentences"], trees, strict=True):
+        num_words += len(tree.words)
+        heading = f"<h2>{html_text(sentence['name'])}</h2>" if "name" in sentence else ""
+        reason = f"<p>{reason_html(sentence['reason'])}</p>" if len(trees) > 1 else ""
+        outline = _outline(tree) if num_words <= MOST_WORDS_OUTLINED else ""
+        parts.append(f"{heading}{reason}{outline}")
     return (
-        f"{start}{words}<{sub}>The tree</{sub}>{nested_boxes(tree, looks)}"
-        f"<{sub}>Step by step</{sub}>{_only_turns(num_turns, len(steps), number)}"
-        f"{step_list(tree, looks)}</section>"
+        f'<div class="lt-fallback"><p dir="auto">{html_text(data["text"])}</p>{label}'
+        f'<p class="lt-reason">{reason_html(data["reason"])}</p>{notes}{"".join(parts)}</div>'
     )
 
 
-def _words_and_verdict(tree: ShownTree, looks: LabelLooks) -> str:
-    """The words, each in the colour of its own label, the head among them marked, and what they make together."""
-    head = None if tree.head_index is None or is_word(tree, 0) else int(tree.head_index[0])
-    leaves: list[int] = tree.source.leaves.tolist()
-    labels = [tree.labels[leaf] for leaf in leaves]
-    words = " ".join(
-        f'<span class="lt-token {looks.css_class(label)}{" lt-head" if place == head else ""}" '
-        f'title="{escape(shown_label(label))}{", the head of the sentence" if place == head else ""}">'
-        f"<bdi>{html_text(word)}</bdi><small>{escape(looks.mark(label))}</small></span>"
-        for place, (label, word) in enumerate(zip(labels, tree.words, strict=True))
-    )
-    probability = probability_of(tree, 0)
-    share = "" if probability is None else f' <span class="lt-number">{probability:.2f}</span>'
-    return (
-        f'<p class="lt-words" dir="auto">{words} <span class="lt-makes">'
-        f'<span class="lt-op" aria-label="together">→</span>'
-        f'<span class="lt-pill {looks.css_class(tree.labels[0])}">{escape(shown_label(tree.labels[0]))}</span>'
-        f"{share}</span></p>"
-    )
+def _outline(tree: ShownTree) -> str:
+    return f'<pre class="lt-outline">{escape(chr(10).join(draw_tree(tree)))}</pre>'
 
 
-def _share_tables(tree: ShownTree, looks: LabelLooks) -> str:
-    """The labels of the whole sentence and, for a model with heads, the words that its head is made of."""
-    labels, words = phrase_shares(tree, looks, 0)
-    return _share_table("Probabilities of its labels", labels) + _share_table("Words of its head", words)
+def _verdict(data: Mapping[str, Any]) -> str:
+    share = "" if data["probability"] is None else f" {data['probability']:.0%}"
+    return f"{html_text(data['label'])}{share}"
 
 
-def _share_table(caption: str, shares: Sequence[Share]) -> str:
-    rows = "".join(
-        f'<tr class="{share.css_class}"><th scope="row"><bdi>{escape(share.name)}</bdi></th>'
-        f"<td>{share_bar(share.share, share.shown)}</td></tr>"
-        for share in shares
-    )
-    return f'<table class="lt-shares"><caption>{caption}</caption>{rows}</table>' if rows else ""
-
-
-def _only_turns(num_turns: int, num_steps: int, number: int) -> str:
-    """A box to tick that leaves the turning points only; it works without the script."""
-    if not num_turns or num_steps < 4:
-        return ""
-    return (
-        f'<p class="lt-filter"><input type="checkbox" id="lt-turns-{number}" class="lt-only">'
-        f'<label for="lt-turns-{number}">Show the {num_turns} turning point{"s" if num_turns > 1 else ""} of '
-        f"{num_steps} steps only</label></p>"
-    )
-
-
-def _drawing(tree: ShownTree) -> str:
-    """A dependency tree has no phrases side by side: it is shown as the outline that terminals get."""
-    return f"<pre>{escape(chr(10).join(draw_tree(tree)))}</pre>"
-
-
-def _how_to_read() -> str:
-    return (
-        '<footer class="lt-note"><p>Each box of the tree is a phrase over its words. Its colour and its mark are '
-        "its label; the word in it is its head, the word that stands for the phrase, and the percentage is that "
-        "word’s share of what the phrase is represented by. Pointing at a box shows how likely its labels are, and "
-        "the words with the largest shares. Boxes with a thick edge lead to the head of the whole sentence. A "
-        "turning point, with a dashed edge, has a label that none of its parts has. "
-        "Made with lexitree.</p></footer>"
+def reason_html(runs: Sequence[Run]) -> str:
+    """A reason with its quotes in italics."""
+    return "".join(
+        f"<em><bdi>{html_text(run['text'])}</bdi></em>" if "node" in run else html_text(run["text"])
+        for run in runs
     )

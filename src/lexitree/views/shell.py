@@ -1,4 +1,4 @@
-"""The frame of every HTML page: head, styles for light and dark screens and for print, and nothing from elsewhere."""
+"""The frame of an HTML page without scripts: head, and styles for light and dark screens and for print."""
 
 from __future__ import annotations
 
@@ -19,40 +19,37 @@ NO_SCRIPTS = "default-src 'none'; style-src 'unsafe-inline'"
 """A content security policy for a page without scripts."""
 
 
-def whole_page(title: str, styles: str, body: str, *, script: str = "", policy: str = "") -> str:
-    """An HTML document that needs nothing else.
+def whole_page(title: str, styles: str, body: str) -> str:
+    """An HTML document that needs nothing else and runs no script.
 
     Args:
         title: The title, as plain text.
         styles: The style sheet; see `page_styles`.
         body: What stands on the page, as HTML.
-        script: A script, if the page has one.
-        policy: What the page may load and run; by default, whatever is in it.
     """
-    allowed = f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n' if policy else ""
-    scripts = f"<script>{script}</script>\n" if script else ""
     return (
-        f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n{allowed}'
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{NO_SCRIPTS}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<meta name="color-scheme" content="light dark">\n'
         f"<title>{html_text(title)} · lexitree</title>\n<style>{styles}</style>\n</head>\n"
-        f'<body class="lt-page"><main class="lt-root">\n{body}</main>\n{scripts}</body>\n</html>\n'
+        f'<body class="lt-page"><main class="lt-root">\n{body}</main>\n</body>\n</html>\n'
     )
 
 
-def page_styles(looks: LabelLooks, *sheets: str) -> str:
+def page_styles(looks: LabelLooks, sheet: str) -> str:
     """The style sheet of a page or notebook view, with the colours of its labels.
 
     Args:
         looks: How the labels look.
-        sheets: Further style sheets of this package, by file name.
+        sheet: A style sheet of this package, by its file name.
     """
     dark = read_asset("dark.css")
     in_notebooks = "".join(
         f"{scope}{{{dark}}}{looks.css(scope, looks.dark)}" for scope in _NOTEBOOKS_IN_THE_DARK
     )
     return (
-        f"{read_asset('page.css')}{''.join(map(read_asset, sheets))}{looks.css('.lt-root', looks.light)}"
+        f"{read_asset(sheet)}{looks.css('.lt-root', looks.light)}"
         f"@media screen and (prefers-color-scheme:dark){{.lt-root{{{dark}}}"
         f"{looks.css('.lt-root', looks.dark)}}}{in_notebooks}"
     )

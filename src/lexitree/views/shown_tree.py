@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -15,8 +15,6 @@ from lexitree.trees.tree import NO_LABEL, Tree
 from lexitree.views.visible import shorten_text, visible
 
 SHOWN_NO_LABEL = "no label"
-MOST_WEIGHED_WORDS = 500
-"""The longest phrase of which the weights of all words are shown."""
 
 
 class ShownTree(Protocol):
@@ -36,9 +34,6 @@ class ShownTree(Protocol):
     def head_index(self) -> IndexArray | None: ...
     @property
     def head_weight(self) -> FloatArray | None: ...
-    @property
-    def can_weigh(self) -> bool: ...
-    def head_weights(self, node: int = 0) -> Sequence[float] | None: ...
 
 
 def own_label_set(labels: Iterable[str]) -> LabelSet:
@@ -57,7 +52,6 @@ class PlainTree:
     source: Tree
     head_index: None = None
     head_weight: None = None
-    can_weigh: bool = False
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -74,8 +68,6 @@ class PlainTree:
     @property
     def node_probabilities(self) -> FloatArray:
         return np.zeros((0, len(self.label_set)), dtype=np.float32)
-
-    def head_weights(self, node: int = 0) -> None: ...
 
 
 def node_words(tree: ShownTree) -> list[str]:
@@ -109,11 +101,6 @@ def probability_of(tree: ShownTree, node: int) -> float | None:
     return float(tree.node_probabilities[node].max()) if node < len(tree.node_probabilities) else None
 
 
-def phrase_text(tree: ShownTree, node: int, most_words: int = 40) -> str:
-    """The words of a phrase; of a long one, the first and the last."""
-    return visible(" ".join(shown_words(tree, node, most_words)))
-
-
 def shown_words(tree: ShownTree, node: int, most_words: int) -> list[str]:
     """`the best … of the year`: the words of a phrase; of a long one, the first and the last."""
     start, end = span_of(tree, node)
@@ -130,40 +117,6 @@ def head_of(tree: ShownTree, node: int) -> str | None:
     if tree.head_index is None or is_word(tree, node):
         return None
     return shorten_text(tree.words[int(tree.head_index[node])])
-
-
-def head_share(tree: ShownTree, node: int) -> float | None:
-    """The head word's share of the phrase's head vector."""
-    return None if tree.head_weight is None or is_word(tree, node) else float(tree.head_weight[node])
-
-
-def word_weights(tree: ShownTree, node: int) -> Mapping[int, float]:
-    """The shares of a phrase's words in its head vector, by position in the sentence.
-
-    Of a very long phrase, and of a tree without its model, only the head word's share is given.
-    """
-    if tree.head_index is None or tree.head_weight is None or is_word(tree, node):
-        return {}
-    start, end = span_of(tree, node)
-    weights = tree.head_weights(node) if tree.can_weigh and end - start <= MOST_WEIGHED_WORDS else None
-    if weights is None:
-        return {int(tree.head_index[node]): float(tree.head_weight[node])}
-    return dict(enumerate(weights, start))
-
-
-def composition_order(tree: ShownTree) -> list[int]:
-    """The phrases in the order in which they are put together: parts before the whole, from left to right."""
-    starts, ends, depths = (
-        array.tolist() for array in (tree.source.starts, tree.source.ends, tree.source.depths)
-    )
-    phrases = [node for node, arity in enumerate(tree.source.arity.tolist()) if arity]
-    return sorted(phrases, key=lambda node: (ends[node], -starts[node], -depths[node]))
-
-
-def is_turning_point(tree: ShownTree, node: int) -> bool:
-    """Whether a phrase has a label that none of its parts has: here the meaning changes."""
-    parts = {tree.labels[part] for part in tree.source.children[node]}
-    return bool(parts) and NO_LABEL not in parts and tree.labels[node] not in parts
 
 
 def head_path(tree: ShownTree) -> list[bool]:
