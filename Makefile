@@ -55,6 +55,8 @@ TRAIN = $(BIN)/lexitree train --recipe recipes/$(1).toml -o runs/$(1) --vectors 
 PACK = rm -rf $(SHIPPED)/$(2) && $(BIN)/lexitree pack runs/$(1)/$$(tail -1 runs/$(1)/seed.txt)/model -o $(SHIPPED)/$(2) \
 	--vectors $(VECTORS) --about recipes/shipped/$(2).md
 
+# Words are chosen by training sentences, other treebanks and the vectors, never by development and test sentences. The file of
+# vectors is in alphabetical order, so the table of the sentiment model has room for all of it.
 models: .venv/ready
 	$(BIN)/lexitree parser train --recipe recipes/parsing/parser-shipped.toml -o runs/parser-shipped --device $(DEVICE)
 	rm -rf $(SHIPPED)/parser
@@ -67,7 +69,7 @@ models: .venv/ready
 	$(call TRAIN,questions)
 	$(BIN)/python scripts/choose_seed.py runs/sentiment-taught --corpus sst-fine > runs/sentiment-taught/seed.txt
 	$(BIN)/python scripts/choose_seed.py runs/questions --corpus trec > runs/questions/seed.txt
-	$(call PACK,sentiment-taught,sentiment) --corpus sst-fine --words 40000 -t $(BANKS)/gum.train.txt -t $(BANKS)/mctb.forum.txt \
+	$(call PACK,sentiment-taught,sentiment) --corpus sst-fine --words 60000 -t $(BANKS)/gum.train.txt -t $(BANKS)/mctb.forum.txt \
 	  -t $(BANKS)/mctb.dialogue.txt -t $(BANKS)/mctb.law.txt
 	rm -rf $(SHIPPED)/sentiment-binary
 	$(BIN)/lexitree pack sentiment -o $(SHIPPED)/sentiment-binary --answers sst-polarity \

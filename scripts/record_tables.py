@@ -84,7 +84,7 @@ def render_headline() -> str:
             _paper_figure(experiment, record),
             _mean_root(read_record(record)),
             *_roots_over_transformer(over_transformer),
-            show_percent(raw[corpus]["raw_text_accuracy"]) if corpus in raw else NOT_MEASURED,
+            show_percent(raw[corpus]["split_text_accuracy"]) if corpus in raw else NOT_MEASURED,
         ]
         for task, experiment, record, over_transformer, corpus in HEADLINE
     ]
@@ -94,7 +94,7 @@ def render_headline() -> str:
         "BiConTree",
         "MiniLM without a tree",
         "BiConTree over MiniLM",
-        "shipped model, raw text",
+        "shipped model, plain text",
     ]
     return make_table(header, rows)
 
@@ -252,25 +252,3 @@ def render_robustness() -> str:
             ]
         )
     return make_table(["tried", "outcome", "command, commit and machine"], rows) if rows else NOT_MEASURED
-
-
-AUTHORS_LOSSES = {1: 20.4, 2: 17.3, 3: 16.1, 4: 15.3, 5: 14.7, 10: 13.1, 30: 11.1}
-"""The mean training loss of a sentence by epoch, from the log that the authors released with their code."""
-
-
-def render_losses() -> str:
-    """The training losses of BiConTree by epoch, beside those of the authors' log."""
-    rows = [["the authors' log, one seed", *(f"{loss:.1f}" for loss in AUTHORS_LOSSES.values())]]
-    for title, name in (
-        ("one sentence per update", "sst-bicontree-batch-1"),
-        ("batches of 25", "sst-bicontree"),
-    ):
-        record = read_record(name)
-        if record is None:
-            return NOT_MEASURED
-        runs = record["runs"].values()
-        means = [
-            statistics.fmean(run["epochs"][epoch - 1]["loss"] for run in runs) for epoch in AUTHORS_LOSSES
-        ]
-        rows.append([f"{title}, mean of {len(runs)} seeds", *(f"{mean:.1f}" for mean in means)])
-    return make_table(["BiConTree, five classes", *(f"epoch {epoch}" for epoch in AUTHORS_LOSSES)], rows)

@@ -6,7 +6,7 @@
 NAME is a record of results/, `NAME:TABLE` one of the tables of a record, `tour/STEP`, `plugin/STEP` or `service/STEP`
 (a command with its output), `file/NAME` (a file of the tour), `example/FILE`, `reproduce/EXPERIMENT`, or one of the
 tables that are counted from the package itself or put together from several records: limits, models, recipes,
-embedded-corpora, speed, gpu-training-time, robustness, training-losses.
+embedded-corpora, speed, gpu-training-time, robustness, training-losses, reproduced, question-choice.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from pathlib import Path
 
 from markdown_text import fence
 from package_tables import render_embedded_corpora, render_limits, render_models, render_recipes
+from protocol_tables import render_losses, render_question_choice, render_reproduced
 from record_tables import (
     NOT_MEASURED,
     render_gpu_training_time,
     render_headline,
-    render_losses,
     render_record,
     render_robustness,
     render_speed,
@@ -109,6 +109,8 @@ _COUNTED: dict[str, Callable[[], str]] = {
     "speed": render_speed,
     "gpu-training-time": render_gpu_training_time,
     "training-losses": render_losses,
+    "reproduced": render_reproduced,
+    "question-choice": render_question_choice,
     "robustness": render_robustness,
     "limits": render_limits,
     "models": render_models,

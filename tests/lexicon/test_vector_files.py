@@ -369,3 +369,13 @@ def test_a_length_without_vectors_is_refused() -> None:
     recipe = Recipe(vector_length=5.0)
     with pytest.raises(ConfigError, match="no vectors to be scaled"):
         build_model(recipe, load_recipe_corpus(recipe))
+
+
+def test_first_rows_are_kept_whatever_is_wanted(tmp_path: Path) -> None:
+    rows = b"a 1 2\nb 3 4\nc 5 6\nd 7 8\n"
+    npz = npz_bytes(words=list("abcd"), vectors=np.arange(8, dtype=np.float32).reshape(4, 2))
+    for name, data in (("g.txt", rows), ("v.npz", npz)):
+        path = write(tmp_path, name, data)
+        assert read_vectors(path, {"d"}, num_first=2).words == ("a", "b", "d")
+        assert read_vectors(path, {"a"}, num_first=1).words == ("a",)
+        assert read_vectors(path, {"d"}).words == ("d",)

@@ -107,3 +107,19 @@ def test_a_word_of_zeros_is_no_harm() -> None:
 def test_a_table_without_words() -> None:
     empty = WordTable(Vocabulary([]), torch.zeros(1, SIZE))
     assert resize_table(empty, TRAINED).vocabulary.words == ()
+
+
+def test_words_that_the_table_has_already_are_not_preferred() -> None:
+    """A table of an earlier version has words because they were tested on."""
+    vectors = make_file()
+    tables = []
+    for held_out in (FILE_WORDS[-2:], FILE_WORDS[2:4]):
+        kept = [place for place, word in enumerate(FILE_WORDS) if word in (*FILE_WORDS[:2], *held_out)]
+        words = tuple(FILE_WORDS[place] for place in kept)
+        vocabulary, rows = build_table(WordVectors(words, vectors.vectors[kept], "file.npz"))
+        tables.append(WordTable(vocabulary, torch.from_numpy(rows)))
+    first, second = (
+        resize_table(table, {FILE_WORDS[1]: 3}, vectors=vectors, num_words=3) for table in tables
+    )
+    assert first.vocabulary.words == second.vocabulary.words
+    assert torch.equal(first.vectors[1:], second.vectors[1:])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Set
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +21,7 @@ def read_vectors(
     path: str | Path,
     wanted: Collection[str] | None = None,
     *,
+    num_first: int = 0,
     on_error: OnError = "raise",
     dim: int | None = None,
     progress: Progress | None = None,
@@ -35,6 +36,7 @@ def read_vectors(
     Args:
         path: The file.
         wanted: The words to keep; all by default.
+        num_first: The words of this many first rows are kept as well; most files have the most frequent words first.
         on_error: Whether to "raise" at a bad row or to "skip" it; a damaged file is always an error.
         dim: The dimension, if the first lines are misleading, or to choose among the files of a `.zip`.
         progress: Called with the bytes read so far and the total.
@@ -49,7 +51,7 @@ def read_vectors(
     """
     if dim is not None and dim < 1:
         raise ConfigError(f"the dimension must be at least 1, not {dim}")
-    rows = RowCollector(str(path), wanted, on_error)
+    rows = RowCollector(str(path), wanted, on_error, num_first)
     if str(path).endswith(".npz"):
         return rows.finish(read_npz_rows(path, rows, dim, progress))
     with open_source(path, dim=dim, progress=progress) as source:
@@ -83,10 +85,7 @@ def unknown_vector(vectors: WordVectors) -> FloatArray:  # [dim]
         VectorsError: There are no vectors.
     """
     if not len(vectors):
-        problem = "none of the requested words has a vector"
-        raise VectorsError(
-            Place(vectors.source), problem, remedy="Are these vectors for the language of the text?"
-        )
+        raise _no_vector(vectors)
     return vectors.vectors.mean(axis=0, dtype=np.float64).astype(np.float32)
 
 
@@ -96,6 +95,32 @@ def with_length(vectors: WordVectors, length: float) -> WordVectors:
     # Zero vectors have no direction and stay.
     scaled = vectors.vectors * (length / np.where(norms > 0, norms, 1)).astype(np.float32)
     return dataclasses.replace(vectors, vectors=scaled)
+
+
+def put_first(vectors: WordVectors, words: Set[str]) -> tuple[WordVectors, int]:
+    """Put the vectors of some words before all others, each group in the order of the file.
+
+    Returns:
+        The vectors in their new order, and how many of them come first.
+
+    Raises:
+        VectorsError: None of the words has a vector.
+    """
+    is_first = np.fromiter((word in words for word in vectors.words), dtype=np.bool_, count=len(vectors))
+    if not is_first.any():
+        raise _no_vector(vectors)
+    order: list[int] = np.argsort(~is_first, kind="stable").tolist()
+    sorted_words = tuple(vectors.words[place] for place in order)
+    return dataclasses.replace(vectors, words=sorted_words, vectors=vectors.vectors[order]), int(
+        is_first.sum()
+    )
+
+
+def _no_vector(vectors: WordVectors) -> VectorsError:
+    problem = "none of the requested words has a vector"
+    return VectorsError(
+        Place(vectors.source), problem, remedy="Are these vectors for the language of the text?"
+    )
 
 
 def build_table(vectors: WordVectors) -> tuple[Vocabulary, FloatArray]:  # [1 + words, dim]

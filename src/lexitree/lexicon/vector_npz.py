@@ -112,9 +112,9 @@ def _read_kept_words(source: ByteSource, rows: RowCollector, num_rows: int) -> d
     for block in _read_blocks(source, layout):
         for word in _decode_block(block, row, source.name, rows):
             if word is not None:
-                rows.num_read += 1
                 if rows.wants(word):
                     kept.setdefault(word, row)
+                rows.num_read += 1
             row += 1
     return kept
 

@@ -235,12 +235,15 @@ class RowError(Exception):
 class RowCollector:
     """Collects the wanted rows of a stream; memory grows with what is kept, not with what a file claims."""
 
-    def __init__(self, source: str, wanted: Collection[str] | None, on_error: OnError) -> None:
+    def __init__(
+        self, source: str, wanted: Collection[str] | None, on_error: OnError, num_first: int = 0
+    ) -> None:
         self.source = source
         self.wanted: Set[str] | None = (
             wanted if wanted is None or isinstance(wanted, Set) else frozenset(wanted)
         )
         self.on_error: OnError = on_error
+        self.num_first = num_first
         self.num_read = 0
         self.num_skipped = 0
         self.errors: list[VectorsError] = []
@@ -250,7 +253,8 @@ class RowCollector:
 
     def wants(self, word: str) -> bool:
         """Return whether to keep the row; of a word that occurs twice, only the first row is kept."""
-        return (self.wanted is None or word in self.wanted) and word not in self.kept
+        is_wanted = self.wanted is None or self.num_read < self.num_first or word in self.wanted
+        return is_wanted and word not in self.kept
 
     def add(self, word: str, row: FloatArray) -> None:
         self.kept[word] = None

@@ -12,12 +12,18 @@ from torch import Tensor, nn
 
 from lexitree.arrays import IndexArray
 from lexitree.lexicon.pieces import SplitSentence, Unit
+from lexitree.lexicon.vector_files import build_table, put_first, wanted_forms
+from lexitree.lexicon.vector_streams import WordVectors
 from lexitree.lexicon.vocabulary import UNK_INDEX, Vocabulary
 from lexitree.models.guesses import VectorGuesser, guess_vectors
 from lexitree.ops.tree_batch import PieceBatch
 
 RANDOM_RANGE = 0.02
 """Random vectors start within this distance of zero, in each dimension."""
+
+NUM_FIRST = 100_000
+"""How many first rows of a file of vectors a model keeps besides those of its training words, unless it keeps all.
+They are chosen by the file alone: no word has a vector because it is in a text that the model is scored on."""
 
 
 class Lexicon(nn.Module, ABC):
@@ -91,21 +97,33 @@ class WordTable(Lexicon):
 
     With a guesser, unknown words get vectors of their own in prediction; in training they all have row 0. The
     gradient is sparse: it holds the rows of the batch, and the optimizer moves only these.
+
+    Args:
+        vocabulary: The words.
+        vectors: A vector for each of the first rows.
+        guesser: Gives vectors to words outside the vocabulary.
+        fixed: The vectors of all further rows. They belong to words that do not occur in training, so no optimizer,
+            average or checkpoint has them; a saved model does.
     """
+
+    fixed: Tensor | None
 
     def __init__(
         self,
         vocabulary: Vocabulary,
         vectors: Float[Tensor, "words word"],
         guesser: VectorGuesser | None = None,
+        fixed: Float[Tensor, "others word"] | None = None,
     ) -> None:
         super().__init__()
-        if vocabulary.num_rows != len(vectors):
-            raise ValueError(f"{vocabulary.num_rows} rows but {len(vectors)} vectors")
+        num_vectors = len(vectors) + (0 if fixed is None else len(fixed))
+        if vocabulary.num_rows != num_vectors:
+            raise ValueError(f"{vocabulary.num_rows} rows but {num_vectors} vectors")
         if guesser is not None and guesser.word_size != vectors.shape[1]:
             raise ValueError(f"vectors of {vectors.shape[1]} numbers, but guesses of {guesser.word_size}")
         self.vocabulary = vocabulary
         self.vectors = nn.Parameter(vectors)
+        self.register_buffer("fixed", fixed, persistent=False)
         self.guesser = guesser
 
     @classmethod
@@ -113,6 +131,37 @@ class WordTable(Lexicon):
         """A table of small random vectors."""
         vectors = torch.empty(vocabulary.num_rows, word_size)
         return cls(vocabulary, vectors.uniform_(-RANDOM_RANGE, RANDOM_RANGE))
+
+    @classmethod
+    def from_vectors(cls, vectors: WordVectors, trained: Iterable[str]) -> WordTable:
+        """A table of the vectors of a file, in which only those of some words are trained.
+
+        The vector of unknown words starts as the mean of all.
+
+        Raises:
+            VectorsError: None of the words has a vector.
+        """
+        vectors, num_first = put_first(vectors, wanted_forms(trained))
+        vocabulary, rows = build_table(vectors)
+        return cls.partly_trained(vocabulary, torch.from_numpy(rows), 1 + num_first)
+
+    @classmethod
+    def partly_trained(
+        cls,
+        vocabulary: Vocabulary,
+        rows: Float[Tensor, "words word"],
+        num_trained: int,
+        guesser: VectorGuesser | None = None,
+    ) -> WordTable:
+        """A table of which only the first rows are trained."""
+        fixed = rows[num_trained:].clone() if num_trained < len(rows) else None
+        # Copies: a view of the first rows would keep all of them in memory.
+        return cls(vocabulary, rows[:num_trained].clone(), guesser, fixed)
+
+    def rows(self) -> Float[Tensor, "words word"]:
+        """The vectors of all words, those that are never trained included."""
+        vectors = self.vectors.detach()
+        return vectors if self.fixed is None else torch.cat([vectors, self.fixed])
 
     @property
     def word_size(self) -> int:
@@ -137,9 +186,18 @@ class WordTable(Lexicon):
     ) -> Float[Tensor, "leaves word"]:
         del pieces
         if guesses is None:
-            return nn.functional.embedding(word_index, self.vectors, sparse=True)
+            return self._look_up(word_index)
         known, guessed = word_index.clamp(min=0), (~word_index).clamp(min=0)
-        return torch.where((word_index < 0).unsqueeze(1), guesses[guessed], self.vectors[known])
+        return torch.where((word_index < 0).unsqueeze(1), guesses[guessed], self._look_up(known))
+
+    def _look_up(self, rows: Int[Tensor, " leaves"]) -> Float[Tensor, "leaves word"]:
+        # In training, all words are among the first: nothing is spent on the others.
+        if self.fixed is None or self.training:
+            return nn.functional.embedding(rows, self.vectors, sparse=True)
+        num_trained = len(self.vectors)
+        first = nn.functional.embedding(rows.clamp(max=num_trained - 1), self.vectors, sparse=True)
+        other = self.fixed[(rows - num_trained).clamp(min=0)]
+        return torch.where((rows < num_trained).unsqueeze(1), first, other)
 
     @property
     def can_guess(self) -> bool:
@@ -149,4 +207,4 @@ class WordTable(Lexicon):
     def guess(self, words: Sequence[str]) -> Float[Tensor, "words word"]:
         """A vector for each of some unknown words, from its letters, parts and likeness to known words."""
         assert self.guesser is not None
-        return guess_vectors(words, self.vocabulary, self.vectors, self.guesser)
+        return guess_vectors(words, self.vocabulary, self.rows(), self.guesser)

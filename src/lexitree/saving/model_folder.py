@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 import zlib
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
@@ -257,6 +257,13 @@ class ModelFolder:
         return WordTable(
             vocabulary, torch.empty(vectors.shape), VectorGuesser(**guesser) if guesser else None
         )
+
+
+def saved_tensors(model: nn.Module) -> dict[str, Tensor]:
+    """The weights of a model as its folder has them: tables of words with the rows that are never trained."""
+    parts = cast(Iterable[tuple[str, nn.Module]], model.named_modules())
+    tables = {f"{name}.vectors": part.rows() for name, part in parts if isinstance(part, WordTable)}
+    return {**model.state_dict(), **tables}
 
 
 def checksum(path: Path) -> str:

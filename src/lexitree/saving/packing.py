@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -44,9 +44,10 @@ def resize_table(
 ) -> WordTable:
     """Make a larger or smaller table, for a model that is to read texts other than its corpus.
 
-    Words of the training data come first, then those of other texts, then the rest, each the most frequent first. New
-    vectors are scaled as training scaled the table's own. The guesser is dropped, because it was fitted to another
-    table.
+    Words of the training data come first, then those of other texts, each the most frequent first, then the rest in
+    the order of the file, or of the table where no file is given. It does not count whether the table has a word
+    already: a table may have words because they were in texts that the model was scored on. New vectors are scaled as
+    training scaled the table's own. The guesser is dropped, because it was fitted to another table.
 
     Args:
         table: The table of the model.
@@ -60,13 +61,20 @@ def resize_table(
     """
     new = None if vectors is None else _new_words(table, _as_trained(table, vectors))
     words = [*table.vocabulary, *(new.words if new else ())]
-    rows = table.vectors.detach().cpu()
+    rows = table.rows().cpu()
     known = rows[1:] if new is None else torch.cat([rows[1:], torch.from_numpy(new.vectors).to(rows.dtype)])
     every = Vocabulary(words)
-    # The sort is stable: words without a count keep their order, the table's before the file's.
-    order: list[int] = np.lexsort((-_uses(every, others or {}), -_uses(every, trained))).tolist()
+    order: list[int] = np.lexsort(
+        (_places(words, vectors), -_uses(every, others or {}), -_uses(every, trained))
+    ).tolist()
     kept = order[: num_words or len(order)]
     return WordTable(Vocabulary(words[place] for place in kept), torch.cat([rows[:1], known[kept]]))
+
+
+def _places(words: Sequence[str], vectors: WordVectors | None) -> npt.NDArray[np.int64]:  # [words]
+    """Where the words stand in the file; the same for all if there is none, so that a stable sort leaves them."""
+    place_of = {word: place for place, word in enumerate(vectors.words)} if vectors else {}
+    return np.array([place_of.get(word, -1) for word in words], dtype=np.int64)
 
 
 def _uses(vocabulary: Vocabulary, counts: Mapping[str, int]) -> npt.NDArray[np.int64]:  # [words]
@@ -97,7 +105,7 @@ def _as_trained(table: WordTable, vectors: WordVectors) -> WordVectors:
     if vectors.dim != table.word_size or not shared:
         raise _other_vectors(vectors)
     rows, places = map(list, zip(*shared, strict=True))
-    ours, theirs = table.vectors.detach().float().cpu().numpy()[rows], vectors.vectors[places]
+    ours, theirs = table.rows().float().cpu().numpy()[rows], vectors.vectors[places]
     our_length, their_length = (np.linalg.norm(each, axis=1).clip(1e-8) for each in (ours, theirs))
     if np.mean((ours * theirs).sum(1) / (our_length * their_length)) < _LEAST_SIMILARITY:
         raise _other_vectors(vectors)

@@ -32,6 +32,7 @@ from lexitree.saving.model_folder import (
     WEIGHTS_FILE,
     ModelFolder,
     fill_weights,
+    saved_tensors,
     without_weights,
 )
 from lexitree.saving.model_kinds import ModelKind, ModelParts
@@ -166,7 +167,7 @@ def _take_apart(model: TreeClassifier, training: Mapping[str, Any]) -> ModelPart
     if not isinstance(words, WordTable | None):
         raise ConfigError(f"a model with a {type(words).__name__} cannot be saved in this format")
     entry = None if transformer is None else encoder_entry(transformer)
-    own = {name: tensor for name, tensor in model.state_dict().items() if not name.startswith(PREFIX)}
+    own = {name: tensor for name, tensor in saved_tensors(model).items() if not name.startswith(PREFIX)}
     return ModelParts(
         settings=model.config.as_dict(),
         card=_card(model, training, entry),

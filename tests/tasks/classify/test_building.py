@@ -161,7 +161,7 @@ def test_static_vectors_are_trained_beside(treebank: Path, encoders: dict[str, P
     table = lexicon_of(model).table
     assert table is not None
     assert model.config.word_size == 16 + 3
-    assert set(table.vocabulary) == {"good", "bad", "the"}
+    assert set(table.vocabulary) == {"good", "bad", "the", "unheard"}
     before = table.vectors.detach().clone()
     tree = tree_from_brackets("(1 (_ the) (1 good))")
     PlainStep(model.train(), LazyAdam(model, recipe.training))(model.prepare([tree]))
@@ -170,7 +170,9 @@ def test_static_vectors_are_trained_beside(treebank: Path, encoders: dict[str, P
     assert rows == {"the": True, "good": True, "bad": False}
     train(recipe, tmp_path / "run")
     loaded = from_pretrained(tmp_path / "run" / "model")
-    assert set(lexicon_of(loaded).table.vocabulary) == {"good", "bad", "the"}
+    saved = lexicon_of(loaded).table
+    assert set(saved.vocabulary) == {"good", "bad", "the", "unheard"}
+    assert saved.vectors[saved.index(["unheard"])[0]].tolist() == [1, 1, 1]
     frozen = dataclasses.replace(recipe, training=dataclasses.replace(recipe.training, train_words=False))
     model = make_model(frozen)
     before = model.state_dict()["lexicon.table.vectors"].clone()

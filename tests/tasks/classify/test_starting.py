@@ -52,13 +52,27 @@ def test_weights_are_taken_over_and_labels_of_the_same_name(base: tuple[Path, Tr
 
 
 def test_new_words_have_rows_of_their_own(base: tuple[Path, TreeClassifier]) -> None:
-    folder, old = base
+    _, old = base
     assert isinstance(old.lexicon, WordTable)
-    table = table_of_model(str(folder), corpus_of("a").train)
+    table = with_words_of(old.lexicon, corpus_of("a").train)
     assert table.vocabulary.words == (*old.lexicon.vocabulary.words, "zebra")
     assert torch.equal(table.vectors[:-1], old.lexicon.vectors)
     assert torch.equal(table.vectors[-1], table.vectors[0]), "without guesses, that of unknown words"
     assert with_words_of(table, corpus_of("a").train) is table
+
+
+def test_only_words_of_the_trees_are_trained(base: tuple[Path, TreeClassifier]) -> None:
+    folder, old = base
+    trees = corpus_of("a").train
+    table = table_of_model(str(folder), trees)
+    every = with_words_of(old.lexicon, trees)
+    assert set(table.vocabulary) == set(every.vocabulary)
+    for word in every.vocabulary:
+        assert torch.equal(
+            table.rows()[table.vocabulary.index(word)], every.vectors[every.vocabulary.index(word)]
+        )
+    trained = table.vocabulary.words[: len(table.vectors) - 1]
+    assert set(trained) == {word for tree in trees for word in tree.words}
 
 
 def test_another_shape_is_refused(base: tuple[Path, TreeClassifier]) -> None:
@@ -80,12 +94,14 @@ def test_texts_start_with_the_vectors_of_a_shipped_model(
     assert isinstance(shipped_table, WordTable)
     table = build_model(Recipe(), corpus).lexicon
     assert isinstance(table, WordTable)
-    assert set(table.vocabulary.words) == {"the", "zebra", "is", "good", "film", "bad"}
+    trained = table.vocabulary.words[: len(table.vectors) - 1]
+    assert set(trained) == {"the", "zebra", "is", "good", "film", "bad"}
     good = table.vectors[table.vocabulary.index("good")]
     assert torch.equal(good, shipped_table.vectors[shipped_table.vocabulary.index("good")])
-    everything = build_model(Recipe(all_vectors=True), corpus).lexicon
-    assert isinstance(everything, WordTable)
-    assert len(everything.vocabulary) == len(shipped_table.vocabulary) + 1
+    assert len(table.vocabulary) == len(shipped_table.vocabulary) + 1
+    for word in shipped_table.vocabulary:
+        row = table.rows()[table.vocabulary.index(word)]
+        assert torch.equal(row, shipped_table.vectors[shipped_table.vocabulary.index(word)])
     for recipe in (Recipe(vectors="random"), Recipe(model={"word_size": 5}), Recipe(model={"model": "rntn"})):
         assert choose_vectors(recipe, corpus) == "random"
     with pytest.raises(ConfigError, match="sentiment has 8 dimensions, not the 5 asked for"):

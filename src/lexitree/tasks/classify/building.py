@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
-
-import torch
 
 from lexitree.corpora.corpus import Corpus
 from lexitree.corpora.named import find_entry, find_path, load_corpus
 from lexitree.corpora.treebank import chosen_strips
 from lexitree.errors import ConfigError
-from lexitree.lexicon.vector_files import build_table, read_vectors, wanted_forms, with_length
+from lexitree.lexicon.vector_files import read_vectors, wanted_forms, with_length
 from lexitree.lexicon.vocabulary import Vocabulary
 from lexitree.models.catalog import check_memory, default_word_size, encoder_class, with_model_defaults
 from lexitree.models.classifier import TreeClassifier
 from lexitree.models.model_config import DEFAULT_MODEL, ModelConfig, TextReading
 from lexitree.models.transformer import TransformerConfig, open_transformer
-from lexitree.models.word_table import Lexicon, WordTable
+from lexitree.models.word_table import NUM_FIRST, Lexicon, WordTable
 from lexitree.saving import shipped
 from lexitree.tasks.classify.parsed_corpus import read_unlabelled, with_parses, with_unlabelled
 from lexitree.tasks.classify.recipe import RANDOM_VECTORS, Recipe
@@ -148,24 +146,22 @@ def _build_table(recipe: Recipe, corpus: Corpus, word_size: int | None, default_
             raise ConfigError("there are no vectors to be scaled", remedy="Name a file of them: --vectors.")
         vocabulary = Vocabulary.from_trees(corpus.train, min_count=recipe.min_count)
         return WordTable.random(vocabulary, word_size or default_size)
-    every_word = (word for trees in corpus.splits.values() for tree in trees for word in tree.words)
     if shipped.is_shipped(name):
-        only = None if recipe.all_vectors else every_word
-        table = table_of_model(name, corpus.train, only=only, min_count=recipe.min_count)
+        table = table_of_model(name, corpus.train, min_count=recipe.min_count)
     else:
-        table = _read_table(name, recipe, None if recipe.all_vectors else wanted_forms(every_word), word_size)
+        table = _read_table(name, recipe, corpus, word_size)
     if word_size is not None and word_size != table.word_size:
         raise ConfigError(f"{name} has {table.word_size} dimensions, not the {word_size} asked for")
     return table
 
 
-def _read_table(
-    path: str, recipe: Recipe, wanted: Collection[str] | None, word_size: int | None
-) -> WordTable:
+def _read_table(path: str, recipe: Recipe, corpus: Corpus, word_size: int | None) -> WordTable:
     on_error = "skip" if recipe.on_error == "skip" else "raise"
     # Only an archive can hold several files; elsewhere a later check gives the better error.
     dim = word_size if path.endswith(".zip") else None
-    vectors = read_vectors(path, wanted, on_error=on_error, dim=dim)
+    trained = {word for tree in corpus.train for word in tree.words}
+    wanted = None if recipe.all_vectors else wanted_forms(trained)
+    vectors = read_vectors(path, wanted, num_first=NUM_FIRST, on_error=on_error, dim=dim)
     if vectors.num_skipped:
         rows = (
             "1 malformed row was"
@@ -175,5 +171,4 @@ def _read_table(
         warnings.warn(f"{path}: {rows} skipped", stacklevel=2)
     if recipe.vector_length:
         vectors = with_length(vectors, recipe.vector_length)
-    vocabulary, table = build_table(vectors)
-    return WordTable(vocabulary, torch.from_numpy(table))
+    return WordTable.from_vectors(vectors, trained)

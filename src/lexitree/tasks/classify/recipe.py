@@ -93,7 +93,11 @@ class Recipe(SeededRecipe):
         ),
     ] = None
     all_vectors: Annotated[
-        bool, Setting("Keep the vectors of words outside the corpus: larger, but better on other texts.")
+        bool,
+        Setting(
+            "Keep all vectors of the file, not only those of training words and of the first 100,000 rows: larger,"
+            " but better on other texts."
+        ),
     ] = False
     vector_length: Annotated[
         float, Setting("Scale all vectors to this length; 0 leaves them as they are.", at_least=0, below=1e3)

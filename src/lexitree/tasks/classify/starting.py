@@ -112,22 +112,19 @@ def with_words_of(table: WordTable, trees: Iterable[Tree], min_count: int = 1) -
     )
     if not words:
         return table
-    vectors: Tensor = table.vectors.detach()
+    vectors: Tensor = table.rows()
     added = table.guess(words) if table.can_guess else vectors[UNK_INDEX].expand(len(words), -1)
     return WordTable(
         Vocabulary([*table.vocabulary.words, *words]), torch.cat([vectors, added]), table.guesser
     )
 
 
-def table_of_model(
-    name: str, trees: Sequence[Tree], *, only: Iterable[str] | None = None, min_count: int = 1
-) -> WordTable:
+def table_of_model(name: str, trees: Sequence[Tree], *, min_count: int = 1) -> WordTable:
     """The word vectors of a model, with those of other words of trees added.
 
     Args:
         name: The model.
-        trees: Their words have vectors of their own, unless they are rare.
-        only: Keep the vectors of these words only; others are guessed by their letters, if the model guesses.
+        trees: Their words come first and are trained. They have vectors of their own, unless they are rare.
         min_count: Rarer words of the trees are not added.
 
     Raises:
@@ -137,11 +134,13 @@ def table_of_model(
     table = lexicon.table if isinstance(lexicon, TransformerLexicon) else lexicon
     if not isinstance(table, WordTable):
         raise ConfigError(f"the model {name} has no word vectors", remedy="Take those of another: --vectors.")
-    return with_words_of(table if only is None else _with_rows_of(table, only), trees, min_count)
+    return _train_words_of(with_words_of(table, trees, min_count), trees)
 
 
-def _with_rows_of(table: WordTable, words: Iterable[str]) -> WordTable:
+def _train_words_of(table: WordTable, trees: Iterable[Tree]) -> WordTable:
+    """The same table, in which only the words of trees are trained."""
     known = table.vocabulary
-    rows = sorted({known.index(word) for word in words} - {UNK_INDEX})
-    vectors = table.vectors.detach()[[UNK_INDEX, *rows]]
-    return WordTable(Vocabulary(known.word(row) for row in rows), vectors, table.guesser)
+    used = {known.index(word) for tree in trees for word in tree.words} - {UNK_INDEX}
+    order = [*sorted(used), *(row for row in range(1, known.num_rows) if row not in used)]
+    vectors = table.rows()[[UNK_INDEX, *order]]
+    return WordTable.partly_trained(Vocabulary(map(known.word, order)), vectors, 1 + len(used), table.guesser)

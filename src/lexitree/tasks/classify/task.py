@@ -79,7 +79,8 @@ class ClassifyTask:
 
     def fingerprint(self) -> dict[str, Any]:
         examples = [*self.train, *self.dev]
-        vectors = [weight.numpy(force=True) for weight in self.model.lexicon.parameters()]
+        lexicon = self.model.lexicon
+        vectors = [each.numpy(force=True) for each in (*lexicon.parameters(), *lexicon.buffers())]
         settings = self.config.fingerprint()
         if "teacher" not in self.about:
             del settings["teacher_weight"]

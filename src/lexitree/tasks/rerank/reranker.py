@@ -24,6 +24,7 @@ from lexitree.saving.model_folder import (
     WEIGHTS_FILE,
     ModelFolder,
     fill_weights,
+    saved_tensors,
     without_weights,
 )
 from lexitree.saving.model_kinds import ModelKind, ModelParts
@@ -210,7 +211,7 @@ def _take_apart(reranker: Reranker, training: Mapping[str, Any]) -> ModelParts:
     return ModelParts(
         settings=model.config.as_dict(),
         card=_card(model),
-        tensors={WEIGHTS_FILE: model.state_dict()},
+        tensors={WEIGHTS_FILE: saved_tensors(model)},
         tables=("lexicon.vectors",),
         vocabularies={VOCABULARY_FILE: model.lexicon.vocabulary},
     )

@@ -14,11 +14,11 @@ from lexitree.errors import ConfigError, OnError
 from lexitree.learning.loop import TrainingResult
 from lexitree.learning.observers import Observer
 from lexitree.learning.run_folder import MODEL_FOLDER, FinishedRun, claim_folder, run_in_folder, write_result
-from lexitree.lexicon.vector_files import build_table, read_vectors, wanted_forms, with_length
+from lexitree.lexicon.vector_files import read_vectors, wanted_forms, with_length
 from lexitree.lexicon.vocabulary import Vocabulary
 from lexitree.models.catalog import check_memory
 from lexitree.models.model_config import DEFAULT_WORD_SIZE
-from lexitree.models.word_table import WordTable
+from lexitree.models.word_table import NUM_FIRST, WordTable
 from lexitree.ops.devices import choose_device
 from lexitree.ops.threads import one_thread
 from lexitree.saving.model_kinds import save_model
@@ -128,13 +128,12 @@ def _build_lexicon(recipe: RerankRecipe, lists: RerankData, data: str | Path | N
             )
         trees = [each.source.candidates[0].tree for each in lists.train]
         return WordTable.random(Vocabulary.from_trees(trees, min_count=recipe.min_count), DEFAULT_WORD_SIZE)
-    words = (word for part in lists.parts.values() for each in part for word in each.words)
-    wanted = None if recipe.all_vectors else wanted_forms(words)
-    vectors = read_vectors(find_data_file(recipe.vectors, data), wanted)
+    trained = {word for each in lists.train for word in each.words}
+    wanted = None if recipe.all_vectors else wanted_forms(trained)
+    vectors = read_vectors(find_data_file(recipe.vectors, data), wanted, num_first=NUM_FIRST)
     if recipe.vector_length:
         vectors = with_length(vectors, recipe.vector_length)
-    vocabulary, table = build_table(vectors)
-    return WordTable(vocabulary, torch.from_numpy(table))
+    return WordTable.from_vectors(vectors, trained)
 
 
 def _about_training(recipe: RerankRecipe, lists: RerankData, training: TrainingResult) -> dict[str, Any]:

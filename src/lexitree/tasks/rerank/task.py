@@ -51,6 +51,7 @@ class RerankingTask:
         self.losses = torch.zeros((), dtype=torch.float64, device=model.device)
 
     def fingerprint(self) -> dict[str, Any]:
+        lexicon = self.model.lexicon
         arrays = (
             array
             for example in self.all_lists
@@ -60,7 +61,7 @@ class RerankingTask:
             **self.config.fingerprint(),
             **self.model.config.as_dict(),
             "checksum of the word vectors": checksum_arrays(
-                weight.numpy(force=True) for weight in self.model.lexicon.parameters()
+                each.numpy(force=True) for each in (*lexicon.parameters(), *lexicon.buffers())
             ),
             "checksum of the lists": checksum_arrays(arrays),
         }
