@@ -132,8 +132,9 @@ STUBBED = (
     "lexitree.cli.train.run_classifier",
     *(f"lexitree.cli.train_runs.{name}" for name in ("run_parser", "run_reranker")),
     "lexitree.tasks.rerank.jackknife.write_jackknife_lists",
+    "lexitree.server.serving.serve",
 )
-"""Training, which has a target of its own."""
+"""Training, which has a target of its own, and serving, which would not end."""
 NAMES = (
     *pieces("bank trees.txt reviews.csv rows.jsonl vectors.txt recipe.toml parser.toml - out.txt out.svg"),
     *pieces("missing classifier parser reranker sentiment mini-reviews builtin brackets:trees.txt review"),
@@ -183,7 +184,7 @@ def check_options(case: Case, folder: Path) -> None:
     shutil.copytree(work_folder(), folder)
     with ExitStack() as stack:
         for name in STUBBED:
-            stack.enter_context(patch(name, side_effect=LexitreeError("not trained here")))
+            stack.enter_context(patch(name, side_effect=LexitreeError("not done here")))
         for context in (
             patch.object(shipped, "FOLDER", folder / "shipped"),
             patch.object(adapters, "BUILTIN_MODEL", folder / "shipped" / "parser"),
