@@ -36,7 +36,7 @@ DATA_VARIABLE = "LEXITREE_DATA"
 
 FIELDS = ("command", "commit", "data", "seeds", "machine", "date")
 MACHINE_FIELDS = ("cpu", "cores", "memory_gib", "torch", "python")
-LOCAL_PATH = re.compile(r"(?<![\w.$/])(/[\w.-]+){2,}|[A-Z]:\\\\")
+LOCAL_PATH = re.compile(r"(?<![\w.$/])(?!/v1/)(/[\w.-]+){2,}|[A-Z]:\\\\")
 
 
 SETTINGS_OF_OPTIONS = {

@@ -20,7 +20,7 @@ from lexitree.server.app import create_app
 from tests.server.asgi import Exchange, make_settings, running
 
 DEVICES = (
-    "cpu",
+    pytest.param("cpu", marks=pytest.mark.slow),
     pytest.param(
         "cuda", marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
     ),

@@ -64,6 +64,7 @@ def test_records_are_those_of_one_process_in_their_order(settings: LabellerSetti
     assert [worker.process.exitcode for worker in workers.workers] == [0, 0]
 
 
+@pytest.mark.slow
 def test_no_more_processes_start_than_there_are_chunks(settings: LabellerSettings) -> None:
     with Workers(settings, 8) as workers:
         assert len(list(workers.records(rows(TEXTS[:3]), JSON))) == 3
@@ -72,6 +73,7 @@ def test_no_more_processes_start_than_there_are_chunks(settings: LabellerSetting
         assert list(workers.records(rows([]), JSON)) == []
 
 
+@pytest.mark.slow
 def test_all_processes_start_before_any_waits_for_its_rows_to_be_read(
     settings: LabellerSettings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -151,6 +153,7 @@ def test_a_process_that_fails_does_not_leave_the_others_waiting(settings: Labell
     assert not any(worker.process.is_alive() for worker in workers.workers)
 
 
+@pytest.mark.slow
 def test_a_missing_model_is_the_users_error_in_every_process(parser_folder: Path, tmp_path: Path) -> None:
     settings = make_settings(tmp_path / "none", f"builtin:{parser_folder}")
     with Workers(settings, 2) as workers, pytest.raises(ModelFileError, match="none"):
