@@ -51,8 +51,9 @@ def service_address() -> Iterator[str]:
         yield address
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
+    # Not for the whole session: while Playwright runs, no other test of this process can run an event loop.
     playwright = pytest.importorskip("playwright.sync_api", reason="needs pip install playwright")
     if CHROMIUM is None:
         pytest.skip("no Chromium here: apt install chromium")
