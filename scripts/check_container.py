@@ -196,7 +196,10 @@ def imitated_service(variables: Mapping[str, str], python: str) -> Iterator[str]
         environment |= {"LEXITREE_SERVE_PORT": str(port), "HOME": str(scratch), "TMPDIR": str(scratch)}
         environment["PATH"] = environment["PATH"].replace("$PATH", "/usr/bin:/bin")
         run = {"cwd": scratch, "env": environment, **as_user(image.user)}
-        process = subprocess.Popen(image.program(image.entry), **run)
+        try:
+            process = subprocess.Popen(image.program(image.entry), **run)
+        except PermissionError:
+            sys.exit(f"user {image.user} may not run {python}: name another one, such as --python /usr/bin/python3")
         try:
             wait_until_ready(f"http://127.0.0.1:{port}", lambda: process.poll() is None)
             owner = Path(f"/proc/{process.pid}").stat().st_uid
