@@ -199,7 +199,9 @@ def imitated_service(variables: Mapping[str, str], python: str) -> Iterator[str]
         try:
             process = subprocess.Popen(image.program(image.entry), **run)
         except PermissionError:
-            sys.exit(f"user {image.user} may not run {python}: name another one, such as --python /usr/bin/python3")
+            sys.exit(
+                f"user {image.user} may not run {python}: name another one, such as --python /usr/bin/python3"
+            )
         try:
             wait_until_ready(f"http://127.0.0.1:{port}", lambda: process.poll() is None)
             owner = Path(f"/proc/{process.pid}").stat().st_uid
