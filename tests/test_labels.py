@@ -96,3 +96,10 @@ def test_order_does_not_depend_on_the_order_met(labels: list[str]) -> None:
 def test_words_among_numbers_make_the_order_alphabetical() -> None:
     assert order_labels(["9", "10", "a"]) == ("10", "9", "a")
     assert order_labels(["10", "9", "", "9"]) == ("9", "10")
+
+
+def test_scores_run_from_one_end_of_the_scale_to_the_other() -> None:
+    stars = LabelSet(("0", "1", "2", "3", "4"))
+    assert stars.scores == (-1.0, -0.5, 0.0, 0.5, 1.0)
+    assert stars.mean_score([0.0, 0.0, 0.5, 0.0, 0.5]) == 0.5
+    assert LabelSet(("location", "human")).mean_score([0.5, 0.5]) is None

@@ -99,6 +99,17 @@ class LabelSet:
         lowest, highest = min(steps), max(steps)
         return tuple((step - lowest) / (highest - lowest or 1) for step in steps)
 
+    @property
+    def scores(self) -> tuple[float, ...] | None:
+        """Where each label stands on its scale, from -1 to 1; None for labels without an order."""
+        return None if self.polarity is None else tuple(2 * place - 1 for place in self.polarity)
+
+    def mean_score(self, probabilities: Iterable[float]) -> float | None:
+        """The mean of the labels' scores by their probabilities; None for labels without an order."""
+        if self.scores is None:
+            return None
+        return sum(score * share for score, share in zip(self.scores, probabilities, strict=True))
+
     def name_of(self, label: str) -> str:
         """How people read a label, an answer or a finer one, given by its id."""
         if label in self.ids:

@@ -1,4 +1,4 @@
-"""Columns in, columns out: what Arrow, pandas, Ray, Spark and Hugging Face datasets map over their batches."""
+"""Add labels to batches of columns, as Arrow, pandas and Hugging Face datasets hold them."""
 
 from __future__ import annotations
 

@@ -80,11 +80,7 @@ class Document:
 
         None for an empty text, and for labels without an order.
         """
-        polarity = self.sentences[0].label_set.polarity if self.sentences else None
-        if polarity is None:
-            return None
-        shares = self.probabilities.values()
-        return sum((2 * place - 1) * share for place, share in zip(polarity, shares, strict=True))
+        return self.sentences[0].label_set.mean_score(self.probabilities.values()) if self.sentences else None
 
     @property
     def tokens(self) -> tuple[Token, ...]:

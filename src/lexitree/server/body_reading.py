@@ -44,7 +44,7 @@ async def read_request(request: Request, kind: type[Body], service: LabellingSer
 
     Raises:
         ProblemError: It is too large, too slow, of another type, not JSON or not Unicode.
-        ConfigError: It asks for what there is not.
+        ConfigError: A field is unknown, missing or invalid.
     """
     check_media_type(request, "application/json")
     max_bytes = service.settings.max_body

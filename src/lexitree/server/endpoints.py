@@ -66,7 +66,7 @@ def read_query(request: Request) -> StreamQuery:
     """The settings of a stream from its address.
 
     Raises:
-        ConfigError: They ask for what there is not.
+        ConfigError: A parameter is unknown or invalid.
     """
     names = request.query_params.keys()
     given = StreamQuery.parse_assignments(

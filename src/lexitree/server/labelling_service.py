@@ -87,7 +87,7 @@ class LabellingService:
         return "queue full" if self.queue.share_full >= NEARLY_FULL else ""
 
     def find_model(self, name: str | None) -> str:
-        """The name of a model that there is; by default the first.
+        """The name of a model, checked; by default the first.
 
         Raises:
             ConfigError: There is no such model.

@@ -122,7 +122,7 @@ def read_body(kind: type[Body], data: bytes) -> Body:
 
     Raises:
         ProblemError: It is not JSON or not Unicode.
-        ConfigError: It does not ask for something that there is.
+        ConfigError: A field is unknown, missing or invalid.
     """
     values = read_json(data)
     if not isinstance(values, dict):

@@ -51,11 +51,6 @@ def label_sides(labels: LabelSet) -> list[int]:
     return [NEGATIVE if place < 0.5 else POSITIVE if place > 0.5 else NO_SIDE for place in labels.polarity]
 
 
-def label_scores(labels: LabelSet) -> list[float] | None:
-    """Where each label stands on its scale, from -1 to 1; None for labels without an order."""
-    return None if labels.polarity is None else [2 * place - 1 for place in labels.polarity]
-
-
 @dataclass(frozen=True)
 class Evidence:
     """What the phrases of one sentence say for its label and against it; lists are by node."""
@@ -201,7 +196,7 @@ def _row_margins(rows: FloatArray, sides: Sequence[int]) -> list[float]:
 
 def _weights(tree: ShownTree, sides: Sequence[int], margins: Sequence[float]) -> list[float]:
     """How clear a phrase's label is, times how far it is from the middle, times how far up its side holds."""
-    scores = label_scores(tree.label_set)
+    scores = tree.label_set.scores
     extremes = (
         dict.fromkeys(tree.label_set.names, 1.0)
         if scores is None

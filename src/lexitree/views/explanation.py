@@ -11,7 +11,7 @@ from lexitree.labels import LabelSet
 from lexitree.text.tokens import Token
 from lexitree.trees.tree import NO_LABEL
 from lexitree.views.colors import label_looks
-from lexitree.views.evidence import find_evidence, label_scores
+from lexitree.views.evidence import find_evidence
 from lexitree.views.quotes import SentenceText, shorten_quote
 from lexitree.views.reason import document_reason, sentence_reason
 from lexitree.views.shown_tree import ShownTree, head_of, node_words, shown_label, span_of
@@ -122,7 +122,7 @@ def _join(trees: Sequence[ShownTree]) -> tuple[str, list[_Placed]]:
 
 
 def _label_records(labels: LabelSet) -> Iterator[dict[str, Any]]:
-    looks, scores = label_looks(labels), label_scores(labels)
+    looks, scores = label_looks(labels), labels.scores
     for place, name in enumerate(labels.names):
         yield {
             "name": name,
@@ -154,13 +154,9 @@ def _sentence_record(sentence: SentenceText, placed: _Placed) -> dict[str, Any]:
 
 def _score(tree: ShownTree) -> float | None:
     """Where the sentence stands on the scale of its labels, from -1 to 1: the mean by their probabilities."""
-    scores = label_scores(tree.label_set)
-    if scores is None:
-        return None
     if len(tree.node_probabilities):
-        row: list[float] = tree.node_probabilities[0].tolist()
-        return rounded(sum(share * score for share, score in zip(row, scores, strict=True)))
-    return dict(zip(tree.label_set.names, scores, strict=True)).get(tree.labels[0])
+        return rounded(tree.label_set.mean_score(tree.node_probabilities[0].tolist()))
+    return dict(zip(tree.label_set.names, tree.label_set.scores or (), strict=False)).get(tree.labels[0])
 
 
 def _node_records(sentence: SentenceText, spans: Sequence[tuple[int, int]]) -> Iterator[dict[str, Any]]:
