@@ -41,8 +41,8 @@ REMEDY = (
 def locate_encoder(name: str, revision: str | None = None) -> str:
     """Return a directory if the encoder is here, else its name on the hub.
 
-    A short name is looked up in the folder `encoders` of the data folders, then in its Python package. With a revision,
-    the hub's encoder is meant.
+    A short name is looked up in the folder `encoders` of the data folders, then in its Python package. With a
+    revision, the hub's encoder is meant.
     """
     if name not in KNOWN_ENCODERS or Path(name).is_dir():
         return name
