@@ -140,12 +140,15 @@ class TreeClassifier(nn.Module):
         x = heads(self._word_vectors(batch), batch, self.backend)
         return heads.left_shares(x, batch)
 
-    def answer_probabilities(self, scores: Float[Tensor, "nodes scores"]) -> Float[Tensor, "nodes labels"]:
+    def answer_probabilities(
+        self, scores: Float[Tensor, "nodes scores"], *, finer: bool = False
+    ) -> Float[Tensor, "nodes labels"]:
         """The probabilities of the answers: with finer labels, sums of those that count for each, out of all that do.
 
         They are added up as logarithms: a node whose label all but surely counts for no answer must not end in 0/0.
+        With `finer`, the probabilities are those of the finer labels.
         """
-        if self.config.finer_labels:
+        if self.config.finer_labels and not finer:
             # Views of columns: an index of them would have to be sent to the GPU, and the host would wait for that.
             columns = scores.to(torch.promote_types(scores.dtype, torch.float32)).unbind(1)
             merged = [
