@@ -102,9 +102,9 @@ class LabelSet:
         return tuple((step - lowest) / (highest - lowest or 1) for step in steps)
 
     @cached_property
-    def trained_polarity(self) -> tuple[float, ...] | None:
-        """Where each label that a model learns stands on its scale; see `polarity`."""
-        return LabelSet(self.trained_ids, self.readable).polarity
+    def trained(self) -> LabelSet:
+        """The labels that a model learns, as a set of their own."""
+        return LabelSet(self.trained_ids, self.readable)
 
     @property
     def scores(self) -> tuple[float, ...] | None:
@@ -192,7 +192,7 @@ class LabelSet:
             self.name_of(label): group for label, group in zip(self.ids, self.score_groups, strict=True)
         }
         by_answer |= zip(self.ids, self.score_groups, strict=True)
-        own = self.trained_polarity
+        own = self.trained.polarity
         scale = LabelSet(labels).polarity
         if is_whole:
             return alike

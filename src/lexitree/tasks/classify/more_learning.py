@@ -100,7 +100,7 @@ def score_further(
     """
     has_spans = any((example.label_index >= corpus.first_span_grain).any() for example in examples)
     outputs = run_examples(model, examples, nodes="all" if has_spans else "root", finer=True)
-    places = model.config.label_set.trained_polarity
+    places = model.config.label_set.trained.polarity
     texts, spans = _Answers(corpus, places), _Answers(corpus, places)
     for sentences in _grouped(outputs, corpus.dev.text_sizes):
         label = sentences[0].example.label_index[0]
