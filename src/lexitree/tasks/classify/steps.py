@@ -11,6 +11,7 @@ from torch import Tensor
 from lexitree.batch.tree_examples import Example
 from lexitree.learning.optimizer import LazyAdam
 from lexitree.models.classifier import TreeClassifier
+from lexitree.models.label_grains import LabelGrains
 from lexitree.models.word_table import WordTable
 from lexitree.ops.tree_batch import TreeBatch, batch_examples, fill_batch
 
@@ -36,8 +37,9 @@ def make_step(
     *,
     root_weight: float = 1.0,
     label_weights: Tensor | None = None,
+    grains: LabelGrains | None = None,
 ) -> Step:
-    """The fastest step that a model can take on its device; see `TreeClassifier.loss` for the weights."""
+    """The fastest step that a model can take on its device; see `TreeClassifier.loss` for the weights and grains."""
     can_record = (
         model.device.type == "cuda"
         and model.encoder.is_recordable
@@ -46,7 +48,7 @@ def make_step(
         # A recording repeats the learning rate that it was made with.
         and optimizer.config.has_constant_updates
     )
-    plain = PlainStep(model, optimizer, root_weight, label_weights)
+    plain = PlainStep(model, optimizer, root_weight, label_weights, grains)
     return RecordedStep(plain) if can_record else plain
 
 
@@ -59,11 +61,13 @@ class PlainStep:
         optimizer: LazyAdam,
         root_weight: float = 1.0,
         label_weights: Tensor | None = None,
+        grains: LabelGrains | None = None,
     ) -> None:
         self.model = model
         self.optimizer = optimizer
         self.root_weight = root_weight
         self.label_weights = None if label_weights is None else label_weights.to(model.device)
+        self.grains = None if grains is None else grains.to(model.device)
         self.losses = torch.zeros((), dtype=torch.float64, device=model.device)
 
     def __call__(self, examples: list[Example]) -> None:
@@ -78,7 +82,9 @@ class PlainStep:
 
     def compute_gradients(self, batch: TreeBatch) -> Tensor:
         self.optimizer.zero_grad()
-        loss = self.model.loss(batch, root_weight=self.root_weight, label_weights=self.label_weights)
+        loss = self.model.loss(
+            batch, root_weight=self.root_weight, label_weights=self.label_weights, grains=self.grains
+        )
         (loss / batch.num_trees).backward()
         return loss.detach()
 
