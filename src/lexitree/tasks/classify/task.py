@@ -87,9 +87,12 @@ class ClassifyTask:
         if settings["class_weights"] == "none":
             # Runs of older versions have no such setting.
             del settings["class_weights"]
+        shape = self.model.config.as_dict()
+        if shape["lookup"] == "written":
+            del shape["lookup"]
         return {
             **settings,
-            **self.model.config.as_dict(),
+            **shape,
             **self.about,
             "lexicon parameters": sum(array.size for array in vectors),
             "checksum of the word vectors": checksum_arrays(vectors),
