@@ -9,6 +9,7 @@ from typing import Annotated, Any, Self
 from lexitree.corpora.corpus import Supervision
 from lexitree.errors import ConfigError
 from lexitree.labels import LabelSet
+from lexitree.lexicon.normal_forms import Lookup
 from lexitree.models.cells import BiasInit
 from lexitree.models.head_methods import HEAD_METHODS
 from lexitree.settings import MAX_SIZE, Setting, Settings
@@ -89,6 +90,13 @@ class ModelConfig(Settings):
         Direction,
         Setting("How phrases of three and more children are split: from the left, right or around the head."),
     ] = DEFAULT_BINARIZATION
+    lookup: Annotated[
+        Lookup,
+        Setting(
+            "How words find their vectors: as written, else in lower case (written); also by their normal forms, soooo"
+            " as so (typed); or by these, and in lower case first (folded)."
+        ),
+    ] = "written"
     supervision: Annotated[
         Supervision,
         Setting(

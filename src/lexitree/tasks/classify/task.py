@@ -105,9 +105,12 @@ class ClassifyTask:
             del settings["class_weights"]
         if settings["choose_by"] == "main":
             del settings["choose_by"]
+        shape = self.model.config.as_dict()
+        if shape["lookup"] == "written":
+            del shape["lookup"]
         return {
             **settings,
-            **self.model.config.as_dict(),
+            **shape,
             **self.about,
             "lexicon parameters": sum(array.size for array in vectors),
             "checksum of the word vectors": checksum_arrays(vectors),
