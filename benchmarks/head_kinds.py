@@ -4,8 +4,8 @@
     python benchmarks/head_kinds.py sentiment --candidates content --rows 200
 
 Sentences are those of SST's development part and of the domains' (`domains/NAME/dev.tsv.gz` and the texts of
-`mams/dev.spans.jsonl.gz` under LEXITREE_DATA; of each set, the first rows). Phrases of three words or more are counted,
-by the tags that the parser gives their head words; SST's root accuracy from its own trees stands beside them.
+`mams/dev.spans.jsonl.gz` under LEXITREE_DATA; of each set, the first rows). Phrases of three words or more are
+counted, by the tags that the parser gives their head words; SST's root accuracy from its own trees is given too.
 `--candidates` overrides the setting that a model was trained with.
 """
 
@@ -119,7 +119,7 @@ def count_sentence(sentence: Sentence, counts: Counter[str]) -> None:
         is_alone = all(is_punctuation(tags[each], words[each]) for each in range(start, end))
         counts[is_whole] += 1
         counts[f"{is_whole} told"] += is_telling
-        counts["weight"] += float(sentence.head_weight[node])
+        counts["weight"] += round(1000 * float(sentence.head_weight[node]))
         counts["punctuation"] += is_mark and not is_alone
         if not is_telling:
             counts[f"other {tags[head]}"] += 1
@@ -140,7 +140,7 @@ def show(name: str, candidates: str | None, set_name: str, counts: Counter[str])
         "told_by_head": (counts["sentences told"] + counts["phrases told"]) / num_phrases,
         "sentences_told_by_head": counts["sentences told"] / max(counts["sentences"], 1),
         "punctuation": counts["punctuation"] / num_phrases,
-        "mean_head_weight": counts["weight"] / num_phrases,
+        "mean_head_weight": counts["weight"] / 1000 / num_phrases,
         "other_tags": dict(list(others.items())[:8]),
     }
     print(
