@@ -68,12 +68,13 @@ def test_an_answer_is_short_unless_more_is_asked_for(client: TestClient, pipe: T
     text = "The film is good . The plot is dull ."
     document = pipe(text)
     expected = document.as_dict()
-    keys = ("text", "label", "probability")
+    keys = ("text", "label", "probability", "score")
     assert label(client, text=text) == {
         "model": "tiny",
         "document": {
             "label": document.label,
             "probability": expected["probability"],
+            "score": expected["score"],
             "sentences": [{key: sentence[key] for key in keys} for sentence in expected["sentences"]],
         },
     }
@@ -106,7 +107,7 @@ def test_two_models_at_once(client: TestClient, app: Starlette) -> None:
 
 
 def test_a_text_without_words_and_no_texts(client: TestClient) -> None:
-    empty = {"label": None, "probability": None, "sentences": []}
+    empty = {"label": None, "probability": None, "score": None, "sentences": []}
     assert label(client, text=" ")["document"] == empty
     assert label(client, texts=["", "\n"])["documents"] == [empty, empty]
     assert label(client, texts=[])["documents"] == []

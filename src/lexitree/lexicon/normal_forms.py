@@ -60,7 +60,12 @@ _NOSE = re.compile(r"(?<=[:;=8xXB'’])[-o^*](?=.)")
 _MOUTHS = re.compile(r"([)(\[\]{}D3])\1+")
 
 _AMERICAN = (
-    (re.compile(r"([^aeiou]|[aeiou][^aeiou])our(?=$|s|ed|ing|able|ably|ful|fully|less|ite|ites|er|ers|y|hood)"), r"\1or"),
+    (
+        re.compile(
+            r"([^aeiou]|[aeiou][^aeiou])our(?=$|s|ed|ing|able|ably|ful|fully|less|ite|ites|er|ers|y|hood)"
+        ),
+        r"\1or",
+    ),
     (re.compile(r"is(?=(?:e|es|ed|er|ers|ing|ation|ations|able)$)"), "iz"),
     (re.compile(r"ys(?=(?:e|es|ed|er|ers|ing)$)"), "yz"),
     (re.compile(r"tre(?=$|s$|d$)"), "ter"),

@@ -11,7 +11,8 @@ from lexitree.errors import ConfigError
 from lexitree.labels import LabelSet
 from lexitree.lexicon.normal_forms import Lookup
 from lexitree.models.cells import BiasInit
-from lexitree.models.head_methods import HEAD_METHODS
+from lexitree.models.head_methods import HEAD_METHODS, check_candidates
+from lexitree.models.head_words import HeadCandidates
 from lexitree.settings import MAX_SIZE, Setting, Settings
 from lexitree.text import Layout
 from lexitree.trees.binarize import Direction
@@ -68,6 +69,13 @@ class ModelConfig(Settings):
             choices=HEAD_METHODS,
         ),
     ] = "G"
+    head_candidates: Annotated[
+        HeadCandidates,
+        Setting(
+            "Words that may be the head of a phrase that has others: all; words, which punctuation is not; or content"
+            " words, which leaves out articles, pronouns, prepositions, conjunctions and auxiliaries."
+        ),
+    ] = "all"
     share_topdown_inputs: Annotated[
         bool,
         Setting(
@@ -117,6 +125,7 @@ class ModelConfig(Settings):
     def _check_together(self) -> None:
         if not self.labels:
             raise ConfigError("a model needs at least one label")
+        check_candidates(self.head_candidates, self.head_method)
         # It checks the labels against each other.
         _ = self.label_set
         if self.binarization == "head" and self.supervision == "all":

@@ -29,6 +29,7 @@ ROW_COLUMNS = (
     "text",
     "label",
     "probability",
+    "score",
     "head_word",
     "head_weight",
 )
@@ -121,6 +122,7 @@ class Document:
             "label": self.label,
             "probability": rounded(self.probability),
             "probabilities": {name: rounded(value) for name, value in self.probabilities.items()},
+            "score": rounded(self.score),
             "sentences": [sentence.as_dict(head_weights=head_weights) for sentence in self.sentences],
             **({"notes": list(self.notes)} if self.notes else {}),
         }

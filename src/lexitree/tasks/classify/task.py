@@ -33,6 +33,16 @@ def score_name(config: TrainingConfig) -> str:
     return "dev_mean" if config.choose_by == "mean" else SCORES[0]
 
 
+_LATER_SETTINGS = {
+    "class_weights": "none",
+    "choose_by": "main",
+    "head_entropy": 0.0,
+    "head_candidates": "all",
+    "lookup": "written",
+}
+"""Settings that runs of older versions do not have, with what they did."""
+
+
 class ClassifyTask:
     """Training a model that labels sentences and phrases.
 
@@ -72,6 +82,7 @@ class ClassifyTask:
             root_weight=config.root_weight,
             label_weights=label_weights,
             grains=None if more is None else more.grains(num_labels, label_weights),
+            head_entropy=config.head_entropy,
         )
         self.phrases = None
         if model.encoder.trains_on_phrases and model.config.supervision == "all":
@@ -97,20 +108,14 @@ class ClassifyTask:
         examples = [*self.train, *self.dev, *chain.from_iterable(self.more.dev if self.more else ())]
         lexicon = self.model.lexicon
         vectors = [each.numpy(force=True) for each in (*lexicon.parameters(), *lexicon.buffers())]
-        settings = self.config.fingerprint()
+        settings = self.config.fingerprint() | self.model.config.as_dict()
         if "teacher" not in self.about:
             del settings["teacher_weight"]
-        if settings["class_weights"] == "none":
-            # Runs of older versions have no such setting.
-            del settings["class_weights"]
-        if settings["choose_by"] == "main":
-            del settings["choose_by"]
-        shape = self.model.config.as_dict()
-        if shape["lookup"] == "written":
-            del shape["lookup"]
+        for name, default in _LATER_SETTINGS.items():
+            if settings[name] == default:
+                del settings[name]
         return {
             **settings,
-            **shape,
             **self.about,
             "lexicon parameters": sum(array.size for array in vectors),
             "checksum of the word vectors": checksum_arrays(vectors),
