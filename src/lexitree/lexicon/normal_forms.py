@@ -60,7 +60,12 @@ _NOSE = re.compile(r"(?<=[:;=8xXB'’])[-o^*](?=.)")
 _MOUTHS = re.compile(r"([)(\[\]{}D3])\1+")
 
 _AMERICAN = (
-    (re.compile(r"([^aeiou]|[aeiou][^aeiou])our(?=$|s|ed|ing|able|ably|ful|fully|less|ite|ites|er|ers|y|hood)"), r"\1or"),
+    (
+        re.compile(
+            r"([^aeiou]|[aeiou][^aeiou])our(?=$|s|ed|ing|able|ably|ful|fully|less|ite|ites|er|ers|y|hood)"
+        ),
+        r"\1or",
+    ),
     (re.compile(r"is(?=(?:e|es|ed|er|ers|ing|ation|ations|able)$)"), "iz"),
     (re.compile(r"ys(?=(?:e|es|ed|er|ers|ing)$)"), "yz"),
     (re.compile(r"tre(?=$|s$|d$)"), "ter"),
@@ -87,6 +92,26 @@ _NO_MEANING = frozenset(
     " small type letter capital latin dot dots".split()
 )
 """Words of Unicode's names that say how a sign is drawn, not what it shows."""
+
+
+STAND_INS = {
+    **dict(zip(RATINGS, ("worst", "terrible", "disappointing", "okay", "good", "excellent"), strict=True)),
+    MENTION: "someone",
+    LINK: "website",
+    **{emoji: "" for emoji in _EMOTICONS},
+}
+"""The words that others are looked up as and that no file of vectors has, with a word whose vector they start with;
+emoji start with their names."""
+
+
+def is_lengthened(word: str) -> bool:
+    """Whether a letter is repeated three times or more."""
+    return _RUNS.search(word.lower()) is not None
+
+
+def plain_form(word: str) -> str:
+    """A word in lower case, or an emoji without skin tone: what an added vector is filed under."""
+    return _SKIN_OR_SELECTOR.sub("", word.lower()) or word
 
 
 def normal_forms(word: str) -> Iterator[str]:

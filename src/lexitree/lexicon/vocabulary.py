@@ -82,9 +82,7 @@ class Vocabulary:
             raise LexitreeError(f"{UNK!r} cannot be a word of a vocabulary: row 0 is for unknown words")
 
     @classmethod
-    def from_trees(
-        cls, trees: Iterable[Tree], min_count: int = 1, lookup: Lookup = "written"
-    ) -> Vocabulary:
+    def from_trees(cls, trees: Iterable[Tree], min_count: int = 1, lookup: Lookup = "written") -> Vocabulary:
         """Make a vocabulary of the words of some trees, the most frequent first.
 
         Args:

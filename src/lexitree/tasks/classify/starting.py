@@ -116,7 +116,9 @@ def with_words_of(table: WordTable, trees: Iterable[Tree], min_count: int = 1) -
     vectors: Tensor = table.rows()
     added = table.guess(words) if table.can_guess else vectors[UNK_INDEX].expand(len(words), -1)
     return WordTable(
-        table.vocabulary.with_words([*table.vocabulary.words, *words]), torch.cat([vectors, added]), table.guesser
+        table.vocabulary.with_words([*table.vocabulary.words, *words]),
+        torch.cat([vectors, added]),
+        table.guesser,
     )
 
 
