@@ -53,6 +53,7 @@ SplitName = Literal["train", "dev", "test"]
 Direction = Literal["left", "right", "head"]
 Precision = Literal["float32", "tf32", "bf16"]
 TableForm = Literal["float32", "float16", "int8"]
+Lookup = Literal["written", "typed", "folded"]
 
 EncodingOption = Annotated[str, typer.Option(help="Encoding of the input; never guessed.")]
 OnErrorOption = Annotated[

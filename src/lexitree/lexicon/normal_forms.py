@@ -94,6 +94,26 @@ _NO_MEANING = frozenset(
 """Words of Unicode's names that say how a sign is drawn, not what it shows."""
 
 
+STAND_INS = {
+    **dict(zip(RATINGS, ("worst", "terrible", "disappointing", "okay", "good", "excellent"), strict=True)),
+    MENTION: "someone",
+    LINK: "website",
+    **{emoji: "" for emoji in _EMOTICONS},
+}
+"""The words that others are looked up as and that no file of vectors has, with a word whose vector they start with;
+emoji start with their names."""
+
+
+def is_lengthened(word: str) -> bool:
+    """Whether a letter is repeated three times or more."""
+    return _RUNS.search(word.lower()) is not None
+
+
+def plain_form(word: str) -> str:
+    """A word in lower case, or an emoji without skin tone: what an added vector is filed under."""
+    return _SKIN_OR_SELECTOR.sub("", word.lower()) or word
+
+
 def normal_forms(word: str) -> Iterator[str]:
     """Yield other spellings of a word that has no vector, the nearest first.
 
