@@ -26,7 +26,7 @@ SCORES = ("dev_root", "dev_phrase", "test_root", "test_phrase")
 """What a result has; epochs and seeds are compared by the first."""
 
 
-_LATER_SETTINGS = {"class_weights": "none", "head_entropy": 0.0, "head_candidates": "all"}
+_LATER_SETTINGS = {"class_weights": "none", "head_entropy": 0.0, "head_candidates": "all", "temperature": 1.0}
 """Settings that runs of older versions do not have, with what they did."""
 
 
