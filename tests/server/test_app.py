@@ -433,7 +433,12 @@ def test_models_are_loaded_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
         return tiny_pipeline()
 
     monkeypatch.setattr("lexitree.server.app.load", load)
-    settings = ServiceSettings(models=("mine=runs/mine/model", "sentiment"), device="cpu")
+    settings = ServiceSettings(models=("mine=runs/mine/model", "sentiment"), device="cpu", labels=3)
     assert list(create_app(settings).state.service.models) == ["mine", "sentiment"]
     assert [source for source, _ in loaded] == ["runs/mine/model", "sentiment"]
-    assert loaded[0][1] == {"reads": "text", "device": "cpu", "limits": Limits.for_service()}
+    assert loaded[0][1] == {
+        "reads": "text",
+        "device": "cpu",
+        "limits": Limits.for_service(),
+        "labels": 3,
+    }

@@ -146,6 +146,8 @@ class TreeClassifier(nn.Module):
 
         They are added up as logarithms: a node whose label all but surely counts for no answer must not end in 0/0.
         """
+        if self.config.temperature != 1:
+            scores = scores / self.config.temperature
         if self.config.finer_labels:
             # Views of columns: an index of them would have to be sent to the GPU, and the host would wait for that.
             columns = scores.to(torch.promote_types(scores.dtype, torch.float32)).unbind(1)

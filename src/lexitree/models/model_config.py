@@ -13,7 +13,7 @@ from lexitree.lexicon.normal_forms import Lookup
 from lexitree.models.cells import BiasInit
 from lexitree.models.head_methods import HEAD_METHODS, check_candidates
 from lexitree.models.head_words import HeadCandidates
-from lexitree.settings import MAX_SIZE, Setting, Settings
+from lexitree.settings import MAX_SIZE, MAX_STEP, Setting, Settings
 from lexitree.text import Layout
 from lexitree.trees.binarize import Direction
 
@@ -94,6 +94,14 @@ class ModelConfig(Settings):
     bias_init: Annotated[BiasInit, Setting("Initial biases: random as in the authors' code, or zero.")] = (
         "uniform"
     )
+    temperature: Annotated[
+        float,
+        Setting(
+            "What scores are divided by for probabilities; `lexitree calibrate` finds it.",
+            above=0,
+            at_most=MAX_STEP,
+        ),
+    ] = 1.0
     binarization: Annotated[
         Direction,
         Setting("How phrases of three and more children are split: from the left, right or around the head."),

@@ -39,6 +39,7 @@ _LATER_SETTINGS = {
     "head_entropy": 0.0,
     "head_candidates": "all",
     "lookup": "written",
+    "temperature": 1.0,
 }
 """Settings that runs of older versions do not have, with what they did."""
 
