@@ -15,6 +15,7 @@ from lexitree.arrays import NO_INDEX, IndexArray
 from lexitree.batch.tree_examples import Example
 from lexitree.evaluation.accuracy import evaluate
 from lexitree.learning.checkpoint import checksum_arrays
+from lexitree.learning.distributed import OneProcess
 from lexitree.learning.loop import BatchSize, EpochBatches
 from lexitree.learning.optimizer import LazyAdam
 from lexitree.models.classifier import TreeClassifier
@@ -36,6 +37,7 @@ class ClassifyTask:
         config: The training settings.
         about: Further settings that results depend on, for the fingerprint.
         document_sizes: How many of the development examples make up each text; see `evaluate`.
+        processes: The processes that train together.
     """
 
     score_name = SCORES[0]
@@ -48,6 +50,7 @@ class ClassifyTask:
         config: TrainingConfig,
         about: Mapping[str, Any] | None = None,
         document_sizes: Sequence[int] | None = None,
+        processes: OneProcess | None = None,
     ) -> None:
         self.model = model
         self.train = train
@@ -61,6 +64,7 @@ class ClassifyTask:
             self.optimizer,
             root_weight=config.root_weight,
             label_weights=self._balanced_weights() if config.class_weights == "balanced" else None,
+            processes=processes,
         )
         self.phrases = None
         if model.encoder.trains_on_phrases and model.config.supervision == "all":
