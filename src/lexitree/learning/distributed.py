@@ -173,13 +173,10 @@ class ProcessGroup(OneProcess):
 
     def _sum_rows(self, table: nn.Parameter) -> Tensor | None:
         """The sparse gradient of a table, gathered from all processes, in the order of the processes."""
-        gradient = table.grad
-        if gradient is None:
-            gradient = torch.sparse_coo_tensor(
-                torch.zeros(1, 0, dtype=torch.int64), table.new_zeros(0, table.shape[1]), table.shape
-            ).to(table.device)
-        gradient = gradient.coalesce()
-        rows, values = gradient.indices()[0], gradient.values()
+        rows, values = table.new_zeros(0, dtype=torch.int64), table.new_zeros(0, table.shape[1])
+        if table.grad is not None:
+            gradient = table.grad.coalesce()
+            rows, values = gradient.indices()[0], gradient.values()
         counts = [int(count) for count in self._gather(torch.tensor(len(rows), device=table.device))]
         most = max(counts)
         if not most:
