@@ -150,7 +150,7 @@ def run_classifier(
                 remedy="Give one seed, or train the seeds side by side: --seeds 1-3 --jobs 3 and no --processes.",
             )
         quiet = quiet or not processes.is_first
-        # With several seeds every process reads the corpus for itself: here it is read to be shown, and to fail early.
+        # With several seeds every process reads the corpus itself: here it is read to be shown, and to fail early.
         corpus = processes.from_first(lambda: load_recipe_corpus(recipe))
         if processes.is_first:
             _describe_corpus(recipe, corpus, options, quiet, processes.size)

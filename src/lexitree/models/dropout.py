@@ -32,9 +32,14 @@ WORDS, STATES = 1, 2
 def derive_keys(keys: Int[Tensor, " *outer"], number: int | Tensor) -> Int[Tensor, " *outer"]:
     """New keys from keys and a number, by the generator splitmix64."""
     mixed = keys + torch.as_tensor(number) * _GAMMA
-    mixed = (mixed ^ (mixed >> 30)) * -4658895280553007687
-    mixed = (mixed ^ (mixed >> 27)) * -7723592293110705685
-    return mixed ^ (mixed >> 31)
+    mixed = _fold(mixed, 30) * -4658895280553007687
+    mixed = _fold(mixed, 27) * -7723592293110705685
+    return _fold(mixed, 31)
+
+
+def _fold(keys: Int[Tensor, " *outer"], bits: int) -> Int[Tensor, " *outer"]:
+    """Combine the upper bits with the lower ones; torch would shift the sign in."""
+    return keys ^ ((keys >> bits) & ((1 << (64 - bits)) - 1))
 
 
 def _keys_inside(keys: Int[Tensor, " *outer"], size: int) -> Int[Tensor, "*outer size"]:
