@@ -14,6 +14,8 @@ from lexitree.trees.tree import NO_LABEL
 SENTIMENTS: tuple[str, ...] = ("very negative", "negative", "neutral", "positive", "very positive")
 """The names of sentiments, in order."""
 
+MIDDLE = 0.5
+"""Where the middle of a scale is; see `LabelSet.polarity`."""
 _INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
 _LONGEST_NUMBER = 9
 """Longer rows of digits are names, not steps of a scale."""
@@ -99,6 +101,11 @@ class LabelSet:
         lowest, highest = min(steps), max(steps)
         return tuple((step - lowest) / (highest - lowest or 1) for step in steps)
 
+    @cached_property
+    def trained_polarity(self) -> tuple[float, ...] | None:
+        """Where each label that a model learns stands on its scale; see `polarity`."""
+        return LabelSet(self.trained_ids, self.readable).polarity
+
     @property
     def scores(self) -> tuple[float, ...] | None:
         """Where each label stands on its scale, from -1 to 1; None for labels without an order."""
@@ -130,6 +137,77 @@ class LabelSet:
             f"{', '.join(group)} for {self.name_of(answer) or 'none'}" for answer, group in groups.items()
         )
 
+    def groups_of(
+        self, labels: Iterable[str], given: Mapping[str, Iterable[str]] | None = None
+    ) -> dict[str, tuple[int, ...]]:
+        """Which of the labels that a model learns are meant by each label of another, coarser set.
+
+            >>> five = LabelSet(("0", "1", "2", "3", "4"), dict(zip("01234", SENTIMENTS)))
+            >>> five.groups_of(["negative", "positive"])
+            {'negative': (0, 1), 'positive': (3, 4)}
+
+        Without `given`, labels that are learned, or answered with, mean the same here; on two scales, labels mean
+        those on the same side of the middle.
+
+        Args:
+            labels: The labels of the other set.
+            given: For each of them, the ids or names of the labels that it means; none, if it is to be ignored.
+
+        Returns:
+            For each label the numbers of its scores, in increasing order.
+
+        Raises:
+            ConfigError: Nothing is given and it is not obvious; or something is given that cannot be.
+        """
+        ordered = order_labels(labels)
+        found = self._given_groups(given) if given else self._obvious_groups(ordered)
+        if found is None:
+            raise ConfigError(
+                f"it is not obvious which of {', '.join(map(self.describe, self.trained_ids))} is meant by"
+                f" {', '.join(ordered)}",
+                remedy='Say so: labels = { bad = ["very negative", "negative"], ... }.',
+            )
+        return found
+
+    def _given_groups(self, given: Mapping[str, Iterable[str]]) -> dict[str, tuple[int, ...]]:
+        numbers = self._score_numbers
+        groups: dict[str, tuple[int, ...]] = {}
+        for label, meant in given.items():
+            names = list(meant)
+            if unknown := [name for name in names if name not in numbers]:
+                known = ", ".join(map(self.describe, self.trained_ids))
+                raise ConfigError(
+                    f"the label {label!r} cannot mean {unknown[0]!r}", remedy=f"The labels are {known}."
+                )
+            groups[label] = tuple(sorted({numbers[name] for name in names}))
+        if not any(groups.values()):
+            raise ConfigError("no label means anything, so there is nothing to learn")
+        return groups
+
+    def _obvious_groups(self, labels: tuple[str, ...]) -> dict[str, tuple[int, ...]] | None:
+        numbers = self._score_numbers
+        alike = {label: (numbers[label],) for label in labels if label in numbers}
+        is_whole = len(set(alike.values())) == len(self.trained_ids) == len(labels)
+        by_answer = {
+            self.name_of(label): group for label, group in zip(self.ids, self.score_groups, strict=True)
+        }
+        by_answer |= zip(self.ids, self.score_groups, strict=True)
+        own = self.trained_polarity
+        scale = LabelSet(labels).polarity
+        if is_whole:
+            return alike
+        if self.finer and all(label in by_answer for label in labels):
+            return {label: by_answer[label] for label in labels}
+        if own is not None and scale is not None:
+            return _groups_by_side(labels, scale, own)
+        return alike if own is None and len(alike) == len(labels) else None
+
+    @cached_property
+    def _score_numbers(self) -> dict[str, int]:
+        """The numbers of the scores by the names and ids of what is learned."""
+        ids = {label: number for number, label in enumerate(self.trained_ids)}
+        return {**{self.readable.get(label, label): number for label, number in ids.items()}, **ids}
+
     def as_dict(self) -> dict[str, Any]:
         """The label set as the settings of a model have it."""
         return {
@@ -150,6 +228,26 @@ def order_labels(labels: Iterable[str]) -> tuple[str, ...]:
         # "01" and "1" are the same number but two labels, so the text decides between them.
         return tuple(sorted(distinct, key=lambda label: (int(label), label)))
     return tuple(sorted(distinct))
+
+
+def _groups_by_side(
+    labels: tuple[str, ...], scale: tuple[float, ...], own: tuple[float, ...]
+) -> dict[str, tuple[int, ...]] | None:
+    """Group by place, if both scales have the same places; else by side, if one of them has one label on each."""
+    if scale == own:
+        return {label: (number,) for number, label in enumerate(labels)}
+    sides, own_sides = [_side(place) for place in scale], [_side(place) for place in own]
+    if len(set(sides)) < len(sides) and len(set(own_sides)) < len(own_sides):
+        return None
+    return {
+        label: tuple(number for number, own_side in enumerate(own_sides) if own_side == side)
+        for label, side in zip(labels, sides, strict=True)
+    }
+
+
+def _side(place: float) -> int:
+    """-1, 0 or 1: below, on or above the middle of a scale."""
+    return (place > MIDDLE) - (place < MIDDLE)
 
 
 def _is_step(label: str) -> bool:

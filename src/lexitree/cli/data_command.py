@@ -12,9 +12,12 @@ from lexitree.cli.completion import complete_corpora, complete_downloads
 from lexitree.cli.console import progress_bars, show_skipped, show_table
 from lexitree.cli.options import (
     DataOption,
+    DeviceOption,
     EncodingOption,
     JsonOption,
     OnErrorOption,
+    OneSentenceOption,
+    ParserOption,
     StripTagsOption,
     StripTracesOption,
 )
@@ -81,6 +84,43 @@ def fetch_corpus(
     typer.echo(f"{fetched.name}: {done}")
     for path in fetched.paths:
         typer.echo(f"  {path}")
+
+
+@app.command("parse")
+def parse_corpora(
+    corpora: Annotated[
+        list[str],
+        typer.Argument(
+            help="Folders or files of texts, by path or below the data folder: tables, and .spans.jsonl.",
+            show_default=False,
+        ),
+    ],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="Folder to write; each corpus gets a folder in it.")
+    ],
+    parser: ParserOption = None,
+    one_sentence: OneSentenceOption = False,
+    data: DataOption = None,
+    encoding: EncodingOption = "utf-8",
+    device: DeviceOption = "auto",
+) -> None:
+    """Parse texts beforehand, with their labels and spans, for training on another machine.
+
+    Example: lexitree data parse domains/goemotions domains/mams -o runs/domains
+    """
+    from lexitree.corpora.text_tables import TableSettings
+    from lexitree.tasks.classify.annotated_trees import PARSED_SUFFIX, find_annotated, write_parsed
+
+    settings = TableSettings(layout="one" if one_sentence else "text")
+    for files in [find_annotated(corpus, data) for corpus in corpora]:
+        folder = output / files.name
+        folder.mkdir(parents=True, exist_ok=True)
+        for split in files.splits:
+            texts = files.read(split, settings, parser=parser or "", encoding=encoding, device=device)
+            path = folder / f"{split}{PARSED_SUFFIX}.gz"
+            write_parsed(texts, path)
+            num_trees = sum(len(text.trees) for text in texts)
+            typer.echo(f"{path}: {len(texts):,} texts, {num_trees:,} trees")
 
 
 @app.command("show")

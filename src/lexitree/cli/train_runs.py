@@ -122,14 +122,18 @@ def _describe_scores(scores: Mapping[str, Any]) -> str:
     parts: list[str] = []
     for name, value in scores.items():
         if isinstance(value, Mapping):
-            shares = cast(Mapping[str, float], value)
-            inner = ", ".join(f"{key} {percent(share)}" for key, share in shares.items())
+            shares = cast(Mapping[str, float | Mapping[str, float]], value)
+            inner = ", ".join(f"{key} {_describe_shares(share)}" for key, share in shares.items())
             parts.append(f"({inner})")
         elif name == "base_weight":
             parts.append(f"weight {value:.2f}")
         elif value is not None:
             parts.append(f"{name.replace('_', ' ').replace('f1', 'F1')} {percent(value)}")
     return "  ".join(parts)
+
+
+def _describe_shares(shares: float | Mapping[str, float]) -> str:
+    return "/".join(map(percent, shares.values() if isinstance(shares, Mapping) else [shares]))
 
 
 def run_classifier(

@@ -17,6 +17,7 @@ from lexitree.labels import LabelSet
 from lexitree.trees.tree import NO_LABEL, Tree
 
 if TYPE_CHECKING:
+    from lexitree.corpora.further import FurtherCorpus
     from lexitree.corpora.text_splits import TextOrigin
 
 Supervision = Literal["all", "root"]
@@ -45,6 +46,9 @@ class Corpus:
     """The errors of the first sentences that were skipped."""
     texts: TextOrigin | None = None
     """For texts of any number of sentences: a text has one label, which all of its trees carry."""
+
+    further: tuple[FurtherCorpus, ...] = ()
+    """Corpora with labels of another grain; their training trees are in the training split, without labels."""
 
     def document_sizes(self, split: str) -> Sequence[int] | None:
         """How many trees make up each text of a split; None if every tree stands for itself."""

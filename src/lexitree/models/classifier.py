@@ -17,6 +17,7 @@ from lexitree.models.catalog import encoder_class
 from lexitree.models.cells import LabelScorer, Recurrence
 from lexitree.models.dropout import drop_states, drop_words
 from lexitree.models.head_words import HeadWords
+from lexitree.models.label_grains import LabelGrains
 from lexitree.models.model_config import ModelConfig, TextReading
 from lexitree.models.word_table import Lexicon
 from lexitree.ops.registry import Backend, Implementation, check_backend, get_backend
@@ -183,18 +184,22 @@ class TreeClassifier(nn.Module):
         *,
         root_weight: float = 1.0,
         label_weights: Float[Tensor, " labels"] | None = None,
+        grains: LabelGrains | None = None,
     ) -> Float[Tensor, ""]:
         """The negative log-likelihood of the gold labels, summed over the nodes that have one.
 
         Where the batch has targets, it is the cross entropy with these instead, summed over all nodes.
         `supervision="root"` counts whole sentences only; otherwise these count `root_weight` times. With
-        `label_weights`, a node counts as much as its label.
+        `label_weights`, a node counts as much as its label. `grains` tell what the numbers of labels say; targets are
+        then learned besides labels and not instead of them.
         """
         supervision = supervision or self.config.supervision
         nodes = batch.root_index if supervision == "root" else self._nodes_to_learn(batch)
         scores = self(batch, nodes)
         wanted = batch.label_index if batch.targets is None else batch.targets.to(scores.dtype)
         wanted = wanted if nodes is None else wanted.index_select(0, nodes)
+        if grains is not None:
+            return self._grained_loss(scores, batch, nodes, wanted, root_weight, label_weights, grains)
         if root_weight == 1 or supervision == "root":
             return nn.functional.cross_entropy(
                 scores, wanted, label_weights, ignore_index=NO_INDEX, reduction="sum"
@@ -205,6 +210,23 @@ class TreeClassifier(nn.Module):
             scores, wanted, label_weights, ignore_index=NO_INDEX, reduction="none"
         )
         return losses @ weights
+
+    def _grained_loss(
+        self,
+        scores: Float[Tensor, "asked scores"],
+        batch: TreeBatch,
+        nodes: Int[Tensor, " asked"] | None,
+        wanted: Tensor,
+        root_weight: float,
+        label_weights: Tensor | None,
+        grains: LabelGrains,
+    ) -> Float[Tensor, ""]:
+        labels = batch.label_index if nodes is None else batch.label_index.index_select(0, nodes)
+        losses = grains.losses(scores, labels)
+        if batch.targets is not None:
+            losses = losses + nn.functional.cross_entropy(scores, wanted, label_weights, reduction="none")
+        weights = scores.new_ones(batch.num_nodes).index_fill_(0, batch.root_index, root_weight)
+        return losses @ (weights if nodes is None else weights.index_select(0, nodes))
 
     def _nodes_to_learn(self, batch: TreeBatch) -> Int[Tensor, " asked"] | None:
         """The nodes with a label; None for all nodes.

@@ -54,6 +54,7 @@ def run_examples(
     *,
     nodes: AskedNodes = "all",
     heads: bool = False,
+    finer: bool = False,
     max_batch_nodes: int = MAX_BATCH_NODES,
     check: Check = no_check,
 ) -> Iterator[NodeOutputs]:
@@ -64,6 +65,8 @@ def run_examples(
         examples: The prepared trees.
         nodes: Whether all nodes or only the roots are labelled.
         heads: Whether head words are found too.
+        finer: Whether the probabilities are those of the labels it was trained with, where these are finer than its
+            answers.
         max_batch_nodes: The largest number of nodes in a batch.
         check: Called before each batch; may raise an error to end the work.
 
@@ -75,7 +78,7 @@ def run_examples(
     """
     with in_use(model):
         for window in group_by_nodes(examples, BATCHES_PER_WINDOW * max_batch_nodes, MAX_WINDOW_TREES):
-            yield from _run_window(model, window, nodes, heads, max_batch_nodes, check)
+            yield from _run_window(model, window, nodes, heads, finer, max_batch_nodes, check)
 
 
 @contextmanager
@@ -116,6 +119,7 @@ def _run_window(
     window: list[Example],
     nodes: AskedNodes,
     heads: bool,
+    finer: bool,
     max_batch_nodes: int,
     check: Check,
 ) -> list[NodeOutputs]:
@@ -123,7 +127,7 @@ def _run_window(
     outputs: list[NodeOutputs] = []
     for group in group_by_nodes((window[place] for place in order), max_batch_nodes):
         check()
-        outputs += _run_group(model, group, nodes, heads)
+        outputs += _run_group(model, group, nodes, heads, finer)
     by_place = dict(zip(order, outputs, strict=True))
     return [by_place[place] for place in range(len(window))]
 
@@ -144,7 +148,7 @@ def batch_to_label(
 
 @torch.inference_mode()
 def _run_group(
-    model: TreeClassifier, group: list[Example], nodes: AskedNodes, heads: bool
+    model: TreeClassifier, group: list[Example], nodes: AskedNodes, heads: bool, finer: bool
 ) -> list[NodeOutputs]:
     batch = batch_to_label(model, group, roots_only=nodes == "root")
     head_words = None
@@ -152,7 +156,8 @@ def _run_group(
         scores, head_words = model.score_with_heads(batch)
     else:
         scores = model(batch, batch.root_index if nodes == "root" else None)
-    probabilities = model.answer_probabilities(scores).float()
+    probabilities = scores.softmax(1) if finer else model.answer_probabilities(scores)
+    probabilities = probabilities.float()
     if nodes == "all":
         probabilities = probabilities.index_select(0, batch.preorder_index)
     probabilities = probabilities.cpu().numpy()

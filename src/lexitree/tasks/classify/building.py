@@ -19,6 +19,7 @@ from lexitree.models.model_config import DEFAULT_MODEL, ModelConfig, TextReading
 from lexitree.models.transformer import TransformerConfig, open_transformer
 from lexitree.models.word_table import NUM_FIRST, Lexicon, WordTable
 from lexitree.saving import shipped
+from lexitree.tasks.classify.more_corpora import with_more
 from lexitree.tasks.classify.parsed_corpus import read_unlabelled, with_parses, with_unlabelled
 from lexitree.tasks.classify.recipe import RANDOM_VECTORS, Recipe
 from lexitree.tasks.classify.starting import start_model, table_of_model
@@ -28,11 +29,19 @@ from lexitree.trees.binarize import Direction
 
 def load_recipe_corpus(recipe: Recipe) -> Corpus:
     """Read the corpus that a recipe names, with parses and trees for a teacher where it asks for them."""
-    corpus = _load_texts(recipe) or _load_trees(recipe)
+    corpus = add_further(_load_texts(recipe) or _load_trees(recipe), recipe)
     if recipe.teacher_trees:
         trees = read_unlabelled(recipe.teacher_trees, recipe.data)
         corpus = with_unlabelled(corpus, trees, direction=_parse_direction(recipe))
     return corpus
+
+
+def add_further(corpus: Corpus, recipe: Recipe) -> Corpus:
+    """Add the further corpora of a recipe, unless it has none or they are there."""
+    if not recipe.more or corpus.further:
+        return corpus
+    direction = _parse_direction(recipe)
+    return with_more(corpus, recipe.more, data=recipe.data, parser=recipe.parser, direction=direction)
 
 
 def _load_texts(recipe: Recipe) -> Corpus | None:

@@ -6,7 +6,7 @@ a parser's mistakes or conventions. A corpus of sentences without trees has only
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, islice
 from pathlib import Path
@@ -43,14 +43,10 @@ def with_unlabelled(corpus: Corpus, trees: Iterable[Tree], *, direction: Directi
     If all phrases are labelled for the task, the trees are binarized here and lose their own labels. If only
     sentences are, the trees keep their phrase labels and the model binarizes them.
     """
-    scored = {
-        sentence_key(tree)
-        for tree in chain.from_iterable(trees for split, trees in corpus.splits.items() if split != "train")
-        if tree.num_words > COMMONPLACE_WORDS
-    }
+    scored = scored_sentences(held_out_trees(corpus))
     given = list(trees)
-    kept = [tree for tree in given if sentence_key(tree) not in scored]
-    added = [_without_labels(tree, corpus.supervision, direction) for tree in kept]
+    kept = [tree for tree in given if not is_scored(tree, scored)]
+    added = [without_labels(tree, corpus.supervision, direction) for tree in kept]
     how = f"{len(added):,} training trees have no labels but those of a teacher"
     if len(kept) < len(given):
         how += f"; left out, since their sentences are scored: {len(given) - len(kept):,}"
@@ -58,7 +54,27 @@ def with_unlabelled(corpus: Corpus, trees: Iterable[Tree], *, direction: Directi
     return replace(corpus, splits=splits, inference=f"{corpus.inference}; {how}")
 
 
-def _without_labels(tree: Tree, supervision: Supervision, direction: Direction) -> Tree:
+def held_out_trees(corpus: Corpus) -> Iterator[Tree]:
+    """All trees that a model is scored on, those of further corpora included."""
+    for split, trees in corpus.splits.items():
+        if split != "train":
+            yield from trees
+    for further in corpus.further:
+        yield from further.dev.trees
+
+
+def scored_sentences(trees: Iterable[Tree]) -> set[str]:
+    """The sentences of trees that a model is scored on; those of at most 3 words could occur anywhere."""
+    return {sentence_key(tree) for tree in trees if tree.num_words > COMMONPLACE_WORDS}
+
+
+def is_scored(tree: Tree, scored: Container[str]) -> bool:
+    """Whether a sentence is among those of `scored_sentences`, and must not be trained on."""
+    return tree.num_words > COMMONPLACE_WORDS and sentence_key(tree) in scored
+
+
+def without_labels(tree: Tree, supervision: Supervision, direction: Direction) -> Tree:
+    """A parse without task labels, in the form in which the training split has it."""
     if tree.has_inner_words:
         return tree.with_labels([NO_LABEL] * tree.num_nodes)
     if supervision == "root":

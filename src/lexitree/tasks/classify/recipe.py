@@ -12,6 +12,7 @@ from lexitree.learning.schedule import LexicalSettings, SeededRecipe
 from lexitree.models.model_config import ModelConfig
 from lexitree.models.transformer import TransformerConfig
 from lexitree.settings import MAX_BATCH, MAX_COUNT, MAX_STEP, Setting
+from lexitree.tasks.classify.more_corpora import CorpusPlan
 from lexitree.tasks.classify.parsed_corpus import Parses
 
 RANDOM_VECTORS = "random"
@@ -43,6 +44,13 @@ class TrainingConfig(LexicalSettings):
         Literal["none", "balanced"],
         Setting("Count all labelled phrases alike (none), or all labels alike, however rare (balanced)."),
     ] = "none"
+    choose_by: Annotated[
+        Literal["main", "mean"],
+        Setting(
+            "What chooses the best epoch: the development accuracy of the main corpus's sentences (main), or the mean"
+            " of it and those of further corpora (mean)."
+        ),
+    ] = "main"
     distinct_phrases: Annotated[
         bool,
         Setting("Train a sequence model on each distinct phrase once per epoch, not wherever it occurs."),
@@ -68,6 +76,10 @@ class Recipe(SeededRecipe):
     table: Annotated[
         TableSettings, Setting("Columns of a table of texts with labels, and what is held out.")
     ] = field(default_factory=TableSettings)
+    more: Annotated[
+        tuple[CorpusPlan, ...],
+        Setting("Further corpora to learn from, whose labels may be coarser; tables [[more]] in a recipe."),
+    ] = ()
     start: Annotated[
         str,
         Setting(
@@ -136,6 +148,11 @@ class Recipe(SeededRecipe):
             raise ConfigError(
                 f"the model {self.start} to start from has its own word vectors",
                 remedy="Omit --vectors and --encoder, or omit --from.",
+            )
+        if self.training.choose_by == "mean" and not self.more:
+            raise ConfigError(
+                'there is no mean over corpora: choose_by = "mean" needs further ones',
+                remedy="Add a table [[more]] to the recipe, or choose by the main corpus.",
             )
         if self.teacher_trees and not self.teacher:
             raise ConfigError(

@@ -35,9 +35,16 @@ from lexitree.models.transformer import TransformerLexicon
 from lexitree.ops.devices import check_precision, products_in
 from lexitree.ops.threads import use_cores
 from lexitree.saving.model_kinds import save_model
-from lexitree.tasks.classify.building import build_model, choose_vectors, load_recipe_corpus, model_settings
+from lexitree.tasks.classify.building import (
+    add_further,
+    build_model,
+    choose_vectors,
+    load_recipe_corpus,
+    model_settings,
+)
+from lexitree.tasks.classify.more_learning import MoreLearning
 from lexitree.tasks.classify.recipe import RANDOM_VECTORS, Recipe
-from lexitree.tasks.classify.task import SCORES, ClassifyTask
+from lexitree.tasks.classify.task import SCORES, ClassifyTask, score_name
 from lexitree.tasks.classify.teaching import Lessons, give_lessons, learn_from, read_lessons, save_lessons
 
 
@@ -48,13 +55,18 @@ class RunResult(FinishedRun):
     dev: Evaluation | None
     test: Evaluation | None
 
-    def scores(self) -> dict[str, float | None]:
-        """Accuracies on the development and test splits; None where there are no labels or no split."""
+    def scores(self) -> dict[str, Any]:
+        """Accuracies on the development and test splits; None where there are no labels or no split.
+
+        With further corpora, theirs are beside them: `dev_mean` and, by corpus, `dev_more`.
+        """
+        others = {name: score for name, score in self.best.scores.items() if name not in SCORES}
         return {
             "dev_root": self.dev.root.accuracy if self.dev else None,
             "dev_phrase": self.dev.phrase.accuracy if self.dev and self.dev.phrase else None,
             "test_root": self.test.root.accuracy if self.test else None,
             "test_phrase": self.test.phrase.accuracy if self.test and self.test.phrase else None,
+            **others,
         }
 
 
@@ -107,12 +119,18 @@ def train(
             corpus = processes.from_first(lambda: load_recipe_corpus(recipe))
         else:
             recipe = _with_corpus_name(recipe, corpus)
+            corpus = processes.from_first(lambda: add_further(corpus, recipe))
         _check_corpus(corpus)
         torch.manual_seed(recipe.training.seed)
         model = processes.from_first(lambda: build_model(recipe, corpus, backend=backend)).to(device)
         splits = {
             name: model.prepare(trees, training=name == "train") for name, trees in corpus.splits.items()
         }
+        more = None
+        if corpus.further:
+            share = 1 - recipe.training.teacher_weight if recipe.teacher else 1.0
+            more = MoreLearning.prepare(model, corpus.further, share)
+            splits["train"] = more.label_training(splits["train"])
         taught = None
         if recipe.teacher:
             taught = processes.from_first(
@@ -120,7 +138,9 @@ def train(
                     lessons or _own_lessons(recipe, corpus, folder, resume, device, backend), recipe.teacher
                 )
             )
-            splits["train"] = learn_from(taught, splits["train"], recipe.training.teacher_weight)
+            splits["train"] = learn_from(
+                taught, splits["train"], recipe.training.teacher_weight, mixes_labels=more is None
+            )
         if processes.is_first and corpus.texts is not None and corpus.texts.record is not None:
             corpus.texts.record.write(folder)
         task = ClassifyTask(
@@ -130,6 +150,7 @@ def train(
             recipe.training,
             _settings_beside(recipe),
             corpus.document_sizes("dev"),
+            more,
             processes,
         )
         about = _about_training(recipe, corpus, taught)
@@ -185,8 +206,10 @@ def train_seeds(
     if recipe.teacher:
         with use_cores(options.get("threads", 1)), products_in(options.get("precision", "float32")):
             options["lessons"] = _common_lessons(recipe, corpus, folder, options)
+    # Seeds are compared by the first.
+    scores = tuple(dict.fromkeys((score_name(recipe.training), *SCORES)))
     return run_seeds(
-        train, recipe, seeds, folder, scores=SCORES, jobs=jobs, options=options, on_event=on_event
+        train, recipe, seeds, folder, scores=scores, jobs=jobs, options=options, on_event=on_event
     )
 
 
@@ -248,12 +271,15 @@ def _settings_beside(recipe: Recipe) -> dict[str, Any]:
         "encoder": encoder,
         **({"teacher": recipe.teacher} if recipe.teacher else {}),
         **({"start": recipe.start} if recipe.start else {}),
+        **({"more": [plan.as_dict() for plan in recipe.more]} if recipe.more else {}),
     }
 
 
 def _about_training(recipe: Recipe, corpus: Corpus, lessons: Lessons | None) -> dict[str, Any]:
     """What the card of the model tells about its data."""
     about: dict[str, Any] = {"corpus": corpus.name, "trees": len(corpus.train)}
+    if corpus.further:
+        about["more"] = ", ".join(each.name for each in corpus.further)
     if recipe.encoder:
         # A folder by its own name; a name on the hub has two parts, which both count.
         name = Path(recipe.encoder["name"])

@@ -12,6 +12,7 @@ from lexitree.batch.tree_examples import Example
 from lexitree.learning.distributed import OneProcess, ProcessGroup
 from lexitree.learning.optimizer import LazyAdam
 from lexitree.models.classifier import TreeClassifier
+from lexitree.models.label_grains import LabelGrains
 from lexitree.models.word_table import WordTable
 from lexitree.ops.tree_batch import TreeBatch, batch_examples, fill_batch
 
@@ -37,10 +38,11 @@ def make_step(
     *,
     root_weight: float = 1.0,
     label_weights: Tensor | None = None,
+    grains: LabelGrains | None = None,
     processes: OneProcess | None = None,
 ) -> Step:
-    """The fastest step that a model can take on its device; see `TreeClassifier.loss` for the weights."""
-    plain = PlainStep(model, optimizer, root_weight, label_weights)
+    """The fastest step that a model can take on its device; see `TreeClassifier.loss` for the weights and grains."""
+    plain = PlainStep(model, optimizer, root_weight, label_weights, grains)
     if isinstance(processes, ProcessGroup):
         return SharedStep(plain, processes)
     can_record = (
@@ -63,11 +65,13 @@ class PlainStep:
         optimizer: LazyAdam,
         root_weight: float = 1.0,
         label_weights: Tensor | None = None,
+        grains: LabelGrains | None = None,
     ) -> None:
         self.model = model
         self.optimizer = optimizer
         self.root_weight = root_weight
         self.label_weights = None if label_weights is None else label_weights.to(model.device)
+        self.grains = None if grains is None else grains.to(model.device)
         self.losses = torch.zeros((), dtype=torch.float64, device=model.device)
 
     def __call__(self, examples: list[Example]) -> None:
@@ -83,7 +87,9 @@ class PlainStep:
     def compute_gradients(self, batch: TreeBatch, num_trees: int | None = None) -> Tensor:
         """Give the weights the gradients of the mean loss; the batch may be part of one of `num_trees` trees."""
         self.optimizer.zero_grad()
-        loss = self.model.loss(batch, root_weight=self.root_weight, label_weights=self.label_weights)
+        loss = self.model.loss(
+            batch, root_weight=self.root_weight, label_weights=self.label_weights, grains=self.grains
+        )
         (loss / (num_trees or batch.num_trees)).backward()
         return loss.detach()
 

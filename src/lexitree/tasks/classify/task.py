@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -20,11 +21,17 @@ from lexitree.learning.loop import BatchSize, EpochBatches
 from lexitree.learning.optimizer import LazyAdam
 from lexitree.models.classifier import TreeClassifier
 from lexitree.ops.spans import number_phrases
+from lexitree.tasks.classify.more_learning import MoreLearning, mean_score
 from lexitree.tasks.classify.recipe import TrainingConfig
 from lexitree.tasks.classify.steps import make_step
 
 SCORES = ("dev_root", "dev_phrase", "test_root", "test_phrase")
-"""What a result has; epochs and seeds are compared by the first."""
+"""What a result has."""
+
+
+def score_name(config: TrainingConfig) -> str:
+    """The score by which epochs and seeds are compared."""
+    return "dev_mean" if config.choose_by == "mean" else SCORES[0]
 
 
 class ClassifyTask:
@@ -37,10 +44,9 @@ class ClassifyTask:
         config: The training settings.
         about: Further settings that results depend on, for the fingerprint.
         document_sizes: How many of the development examples make up each text; see `evaluate`.
+        more: Further corpora, if any; the training examples have their labels already.
         processes: The processes that train together.
     """
-
-    score_name = SCORES[0]
 
     def __init__(
         self,
@@ -50,6 +56,7 @@ class ClassifyTask:
         config: TrainingConfig,
         about: Mapping[str, Any] | None = None,
         document_sizes: Sequence[int] | None = None,
+        more: MoreLearning | None = None,
         processes: OneProcess | None = None,
     ) -> None:
         self.model = model
@@ -58,12 +65,16 @@ class ClassifyTask:
         self.config = config
         self.about = dict(about or {})
         self.document_sizes = document_sizes
+        self.more = more
         self.optimizer = LazyAdam(model, config)
+        label_weights = self._balanced_weights() if config.class_weights == "balanced" else None
+        num_labels = len(model.config.label_set.trained_ids)
         self.step = make_step(
             model,
             self.optimizer,
             root_weight=config.root_weight,
-            label_weights=self._balanced_weights() if config.class_weights == "balanced" else None,
+            label_weights=label_weights,
+            grains=None if more is None else more.grains(num_labels, label_weights),
             processes=processes,
         )
         self.phrases = None
@@ -74,15 +85,20 @@ class ClassifyTask:
         """A weight for each label, such that all labels count alike and the mean over all labelled nodes is 1."""
         labels = _concatenate([example.label_index for example in self.train])
         num_labels = len(self.model.config.label_set.trained_ids)
-        counts = np.bincount(labels[labels != NO_INDEX], minlength=num_labels)
+        # Labels of further corpora have their own weights, and higher numbers.
+        counts = np.bincount(labels[(labels != NO_INDEX) & (labels < num_labels)], minlength=num_labels)
         return torch.from_numpy(counts.sum() / (num_labels * counts.clip(1))).float()
 
     @property
     def losses(self) -> Tensor:
         return self.step.losses
 
+    @property
+    def score_name(self) -> str:
+        return score_name(self.config)
+
     def fingerprint(self) -> dict[str, Any]:
-        examples = [*self.train, *self.dev]
+        examples = [*self.train, *self.dev, *chain.from_iterable(self.more.dev if self.more else ())]
         lexicon = self.model.lexicon
         vectors = [each.numpy(force=True) for each in (*lexicon.parameters(), *lexicon.buffers())]
         settings = self.config.fingerprint()
@@ -91,6 +107,8 @@ class ClassifyTask:
         if settings["class_weights"] == "none":
             # Runs of older versions have no such setting.
             del settings["class_weights"]
+        if settings["choose_by"] == "main":
+            del settings["choose_by"]
         return {
             **settings,
             **self.model.config.as_dict(),
@@ -101,31 +119,33 @@ class ClassifyTask:
         }
 
     def batches(self, rng: np.random.Generator) -> EpochBatches[list[Example]]:
-        return EpochBatches(
-            len(self.train), -(-len(self.train) // self.config.batch_size), self._shuffled_batches(rng)
-        )
+        order = self.more.order(len(self.train), rng) if self.more else rng.permutation(len(self.train))
+        num_batches = -(-len(order) // self.config.batch_size)
+        return EpochBatches(len(order), num_batches, self._batches_in(order, rng))
 
-    def _shuffled_batches(self, rng: np.random.Generator) -> Iterator[list[Example]]:
+    def _batches_in(self, order: IndexArray, rng: np.random.Generator) -> Iterator[list[Example]]:
         size = self.config.batch_size
         if self.phrases is not None:
-            yield from self.phrases.shuffled_batches(rng, size)
+            yield from self.phrases.shuffled_batches(order, rng, size)
             return
-        order = rng.permutation(len(self.train)).tolist()
         for first in range(0, len(order), size):
-            yield [self.train[index] for index in order[first : first + size]]
+            yield [self.train[index] for index in order[first : first + size].tolist()]
 
     def update(self, batch: list[Example]) -> BatchSize:
         self.step(batch)
         return BatchSize(len(batch), len(batch))
 
     def evaluate(self) -> dict[str, Any]:
-        if not self.dev:
-            return dict.fromkeys(("dev_root", "dev_phrase"))
-        scores = evaluate(self.model, self.dev, document_sizes=self.document_sizes)
-        return {
-            "dev_root": scores.root.accuracy,
-            "dev_phrase": scores.phrase.accuracy if scores.phrase else None,
-        }
+        scores: dict[str, Any] = dict.fromkeys(("dev_root", "dev_phrase"))
+        if self.dev:
+            found = evaluate(self.model, self.dev, document_sizes=self.document_sizes)
+            scores["dev_root"] = found.root.accuracy
+            scores["dev_phrase"] = found.phrase.accuracy if found.phrase else None
+        if self.more is not None:
+            others = self.more.evaluate(self.model)
+            scores["dev_mean"] = mean_score(scores["dev_root"], others)
+            scores["dev_more"] = others
+        return scores
 
 
 def _arrays(example: Example) -> Iterator[npt.NDArray[Any]]:
@@ -166,21 +186,24 @@ class PhraseEpochs:
         """The number of labelled phrases, each counted once."""
         return len(np.unique(self.phrases[self.labels != NO_INDEX]))
 
-    def shuffled_batches(self, rng: np.random.Generator, batch_size: int) -> Iterator[list[Example]]:
+    def shuffled_batches(
+        self, order: IndexArray, rng: np.random.Generator, batch_size: int
+    ) -> Iterator[list[Example]]:
         """The batches of an epoch; distinct phrases are labelled only where they occur first."""
-        batches = self._batches_by_length(rng, batch_size)
+        batches = self._batches_by_length(order, rng, batch_size)
         labels = self.labels
         if self.distinct and batches:
             labels = self._labels_of_first(np.concatenate(batches))
         for batch in batches:
             yield [self._with_labels(tree, labels) for tree in batch.tolist()]
 
-    def _batches_by_length(self, rng: np.random.Generator, batch_size: int) -> list[IndexArray]:
+    def _batches_by_length(
+        self, order: IndexArray, rng: np.random.Generator, batch_size: int
+    ) -> list[IndexArray]:
         """Random groups of sentences of one length, in random order.
 
         A step that only the longest sentence of a batch needs takes as long as one that all need.
         """
-        order = rng.permutation(len(self.examples))
         order = order[np.argsort(self.num_words[order], kind="stable")]
         batches = [order[first : first + batch_size] for first in range(0, len(order), batch_size)]
         return [batches[place] for place in rng.permutation(len(batches))]

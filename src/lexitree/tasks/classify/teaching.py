@@ -126,11 +126,10 @@ def check_teacher(name: str, teacher: ModelConfig, student: ModelConfig) -> None
 
 def _ask(teacher: TreeClassifier, trees: Iterable[Tree]) -> FloatArray:
     """The probabilities of the labels that the teacher was trained with, not of the coarser ones it answers with."""
-    config = dataclasses.replace(teacher.config, labels=teacher.config.label_set.trained_ids, finer_labels={})
-    teacher.config = config
     examples = (example_to_label(unchanged(tree), teacher.lexicon) for tree in trees)
-    answers = [output.probabilities for output in run_examples(teacher, examples)]
-    return np.concatenate([np.zeros((0, len(config.labels)), dtype=np.float32), *answers])
+    answers = [output.probabilities for output in run_examples(teacher, examples, finer=True)]
+    num_labels = len(teacher.config.label_set.trained_ids)
+    return np.concatenate([np.zeros((0, num_labels), dtype=np.float32), *answers])
 
 
 def _ask_other(name: str, trees: Sequence[Tree], labels: Sequence[str]) -> FloatArray:
@@ -187,11 +186,22 @@ _TEXTS = ("teacher", "about", "trees")
 _ANEW = "Start the run anew in another directory, or give the settings it was started with."
 
 
-def learn_from(lessons: Lessons, examples: Sequence[Example], weight: float) -> list[Example]:
+def learn_from(
+    lessons: Lessons, examples: Sequence[Example], weight: float, *, mixes_labels: bool = True
+) -> list[Example]:
     """Add the teacher's probabilities to the examples as targets.
 
     The target of a labelled node mixes the teacher's probabilities, with the given weight, and the label. The target
     of a node without a label is the teacher's probabilities alone.
+
+    Args:
+        lessons: The probabilities.
+        examples: The training trees.
+        weight: The teacher's share at a labelled node.
+        mixes_labels: Whether the label has the rest of the target; else it is learned besides; see `LabelGrains`.
+
+    Raises:
+        ConfigError: The teacher has read other trees.
     """
     if lessons.trees != trees_checksum(example.binary.tree for example in examples):
         raise ConfigError(
@@ -203,7 +213,8 @@ def learn_from(lessons: Lessons, examples: Sequence[Example], weight: float) -> 
     labelled = np.flatnonzero(labels != NO_INDEX)
     targets = lessons.probabilities.copy()
     targets[labelled] *= weight
-    targets[labelled, labels[labelled]] += 1 - weight
+    if mixes_labels:
+        targets[labelled, labels[labelled]] += 1 - weight
     parts = np.split(targets, np.cumsum(sizes)[:-1]) if sizes else []
     return [dataclasses.replace(example, targets=part) for example, part in zip(examples, parts, strict=True)]
 

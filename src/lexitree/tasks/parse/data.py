@@ -154,9 +154,17 @@ def _strip_names(lines: Iterable[tuple[int, str]], prefix: str) -> Iterator[tupl
 
 def find_data_file(path: str, data: str | Path | None = None) -> Path:
     """A file by its path, else below the first data folder that has it."""
+    found = find_data_path(path, data)
+    if not found.is_file():
+        raise FileError(found, "is a folder, and a file is needed")
+    return found
+
+
+def find_data_path(path: str, data: str | Path | None = None) -> Path:
+    """A file or folder by its path, else below the first data folder that has it."""
     candidates = [Path(path), *(folder.path / path for folder in data_folders(data))]
     for candidate in candidates:
-        if candidate.is_file():
+        if candidate.exists():
             return candidate
     raise CorpusNotFoundError(
         f"{path} is not there, nor below {', '.join(str(folder.path) for folder in data_folders(data))}",
