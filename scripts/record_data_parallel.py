@@ -37,6 +37,7 @@ from lexitree.ops.threads import use_cores
 from lexitree.tasks.classify.building import build_model
 from lexitree.tasks.classify.recipe import Recipe
 from lexitree.tasks.classify.task import ClassifyTask
+from record_tour import Step, run_step
 from result_records import ROOT, describe_run, write_record
 
 sys.path.append(str(ROOT))
@@ -47,6 +48,16 @@ from tests.tiny_encoders import write_encoder
 
 from environment import corpus_files
 
+TRAIN = "lexitree train mini-reviews -o runs/together --batch-size 10 --epochs 3"
+STEPS = (
+    Step("train", f"{TRAIN} --processes 2"),
+    Step(
+        "torchrun",
+        f"OMP_NUM_THREADS=1 torchrun --standalone --nproc-per-node 2 -m {TRAIN.replace('3', '4')} --resume",
+    ),
+)
+"""The commands of the guide."""
+PROGRAMS = {"lexitree": "lexitree", "torchrun": "torch.distributed.run"}
 MODELS = ("static vectors", "transformer")
 NUM_UPDATES = 200
 BATCH_SIZE = 25
@@ -155,6 +166,22 @@ def compare_kills(recipe_path: Path, folder: Path, num_kills: int, epochs: int) 
     }
 
 
+def run_steps(folder: Path) -> dict[str, dict[str, str]]:
+    """Run the commands of the guide; what each printed."""
+    programs = folder / "programs"
+    programs.mkdir()
+    for name, module in PROGRAMS.items():
+        (programs / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" -m {module} "$@"\n')
+        (programs / name).chmod(0o755)
+    steps: dict[str, dict[str, str]] = {}
+    for step in STEPS:
+        status, output = run_step(step, folder, programs)
+        if status:
+            raise RuntimeError(f"{step.command}\n{output}\nended with {status}")
+        steps[step.name] = {"command": step.command, "output": output}
+    return steps
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -187,6 +214,7 @@ def main() -> int:
             print(parts["single"][-1], file=sys.stderr)
         kills = compare_kills(work / "static-vectors" / "recipe.toml", work, options.kills, 20)
         parts["kills"].append({"model": MODELS[0], **kills})
+        record["steps"] = run_steps(work)
     record |= {"seconds": round(time.monotonic() - start), **parts}
     print(write_record("data-parallel", record).name)
     return 0
