@@ -112,7 +112,7 @@ def test_kills_change_nothing_and_neither_does_torchrun(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_one_error_for_all_processes(tmp_path: Path) -> None:
     missing = run_command("train", tmp_path / "none", "-o", tmp_path / "run", "--processes", 2)
-    assert_one_clear_error(missing, "no corpus, file or folder")
+    assert_one_clear_error(missing, "no such file or folder")
     seeds = run_command("train", "mini-reviews", "-o", tmp_path / "run", "--processes", 2, "--seeds", "1-2")
     assert_one_clear_error(seeds, "several processes train one seed together")
     # A run whose dropout was drawn in another way is another run.

@@ -102,7 +102,7 @@ class ProcessGroup(OneProcess):
             return cast(Result, result)
         try:
             result = work()
-        except BaseException:
+        except Exception:
             with suppress(LostProcessError):
                 self._send_from_first((False, None))
             raise

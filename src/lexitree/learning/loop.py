@@ -54,6 +54,9 @@ from lexitree.writing import atomic_write
 SECONDS_BETWEEN_READS = 0.25
 """Reading a loss makes a GPU wait, so it is done only now and then."""
 
+UPDATES_BETWEEN_READS = 10
+"""The same where several processes train together, whose clocks differ."""
+
 _NO_SCORE = -1.0
 """What an epoch without a score counts as: less than any score."""
 
@@ -279,6 +282,9 @@ class Trainer(Generic[Batch]):
             num_terms += size.num_terms
             now = time.perf_counter()
             reads = losses.device.type == "cpu" or now - last_read > SECONDS_BETWEEN_READS
+            if self.processes.size > 1:
+                # All of them read the same sums, and end together if these are no longer finite.
+                reads = number % UPDATES_BETWEEN_READS == 0
             if reads or num_done == plan.num_examples:
                 mean = losses.item() / num_terms
                 if not math.isfinite(mean):
