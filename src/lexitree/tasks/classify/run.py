@@ -118,8 +118,8 @@ def train(
         if corpus is None:
             corpus = processes.from_first(lambda: load_recipe_corpus(recipe))
         else:
-            recipe = _with_corpus_name(recipe, corpus)
-            corpus = processes.from_first(lambda: add_further(corpus, recipe))
+            given, recipe = corpus, _with_corpus_name(recipe, corpus)
+            corpus = processes.from_first(lambda: add_further(given, recipe))
         _check_corpus(corpus)
         torch.manual_seed(recipe.training.seed)
         model = processes.from_first(lambda: build_model(recipe, corpus, backend=backend)).to(device)
