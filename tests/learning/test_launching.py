@@ -21,6 +21,7 @@ from tests.command import (
     COMMAND,
     assert_one_clear_error,
     environment,
+    is_alive,
     leftovers,
     processes_below,
     run_command,
@@ -48,7 +49,7 @@ TORCHRUN = (
 
 
 def workers_of(process: subprocess.Popen[bytes]) -> list[int]:
-    """The processes that train, which use several threads by now."""
+    """The processes that train."""
     return [
         number
         for number in processes_below(process.pid)
@@ -74,7 +75,7 @@ def kill_at_random(arguments: list[str], folder: Path, rng: random.Random) -> No
     if victim == process.pid:
         # The others notice that they are alone, and give the folder back.
         end = time.monotonic() + 60
-        while any(Path(f"/proc/{number}").exists() for number in workers):
+        while any(map(is_alive, workers)):
             assert time.monotonic() < end
             time.sleep(0.05)
     else:
@@ -106,6 +107,23 @@ def test_kills_change_nothing_and_neither_does_torchrun(tmp_path: Path) -> None:
     for part in first:
         assert first[part] == second[part], part
     assert len(second["history"]) == NUM_EPOCHS
+    assert not leftovers(folder)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_an_interruption_ends_all_processes(number: signal.Signals, status: int, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    arguments = [*train_arguments("sentences", tmp_path, folder), "--processes", "2"]
+    process = subprocess.Popen(
+        [*COMMAND, *arguments], env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+    )
+    wait_until(lambda: checkpoint_time(folder) > 0, process)
+    workers = workers_of(process)
+    process.send_signal(number)
+    assert b"Traceback" not in process.communicate(timeout=60)[1]
+    assert process.returncode == status
+    assert not any(map(is_alive, workers))
     assert not leftovers(folder)
 
 
