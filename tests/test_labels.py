@@ -103,3 +103,46 @@ def test_scores_run_from_one_end_of_the_scale_to_the_other() -> None:
     assert stars.scores == (-1.0, -0.5, 0.0, 0.5, 1.0)
     assert stars.mean_score([0.0, 0.0, 0.5, 0.0, 0.5]) == 0.5
     assert LabelSet(("location", "human")).mean_score([0.5, 0.5]) is None
+
+
+def test_a_coarser_label_means_the_labels_on_its_side() -> None:
+    assert STARS.groups_of(["positive", "negative"]) == {"negative": (0, 1), "positive": (3, 4)}
+    three = {"negative": (0, 1), "neutral": (2,), "positive": (3, 4)}
+    assert STARS.groups_of(["negative", "neutral", "positive"]) == three
+    assert STARS.groups_of(["0", "1"]) == {"0": (0, 1), "1": (3, 4)}
+
+
+def test_the_same_labels_mean_the_same() -> None:
+    singles = {name: (number,) for number, name in enumerate(SENTIMENTS)}
+    assert STARS.groups_of(SENTIMENTS) == singles
+    assert STARS.groups_of("12345") == {star: (number,) for number, star in enumerate("12345")}
+    kinds = LabelSet(("HUM", "LOC", "NUM"))
+    assert kinds.groups_of(["NUM", "HUM"]) == {"HUM": (0,), "NUM": (2,)}
+
+
+def test_finer_labels_on_one_side_mean_the_one_that_is_learned_there() -> None:
+    two = LabelSet(("negative", "positive"))
+    sides = {"0": (0,), "1": (0,), "2": (), "3": (1,), "4": (1,)}
+    assert two.groups_of("01234") == sides
+    assert ANSWERS.groups_of(["bad", "good"]) == {"bad": (0, 1), "good": (3, 4)}
+
+
+def test_what_labels_mean_can_be_given() -> None:
+    given = {"ok": ["2", "positive"], "bad": ["0"], "odd": []}
+    assert STARS.groups_of(["ok", "bad", "odd"], given) == {"ok": (2, 3), "bad": (0,), "odd": ()}
+
+
+@pytest.mark.parametrize(
+    ("labels", "given", "problem"),
+    [
+        (["good", "bad"], None, "it is not obvious which of"),
+        ("1234567", None, "it is not obvious which of"),
+        (["bad"], {"bad": ["1", "awful"]}, "the label 'bad' cannot mean 'awful'"),
+        (["bad"], {"bad": []}, "nothing to learn"),
+    ],
+)
+def test_labels_of_unknown_meaning_are_refused(
+    labels: list[str], given: dict[str, list[str]] | None, problem: str
+) -> None:
+    with pytest.raises(ConfigError, match=problem):
+        STARS.groups_of(labels, given)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from lexitree.corpora.further import FurtherCorpus, GrainedTrees
 from lexitree.errors import TableError
 from lexitree.tasks.classify.annotated_trees import AnnotatedTrees, WordSpan
 from lexitree.tasks.classify.parsed_corpus import without_labels
-from lexitree.trees.binarize import Direction, to_binary
+from lexitree.trees.binarize import Direction
 from lexitree.trees.covering import CoverRule, find_cover
 from lexitree.trees.tree import NO_LABEL, Tree
 
@@ -52,9 +52,10 @@ class Grainer:
             self._check_labels(text)
             sizes.append(len(text.trees))
             for number, tree in enumerate(text.trees):
-                spans = [span for span in text.spans if span.sentence == number]
-                trees.append(without_labels(tree, self.supervision, self.direction))
-                numbers.append(self._number_nodes(tree, text.label, spans))
+                read = without_labels(tree, self.supervision, self.direction)
+                spans = [span for span in text.spans if span.sentence == number and self._uses(span)]
+                trees.append(read)
+                numbers.append(self._number_nodes(tree, read, text.label, spans))
         return GrainedTrees(tuple(trees), tuple(numbers), tuple(sizes))
 
     def _check_labels(self, text: AnnotatedTrees) -> None:
@@ -70,23 +71,25 @@ class Grainer:
     def _uses(self, span: WordSpan) -> bool:
         return self.supervision == "all" and self.rule_for(span.kind) != "none"
 
-    def _number_nodes(self, tree: Tree, label: str, spans: Iterable[WordSpan]) -> IndexArray:
-        root = self.corpus.grain_of(label, is_span=False)
-        if self.supervision == "root":
-            return np.array([root])
-        binary = to_binary(tree, self.direction).tree
-        numbers = np.full(binary.num_nodes, NO_INDEX)
-        leaves: list[int] = tree.leaves.tolist()
-        tags = [tree.labels[leaf] for leaf in leaves]
-        found: dict[int, set[str]] = {}
-        for span in filter(self._uses, spans):
-            node = find_cover(binary, span.start, span.end, self.rule_for(span.kind), tags)
-            if node is not None:
-                found.setdefault(node, set()).add(span.label)
-        for node, labels in found.items():
+    def _number_nodes(self, tree: Tree, read: Tree, label: str, spans: Sequence[WordSpan]) -> IndexArray:
+        """The number of the label of each node of a tree as the model reads it."""
+        numbers = np.full(read.num_nodes, NO_INDEX)
+        for node, labels in self._labelled_nodes(tree, read, spans).items():
             # Spans that disagree about a phrase say nothing about it.
             if len(labels) == 1:
                 numbers[node] = self.corpus.grain_of(*labels, is_span=True)
-        if root != NO_INDEX:
-            numbers[0] = root
-        return numbers
+        if label != NO_LABEL:
+            numbers[0] = self.corpus.grain_of(label, is_span=False)
+        # The model has yet to binarize the tree of a sentence, which changes the nodes below the root.
+        return numbers if self.supervision == "all" else numbers[:1]
+
+    def _labelled_nodes(self, tree: Tree, read: Tree, spans: Sequence[WordSpan]) -> dict[int, set[str]]:
+        """The nodes that stand for spans, each with the labels of its spans."""
+        found: dict[int, set[str]] = {}
+        leaves: list[int] = tree.leaves.tolist() if spans else []
+        tags = [tree.labels[leaf] for leaf in leaves]
+        for span in spans:
+            node = find_cover(read, span.start, span.end, self.rule_for(span.kind), tags)
+            if node is not None:
+                found.setdefault(node, set()).add(span.label)
+        return found

@@ -126,7 +126,7 @@ class ClassifyTask:
     def _batches_in(self, order: IndexArray, rng: np.random.Generator) -> Iterator[list[Example]]:
         size = self.config.batch_size
         if self.phrases is not None:
-            yield from self.phrases.shuffled_batches(order, rng, size)
+            yield from self.phrases.shuffled_batches(rng, size, order)
             return
         for first in range(0, len(order), size):
             yield [self.train[index] for index in order[first : first + size].tolist()]
@@ -187,9 +187,16 @@ class PhraseEpochs:
         return len(np.unique(self.phrases[self.labels != NO_INDEX]))
 
     def shuffled_batches(
-        self, order: IndexArray, rng: np.random.Generator, batch_size: int
+        self, rng: np.random.Generator, batch_size: int, order: IndexArray | None = None
     ) -> Iterator[list[Example]]:
-        """The batches of an epoch; distinct phrases are labelled only where they occur first."""
+        """The batches of an epoch; distinct phrases are labelled only where they occur first.
+
+        Args:
+            rng: Determines the batches.
+            batch_size: How many sentences they have.
+            order: The sentences of the epoch, in random order; by default all.
+        """
+        order = rng.permutation(len(self.examples)) if order is None else order
         batches = self._batches_by_length(order, rng, batch_size)
         labels = self.labels
         if self.distinct and batches:
