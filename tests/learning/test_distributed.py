@@ -24,14 +24,17 @@ from lexitree.learning.distributed import (
     refuse_several_processes,
 )
 from lexitree.learning.loop import Trainer
+from lexitree.learning.run_folder import read_result
 from lexitree.models.classifier import TreeClassifier
 from lexitree.models.model_config import ModelConfig
 from lexitree.models.transformer import TransformerConfig, open_transformer
 from lexitree.models.word_table import WordTable
 from lexitree.tasks.classify.recipe import TrainingConfig
+from lexitree.tasks.classify.run import train as train_into
 from lexitree.tasks.classify.task import ClassifyTask
 from lexitree.trees.brackets import tree_from_brackets
 from tests.learning.forked import run_forked, torchrun_variables
+from tests.tasks.classify.test_more_corpora import two_way
 from tests.tiny import LABELS, tiny_model, tiny_trees
 
 DROPOUT = {"dropout": 0.3, "state_dropout": 0.2, "weight_dropout": 0.2}
@@ -106,6 +109,25 @@ def test_single_precision(kind: str, encoders: dict[str, Path]) -> None:
     assert together[0][1][0] == pytest.approx(alone[1][0], abs=1e-3)
     assert together[0][2][-1] == pytest.approx(alone[2][-1], abs=0.02)
     assert largest_difference(*together) == 0
+
+
+@pytest.mark.slow
+def test_a_run_with_further_corpora_and_a_teacher(tmp_path: Path) -> None:
+    recipe = two_way(tmp_path, choose_by="mean")
+    train_into(recipe, tmp_path / "teacher")
+    student = recipe.with_values({"teacher": str(tmp_path / "teacher")})
+    results: list[dict[str, Any]] = []
+    for size in (1, 2):
+        folder = tmp_path / f"student-{size}"
+        outcomes = run_forked(size, lambda _, folder=folder: train_into(student, folder).scores())
+        results.append(read_result(folder))
+        assert all(outcome == outcomes[0] for outcome in outcomes)
+    one, two = results
+    assert [epoch["loss"] for epoch in two["epochs"]] == pytest.approx(
+        [epoch["loss"] for epoch in one["epochs"]], abs=1e-3
+    )
+    assert two["dev_more"] == one["dev_more"]
+    assert two["environment"]["processes"] == 2
 
 
 def test_alone() -> None:

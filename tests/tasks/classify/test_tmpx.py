@@ -208,7 +208,11 @@ def test_a_run_learns_from_them_and_reports_their_scores(tmp_path: Path) -> None
     model = from_pretrained(run.model_folder)
     examples = model.prepare(load_rooms(tmp_path), labelled=False)
     said = [output.probabilities[0].argmax() for output in run_examples(model, examples)]
-    print([o.probabilities[0] for o in run_examples(model, examples)], [(e.loss, e.scores["dev_mean"]) for e in run.training.history]); assert said == [0, 1]
+    print(
+        [o.probabilities[0] for o in run_examples(model, examples)],
+        [(e.loss, e.scores["dev_mean"]) for e in run.training.history],
+    )
+    assert said == [0, 1]
     assert "rooms" in json.dumps(model.training_record["more"])
     # Words of its training part are in the vocabulary, those of its development part are not.
     known = model.lexicon.index(["clean", "rooms"]).tolist()
