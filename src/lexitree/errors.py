@@ -231,6 +231,10 @@ class TrainingDivergedError(LexitreeError):
     """A training loss that became infinite or NaN."""
 
 
+class LostProcessError(LexitreeError):
+    """Another process of a data-parallel run has failed, was killed or does not answer."""
+
+
 class ParserError(LexitreeError):
     """A parser that cannot start, stopped responding, or returned something other than a tree."""
 

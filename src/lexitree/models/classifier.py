@@ -15,6 +15,7 @@ from lexitree.corpora.corpus import Supervision
 from lexitree.errors import ConfigError, TreeError
 from lexitree.models.catalog import encoder_class
 from lexitree.models.cells import LabelScorer, Recurrence
+from lexitree.models.dropout import drop_states, drop_words
 from lexitree.models.head_methods import head_entropy as entropy_of_heads
 from lexitree.models.head_words import HeadWords
 from lexitree.models.label_grains import LabelGrains
@@ -111,7 +112,9 @@ class TreeClassifier(nn.Module):
 
     def _input_vectors(self, batch: TreeBatch) -> Tensor:
         """The encoder's input: word vectors or, for a model with heads, the head vectors made of them."""
-        words = nn.functional.dropout(self._word_vectors(batch), self.config.dropout, self.training)
+        words = self._word_vectors(batch)
+        if self.training:
+            words = drop_words(words, self.config.dropout, batch, phrases=self.encoder.reads == "phrase")
         heads = self.encoder.heads
         return words if heads is None else heads(words, batch, self.backend)
 
@@ -120,7 +123,9 @@ class TreeClassifier(nn.Module):
 
     def _score(self, x: Tensor, batch: TreeBatch, nodes: Tensor | None) -> Tensor:
         states = self.encoder(x, batch, nodes, self.backend)
-        return self.scorer(nn.functional.dropout(states, self.config.state_dropout, self.training))
+        if self.training:
+            states = drop_states(states, self.config.state_dropout, batch, nodes)
+        return self.scorer(states)
 
     def score_with_heads(self, batch: TreeBatch) -> tuple[Float[Tensor, "nodes scores"], HeadWords | None]:
         """The label scores and the head word of every node; None for a model without heads."""

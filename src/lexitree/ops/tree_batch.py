@@ -33,6 +33,8 @@ class PieceBatch:
 
     layout: PieceLayout
     buffer: Int[Tensor, " numbers"]
+    key: int | None = None
+    """Where dropout is drawn by example: the key of the update; see `lexitree.models.dropout`."""
 
     @classmethod
     def from_layout(cls, layout: PieceLayout, device: torch.device | str = "cpu") -> PieceBatch:
@@ -42,7 +44,7 @@ class PieceBatch:
 
     def to(self, device: torch.device | str) -> PieceBatch:
         """Move the tensors to another device."""
-        return PieceBatch(self.layout, send(self.buffer, device))
+        return PieceBatch(self.layout, send(self.buffer, device), self.key)
 
     def _parts(self) -> tuple[Tensor, ...]:
         return torch.split(self.buffer, [array.size for array in self.layout.arrays()])
@@ -112,6 +114,8 @@ class TreeBatch:
     guesses: Float[Tensor, "guesses word"] | None = None
     """The guessed vectors of the layout's unknown words: `word_index` has ~k for row k."""
     pieces: PieceBatch | None = None
+    node_keys: Int[Tensor, " tree_nodes"] | None = None
+    """Where dropout is drawn by example: a key for each (tree, node of the tree), tree after tree."""
 
     @classmethod
     def from_layout(
@@ -213,6 +217,7 @@ class TreeBatch:
             *torch.split(buffer, sizes),
             guesses=None if self.guesses is None else self.guesses.to(buffer.device),
             pieces=None if self.pieces is None else self.pieces.to(buffer.device),
+            node_keys=None if self.node_keys is None else send(self.node_keys, buffer.device),
         )
 
     def split(self, values: Tensor) -> list[Tensor]:

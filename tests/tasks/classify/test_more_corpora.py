@@ -191,7 +191,10 @@ TWO_LINES: list[dict[str, Any]] = [
 
 def two_way(tmp_path: Path, *, choose_by: str = "main") -> Recipe:
     """The tiny treebank, with rooms besides: words that it does not have."""
-    dev = [{"trees": ["(S (NN rooms) (VBP are) (JJ dirty) (. .))"], "label": "0"}]
+    words = {"0": "dirty", "1": "clean"}
+    dev = [
+        {"trees": [f"(S (NNS rooms) (VBP are) (JJ {words[label]}) (. .))"], "label": label} for label in words
+    ]
     folder = write_parsed(tmp_path / "rooms", TWO_LINES * 8, dev)
     recipe = tiny_recipe(write_treebank(tmp_path / "bank"), epochs=3)
     more = [{"corpus": str(folder), "weight": 3.0, "per_epoch": 12}]
@@ -200,7 +203,8 @@ def two_way(tmp_path: Path, *, choose_by: str = "main") -> Recipe:
 
 
 def test_a_run_learns_from_them_and_reports_their_scores(tmp_path: Path) -> None:
-    run = train(two_way(tmp_path, choose_by="mean"), tmp_path / "run")
+    recipe = two_way(tmp_path, choose_by="mean").with_values({"training.epochs": 10})
+    run = train(recipe, tmp_path / "run")
     scores = run.scores()
     rooms = scores["dev_more"]["rooms"]["texts"]
     assert scores["dev_mean"] == pytest.approx((scores["dev_root"] + rooms) / 2)

@@ -16,6 +16,7 @@ from lexitree.arrays import NO_INDEX, IndexArray
 from lexitree.batch.tree_examples import Example
 from lexitree.evaluation.accuracy import evaluate
 from lexitree.learning.checkpoint import checksum_arrays
+from lexitree.learning.distributed import OneProcess
 from lexitree.learning.loop import BatchSize, EpochBatches
 from lexitree.learning.optimizer import LazyAdam
 from lexitree.models.classifier import TreeClassifier
@@ -55,6 +56,7 @@ class ClassifyTask:
         about: Further settings that results depend on, for the fingerprint.
         document_sizes: How many of the development examples make up each text; see `evaluate`.
         more: Further corpora, if any; the training examples have their labels already.
+        processes: The processes that train together.
     """
 
     def __init__(
@@ -66,6 +68,7 @@ class ClassifyTask:
         about: Mapping[str, Any] | None = None,
         document_sizes: Sequence[int] | None = None,
         more: MoreLearning | None = None,
+        processes: OneProcess | None = None,
     ) -> None:
         self.model = model
         self.train = train
@@ -84,6 +87,7 @@ class ClassifyTask:
             label_weights=label_weights,
             grains=None if more is None else more.grains(num_labels, label_weights),
             head_entropy=config.head_entropy,
+            processes=processes,
         )
         self.phrases = None
         if model.encoder.trains_on_phrases and model.config.supervision == "all":
@@ -131,7 +135,7 @@ class ClassifyTask:
     def _batches_in(self, order: IndexArray, rng: np.random.Generator) -> Iterator[list[Example]]:
         size = self.config.batch_size
         if self.phrases is not None:
-            yield from self.phrases.shuffled_batches(order, rng, size)
+            yield from self.phrases.shuffled_batches(rng, size, order)
             return
         for first in range(0, len(order), size):
             yield [self.train[index] for index in order[first : first + size].tolist()]
@@ -192,9 +196,16 @@ class PhraseEpochs:
         return len(np.unique(self.phrases[self.labels != NO_INDEX]))
 
     def shuffled_batches(
-        self, order: IndexArray, rng: np.random.Generator, batch_size: int
+        self, rng: np.random.Generator, batch_size: int, order: IndexArray | None = None
     ) -> Iterator[list[Example]]:
-        """The batches of an epoch; distinct phrases are labelled only where they occur first."""
+        """The batches of an epoch; distinct phrases are labelled only where they occur first.
+
+        Args:
+            rng: Determines the batches.
+            batch_size: How many sentences they have.
+            order: The sentences of the epoch, in random order; by default all.
+        """
+        order = rng.permutation(len(self.examples)) if order is None else order
         batches = self._batches_by_length(order, rng, batch_size)
         labels = self.labels
         if self.distinct and batches:
