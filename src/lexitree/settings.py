@@ -139,6 +139,8 @@ class Settings:
     __dataclass_fields__: ClassVar[dict[str, dataclasses.Field[Any]]]
     file_kind: ClassVar[str] = "recipe"
     """What a file of these settings is called."""
+    where_given: ClassVar[str] = "Give settings in a recipe (TOML), or as --set NAME=VALUE."
+    """The first line of the page that lists them."""
 
     def __post_init__(self) -> None:
         for name, declared in self.declared().items():

@@ -23,7 +23,7 @@ _Recipe = Annotated[
     Path, typer.Argument(metavar="RECIPE", help="The recipe whose settings are varied, a TOML file.")
 ]
 _Space = Annotated[
-    Path, typer.Argument(metavar="SPACE", help="What is varied and how, a TOML file; see below.")
+    Path, typer.Argument(metavar="SPACE", help="What is varied and how, a TOML file; see above.")
 ]
 _Folder = Annotated[
     Path, typer.Option("--output", "-o", help="Folder of the sweep: its trials, the report, the best recipe.")
@@ -56,6 +56,7 @@ _Threads = Annotated[int, typer.Option(help="CPU threads of each trial.", min=1,
 _Precision = Annotated[
     Literal["float32", "tf32"], typer.Option(help="Full precision, or faster and less exact on a GPU (tf32).")
 ]
+_SETTINGS = ("lexitree.tasks.classify.recipe:Recipe", "lexitree.sweeps.search_space:SweepSettings")
 
 
 def sweep_command(
@@ -68,7 +69,7 @@ def sweep_command(
     engine: _Engine = "local",
     address: _Address = None,
     assignments: SetOption = None,
-    list_settings: Annotated[bool, help_settings("lexitree.tasks.classify.recipe:Recipe")] = False,
+    list_settings: Annotated[bool, help_settings(*_SETTINGS)] = False,
     resume: ResumeOption = False,
     quiet: QuietOption = False,
     threads: _Threads = 1,

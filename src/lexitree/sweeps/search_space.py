@@ -18,7 +18,7 @@ from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Any, ClassVar, Literal, cast
 
 from lexitree.errors import ConfigError, Place, SpaceError
 from lexitree.files import read_toml
@@ -33,6 +33,8 @@ DEFAULT_TRIALS = 20
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SweepSettings(Settings):
     """How a sweep goes: the table `[sweep]` of its file."""
+
+    where_given: ClassVar[str] = "Give these in the table [sweep] of the search space (TOML)."
 
     trials: Annotated[
         int,
