@@ -216,14 +216,14 @@ SetOption = Annotated[
 
 
 def help_settings(*homes: str) -> Any:
-    """The option --help-settings of a command whose settings classes are at `homes`, such as `package.module:Class`."""
+    """The option --help-settings of a command with settings classes at these places, such as `package.module:Class`."""
 
     def show(is_given: bool) -> None:
         if is_given:
             width = min(shutil.get_terminal_size().columns, 100)
-            for home in homes:
-                module, _, name = home.partition(":")
-                typer.echo("\n".join(_settings_page(getattr(import_module(module), name), width)))
+            places = [home.partition(":") for home in homes]
+            classes = [getattr(import_module(module), name) for module, _, name in places]
+            typer.echo("\n\n".join("\n".join(_settings_page(each, width)) for each in classes))
             raise typer.Exit
 
     return typer.Option(
