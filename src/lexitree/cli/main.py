@@ -33,6 +33,7 @@ from lexitree.version import __version__
 
 COMMANDS = {
     "train": "train.train_command",
+    "sweep": "sweep.sweep_command",
     "evaluate": "evaluate.evaluate_command",
     "predict": "predict.predict_command",
     "explain": "explain.explain_command",

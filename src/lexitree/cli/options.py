@@ -225,14 +225,15 @@ SetOption = Annotated[
 ]
 
 
-def help_settings(home: str) -> Any:
-    """The option --help-settings of a command whose recipe class is at `home`, such as `package.module:Class`."""
+def help_settings(*homes: str) -> Any:
+    """The option --help-settings of a command with settings classes at these places, such as `package.module:Class`."""
 
     def show(is_given: bool) -> None:
         if is_given:
-            module, _, name = home.partition(":")
             width = min(shutil.get_terminal_size().columns, 100)
-            typer.echo("\n".join(_settings_page(getattr(import_module(module), name), width)))
+            places = [home.partition(":") for home in homes]
+            classes = [getattr(import_module(module), name) for module, _, name in places]
+            typer.echo("\n\n".join("\n".join(_settings_page(each, width)) for each in classes))
             raise typer.Exit
 
     return typer.Option(
@@ -259,7 +260,7 @@ def _settings_page(recipe: type[Settings], width: int) -> Iterator[str]:
     tables: dict[str, list[DeclaredSetting]] = {"": []}
     for each in recipe.describe():
         tables.setdefault(each.name.rpartition(".")[0], []).append(each)
-    yield "Give settings in a recipe (TOML), or as --set NAME=VALUE."
+    yield recipe.where_given
     for table, settings in tables.items():
         name = table.removesuffix("[]")
         title = f"[[{name}]]" if table != name else f"[{name}]"
