@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from environment import describe_run
-from polarity_systems import SIDES, ModelSystem, PolaritySystem, word_lists
+from polarity_systems import ModelSystem, PolaritySystem, word_lists
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.append(str(ROOT))
@@ -71,8 +71,8 @@ def judge_cases(system: PolaritySystem, cases: Sequence[Case]) -> list[list[Judg
     texts = list(dict.fromkeys(text for case in cases for text in case.texts))
     judged = system.judge(texts, one_sentence=False)
     by_text = {
-        text: Judgement(SIDES[label], float(score))
-        for text, label, score in zip(texts, judged.labels, judged.scores, strict=True)
+        text: Judgement(label, score)
+        for text, label, score in zip(texts, judged.names, judged.scores.tolist(), strict=True)
     }
     return [[by_text[text] for text in case.texts] for case in cases]
 

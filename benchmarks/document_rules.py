@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from lexitree.arrays import BoolArray, DoubleArray, IndexArray
 from polarity_systems import ModelSystem, PolaritySystem, SentenceOutputs, by_side
 
 NUM_CHOOSING, NUM_SCORED = 1000, 2000
-Weighing = Callable[[DoubleArray, IndexArray, DoubleArray], DoubleArray]
+Weighing = Callable[[DoubleArray, IndexArray, DoubleArray], npt.NDArray[Any]]
 """How much each sentence of a text counts, by its probabilities of three sides, its length and its score."""
 
 LEAST = 1e-6
@@ -27,7 +28,7 @@ def _position(lengths: IndexArray) -> DoubleArray:
 RULES: dict[str, Weighing] = {
     "mean by length": lambda three, lengths, scores: lengths.astype(float),
     "plain mean": lambda three, lengths, scores: np.ones(len(lengths)),
-    "by root of length": lambda three, lengths, scores: np.sqrt(lengths),
+    "by root of length": lambda three, lengths, scores: lengths**0.5,
     "by length, growing to the end": lambda three, lengths, scores: lengths * (1 + _position(lengths)),
     "by length, the last fifth threefold": lambda three, lengths, scores: (
         lengths * np.where(_position(lengths) >= 0.8, 3.0, 1.0)
@@ -38,7 +39,7 @@ RULES: dict[str, Weighing] = {
     "by square of score": lambda three, lengths, scores: scores**2 + LEAST,
     "by length and strength of score": lambda three, lengths, scores: lengths * np.abs(scores) + LEAST,
     "by root of length and strength, growing": lambda three, lengths, scores: (
-        np.sqrt(lengths) * np.abs(scores) * (1 + _position(lengths)) + LEAST
+        lengths**0.5 * np.abs(scores) * (1 + _position(lengths)) + LEAST
     ),
     "polar sentences only": lambda three, lengths, scores: (three.argmax(axis=1) != 1) + LEAST,
 }
@@ -91,11 +92,11 @@ def document_scores(outputs: SentenceOutputs, label_scores: DoubleArray, rule: s
 
 
 def two_scores(scores: DoubleArray, is_positive: BoolArray) -> dict[str, float]:
-    """Accuracy of the sign, and accuracy at the median, which a leaning of all scores to one side does not change."""
+    """Accuracy of the sign, recall of both sides, and how well the scores are in order, wherever 0 may be."""
     return {
-        "accuracy": float(np.mean((scores > 0) == is_positive)),
-        "negative_recall": float(np.mean(scores[~is_positive] <= 0)),
-        "positive_recall": float(np.mean(scores[is_positive] > 0)),
+        "accuracy": float(((scores > 0) == is_positive).mean()),
+        "negative_recall": float((scores[~is_positive] <= 0).mean()),
+        "positive_recall": float((scores[is_positive] > 0).mean()),
         "ranking_accuracy": ranking_accuracy(scores, is_positive),
     }
 

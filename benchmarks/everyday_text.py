@@ -100,7 +100,7 @@ def measure_domains(systems: Sequence[PolaritySystem]) -> dict[str, list[Row]]:
             judged[system.name][name] = gold, system.judge(texts, one_sentence=True)
     three_way = [name for name in DOMAINS if name != TWO_WAY_ONLY]
     return {
-        "two_way": accuracy_rows(judged, DOMAINS, two_way_answers),
+        "two_way": [*accuracy_rows(judged, DOMAINS, two_way_answers), whole_set_row(TWO_WAY_ONLY, systems)],
         "three_way": accuracy_rows(judged, three_way, three_way_answers),
         "recall": [recall_row(name, domains) for name, domains in judged.items()],
         "calibration": [
@@ -129,8 +129,23 @@ def accuracy_rows(
     return [*rows, {"set": "mean", **means}]
 
 
+def whole_set_row(name: str, systems: Sequence[PolaritySystem]) -> Row:
+    """All rows of a set: the first rows of pros-cons are all positive."""
+    rows = read_texts(folder_of(name) / "dev.tsv.gz").rows
+    texts, gold = [row.text for row in rows], gold_sides(rows)
+    judged = {system.name: (gold, system.judge(texts, one_sentence=True)) for system in systems}
+    return {
+        "set": f"all {len(rows):,} rows of {name} (not in the mean)",
+        **{f"{system}_accuracy": share_right(two_way_answers, domain) for system, domain in judged.items()},
+    }
+
+
 def share_right(answers: Answers, domain: Domain) -> float:
-    return float(answers(*domain)[1].mean())
+    return share_of(answers(*domain)[1])
+
+
+def share_of(is_right: BoolArray) -> float:
+    return float(is_right.mean())
 
 
 def two_way_answers(gold: IndexArray, judged: Judged) -> tuple[IndexArray, BoolArray]:
@@ -171,8 +186,8 @@ def calibration_row(system: str, domains: Sequence[Domain]) -> Row:
     return {
         "system": system,
         "texts": len(gold),
-        "as_it_is_error": expected_calibration_error(three, gold),
-        "rescaled_error": expected_calibration_error(rescaled, gold),
+        "as_it_is_error_points": 100 * expected_calibration_error(three, gold),
+        "rescaled_error_points": 100 * expected_calibration_error(rescaled, gold),
         "temperature": float(np.mean(temperatures)),
     }
 
@@ -184,9 +199,9 @@ def measure_opinions(system: PolaritySystem) -> Row:
     return {
         "system": system.name,
         "opinions": len(gold),
-        "right_share": float(np.mean(judged.labels == gold)),
-        "called_neutral_share": float(np.mean(judged.labels == NEUTRAL)),
-        "called_opposite_share": float(np.mean(judged.labels == POSITIVE + NEGATIVE - gold)),
+        "right_share": share_of(judged.labels == gold),
+        "called_neutral_share": share_of(judged.labels == NEUTRAL),
+        "called_opposite_share": share_of(judged.labels == POSITIVE + NEGATIVE - gold),
     }
 
 
@@ -198,8 +213,8 @@ def measure_aspects(system: PolaritySystem) -> Row:
     return {
         "system": system.name,
         "aspects": len(gold),
-        "whole_sentence_accuracy": float(by_sentence.is_right_side(gold).mean()),
-        "smallest_phrase_accuracy": float(system.judge_spans(texts, spans).is_right_side(gold).mean()),
+        "whole_sentence_accuracy": share_of(by_sentence.is_right_side(gold)),
+        "smallest_phrase_accuracy": share_of(system.judge_spans(texts, spans).is_right_side(gold)),
     }
 
 
@@ -217,7 +232,7 @@ def measure_sst(system: PolaritySystem) -> Row:
     }
     if isinstance(system, ModelSystem) and len(system.label_scores) == fine.max() + 1:
         best = system.sentences(texts, one_sentence=True).probabilities.argmax(axis=1)
-        row["five_way_accuracy"] = float(np.mean(best == fine))
+        row["five_way_accuracy"] = share_of(best == fine)
     return row
 
 

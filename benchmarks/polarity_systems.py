@@ -9,9 +9,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Literal, Protocol, get_args
 
 import numpy as np
+import numpy.typing as npt
 
 import lexitree
 from lexitree import Document, TextPipeline
@@ -23,11 +24,13 @@ from lexitree_paper.run_records import checksum, source_digest
 from peers.environments import AbsentPeerError, Peer, default_cache, prepare, worker_environment
 from peers.workers import script
 
-SIDES = ("negative", "neutral", "positive")
+Polarity = Literal["negative", "neutral", "positive"]
+SIDES: tuple[Polarity, ...] = get_args(Polarity)
 NEGATIVE, NEUTRAL, POSITIVE = range(3)
 
 Span = tuple[int, int]
 """The first character, and the one after the last."""
+Arrays = dict[str, npt.NDArray[Any]]
 
 
 @dataclass(frozen=True)
@@ -45,6 +48,11 @@ class Judged:
 
     def __len__(self) -> int:
         return len(self.labels)
+
+    @property
+    def names(self) -> list[Polarity]:
+        """The labels by their names."""
+        return [SIDES[label] for label in self.labels]
 
     def rows(self, numbers: IndexArray) -> Judged:
         """Those of some texts."""
@@ -129,7 +137,7 @@ class ModelSystem:
     def judge_spans(self, texts: Sequence[str], spans: Sequence[Sequence[Span]]) -> Judged:
         """By the smallest phrase that covers each span."""
 
-        def compute() -> dict[str, DoubleArray]:
+        def compute() -> Arrays:
             documents = self.pipe.stream(texts, one_sentence=True)
             return {
                 "probabilities": np.array(
@@ -146,7 +154,7 @@ class ModelSystem:
     def sentences(self, texts: Sequence[str], *, one_sentence: bool) -> SentenceOutputs:
         """The outputs for every sentence of the texts."""
 
-        def compute() -> dict[str, DoubleArray]:
+        def compute() -> Arrays:
             rows: list[DoubleArray] = []
             lengths: list[int] = []
             counts: list[int] = []
@@ -175,16 +183,14 @@ class ModelSystem:
         neutral = (self.label_scores == 0).astype(float)
         return neutral if neutral.any() else np.full(len(self.label_scores), 1 / len(self.label_scores))
 
-    def _remember(
-        self, key: Iterable[str], compute: Callable[[], dict[str, DoubleArray]]
-    ) -> Mapping[str, DoubleArray]:
+    def _remember(self, key: Iterable[str], compute: Callable[[], Arrays]) -> Arrays:
         if self.cache is None:
             return compute()
         digest = hashlib.sha256("\0".join([self.digest, *key]).encode()).hexdigest()
         path = self.cache / f"{digest[:24]}.npz"
         if not path.exists():
             self.cache.mkdir(parents=True, exist_ok=True)
-            np.savez_compressed(path, **compute())
+            np.savez_compressed(path, allow_pickle=False, **compute())
         with np.load(path) as found:
             return dict(found)
 

@@ -17,12 +17,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 import lexitree
 from environment import describe_run
 from lexitree import TextPipeline, Tree, detokenize
 from lexitree.corpora.named import load_corpus
 from peers.environments import default_cache
-from polarity_systems import word_lists
+from polarity_systems import SIDES, WORD_LISTS, word_lists
 
 TASKS = {
     "sentiment": ("sst-fine", ("sst/test.txt",)),
@@ -86,7 +88,7 @@ def measure(name: str, split: str, cache: Path) -> list[dict[str, Any]]:
 
 def row_of_vader(row: dict[str, Any]) -> dict[str, Any]:
     return {
-        "system": "VADER",
+        "system": f"VADER {WORD_LISTS.requirements[0].partition('==')[2]}",
         "corpus": row["corpus"],
         "sentences": row["sentences"],
     }
@@ -112,12 +114,8 @@ def vader_accuracy(texts: Sequence[str], gold: Sequence[str], cache: Path) -> fl
     vader = next((each for each in word_lists(cache) if each.name == "VADER"), None)
     if vader is None:
         return None
-    scores = vader.judge(texts, one_sentence=False).scores
-    is_positive = [label == "positive" for label in gold]
-    return max(
-        sum((score >= 0) == wanted for score, wanted in zip(scores, is_positive, strict=True)),
-        sum((score > 0) == wanted for score, wanted in zip(scores, is_positive, strict=True)),
-    ) / len(gold)
+    wanted = np.array([SIDES.index(label) for label in gold])
+    return float(vader.judge(texts, one_sentence=False).is_right_side(wanted).mean())
 
 
 if __name__ == "__main__":
