@@ -143,9 +143,11 @@ def _parse_run(values: Mapping[str, Any]) -> PlannedRun:
     name = values["run"]
     changes = {
         f"{table}.{setting}": value
-        for table in ("model", "training")
+        for table in ("encoder", "model", "training")
         for setting, value in values.get(table, {}).items()
     }
+    if "teacher" in values:
+        changes["teacher"] = values["teacher"]
     also = tuple(values.get("also", ()))
     return PlannedRun(name, values.get("recipe", name), changes, figures, also)
 

@@ -161,13 +161,17 @@ def test_written_and_read_again(encoders: dict[str, Path], tmp_path: Path, kind:
 
 def test_where_short_names_lead(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(encoder_files, "KNOWN_ENCODERS", {"small": ("tiny_weights_package", "owner/small")})
+    monkeypatch.setenv("LEXITREE_DATA", str(tmp_path / "data"))
+    known = encoder_files.KnownEncoder("owner/small", "tiny_weights_package")
+    monkeypatch.setattr(encoder_files, "KNOWN_ENCODERS", {"small": known})
     assert locate_encoder("small") == "owner/small"
     package = tmp_path / "packages" / "tiny_weights_package"
     package.mkdir(parents=True)
     (package / "__init__.py").write_text("raise RuntimeError('it is found, not imported')")
     monkeypatch.syspath_prepend(str(package.parent))
     assert locate_encoder("small") == str(package / "model")
+    (tmp_path / "data" / "encoders" / "small").mkdir(parents=True)
+    assert locate_encoder("small") == str(tmp_path / "data" / "encoders" / "small")
     # The hub alone has revisions.
     assert locate_encoder("small", "main") == "owner/small"
     (tmp_path / "small").mkdir()

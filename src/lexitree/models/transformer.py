@@ -30,7 +30,9 @@ LayerChoice = Literal["last", "mix"]
 class TransformerConfig(Settings):
     """Which transformer reads the words, and which of its states become word vectors."""
 
-    name: Annotated[str, Setting("A directory, a name on the Hugging Face hub, or the short name minilm.")]
+    name: Annotated[
+        str, Setting("A directory, a name on the Hugging Face hub, or a short name: minilm, mpnet.")
+    ]
     revision: Annotated[str | None, Setting("Branch, tag or commit on the hub.")] = None
     layers: Annotated[
         LayerChoice,
