@@ -18,6 +18,7 @@ import lexitree
 from lexitree import Document, TextPipeline
 from lexitree.arrays import BoolArray, DoubleArray, IndexArray
 from lexitree.corpora.text_tables import LabelledText
+from lexitree.labels import LabelSet
 from lexitree.results.document import mean_probabilities
 from lexitree.saving.shipped import is_shipped, shipped_folder
 from lexitree_paper.run_records import checksum, source_digest
@@ -121,15 +122,18 @@ class ModelSystem:
         files = [file for folder in folders for file in sorted(folder.rglob("*")) if file.is_file()]
         return " ".join([*map(checksum, files), source_digest()])
 
+    @property
+    def label_set(self) -> LabelSet:
+        return self.pipe.predictor.model.config.label_set
+
     @cached_property
     def label_scores(self) -> DoubleArray:
-        scores = self.pipe.predictor.model.config.label_set.scores
-        assert scores is not None, "the labels of this model have no order"
-        return np.array(scores)
+        assert self.label_set.scores is not None, "the labels of this model have no order"
+        return np.array(self.label_set.scores)
 
     def judge(self, texts: Sequence[str], *, one_sentence: bool) -> Judged:
         rows = [
-            mean_probabilities(list(rows), lengths.tolist()) if len(rows) else self._nothing
+            mean_probabilities(list(rows), lengths.tolist(), self.label_set) if len(rows) else self._nothing
             for rows, lengths in self.sentences(texts, one_sentence=one_sentence).by_text()
         ]
         return self.judged(np.array(rows))

@@ -12,6 +12,7 @@ import numpy as np
 from lexitree.arrays import DoubleArray, FloatArray, rounded
 from lexitree.errors import import_extra
 from lexitree.files import to_json
+from lexitree.labels import LabelSet
 from lexitree.results.labelled_tree import short_text
 from lexitree.results.sentence import Phrase, Sentence
 from lexitree.text.tokens import Token
@@ -35,10 +36,25 @@ ROW_COLUMNS = (
 """What is said of a phrase in a row of a table."""
 
 
-def mean_probabilities(rows: Sequence[FloatArray], lengths: Sequence[int]) -> DoubleArray:
-    """The label probabilities of a text: the mean over its sentences, weighted by their numbers of words."""
-    weights = np.array(lengths, dtype=float)
-    return weights @ np.stack(rows).astype(float) / weights.sum()
+_LEAST_WEIGHT = 1e-9
+"""Of a sentence that takes no side, so that a text of such sentences has a mean."""
+
+
+def mean_probabilities(
+    rows: Sequence[FloatArray | DoubleArray], lengths: Sequence[int], label_set: LabelSet
+) -> DoubleArray:
+    """The label probabilities of a text: a weighted mean over its sentences.
+
+    Of labels on a scale, a sentence weighs as much as it takes a side: the probability of all labels but the one in
+    the middle. Facts between praise and blame do not water them down. Of labels without an order, a sentence weighs
+    as many words as it has.
+    """
+    table = np.stack(rows).astype(float)
+    if label_set.scores is None:
+        weights = np.array(lengths, dtype=float)
+    else:
+        weights = table[:, np.array(label_set.scores) != 0].sum(axis=1) + _LEAST_WEIGHT
+    return weights @ table / weights.sum()
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +68,7 @@ class Document:
 
     @cached_property
     def probabilities(self) -> dict[str, float]:
-        """The probability of every label for the whole text: the mean over its sentences, weighted by their length.
+        """The probability of every label for the whole text: the mean over its sentences, see `mean_probabilities`.
 
         A text of one sentence has that sentence's probabilities; an empty text has none.
         """
@@ -61,6 +77,7 @@ class Document:
         means = mean_probabilities(
             [sentence.node_probabilities[0] for sentence in self.sentences],
             [len(sentence.tokens) for sentence in self.sentences],
+            self.sentences[0].label_set,
         )
         return dict(zip(self.sentences[0].label_set.names, means.tolist(), strict=True))
 
