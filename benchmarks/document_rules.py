@@ -33,8 +33,15 @@ RULES: dict[str, Weighing] = {
     "by length, the last fifth threefold": lambda three, lengths, scores: (
         lengths * np.where(_position(lengths) >= 0.8, 3.0, 1.0)
     ),
-    "by length and polar mass": lambda three, lengths, scores: lengths * (1 - three[:, 1]),
-    "by polar mass": lambda three, lengths, scores: 1 - three[:, 1],
+    "by length and polar mass": lambda three, lengths, scores: lengths * (1 - three[:, 1]) + LEAST,
+    "by polar mass": lambda three, lengths, scores: 1 - three[:, 1] + LEAST,
+    "by square of polar mass": lambda three, lengths, scores: (1 - three[:, 1]) ** 2 + LEAST,
+    "by polar mass, growing to the end": lambda three, lengths, scores: (
+        (1 - three[:, 1]) * (1 + _position(lengths)) + LEAST
+    ),
+    "by root of length and polar mass": lambda three, lengths, scores: (
+        lengths**0.5 * (1 - three[:, 1]) + LEAST
+    ),
     "by strength of score": lambda three, lengths, scores: np.abs(scores) + LEAST,
     "by square of score": lambda three, lengths, scores: scores**2 + LEAST,
     "by length and strength of score": lambda three, lengths, scores: lengths * np.abs(scores) + LEAST,
@@ -44,6 +51,8 @@ RULES: dict[str, Weighing] = {
     "polar sentences only": lambda three, lengths, scores: (three.argmax(axis=1) != 1) + LEAST,
 }
 PRODUCT = "product of probabilities"
+FORMER = "mean by length"
+"""The rule of earlier versions; the one in use is `mean_probabilities`, by polar mass."""
 
 
 def measure_documents(path: Path, systems: Sequence[PolaritySystem]) -> dict[str, list[dict[str, Any]]]:
@@ -58,10 +67,14 @@ def measure_documents(path: Path, systems: Sequence[PolaritySystem]) -> dict[str
     texts, is_positive = scored
     measured: list[dict[str, Any]] = []
     for system in systems:
-        judged = system.judge(texts, one_sentence=False)
-        measured.append(
-            {"system": system.name, "reviews": len(texts), **two_scores(judged.scores, is_positive)}
-        )
+        scores = {system.name: system.judge(texts, one_sentence=False).scores}
+        if isinstance(system, ModelSystem):
+            outputs = system.sentences(texts, one_sentence=False)
+            scores[f"{system.name}, {FORMER}"] = document_scores(outputs, system.label_scores, FORMER)
+        measured += [
+            {"system": name, "reviews": len(texts), **two_scores(found, is_positive)}
+            for name, found in scores.items()
+        ]
     return {"document_rules": rules, "documents": measured}
 
 
