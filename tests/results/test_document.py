@@ -116,11 +116,17 @@ def test_without_a_scale_sentences_count_by_their_tokens() -> None:
 
 def test_the_score_is_the_mean_place_on_the_scale(document: Document) -> None:
     shares = document.probabilities
-    # Without labels for the ends, "very positive" and "very negative", it does not get there.
-    assert document.score == pytest.approx((shares["positive"] - shares["negative"]) / 2)
+    assert document.score == pytest.approx(shares["positive"] - shares["negative"])
+    for sentence in document.sentences:
+        assert sentence.score == sentence.whole.score
+        for phrase in sentence.phrases:
+            shares = phrase.probabilities
+            assert phrase.score == pytest.approx(shares["positive"] - shares["negative"])
     assert PIPE("").score is None
-    colours = TextPipeline(Predictor(tiny_model(labels=("red", "green"))), RightBranching())
-    assert colours("the film is good").score is None
+    colours = TextPipeline(Predictor(tiny_model(labels=("red", "green"))), RightBranching())("the film")
+    (sentence,) = colours.sentences
+    assert (colours.score, sentence.score, sentence.whole.score) == (None, None, None)
+    assert {row["score"] for row in colours.rows()} == {None}
 
 
 @pytest.mark.parametrize("text", ["", " ", "\n\t\u00a0\r\n"])
@@ -138,6 +144,7 @@ def test_blank_text_is_an_empty_document(text: str) -> None:
             "label": None,
             "probability": None,
             "probabilities": {},
+            "score": None,
             "sentences": [],
         }
         assert (document.rows(), document.brackets(), list(document.draw())) == ([], [], [])
@@ -148,9 +155,12 @@ def test_blank_text_is_an_empty_document(text: str) -> None:
 
 def test_json_has_every_key(document: Document) -> None:
     record = document.as_dict()
-    assert set(record) == {"text", "label", "probability", "probabilities", "sentences"}
+    assert set(record) == {"text", "label", "probability", "probabilities", "score", "sentences"}
     sentence, whole = record["sentences"][1], document.sentences[1]
-    assert set(sentence) == {"start", "end", "text", "label", "probability", "tokens", "parse", "phrases"}
+    keys = ("start", "end", "text", "label", "probability", "score", "tokens", "parse", "phrases")
+    assert set(sentence) == set(keys)
+    assert record["score"] == pytest.approx(document.score, abs=1e-6)
+    assert sentence["score"] == sentence["phrases"][0]["score"] == pytest.approx(whole.score, abs=1e-6)
     assert (sentence["start"], sentence["end"], sentence["text"]) == (29, 49, "The plot is not bad!")
     assert sentence["tokens"] == [
         {"start": token.start, "end": token.end, "text": token.text} for token in whole.tokens

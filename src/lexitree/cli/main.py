@@ -42,6 +42,7 @@ COMMANDS = {
     "serve": "serve.serve_command",
     "models": "models.models_command",
     "info": "models.info_command",
+    "calibrate": "calibrate.calibrate_command",
     "pack": "pack.pack_command",
     "analyze": "analyze.app",
     "trees": "trees.app",

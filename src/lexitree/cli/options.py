@@ -71,6 +71,15 @@ BackendOption = Annotated[str, typer.Option(help=BACKEND_HELP)]
 PrecisionOption = Annotated[
     Precision, typer.Option(help="Full precision (float32), or faster and less exact on a GPU (tf32, bf16).")
 ]
+LabelsOption = Annotated[
+    int | None,
+    typer.Option(
+        help="How many labels to answer with: 3 (negative, neutral, positive), 2, or the model's own (default).",
+        min=2,
+        max=MAX_COUNT,
+        show_default=False,
+    ),
+]
 _MODEL_HELP = "A model: its name in the package, its directory, or owner/name on the Hugging Face hub."
 ModelArgument = Annotated[str, typer.Argument(help=_MODEL_HELP, autocompletion=complete_models)]
 ModelOrInputArgument = Annotated[

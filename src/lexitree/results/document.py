@@ -15,6 +15,7 @@ from lexitree.files import to_json
 from lexitree.labels import LabelSet
 from lexitree.results.labelled_tree import short_text
 from lexitree.results.sentence import Phrase, Sentence
+from lexitree.results.span_answer import SpanAnswer, ask_about
 from lexitree.text.tokens import Token
 from lexitree.views.svg import draw_svg
 
@@ -30,6 +31,7 @@ ROW_COLUMNS = (
     "text",
     "label",
     "probability",
+    "score",
     "head_word",
     "head_weight",
 )
@@ -127,6 +129,28 @@ class Document:
             for phrase in sentence.find(label, minimal=minimal, min_probability=min_probability)
         ]
 
+    def about(self, start: int, end: int) -> SpanAnswer:
+        """What the text says about a part of it, such as something that is reviewed.
+
+            document = pipe("The food was great, but the service was slow.")
+            document.about(4, 8).label                         # food: positive
+            document.about(28, 35).score                       # service: below 0
+
+        The phrases around the span decide, from the smallest outwards, as far as its clause goes or to a word such as
+        `but`; see `lexitree.results.span_answer`.
+
+        Args:
+            start: The position of its first character.
+            end: The position after its last one.
+
+        Returns:
+            The label, its probabilities, the score, and the phrases that they come from.
+
+        Raises:
+            ConfigError: There is no word at this place.
+        """
+        return ask_about(self.text, self.sentences, start, end)
+
     def as_dict(self, *, head_weights: bool = False) -> dict[str, Any]:
         """The document as plain values for JSON; `docs/guide/text.md` describes every key.
 
@@ -138,6 +162,7 @@ class Document:
             "label": self.label,
             "probability": rounded(self.probability),
             "probabilities": {name: rounded(value) for name, value in self.probabilities.items()},
+            "score": rounded(self.score),
             "sentences": [sentence.as_dict(head_weights=head_weights) for sentence in self.sentences],
             **({"notes": list(self.notes)} if self.notes else {}),
         }

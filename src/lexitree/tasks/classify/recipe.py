@@ -43,6 +43,14 @@ class TrainingConfig(LexicalSettings):
         Literal["none", "balanced"],
         Setting("Count all labelled phrases alike (none), or all labels alike, however rare (balanced)."),
     ] = "none"
+    head_entropy: Annotated[
+        float,
+        Setting(
+            "Weight in the loss of the entropy of the head gates, per phrase: more makes head words clearer.",
+            at_least=0,
+            at_most=MAX_STEP,
+        ),
+    ] = 0.0
     distinct_phrases: Annotated[
         bool,
         Setting("Train a sequence model on each distinct phrase once per epoch, not wherever it occurs."),

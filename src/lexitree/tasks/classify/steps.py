@@ -36,6 +36,7 @@ def make_step(
     *,
     root_weight: float = 1.0,
     label_weights: Tensor | None = None,
+    head_entropy: float = 0.0,
 ) -> Step:
     """The fastest step that a model can take on its device; see `TreeClassifier.loss` for the weights."""
     can_record = (
@@ -46,7 +47,7 @@ def make_step(
         # A recording repeats the learning rate that it was made with.
         and optimizer.config.has_constant_updates
     )
-    plain = PlainStep(model, optimizer, root_weight, label_weights)
+    plain = PlainStep(model, optimizer, root_weight, label_weights, head_entropy)
     return RecordedStep(plain) if can_record else plain
 
 
@@ -59,11 +60,13 @@ class PlainStep:
         optimizer: LazyAdam,
         root_weight: float = 1.0,
         label_weights: Tensor | None = None,
+        head_entropy: float = 0.0,
     ) -> None:
         self.model = model
         self.optimizer = optimizer
         self.root_weight = root_weight
         self.label_weights = None if label_weights is None else label_weights.to(model.device)
+        self.head_entropy = head_entropy
         self.losses = torch.zeros((), dtype=torch.float64, device=model.device)
 
     def __call__(self, examples: list[Example]) -> None:
@@ -78,7 +81,12 @@ class PlainStep:
 
     def compute_gradients(self, batch: TreeBatch) -> Tensor:
         self.optimizer.zero_grad()
-        loss = self.model.loss(batch, root_weight=self.root_weight, label_weights=self.label_weights)
+        loss = self.model.loss(
+            batch,
+            root_weight=self.root_weight,
+            label_weights=self.label_weights,
+            head_entropy=self.head_entropy,
+        )
         (loss / batch.num_trees).backward()
         return loss.detach()
 

@@ -26,6 +26,10 @@ SCORES = ("dev_root", "dev_phrase", "test_root", "test_phrase")
 """What a result has; epochs and seeds are compared by the first."""
 
 
+_LATER_SETTINGS = {"class_weights": "none", "head_entropy": 0.0, "head_candidates": "all", "temperature": 1.0}
+"""Settings that runs of older versions do not have, with what they did."""
+
+
 class ClassifyTask:
     """Training a model that labels sentences and phrases.
 
@@ -61,6 +65,7 @@ class ClassifyTask:
             self.optimizer,
             root_weight=config.root_weight,
             label_weights=self._balanced_weights() if config.class_weights == "balanced" else None,
+            head_entropy=config.head_entropy,
         )
         self.phrases = None
         if model.encoder.trains_on_phrases and model.config.supervision == "all":
@@ -81,15 +86,14 @@ class ClassifyTask:
         examples = [*self.train, *self.dev]
         lexicon = self.model.lexicon
         vectors = [each.numpy(force=True) for each in (*lexicon.parameters(), *lexicon.buffers())]
-        settings = self.config.fingerprint()
+        settings = self.config.fingerprint() | self.model.config.as_dict()
         if "teacher" not in self.about:
             del settings["teacher_weight"]
-        if settings["class_weights"] == "none":
-            # Runs of older versions have no such setting.
-            del settings["class_weights"]
+        for name, default in _LATER_SETTINGS.items():
+            if settings[name] == default:
+                del settings[name]
         return {
             **settings,
-            **self.model.config.as_dict(),
             **self.about,
             "lexicon parameters": sum(array.size for array in vectors),
             "checksum of the word vectors": checksum_arrays(vectors),
