@@ -13,22 +13,27 @@ read as one sentence. Two-way accuracy leaves neutral texts out, and the side wi
 from __future__ import annotations
 
 import argparse
-import gzip
 import json
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from calibration_error import cross_fitted, expected_calibration_error
-from document_rules import measure_documents
+from document_rules import FORMER, measure_documents
 from environment import describe_run
 from lexitree import detokenize
 from lexitree.arrays import BoolArray, IndexArray
 from lexitree.corpora.named import load_corpus
 from lexitree.corpora.text_files import read_texts
+from lexitree.corpora.text_tables import LabelledText
+from lexitree.evaluation.calibration import (
+    RatedTexts,
+    cross_fitted,
+    expected_calibration_error,
+    fit_temperature,
+)
 from polarity_systems import (
     NEGATIVE,
     NEUTRAL,
@@ -41,6 +46,7 @@ from polarity_systems import (
     gold_sides,
     word_lists,
 )
+from spans import ASPECTS, OPINIONS, contrasting, of_kind, read_spans, spans_file
 
 MAX_ROWS = 1500
 DOMAINS = {
@@ -56,8 +62,11 @@ DOMAINS = {
 }
 """The sets, and how many rows of them are read."""
 TWO_WAY_ONLY = "pros-cons"
-OPINIONS, ASPECTS = "opener-hotels", "mams"
+POSTS = ("goemotions", "hutto-tweets")
+"""Sets of which many texts have several sentences."""
 Row = dict[str, Any]
+Spans = tuple[list[str], list[list[Span]], IndexArray]
+"""Texts, the polar spans of each, and the labels of all spans in a row."""
 Domain = tuple[IndexArray, Judged]
 """The gold labels of a set, and what a system says of its texts."""
 Answers = Callable[[IndexArray, Judged], tuple[IndexArray, BoolArray]]
@@ -93,8 +102,8 @@ def main() -> None:
 def measure_domains(systems: Sequence[PolaritySystem]) -> dict[str, list[Row]]:
     """Accuracy by set and system, recall, and calibration."""
     judged: dict[str, dict[str, Domain]] = {system.name: {} for system in systems}
-    for name, num_rows in DOMAINS.items():
-        rows = read_texts(folder_of(name) / "dev.tsv.gz").rows[:num_rows]
+    for name in DOMAINS:
+        rows = read_domain(name)
         texts, gold = [row.text for row in rows], gold_sides(rows)
         for system in systems:
             judged[system.name][name] = gold, system.judge(texts, one_sentence=True)
@@ -103,11 +112,8 @@ def measure_domains(systems: Sequence[PolaritySystem]) -> dict[str, list[Row]]:
         "two_way": [*accuracy_rows(judged, DOMAINS, two_way_answers), whole_set_row(TWO_WAY_ONLY, systems)],
         "three_way": accuracy_rows(judged, three_way, three_way_answers),
         "recall": [recall_row(name, domains) for name, domains in judged.items()],
-        "calibration": [
-            calibration_row(name, [domains[each] for each in three_way])
-            for name, domains in judged.items()
-            if domains[TWO_WAY_ONLY][1].probabilities is not None
-        ],
+        "calibration": [calibration_row(model, three_way) for model in models_of(systems)],
+        "posts": [row for model in models_of(systems) for row in measure_posts(model)],
     }
 
 
@@ -127,6 +133,36 @@ def accuracy_rows(
     ]
     means = {column: float(np.mean([row[column] for row in rows])) for column in rows[0] if column != "set"}
     return [*rows, {"set": "mean", **means}]
+
+
+def models_of(systems: Iterable[PolaritySystem]) -> list[ModelSystem]:
+    return [system for system in systems if isinstance(system, ModelSystem)]
+
+
+def measure_posts(model: ModelSystem) -> Iterator[Row]:
+    """Short texts of several sentences, by the rule of the library and by the former one."""
+    for name in POSTS:
+        rows = read_domain(name)
+        outputs = model.sentences([row.text for row in rows], one_sentence=False)
+        several = np.flatnonzero(outputs.counts > 1)
+        texts, gold = [rows[number].text for number in several], gold_sides(rows)[several]
+        by_length = [
+            np.average(table, axis=0, weights=lengths)
+            for table, lengths in outputs.by_text()
+            if len(table) > 1
+        ]
+        found = {
+            model.name: model.judge(texts, one_sentence=False),
+            f"{model.name}, {FORMER}": model.judged(np.array(by_length)),
+        }
+        for system, judged in found.items():
+            yield {
+                "set": name,
+                "texts": len(texts),
+                "system": system,
+                "two_way_accuracy": share_right(two_way_answers, (gold, judged)),
+                "three_way_accuracy": share_right(three_way_answers, (gold, judged)),
+            }
 
 
 def whole_set_row(name: str, systems: Sequence[PolaritySystem]) -> Row:
@@ -176,25 +212,29 @@ def recall_row(system: str, domains: Mapping[str, Domain]) -> Row:
     return row
 
 
-def calibration_row(system: str, domains: Sequence[Domain]) -> Row:
+def calibration_row(model: ModelSystem, names: Sequence[str]) -> Row:
     """Expected calibration error as the probabilities are, and with a temperature fitted on the other half."""
-    gold = np.concatenate([gold for gold, _ in domains])
-    three = np.concatenate(
-        [judged.probabilities for _, judged in domains if judged.probabilities is not None]
+    rows = [row for name in names for row in read_domain(name)]
+    outputs = model.sentences([row.text for row in rows], one_sentence=True)
+    # A text without words has no probabilities.
+    gold = gold_sides(rows)[outputs.counts > 0]
+    scores = model.label_scores
+    groups = [np.flatnonzero(side).tolist() for side in (scores < 0, scores == 0, scores > 0)]
+    texts = RatedTexts(
+        outputs.probabilities, np.arange(len(gold)), outputs.lengths, model.label_set, groups, gold
     )
-    rescaled, temperatures = cross_fitted(three, gold)
     return {
-        "system": system,
-        "texts": len(gold),
-        "as_it_is_error_points": 100 * expected_calibration_error(three, gold),
-        "rescaled_error_points": 100 * expected_calibration_error(rescaled, gold),
-        "temperature": float(np.mean(temperatures)),
+        "system": model.name,
+        "texts": len(texts),
+        "as_it_is_error_points": 100 * expected_calibration_error(texts.probabilities(), gold),
+        "rescaled_error_points": 100 * expected_calibration_error(cross_fitted(texts), gold),
+        "temperature": fit_temperature(texts),
     }
 
 
 def measure_opinions(system: PolaritySystem) -> Row:
     """What becomes of the polar opinions of the hotel reviews, by the smallest phrases that cover them."""
-    texts, spans, gold = read_spans(OPINIONS, "opinion")
+    texts, spans, gold = read_opinions()
     judged = system.judge_spans(texts, spans)
     return {
         "system": system.name,
@@ -207,15 +247,18 @@ def measure_opinions(system: PolaritySystem) -> Row:
 
 def measure_aspects(system: PolaritySystem) -> Row:
     """Two-way accuracy on the polar aspects of restaurant sentences that hold both polarities."""
-    texts, spans, gold = read_spans(ASPECTS, "aspect", both_polarities=True)
+    texts, spans, gold = read_aspects()
     whole = system.judge(texts, one_sentence=True)
     by_sentence = whole.rows(np.repeat(np.arange(len(texts)), [len(each) for each in spans]))
-    return {
+    row: Row = {
         "system": system.name,
         "aspects": len(gold),
         "whole_sentence_accuracy": share_of(by_sentence.is_right_side(gold)),
         "smallest_phrase_accuracy": share_of(system.judge_spans(texts, spans).is_right_side(gold)),
     }
+    if isinstance(system, ModelSystem):
+        row["about_accuracy"] = share_of(system.judge_about(texts, spans).is_right_side(gold))
+    return row
 
 
 def measure_sst(system: PolaritySystem) -> Row:
@@ -236,24 +279,29 @@ def measure_sst(system: PolaritySystem) -> Row:
     return row
 
 
-def read_spans(
-    name: str, kind: str, *, both_polarities: bool = False
-) -> tuple[list[str], list[list[Span]], IndexArray]:
-    """The texts of a set, the polar spans of each, and the labels of all spans in a row."""
+def read_opinions() -> Spans:
+    return polar_spans(of_kind(read_spans(OPINIONS, "dev"), "opinion"))
+
+
+def read_aspects() -> Spans:
+    """Of sentences that hold both polarities."""
+    return polar_spans(contrasting(read_spans(ASPECTS, "dev")))
+
+
+def polar_spans(lines: Iterable[Mapping[str, Any]]) -> Spans:
     texts: list[str] = []
     spans: list[list[Span]] = []
     gold: list[int] = []
-    with gzip.open(folder_of(name) / "dev.spans.jsonl.gz", "rt", encoding="utf-8") as lines:
-        for line in map(json.loads, lines):
-            wanted = [
-                span for span in line["spans"] if span["kind"] == kind and span["label"] != SIDES[NEUTRAL]
-            ]
-            if both_polarities and len({span["label"] for span in wanted}) < 2:
-                continue
-            texts.append(line["text"])
-            spans.append([(span["start"], span["end"]) for span in wanted])
-            gold += [SIDES.index(span["label"]) for span in wanted]
+    for line in lines:
+        polar = [span for span in line["spans"] if span["label"] != SIDES[NEUTRAL]]
+        texts.append(line["text"])
+        spans.append([(span["start"], span["end"]) for span in polar])
+        gold += [SIDES.index(span["label"]) for span in polar]
     return texts, spans, np.array(gold)
+
+
+def read_domain(name: str) -> Sequence[LabelledText]:
+    return read_texts(folder_of(name) / "dev.tsv.gz").rows[: DOMAINS[name]]
 
 
 def folder_of(name: str) -> Path:
@@ -263,7 +311,7 @@ def folder_of(name: str) -> Path:
 def data_files() -> dict[str, Path | None]:
     """Every file that is read here, for the record."""
     files = [folder_of(name) / "dev.tsv.gz" for name in DOMAINS]
-    files += [folder_of(name) / "dev.spans.jsonl.gz" for name in (OPINIONS, ASPECTS)]
+    files += [spans_file(name, "dev") for name in (OPINIONS, ASPECTS)]
     return {
         **{f"domains/{file.parent.name}/{file.name}": file for file in files},
         "sst/dev.txt": Path(os.environ["LEXITREE_DATA"]) / "sst" / "dev.txt",

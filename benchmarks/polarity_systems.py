@@ -140,20 +140,27 @@ class ModelSystem:
 
     def judge_spans(self, texts: Sequence[str], spans: Sequence[Sequence[Span]]) -> Judged:
         """By the smallest phrase that covers each span."""
+        return self.judged(self._span_rows("smallest", covering_row, texts, spans))
 
+    def judge_about(self, texts: Sequence[str], spans: Sequence[Sequence[Span]]) -> Judged:
+        """By `Document.about`."""
+        return self.judged(self._span_rows("about", about_row, texts, spans))
+
+    def _span_rows(
+        self,
+        name: str,
+        rule: Callable[[Document, Span], DoubleArray],
+        texts: Sequence[str],
+        spans: Sequence[Sequence[Span]],
+    ) -> DoubleArray:
         def compute() -> Arrays:
             documents = self.pipe.stream(texts, one_sentence=True)
+            pairs = zip(documents, spans, strict=True)
             return {
-                "probabilities": np.array(
-                    [
-                        covering_row(document, span)
-                        for document, wanted in zip(documents, spans, strict=True)
-                        for span in wanted
-                    ]
-                )
+                "probabilities": np.array([rule(document, span) for document, own in pairs for span in own])
             }
 
-        return self.judged(self._remember(["spans", *texts, repr(spans)], compute)["probabilities"])
+        return self._remember([name, *texts, repr(spans)], compute)["probabilities"]
 
     def sentences(self, texts: Sequence[str], *, one_sentence: bool) -> SentenceOutputs:
         """The outputs for every sentence of the texts."""
@@ -214,6 +221,10 @@ def covering_row(document: Document, span: Span) -> DoubleArray:
     covers = (tree.starts <= touched[0]) & (tree.ends > touched[-1])
     # Pre-order: of the phrases that cover the span, each is inside of the one before.
     return sentence.node_probabilities[np.flatnonzero(covers)[-1]].astype(float)
+
+
+def about_row(document: Document, span: Span) -> DoubleArray:
+    return np.array(list(document.about(*span).probabilities.values()))
 
 
 @dataclass

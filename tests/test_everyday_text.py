@@ -12,7 +12,6 @@ from tests.pipeline.stubs import tiny_pipeline
 
 sys.path.append(str(Path(__file__).parents[1] / "benchmarks"))
 
-from calibration_error import best_temperature, cross_fitted, expected_calibration_error, with_temperature
 from document_rules import RULES, document_scores, ranking_accuracy
 from everyday_text import recall_row, share_right, three_way_answers, two_way_answers
 from polarity_systems import NEGATIVE, NEUTRAL, POSITIVE, Judged, SentenceOutputs, by_side, covering_row
@@ -56,31 +55,6 @@ def test_recall_leaves_out_sets_of_one_side() -> None:
 def test_mass_is_summed_by_side() -> None:
     rows = np.array([[0.3, 0.1, 0.35, 0.15, 0.1]])
     assert by_side(rows, FIVE)[0].tolist() == pytest.approx([0.4, 0.35, 0.25])
-
-
-def test_calibration_error_is_the_distance_from_the_share_of_right_answers() -> None:
-    rows = np.array([[0.9, 0.05, 0.05]] * 10)
-    assert expected_calibration_error(rows, np.array([0] * 9 + [1])) == pytest.approx(0.0, abs=1e-9)
-    assert expected_calibration_error(rows, np.array([0] * 5 + [1] * 5)) == pytest.approx(0.4)
-
-
-def test_a_temperature_is_found_and_fitted_on_the_other_half() -> None:
-    generator = np.random.default_rng(0)
-    true = generator.dirichlet([1, 1, 1], 1000)
-    gold = (true.cumsum(axis=1) < generator.random((1000, 1))).sum(axis=1)
-    sure = with_temperature(true, 0.5)
-    assert best_temperature(sure, gold) == pytest.approx(2.0, rel=0.2)
-    rescaled, _ = cross_fitted(sure, gold)
-    assert expected_calibration_error(rescaled, gold) < expected_calibration_error(sure, gold) / 3
-
-
-def test_a_half_is_rescaled_by_the_temperature_of_the_other() -> None:
-    rows = np.tile([[0.6, 0.4], [0.9, 0.1]], (50, 1))
-    # The even rows are too sure of themselves, the odd ones not sure enough.
-    gold = np.array([[number % 4 // 2, 0] for number in range(50)]).ravel()
-    rescaled, temperatures = cross_fitted(rows, gold)
-    assert temperatures == [best_temperature(rows[::2], gold[::2]), best_temperature(rows[1::2], gold[1::2])]
-    assert rescaled[1].tolist() == with_temperature(rows[1:2], temperatures[0])[0].tolist()
 
 
 def test_the_smallest_covering_phrase_is_found() -> None:
