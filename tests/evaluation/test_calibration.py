@@ -12,8 +12,11 @@ from lexitree.evaluation.calibration import (
     expected_calibration_error,
     fit_temperature,
 )
+from lexitree.labels import LabelSet
+from lexitree.results.document import mean_probabilities
 
 RNG = np.random.default_rng(0)
+FIVE = LabelSet(tuple("01234"))
 
 
 def plain_error(probabilities: DoubleArray, gold: IndexArray, num_bins: int) -> float:
@@ -46,15 +49,14 @@ def drawn_texts(temperature: float, num_texts: int = 4000) -> RatedTexts:
     sizes = np.array([1, 1, 1, 2] * (num_texts // 4))
     owner = np.repeat(np.arange(num_texts), sizes)
     scores = RNG.normal(0, 2, (len(owner), 5))
-    words = RNG.integers(1, 9, len(owner)).astype(float)
-    shares = words / np.bincount(owner, words)[owner]
+    lengths = RNG.integers(1, 9, len(owner))
     rows = np.exp(scores * temperature)
     rows /= rows.sum(1, keepdims=True)
     groups = ((0, 1), (2,), (3, 4))
-    texts = RatedTexts(rows, owner, shares, groups, np.zeros(num_texts, dtype=np.int64))
+    texts = RatedTexts(rows, owner, lengths, FIVE, groups, np.zeros(num_texts, dtype=np.int64))
     true = texts.probabilities(temperature)
     gold = (RNG.random((num_texts, 1)) > true.cumsum(1)).sum(1)
-    return RatedTexts(rows, owner, shares, groups, gold)
+    return RatedTexts(rows, owner, lengths, FIVE, groups, gold)
 
 
 def test_the_temperature_is_found_again() -> None:
@@ -69,7 +71,7 @@ def test_answers_are_sums_of_the_labels_that_count_for_them() -> None:
     texts = drawn_texts(1.0, 8)
     for number, row in enumerate(texts.probabilities()):
         own = texts.owner == number
-        mean = (texts.rows[own] * texts.shares[own, None]).sum(0)
+        mean = mean_probabilities(list(texts.rows[own]), texts.lengths[own].tolist(), FIVE)
         assert row == pytest.approx([mean[:2].sum(), mean[2], mean[3:].sum()])
 
 

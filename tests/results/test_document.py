@@ -16,9 +16,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lexitree.errors import ConfigError
+from lexitree.labels import LabelSet
 from lexitree.pipeline.predictor import Predictor
 from lexitree.pipeline.text_pipeline import TextPipeline
-from lexitree.results.document import Document
+from lexitree.results.document import Document, mean_probabilities
 from lexitree.trees.brackets import tree_from_brackets
 from tests.pipeline.stubs import RightBranching, tiny_pipeline
 from tests.tiny import tiny_model
@@ -91,12 +92,26 @@ def test_one_sentence_has_its_own_label() -> None:
     assert document.probabilities == pytest.approx(document.sentences[0].probabilities)
 
 
-def test_several_sentences_count_by_their_tokens(document: Document) -> None:
+def test_several_sentences_have_a_mean(document: Document) -> None:
     rows = [sentence.node_probabilities[0] for sentence in document.sentences]
-    expected = np.average(rows, axis=0, weights=[9, 6])
-    assert list(document.probabilities.values()) == pytest.approx(expected.tolist())
+    assert list(document.probabilities.values()) == pytest.approx(np.mean(rows, axis=0).tolist())
     assert document.label == max(document.probabilities, key=lambda label: document.probabilities[label])
     assert sum(document.probabilities.values()) == pytest.approx(1)
+
+
+def test_on_a_scale_sentences_count_by_how_much_they_take_a_side() -> None:
+    fact, praise = np.array([0.1, 0.8, 0.1]), np.array([0.0, 0.2, 0.8])
+    scale = LabelSet(("negative", "neutral", "positive"))
+    expected = (0.2 * fact + 0.8 * praise).tolist()
+    assert mean_probabilities([fact, praise], [30, 2], scale).tolist() == pytest.approx(expected)
+    only_facts = np.array([[0.0, 1.0, 0.0]] * 2)
+    assert mean_probabilities(list(only_facts), [1, 2], scale).tolist() == pytest.approx([0, 1, 0])
+
+
+def test_without_a_scale_sentences_count_by_their_tokens() -> None:
+    rows = [np.array([1.0, 0.0]), np.array([0.0, 1.0])]
+    found = mean_probabilities(rows, [9, 6], LabelSet(("animal", "place")))
+    assert found.tolist() == pytest.approx([0.6, 0.4])
 
 
 def test_the_score_is_the_mean_place_on_the_scale(document: Document) -> None:

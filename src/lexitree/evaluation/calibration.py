@@ -13,7 +13,8 @@ from typing import Self
 import numpy as np
 
 from lexitree.arrays import DoubleArray, FloatArray, IndexArray
-from lexitree.results.document import Document
+from lexitree.labels import LabelSet
+from lexitree.results.document import Document, sentence_weights
 
 NUM_BINS = 15
 LOWEST, HIGHEST = 0.05, 20.0
@@ -50,8 +51,10 @@ class RatedTexts:
     """[sentences, learned labels]: probabilities, as the model gives them."""
     owner: IndexArray
     """The number of each sentence's text."""
-    shares: DoubleArray
-    """The share of each sentence in its text: of the words."""
+    lengths: IndexArray
+    """The number of words of each sentence."""
+    label_set: LabelSet
+    """The learned labels."""
     groups: Sequence[Sequence[int]]
     """For each label that texts have, the learned labels that count for it."""
     gold: IndexArray
@@ -63,12 +66,12 @@ class RatedTexts:
         kept = [(document, label) for document, label in zip(documents, gold, strict=True) if len(document)]
         sentences = [sentence for document, _ in kept for sentence in document.sentences]
         owner = np.repeat(np.arange(len(kept)), [len(document) for document, _ in kept])
-        words = np.array([len(sentence.tokens) for sentence in sentences], dtype=float)
         rows: list[FloatArray] = [sentence.node_probabilities[0] for sentence in sentences]
         return cls(
             np.stack(rows).astype(float),
             owner,
-            words / np.bincount(owner, words)[owner],
+            np.array([len(sentence.tokens) for sentence in sentences]),
+            sentences[0].label_set,
             groups,
             np.array([label for _, label in kept], dtype=np.int64),
         )
@@ -80,10 +83,11 @@ class RatedTexts:
         """[texts, labels]: the answers at a temperature, relative to that of the model."""
         scores = np.log(self.rows + _SMALLEST) / temperature
         powers = np.exp(scores - scores.max(1, keepdims=True))
+        weights = sentence_weights(powers / powers.sum(1, keepdims=True), self.lengths, self.label_set)
         powers = np.stack([powers[:, list(group)].sum(1) for group in self.groups], axis=1)
-        answers = powers / powers.sum(1, keepdims=True) * self.shares[:, None]
+        shares = weights / np.bincount(self.owner, weights)[self.owner]
         found = np.zeros((len(self), len(self.groups)))
-        np.add.at(found, self.owner, answers)
+        np.add.at(found, self.owner, powers / powers.sum(1, keepdims=True) * shares[:, None])
         return found
 
     def loss(self, temperature: float) -> float:
@@ -97,7 +101,12 @@ class RatedTexts:
         place[chosen] = np.arange(len(chosen))
         kept = place[self.owner] >= 0
         return RatedTexts(
-            self.rows[kept], place[self.owner[kept]], self.shares[kept], self.groups, self.gold[chosen]
+            self.rows[kept],
+            place[self.owner[kept]],
+            self.lengths[kept],
+            self.label_set,
+            self.groups,
+            self.gold[chosen],
         )
 
 
