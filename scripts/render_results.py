@@ -3,10 +3,11 @@
     python scripts/render_results.py            # fill the blocks
     python scripts/render_results.py --check    # exit 1 if a file is not up to date
 
-NAME is a record of results/, `NAME:TABLE` one of the tables of a record, `tour/STEP`, `plugin/STEP` or `service/STEP`
-(a command with its output), `file/NAME` (a file of the tour), `example/FILE`, `reproduce/EXPERIMENT`, or one of the
-tables that are counted from the package itself or put together from several records: limits, models, recipes,
-embedded-corpora, speed, gpu-training-time, robustness, training-losses, reproduced, question-choice.
+NAME is a record of results/, `NAME:TABLE` one of the tables of a record, `tour/STEP`, `plugin/STEP`, `service/STEP`
+or `data-parallel/STEP` (a command with its output), `file/NAME` (a file of the tour), `example/FILE`,
+`reproduce/EXPERIMENT`, or one of the tables that are counted from the package itself or put together from several
+records: limits, models, recipes, embedded-corpora, speed, gpu-training-time, robustness, training-losses, reproduced,
+question-choice.
 """
 
 from __future__ import annotations
@@ -100,6 +101,7 @@ _PREFIXED: dict[str, Callable[[str], str]] = {
     "tour": render_step,
     "plugin": partial(render_step, record="plugin"),
     "service": partial(render_step, record="service-tour"),
+    "data-parallel": partial(render_step, record="data-parallel"),
     "file": render_file,
     "example": render_example,
 }

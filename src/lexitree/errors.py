@@ -110,6 +110,10 @@ class PatternError(InputError):
     """A malformed search pattern, or one that asks for what the trees do not have."""
 
 
+class SpaceError(InputError):
+    """A search space that names an unknown setting, or values that a setting does not accept."""
+
+
 class TreeError(LexitreeError):
     """Arrays that do not describe a tree, or a tree that cannot be converted as requested."""
 
@@ -229,6 +233,10 @@ class NotFiniteError(LexitreeError):
 
 class TrainingDivergedError(LexitreeError):
     """A training loss that became infinite or NaN."""
+
+
+class LostProcessError(LexitreeError):
+    """Another process of a data-parallel run has failed, was killed or does not answer."""
 
 
 class ParserError(LexitreeError):

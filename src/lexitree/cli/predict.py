@@ -16,6 +16,7 @@ from lexitree.cli.options import (
     DeviceOption,
     EncodingOption,
     InputKindOption,
+    LabelsOption,
     LimitOption,
     ModelOption,
     ModelOrInputArgument,
@@ -90,6 +91,10 @@ ErrorsOption = Annotated[
         panel=TEXT,
     ),
 ]
+ScoreOption = Annotated[
+    bool,
+    flag("--score", text="Add a column with the score, from -1 (negative) to 1 (positive).", panel=TEXT),
+]
 PartRowsOption = Annotated[
     int,
     typer.Option(
@@ -133,10 +138,12 @@ def predict_command(
     prefix: PrefixOption = "",
     guard_formulas: GuardOption = False,
     resume: ResumeOption = False,
+    labels: LabelsOption = None,
     one_sentence: OneSentenceOption = False,
     batch_size: BatchSizeOption = BATCH_SENTENCES,
     limit: LimitOption = None,
     jobs: JobsOption = 1,
+    score: ScoreOption = False,
     errors: ErrorsOption = False,
     part_rows: PartRowsOption = PART_ROWS,
     encoding: EncodingOption = "utf-8",
@@ -183,7 +190,9 @@ def predict_command(
     job = LabellingJob(
         Inputs(arguments, input_kind, encoding, on_error),
         output,
-        LabellerSettings(name, parser, device, backend, precision, batch_size, one_sentence, limits=limits),
+        LabellerSettings(
+            name, parser, device, backend, precision, batch_size, one_sentence, limits=limits, labels=labels
+        ),
         format=format_name,
         column=column,
         prefix=prefix,
@@ -193,6 +202,7 @@ def predict_command(
         nodes=nodes,
         resume=resume,
         num_workers=jobs,
+        score=score,
         errors=errors,
         part_rows=part_rows,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -94,6 +95,17 @@ _Jobs = Annotated[
         rich_help_panel=_MACHINE,
     ),
 ]
+_Processes = Annotated[
+    int | None,
+    typer.Option(
+        help="Processes that train one seed together, each on a part of every batch and, on GPUs, each on one of"
+        " them. For several machines, see torchrun. Default: one process.",
+        min=1,
+        max=MAX_PROCESSES,
+        rich_help_panel=_MACHINE,
+        show_default=False,
+    ),
+]
 _Threads = Annotated[
     int, typer.Option(help="CPU threads of each run.", min=1, max=MAX_PROCESSES, rich_help_panel=_MACHINE)
 ]
@@ -127,6 +139,7 @@ def train_command(
     batch_size: _BatchSize = None,
     seeds: _Seeds = None,
     jobs: _Jobs = None,
+    processes: _Processes = None,
     threads: _Threads = 1,
     device: _Device = "auto",
     backend: _Backend = "auto",
@@ -173,7 +186,8 @@ def train_command(
         assignments,
     )
     numbers = parse_seeds(seeds) if seeds else [planned.training.seed]
-    run_classifier(
+    run = partial(
+        run_classifier,
         planned,
         numbers,
         folder,
@@ -185,3 +199,9 @@ def train_command(
         precision=precision,
         resume=resume,
     )
+    if processes is None:
+        run()
+    else:
+        from lexitree.learning.launching import launch_processes
+
+        launch_processes(processes, run)

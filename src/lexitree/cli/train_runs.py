@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
 from lexitree.cli.console import messages, output, percent, show_skipped, show_table
+from lexitree.errors import ConfigError
 from lexitree.learning.observers import BatchProgress, EpochRecord, SilentObserver
 
 if TYPE_CHECKING:
@@ -138,27 +139,42 @@ def _describe_shares(shares: float | Mapping[str, float]) -> str:
 def run_classifier(
     recipe: Recipe, seeds: Sequence[int], folder: Path, *, jobs: int | None, quiet: bool, **options: Any
 ) -> None:
-    """Train a classifier with one seed, or with several in parallel, and print its scores."""
+    """Train a classifier with one seed, or with several in parallel, and print its scores.
+
+    Of several processes that train together, the first one prints.
+    """
+    from lexitree.learning.distributed import is_data_parallel, join_processes
     from lexitree.tasks.classify.building import load_recipe_corpus
     from lexitree.tasks.classify.run import train, train_seeds
 
-    # With several seeds every process reads the corpus for itself: here it is read to be shown, and to fail early.
-    corpus = load_recipe_corpus(recipe)
-    _describe_corpus(recipe, corpus, options, quiet)
-    bars = TrainingProgress(recipe.training.epochs, quiet=quiet)
-    if len(seeds) == 1:
-        with bars:
-            observer = ProgressObserver(bars, seeds[0])
-            run = train(recipe.with_seed(seeds[0]), folder, corpus=corpus, observer=observer, **options)
-        _show_classifier(run)
-    else:
-        options |= {"corpus": corpus, "jobs": jobs}
-        with bars:
-            summary = train_seeds(recipe, seeds, folder, on_event=bars.on_event, **options)
-        _show_summary(summary, recipe.corpus, folder)
+    with join_processes() as processes:
+        if len(seeds) > 1 and is_data_parallel():
+            raise ConfigError(
+                "several processes train one seed together",
+                remedy="Give one seed, or train the seeds side by side: --seeds 1-3 --jobs 3 and no --processes.",
+            )
+        quiet = quiet or not processes.is_first
+        # With several seeds every process reads the corpus itself: here it is read to be shown, and to fail early.
+        corpus = processes.from_first(lambda: load_recipe_corpus(recipe))
+        if processes.is_first:
+            _describe_corpus(recipe, corpus, options, quiet, processes.size)
+        bars = TrainingProgress(recipe.training.epochs, quiet=quiet)
+        if len(seeds) == 1:
+            with bars:
+                observer = ProgressObserver(bars, seeds[0])
+                run = train(recipe.with_seed(seeds[0]), folder, corpus=corpus, observer=observer, **options)
+            if processes.is_first:
+                _show_classifier(run)
+        else:
+            options |= {"corpus": corpus, "jobs": jobs}
+            with bars:
+                summary = train_seeds(recipe, seeds, folder, on_event=bars.on_event, **options)
+            _show_summary(summary, recipe.corpus, folder)
 
 
-def _describe_corpus(recipe: Recipe, corpus: Corpus, options: dict[str, Any], quiet: bool) -> None:
+def _describe_corpus(
+    recipe: Recipe, corpus: Corpus, options: dict[str, Any], quiet: bool, num_processes: int
+) -> None:
     """Say what is trained on and where it runs; skipped trees are reported even to the quiet."""
     show_skipped(corpus.num_skipped, corpus.skipped)
     if quiet:
@@ -172,7 +188,8 @@ def _describe_corpus(recipe: Recipe, corpus: Corpus, options: dict[str, Any], qu
 
     backend = get_backend(options["backend"], options["device"], training=True)
     runs = describe_report(backend.report(operations_of(recipe.model)))
-    messages.print(f"running {runs} on {options['device']}, {options['precision']}")
+    together = f", in {num_processes} processes" if num_processes > 1 else ""
+    messages.print(f"running {runs} on {options['device']}, {options['precision']}{together}")
     if recipe.teacher and not options["resume"]:
         messages.print(
             f"first, {recipe.teacher} labels the {len(corpus.train):,} training trees", soft_wrap=True

@@ -40,8 +40,8 @@ class Labeller:
     - `score` (number): where the text stands between the ends of an ordered set of labels, from -1 to 1. Null
       for labels without an order.
     - `probability` (number): the probability of the label.
-    - `phrases`, if asked for: a list of the phrases, each with `start`, `end`, `text`, `label`, `probability` and
-      `head_word`. Empty for a text without label.
+    - `phrases`, if asked for: a list of the phrases, each with `start`, `end`, `text`, `label`, `probability`,
+      `score` and `head_word`. Empty for a text without label.
     - `error` (text), if asked for: why the text was refused, because it is beyond a limit or is not a text.
 
     Args:

@@ -17,11 +17,8 @@ rerankers, by these rules:
 - **Checkpoint.** It holds the weights that are trained, after every epoch; fixed word vectors are not in it. It also
   holds the task's fingerprint: the settings that change results (the number of epochs only if the learning rate
   depends on it) and checksums of the data and of the initial word vectors. A run is resumed only if all agree.
-
-Data-parallel training needs two changes, and none in the tasks' data or scores. Every process runs this loop with the
-same seed, so `Task.batches` gives all of them the same batches: `Trainer._train_epoch` would hand each process its
-share of a batch. `Adam.update` is the only place that reads gradients: they would be averaged over the processes at
-its beginning. Only the first process would have a folder and an observer.
+- **Several processes.** Each of them runs this loop, with the same seed and so with the same batches; a task's update
+  takes its share of a batch (`lexitree.learning.distributed`). The first process scores, writes and reports.
 """
 
 from __future__ import annotations
@@ -43,10 +40,12 @@ from lexitree.errors import CheckpointError, NotFiniteError, TrainingDivergedErr
 from lexitree.learning.checkpoint import (
     CHECKPOINT_FILE,
     Checkpoint,
+    checksum_arrays,
     compare_fingerprints,
     load_checkpoint,
     save_checkpoint,
 )
+from lexitree.learning.distributed import OneProcess
 from lexitree.learning.observers import METRICS_FILE, BatchProgress, EpochRecord, Observer, SilentObserver
 from lexitree.learning.optimizer import Adam
 from lexitree.learning.schedule import TrainingSettings, rate_scale
@@ -54,6 +53,9 @@ from lexitree.writing import atomic_write
 
 SECONDS_BETWEEN_READS = 0.25
 """Reading a loss makes a GPU wait, so it is done only now and then."""
+
+UPDATES_BETWEEN_READS = 10
+"""The same where several processes train together, whose clocks differ."""
 
 _NO_SCORE = -1.0
 """What an epoch without a score counts as: less than any score."""
@@ -151,6 +153,7 @@ class Trainer(Generic[Batch]):
         folder: Where checkpoint and metrics go; a checkpoint that is there is resumed. None: nowhere.
         observer: Is told of every batch and epoch.
         save_best: Called after an epoch that is the best so far, while the model has the weights to be kept.
+        processes: The processes that train together; only the first one uses folder, observer and `save_best`.
     """
 
     def __init__(
@@ -160,13 +163,15 @@ class Trainer(Generic[Batch]):
         folder: Path | None = None,
         observer: Observer | None = None,
         save_best: Callable[[TrainingResult], object] | None = None,
+        processes: OneProcess | None = None,
     ) -> None:
         self.task = task
         self.config = task.config
         self.folder = folder
-        self.observer: Observer = observer or SilentObserver()
+        self.processes = processes or OneProcess()
+        self.observer: Observer = (self.processes.is_first and observer) or SilentObserver()
         self.save_best = save_best
-        self.fingerprint = dict(task.fingerprint())
+        self.fingerprint = {**task.fingerprint(), **self.processes.fingerprint}
         self.history: list[EpochRecord] = []
         self.best_weights = _copy_weights(task.model)
 
@@ -178,7 +183,8 @@ class Trainer(Generic[Batch]):
             CheckpointError: If the checkpoint is damaged or belongs to another run.
         """
         start = time.perf_counter()
-        if self.folder and (self.folder / CHECKPOINT_FILE).exists():
+        self.processes.check_same(self.fingerprint, "settings or data")
+        if self.folder:
             self._resume(self.folder / CHECKPOINT_FILE)
         num_before = len(self.history)
         while not self.is_done and (len(self.history) == num_before or self._has_time(start, minutes)):
@@ -199,8 +205,10 @@ class Trainer(Generic[Batch]):
 
     def _has_time(self, start: float, minutes: float | None) -> bool:
         """Whether an epoch as long as the last one would still end in time."""
-        spent = time.perf_counter() - start
-        return minutes is None or spent + self.history[-1].seconds <= 60 * minutes
+        if minutes is None:
+            return True
+        end = start + 60 * minutes - self.history[-1].seconds
+        return self.processes.from_first(lambda: time.perf_counter() <= end)
 
     def _weights_to_keep(self) -> AbstractContextManager[None]:
         """Inside, the model has the weights that are evaluated and saved."""
@@ -213,6 +221,10 @@ class Trainer(Generic[Batch]):
         if record.is_best:
             with self._weights_to_keep():
                 self.best_weights = _copy_weights(self.task.model)
+        self.processes.from_first(lambda: self._keep(record))
+
+    def _keep(self, record: EpochRecord) -> None:
+        """Write what is left of an epoch, and report it."""
         if self.folder:
             save_checkpoint(self.folder / CHECKPOINT_FILE, self._checkpoint())
             _write_metrics(self.folder / METRICS_FILE, self.history)
@@ -225,6 +237,11 @@ class Trainer(Generic[Batch]):
         start = time.perf_counter()
         loss, num_examples = self._train_epoch(epoch)
         seconds = time.perf_counter() - start
+        return self.processes.from_first(lambda: self._score_epoch(epoch, loss, num_examples, start, seconds))
+
+    def _score_epoch(
+        self, epoch: int, loss: float, num_examples: int, start: float, seconds: float
+    ) -> EpochRecord:
         scores = self._evaluate(epoch)
         best_before = max((self._score(record.scores) for record in self.history), default=-math.inf)
         return EpochRecord(
@@ -249,7 +266,9 @@ class Trainer(Generic[Batch]):
         """Train one epoch; its mean loss and the number of its examples."""
         self.task.model.train()
         rng = np.random.Generator(np.random.PCG64([self.config.seed, epoch]))
-        torch.manual_seed(int(rng.integers(2**62)))
+        seed = int(rng.integers(2**62))
+        torch.manual_seed(seed)
+        self.processes.begin_epoch(seed)
         plan = self.task.batches(rng)
         start = last_read = time.perf_counter()
         losses = self.task.losses.zero_()
@@ -263,6 +282,9 @@ class Trainer(Generic[Batch]):
             num_terms += size.num_terms
             now = time.perf_counter()
             reads = losses.device.type == "cpu" or now - last_read > SECONDS_BETWEEN_READS
+            if self.processes.size > 1:
+                # All of them read the same sums, and end together if these are no longer finite.
+                reads = number % UPDATES_BETWEEN_READS == 0
             if reads or num_done == plan.num_examples:
                 mean = losses.item() / num_terms
                 if not math.isfinite(mean):
@@ -274,6 +296,8 @@ class Trainer(Generic[Batch]):
                 self.observer.on_batch(
                     BatchProgress(epoch, self.config.epochs, num_done, plan.num_examples, mean, speed)
                 )
+        if self.processes.size > 1:
+            self.processes.check_same(_checksum(self.task.model), "weights")
         return losses.item() / max(num_terms, 1), num_done
 
     def _diverged(self, where: str, epoch: int) -> TrainingDivergedError:
@@ -296,7 +320,9 @@ class Trainer(Generic[Batch]):
         )
 
     def _resume(self, path: Path) -> None:
-        checkpoint = load_checkpoint(path, self.task.losses.device)
+        checkpoint = self.processes.from_first(lambda: load_checkpoint(path) if path.exists() else None)
+        if checkpoint is None:
+            return
         try:
             compare_fingerprints(path, checkpoint.record["fingerprint"], self.fingerprint)
             self.history = self._read_history(checkpoint.record["history"])
@@ -307,7 +333,7 @@ class Trainer(Generic[Batch]):
             self.task.optimizer.load_state_tensors(dict(checkpoint.optimizer))
         except (RuntimeError, KeyError, TypeError, AttributeError, ValueError) as error:
             raise CheckpointError(path, f"does not fit this model ({error})") from error
-        _write_metrics(path.parent / METRICS_FILE, self.history)
+        self.processes.from_first(lambda: _write_metrics(path.parent / METRICS_FILE, self.history))
 
     def _read_history(self, records: Sequence[Mapping[str, Any]]) -> list[EpochRecord]:
         history = [EpochRecord.from_dict(record) for record in records]
@@ -330,6 +356,10 @@ def _write_metrics(path: Path, history: Sequence[EpochRecord]) -> None:
 def _trained_weights(model: nn.Module) -> dict[str, Tensor]:
     """The weights that training changes: fixed vectors would be most of every checkpoint."""
     return {name: weight.detach() for name, weight in model.named_parameters() if weight.requires_grad}
+
+
+def _checksum(model: nn.Module) -> int:
+    return checksum_arrays(weight.numpy(force=True) for weight in _trained_weights(model).values())
 
 
 def _copy_weights(model: nn.Module) -> dict[str, Tensor]:

@@ -21,6 +21,7 @@ from lexitree.corpora.text_splits import SPLITS_FILE
 from lexitree.errors import FileError
 from lexitree.files import file_errors
 from lexitree.learning.checkpoint import CHECKPOINT_FILE
+from lexitree.learning.distributed import OneProcess
 from lexitree.learning.loop import Task, Trainer, TrainingResult
 from lexitree.learning.observers import (
     METRICS_FILE,
@@ -107,6 +108,7 @@ def run_in_folder(
     *,
     observer: Observer | None,
     minutes: float | None,
+    processes: OneProcess | None = None,
 ) -> TrainingResult:
     """Train a task in its folder; the observer and, where it is installed, TensorBoard are told of the progress."""
     observers = [observer] if observer else []
@@ -114,7 +116,7 @@ def run_in_folder(
         observers.append(TensorBoardObserver(folder / TENSORBOARD_FOLDER))
     group = ObserverGroup(observers)
     try:
-        trainer = Trainer(task, folder=folder, observer=group, save_best=save_best)
+        trainer = Trainer(task, folder=folder, observer=group, save_best=save_best, processes=processes)
         return trainer.run(minutes=minutes)
     finally:
         group.close()

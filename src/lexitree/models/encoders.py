@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, ClassVar
 
+import numpy as np
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
@@ -112,7 +113,9 @@ class Encoder(nn.Module):
 
 def make_heads(config: ModelConfig) -> HeadCell:
     """The heads of a model, by its head method."""
-    return HEAD_METHODS.find(config.head_method)(config.word_size, bias_init=config.bias_init)
+    return HEAD_METHODS.find(config.head_method)(
+        config.word_size, bias_init=config.bias_init, candidates=config.head_candidates
+    )
 
 
 def make_bottom_up(config: ModelConfig, *, lexical: bool, peepholes: bool = True) -> BottomUpLSTM:
@@ -262,6 +265,9 @@ class BiLSTM(Encoder):
         parts = batch.word_index, pick(batch.span_start, nodes), pick(batch.span_end, nodes)
         on_host = torch.split(torch.cat(parts).cpu(), [len(part) for part in parts])
         words, start, end = (part.numpy() for part in on_host)
+        if batch.node_keys is not None:
+            # Each occurrence of a word has a dropout of its own, and so has each phrase.
+            words = np.arange(len(words))
         first, place = distinct_phrases(words, start, end)
         return (start[first], end[first]), torch.from_numpy(place)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -18,6 +19,7 @@ from lexitree.arrays import IndexArray
 from lexitree.errors import ConfigError
 from lexitree.lexicon.pieces import SplitSentence, Unit
 from lexitree.lexicon.splitting import PieceSplitter
+from lexitree.models.dropout import DropoutByRow
 from lexitree.models.encoder_files import locate_encoder, read_encoder
 from lexitree.models.word_table import Lexicon, WordTable
 from lexitree.ops.tree_batch import PieceBatch
@@ -187,7 +189,7 @@ class TransformerLexicon(Lexicon):
     ) -> Float[Tensor, "vectors word"]:
         """The vectors of words, each by its place among the words of the batch, or of all phrases of it."""
         assert pieces is not None, "a batch for a transformer has pieces"
-        states = torch.cat([self._read(ids, lengths).flatten(0, 1) for ids, lengths in pieces.blocks])
+        states = torch.cat([self._read(*block, pieces.key).flatten(0, 1) for block in pieces.blocks])
         shares = pieces.count.to(states.dtype).reciprocal().index_select(0, pieces.owner)
         counted = states.index_select(0, pieces.place) * shares.unsqueeze(1)
         vectors = states.new_zeros(len(pieces.count), states.shape[1]).index_add(0, pieces.owner, counted)
@@ -199,11 +201,15 @@ class TransformerLexicon(Lexicon):
         return vectors.index_select(0, word_index)
 
     def _read(
-        self, ids: Int[Tensor, "rows width"], lengths: Int[Tensor, " rows"]
+        self, ids: Int[Tensor, "rows width"], lengths: Int[Tensor, " rows"], key: int | None
     ) -> Float[Tensor, "rows width state"]:
         half = self.config.half_precision and ids.is_cuda
         learns = torch.is_grad_enabled() and not self.is_frozen
-        with torch.autocast(ids.device.type, torch.bfloat16, enabled=half), torch.set_grad_enabled(learns):
+        with (
+            torch.autocast(ids.device.type, torch.bfloat16, enabled=half),
+            torch.set_grad_enabled(learns),
+            nullcontext() if key is None else DropoutByRow(key, ids, lengths),
+        ):
             found = self._layers(self._run(ids, lengths))
         # The trees are computed in the precision of the other weights.
         kind = next(self.encoder.parameters()).dtype

@@ -33,6 +33,8 @@ class PieceBatch:
 
     layout: PieceLayout
     buffer: Int[Tensor, " numbers"]
+    key: int | None = None
+    """Where dropout is drawn by example: the key of the update; see `lexitree.models.dropout`."""
 
     @classmethod
     def from_layout(cls, layout: PieceLayout, device: torch.device | str = "cpu") -> PieceBatch:
@@ -42,7 +44,7 @@ class PieceBatch:
 
     def to(self, device: torch.device | str) -> PieceBatch:
         """Move the tensors to another device."""
-        return PieceBatch(self.layout, send(self.buffer, device))
+        return PieceBatch(self.layout, send(self.buffer, device), self.key)
 
     def _parts(self) -> tuple[Tensor, ...]:
         return torch.split(self.buffer, [array.size for array in self.layout.arrays()])
@@ -91,6 +93,7 @@ class TreeBatch:
     buffer: Int[Tensor, " numbers"]
     """The memory that all of the following tensors are views of."""
     word_index: Int[Tensor, " leaves"]
+    leaf_kind: Int[Tensor, " leaves"]
     inner_word_index: Int[Tensor, " inner_words"]
     label_index: Int[Tensor, " nodes"]
     children_index: Int[Tensor, " edges"]
@@ -111,6 +114,8 @@ class TreeBatch:
     guesses: Float[Tensor, "guesses word"] | None = None
     """The guessed vectors of the layout's unknown words: `word_index` has ~k for row k."""
     pieces: PieceBatch | None = None
+    node_keys: Int[Tensor, " tree_nodes"] | None = None
+    """Where dropout is drawn by example: a key for each (tree, node of the tree), tree after tree."""
 
     @classmethod
     def from_layout(
@@ -212,6 +217,7 @@ class TreeBatch:
             *torch.split(buffer, sizes),
             guesses=None if self.guesses is None else self.guesses.to(buffer.device),
             pieces=None if self.pieces is None else self.pieces.to(buffer.device),
+            node_keys=None if self.node_keys is None else send(self.node_keys, buffer.device),
         )
 
     def split(self, values: Tensor) -> list[Tensor]:
@@ -225,6 +231,7 @@ class TreeBatch:
 
 _ARRAYS = (
     "word_index",
+    "leaf_kind",
     "inner_word_index",
     "label_index",
     "children_index",
@@ -270,6 +277,7 @@ def fill_batch(batch: TreeBatch, num_leaves: int, num_inner: int, num_levels: in
         new["target_bits"] = targets.view(-1).view(torch.int64)
     for name, size, empty in (
         ("word_index", num_leaves, 0),
+        ("leaf_kind", num_leaves, 0),
         # A node that is in no level: what is summed over all children must not meet a real one again.
         ("children_index", 2 * num_inner, num_nodes - 1),
         ("children_offset", num_inner + 1, int(new["children_offset"][-1])),

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from lexitree.results.document import Document
     from lexitree.results.labelled_tree import LabelledTree
 
-PHRASE_NAMES = ("start", "end", "text", "label", "probability", "head_word")
+PHRASE_NAMES = ("start", "end", "text", "label", "probability", "score", "head_word")
 """What is said of a phrase where all phrases stand in one cell of a table."""
 
 Source = Literal["texts", "column", "trees"]
@@ -269,8 +269,9 @@ def open_format(name: str, source: Source, settings: OutputSettings) -> RecordFo
         raise ConfigError(f"--head-weights is for JSON, not for {found.name}", remedy="Add --format json.")
     if settings.guard_formulas and not found.has_formulas:
         raise ConfigError(f"--guard-formulas is for CSV, not for {found.name}", remedy="Omit it.")
-    if source == "texts" and (settings.prefix or settings.errors):
-        option = "--prefix" if settings.prefix else "--errors"
+    for_columns = {"--prefix": settings.prefix, "--errors": settings.errors, "--score": settings.score}
+    if source == "texts" and any(for_columns.values()):
+        option = next(name for name, is_given in for_columns.items() if is_given)
         raise ConfigError(f"{option} is for a column of a table", remedy="Name it with --column.")
     if source == "texts" and settings.phrases and not found.lists_phrases:
         raise ConfigError(

@@ -110,6 +110,8 @@ class LabellingJob:
     """Whether to continue an interrupted run: a partial last line is dropped, and records are written at once."""
     num_workers: int = 1
     """How many processes label texts."""
+    score: bool = False
+    """Whether to add the score to a column."""
     errors: bool = False
     """Whether to add a column that says why a text was refused; its row is kept, without a label."""
     keep_refused: bool = False
@@ -160,6 +162,7 @@ class LabellingJob:
             self.head_weights,
             self.guard_formulas,
             Place(str(self.inputs.arguments[0]), 1),
+            score=self.score,
             errors=self.errors,
             keeps_refused=self.keep_refused,
         )
@@ -337,8 +340,10 @@ class LabellingJob:
             "--phrases": self.phrases,
             "--head-weights": self.head_weights,
             "--guard-formulas": self.guard_formulas,
-            # Not there in the settings of outputs that were started before there was this option.
+            # Not there in the settings of outputs that were started before there were these options.
             **({"--errors": True} if self.errors else {}),
+            **({"--score": True} if self.score else {}),
+            **({"--labels": self.labeller.labels} if self.labeller.labels else {}),
             "--one-sentence": self.labeller.one_sentence,
             "--limit": self.labeller.limits.as_dict(),
             "--precision": self.labeller.precision,

@@ -60,6 +60,8 @@ class LabellerSettings:
     """Whether a model without head words is an error."""
     limits: Limits = field(default_factory=Limits)
     """What a text may have before it is refused."""
+    labels: int | None = None
+    """How many labels to answer with; by default, those of the model."""
 
     def open_predictor(self) -> Predictor:
         """Load the model to label trees."""
@@ -79,7 +81,12 @@ class LabellerSettings:
 
     @property
     def _options(self) -> LoadOptions:
-        return {"device": self.device, "backend": self.backend, "precision": self.precision}
+        return {
+            "device": self.device,
+            "backend": self.backend,
+            "precision": self.precision,
+            "labels": self.labels,
+        }
 
     def _check_heads(self, predictor: Predictor) -> None:
         if self.needs_heads and not predictor.model.encoder.has_heads:

@@ -51,6 +51,14 @@ class TrainingConfig(LexicalSettings):
             " of it and those of further corpora (mean)."
         ),
     ] = "main"
+    head_entropy: Annotated[
+        float,
+        Setting(
+            "Weight in the loss of the entropy of the head gates, per phrase: more makes head words clearer.",
+            at_least=0,
+            at_most=MAX_STEP,
+        ),
+    ] = 0.0
     distinct_phrases: Annotated[
         bool,
         Setting("Train a sequence model on each distinct phrase once per epoch, not wherever it occurs."),

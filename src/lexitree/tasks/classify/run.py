@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -15,6 +16,7 @@ from lexitree.corpora.corpus import Corpus
 from lexitree.corpora.named import find_entry
 from lexitree.errors import ConfigError, FileError
 from lexitree.evaluation.accuracy import Evaluation, evaluate
+from lexitree.learning.distributed import OneProcess, join_processes, own_device
 from lexitree.learning.loop import TrainingResult
 from lexitree.learning.observers import Observer
 from lexitree.learning.run_folder import (
@@ -30,7 +32,7 @@ from lexitree.learning.seeds import OnEvent, SeedSummary, run_seeds
 from lexitree.models.classifier import TreeClassifier
 from lexitree.models.model_config import ModelConfig
 from lexitree.models.transformer import TransformerLexicon
-from lexitree.ops.devices import check_precision, choose_device, products_in
+from lexitree.ops.devices import check_precision, products_in
 from lexitree.ops.threads import use_cores
 from lexitree.saving.model_kinds import save_model
 from lexitree.tasks.classify.building import (
@@ -105,20 +107,22 @@ def train(
         TrainingDivergedError: If the loss is no longer finite.
     """
     check_precision(precision, training=True)
-    device = choose_device(device)
+    device = own_device(device)
     with (
-        claim_folder(folder, resume=resume) as folder,
+        join_processes() as processes,
+        ExitStack() as claim,
         use_cores(threads, wide_products=bool(recipe.encoder)),
         products_in(precision),
     ):
+        folder = processes.from_first(lambda: claim.enter_context(claim_folder(folder, resume=resume)))
         if corpus is None:
-            corpus = load_recipe_corpus(recipe)
+            corpus = processes.from_first(lambda: load_recipe_corpus(recipe))
         else:
-            recipe = _with_corpus_name(recipe, corpus)
-            corpus = add_further(corpus, recipe)
+            given, recipe = corpus, _with_corpus_name(recipe, corpus)
+            corpus = processes.from_first(lambda: add_further(given, recipe))
         _check_corpus(corpus)
         torch.manual_seed(recipe.training.seed)
-        model = build_model(recipe, corpus, backend=backend).to(device)
+        model = processes.from_first(lambda: build_model(recipe, corpus, backend=backend)).to(device)
         splits = {
             name: model.prepare(trees, training=name == "train") for name, trees in corpus.splits.items()
         }
@@ -129,12 +133,15 @@ def train(
             splits["train"] = more.label_training(splits["train"])
         taught = None
         if recipe.teacher:
-            path = lessons or _own_lessons(recipe, corpus, folder, resume, device, backend)
-            taught = read_lessons(path, recipe.teacher)
+            taught = processes.from_first(
+                lambda: read_lessons(
+                    lessons or _own_lessons(recipe, corpus, folder, resume, device, backend), recipe.teacher
+                )
+            )
             splits["train"] = learn_from(
                 taught, splits["train"], recipe.training.teacher_weight, mixes_labels=more is None
             )
-        if corpus.texts is not None and corpus.texts.record is not None:
+        if processes.is_first and corpus.texts is not None and corpus.texts.record is not None:
             corpus.texts.record.write(folder)
         task = ClassifyTask(
             model,
@@ -144,6 +151,7 @@ def train(
             _settings_beside(recipe),
             corpus.document_sizes("dev"),
             more,
+            processes,
         )
         about = _about_training(recipe, corpus, taught)
 
@@ -154,17 +162,23 @@ def train(
         def save_best(training: TrainingResult) -> None:
             save(training, **training.best.scores)
 
-        training = run_in_folder(task, folder, save_best, observer=observer, minutes=minutes)
-        dev, test = (
-            evaluate(model, splits[split], document_sizes=corpus.document_sizes(split))
-            if splits.get(split)
-            else None
-            for split in ("dev", "test")
+        training = run_in_folder(
+            task, folder, save_best, observer=observer, minutes=minutes, processes=processes
         )
-        run = RunResult(folder, training, dev, test)
-        save(training, **run.scores())
-        _write_result(run, recipe, model, corpus)
-    return run
+
+        def finish() -> RunResult:
+            dev, test = (
+                evaluate(model, splits[split], document_sizes=corpus.document_sizes(split))
+                if splits.get(split)
+                else None
+                for split in ("dev", "test")
+            )
+            run = RunResult(folder, training, dev, test)
+            save(training, **run.scores())
+            _write_result(run, recipe, model, corpus, processes)
+            return run
+
+        return processes.from_first(finish)
 
 
 def train_seeds(
@@ -281,9 +295,13 @@ def _about_training(recipe: Recipe, corpus: Corpus, lessons: Lessons | None) -> 
     return about
 
 
-def _write_result(run: RunResult, recipe: Recipe, model: TreeClassifier, corpus: Corpus) -> None:
+def _write_result(
+    run: RunResult, recipe: Recipe, model: TreeClassifier, corpus: Corpus, processes: OneProcess
+) -> None:
     has_transformer = isinstance(model.lexicon, TransformerLexicon)
-    more = {"transformers": version("transformers")} if has_transformer else {}
+    more: dict[str, Any] = {"transformers": version("transformers")} if has_transformer else {}
+    if processes.size > 1:
+        more["processes"] = processes.size
     write_result(
         run,
         recipe,

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from lexitree.batch.tree_examples import Example
+from lexitree.learning.distributed import OneProcess, ProcessGroup
 from lexitree.learning.optimizer import LazyAdam
 from lexitree.models.classifier import TreeClassifier
 from lexitree.models.label_grains import LabelGrains
@@ -38,8 +39,13 @@ def make_step(
     root_weight: float = 1.0,
     label_weights: Tensor | None = None,
     grains: LabelGrains | None = None,
+    head_entropy: float = 0.0,
+    processes: OneProcess | None = None,
 ) -> Step:
     """The fastest step that a model can take on its device; see `TreeClassifier.loss` for the weights and grains."""
+    plain = PlainStep(model, optimizer, root_weight, label_weights, grains, head_entropy)
+    if isinstance(processes, ProcessGroup):
+        return SharedStep(plain, processes)
     can_record = (
         model.device.type == "cuda"
         and model.encoder.is_recordable
@@ -48,7 +54,6 @@ def make_step(
         # A recording repeats the learning rate that it was made with.
         and optimizer.config.has_constant_updates
     )
-    plain = PlainStep(model, optimizer, root_weight, label_weights, grains)
     return RecordedStep(plain) if can_record else plain
 
 
@@ -62,12 +67,14 @@ class PlainStep:
         root_weight: float = 1.0,
         label_weights: Tensor | None = None,
         grains: LabelGrains | None = None,
+        head_entropy: float = 0.0,
     ) -> None:
         self.model = model
         self.optimizer = optimizer
         self.root_weight = root_weight
         self.label_weights = None if label_weights is None else label_weights.to(model.device)
         self.grains = None if grains is None else grains.to(model.device)
+        self.head_entropy = head_entropy
         self.losses = torch.zeros((), dtype=torch.float64, device=model.device)
 
     def __call__(self, examples: list[Example]) -> None:
@@ -80,13 +87,41 @@ class PlainStep:
         if loss.is_cuda or torch.isfinite(loss):
             self.optimizer.step(batch)
 
-    def compute_gradients(self, batch: TreeBatch) -> Tensor:
+    def compute_gradients(self, batch: TreeBatch, num_trees: int | None = None) -> Tensor:
+        """Give the weights the gradients of the mean loss; the batch may be part of one of `num_trees` trees."""
         self.optimizer.zero_grad()
         loss = self.model.loss(
-            batch, root_weight=self.root_weight, label_weights=self.label_weights, grains=self.grains
+            batch,
+            root_weight=self.root_weight,
+            label_weights=self.label_weights,
+            grains=self.grains,
+            head_entropy=self.head_entropy,
         )
-        (loss / batch.num_trees).backward()
+        (loss / (num_trees or batch.num_trees)).backward()
         return loss.detach()
+
+
+class SharedStep:
+    """A step of several processes: each computes the gradients of its share of the batch, and all add them up."""
+
+    def __init__(self, plain: PlainStep, processes: ProcessGroup) -> None:
+        self.plain = plain
+        self.losses = plain.losses
+        self.processes = processes
+
+    def __call__(self, examples: list[Example]) -> None:
+        plain, optimizer = self.plain, self.plain.optimizer
+        batch, num_trees = self.processes.share(examples)
+        if batch is None:
+            optimizer.zero_grad()
+            loss = plain.model.scorer.label_bias.new_zeros(())
+        else:
+            loss = plain.compute_gradients(batch.to(plain.model.device), num_trees)
+        loss = self.processes.sum_gradients(optimizer, loss)
+        self.losses += loss
+        if loss.is_cuda or torch.isfinite(loss):
+            # The rows of all processes are updated, not only those of this one's batch.
+            optimizer.update(num_trees)
 
 
 class Sizes(NamedTuple):

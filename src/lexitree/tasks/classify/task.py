@@ -16,6 +16,7 @@ from lexitree.arrays import NO_INDEX, IndexArray
 from lexitree.batch.tree_examples import Example
 from lexitree.evaluation.accuracy import evaluate
 from lexitree.learning.checkpoint import checksum_arrays
+from lexitree.learning.distributed import OneProcess
 from lexitree.learning.loop import BatchSize, EpochBatches
 from lexitree.learning.optimizer import LazyAdam
 from lexitree.models.classifier import TreeClassifier
@@ -33,6 +34,17 @@ def score_name(config: TrainingConfig) -> str:
     return "dev_mean" if config.choose_by == "mean" else SCORES[0]
 
 
+_LATER_SETTINGS = {
+    "class_weights": "none",
+    "choose_by": "main",
+    "head_entropy": 0.0,
+    "head_candidates": "all",
+    "lookup": "written",
+    "temperature": 1.0,
+}
+"""Settings that runs of older versions do not have, with what they did."""
+
+
 class ClassifyTask:
     """Training a model that labels sentences and phrases.
 
@@ -44,6 +56,7 @@ class ClassifyTask:
         about: Further settings that results depend on, for the fingerprint.
         document_sizes: How many of the development examples make up each text; see `evaluate`.
         more: Further corpora, if any; the training examples have their labels already.
+        processes: The processes that train together.
     """
 
     def __init__(
@@ -55,6 +68,7 @@ class ClassifyTask:
         about: Mapping[str, Any] | None = None,
         document_sizes: Sequence[int] | None = None,
         more: MoreLearning | None = None,
+        processes: OneProcess | None = None,
     ) -> None:
         self.model = model
         self.train = train
@@ -72,6 +86,8 @@ class ClassifyTask:
             root_weight=config.root_weight,
             label_weights=label_weights,
             grains=None if more is None else more.grains(num_labels, label_weights),
+            head_entropy=config.head_entropy,
+            processes=processes,
         )
         self.phrases = None
         if model.encoder.trains_on_phrases and model.config.supervision == "all":
@@ -97,17 +113,14 @@ class ClassifyTask:
         examples = [*self.train, *self.dev, *chain.from_iterable(self.more.dev if self.more else ())]
         lexicon = self.model.lexicon
         vectors = [each.numpy(force=True) for each in (*lexicon.parameters(), *lexicon.buffers())]
-        settings = self.config.fingerprint()
+        settings = self.config.fingerprint() | self.model.config.as_dict()
         if "teacher" not in self.about:
             del settings["teacher_weight"]
-        if settings["class_weights"] == "none":
-            # Runs of older versions have no such setting.
-            del settings["class_weights"]
-        if settings["choose_by"] == "main":
-            del settings["choose_by"]
+        for name, default in _LATER_SETTINGS.items():
+            if settings[name] == default:
+                del settings[name]
         return {
             **settings,
-            **self.model.config.as_dict(),
             **self.about,
             "lexicon parameters": sum(array.size for array in vectors),
             "checksum of the word vectors": checksum_arrays(vectors),

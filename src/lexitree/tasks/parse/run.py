@@ -13,6 +13,7 @@ import torch
 
 from lexitree.arrays import FloatArray
 from lexitree.errors import ConfigError
+from lexitree.learning.distributed import refuse_several_processes
 from lexitree.learning.loop import TrainingResult
 from lexitree.learning.observers import Observer
 from lexitree.learning.run_folder import MODEL_FOLDER, FinishedRun, claim_folder, run_in_folder, write_result
@@ -150,6 +151,7 @@ def train_parser(
         FileError: If the folder holds a run that is not to be resumed, or another process trains into it.
         TrainingDivergedError: If the loss is no longer finite.
     """
+    refuse_several_processes("parsers")
     with claim_folder(folder, resume=resume) as folder:
         banks = banks or load_parser_data(recipe, data)
         torch.manual_seed(recipe.training.seed)

@@ -11,6 +11,7 @@ from typing import Any
 import torch
 
 from lexitree.errors import ConfigError, OnError
+from lexitree.learning.distributed import refuse_several_processes
 from lexitree.learning.loop import TrainingResult
 from lexitree.learning.observers import Observer
 from lexitree.learning.run_folder import MODEL_FOLDER, FinishedRun, claim_folder, run_in_folder, write_result
@@ -80,6 +81,7 @@ def train_reranker(
         FileError: If the folder holds a run that is not to be resumed, or another process trains into it.
         TrainingDivergedError: If the loss is no longer finite.
     """
+    refuse_several_processes("rerankers")
     with claim_folder(folder, resume=resume) as folder:
         lists = lists or load_rerank_data(recipe, data, on_error=on_error, report=report)
         torch.manual_seed(recipe.training.seed)
