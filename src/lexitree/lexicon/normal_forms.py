@@ -30,7 +30,8 @@ _FRACTION = re.compile(r"(\d{1,3}(?:[.,]\d)?)/(5|10|100)(?:-?stars?)?")
 _STARS = re.compile(rf"([{RATING_STARS}]*)(½?)☆*")
 _COUNTED = re.compile(r"([0-5])(?:\.5)?(?:\*|-?stars?)")
 _COUNT_WORDS = {
-    f"{word}-star": f"{number}/5" for number, word in enumerate("zero one two three four five".split())
+    f"{word}-star": f"{number}/5"
+    for number, word in enumerate(["zero", "one", "two", "three", "four", "five"])
 }
 _ADDRESS = re.compile(r"(?:https?|ftp)://.+|www\..+|[\w.%+-]+@[\w-]+\.[\w.]+", re.IGNORECASE)
 _SKIN_OR_SELECTOR = re.compile("[\U0001f3fb-\U0001f3ff\ufe0e\ufe0f\u20e3\u2640\u2642]")
@@ -58,6 +59,56 @@ _EMOTICONS = {
 _EMOJI_OF = {emoticon: emoji for emoji, emoticons in _EMOTICONS.items() for emoticon in emoticons.split()}
 _NOSE = re.compile(r"(?<=[:;=8xXB'’])[-o^*](?=.)")
 _MOUTHS = re.compile(r"([)(\[\]{}D3])\1+")
+
+_ABBREVIATIONS = {
+    **dict.fromkeys(("thx", "thnx", "thanx", "tnx", "tnks", "tks", "thks"), "thanks"),
+    **dict.fromkeys(("pls", "plz", "plez"), "please"),
+    **dict.fromkeys(("cuz", "coz", "bcuz", "bcoz", "becuz", "cos"), "because"),
+    **dict.fromkeys(("gud", "gd"), "good"),
+    **dict.fromkeys(("awsum", "awsome", "awesum"), "awesome"),
+    **dict.fromkeys(("sux", "suks", "suxx", "suxs"), "sucks"),
+    **dict.fromkeys(("prolly", "probs"), "probably"),
+    **dict.fromkeys(("def", "defs", "defo"), "definitely"),
+    **dict.fromkeys(("fav", "fave"), "favorite"),
+    **dict.fromkeys(("tmrw", "tmr", "2mrw", "2moro", "2morrow"), "tomorrow"),
+    "gr8": "great",
+    "b4": "before",
+    "l8": "late",
+    "l8r": "later",
+    "h8": "hate",
+    "h8d": "hated",
+    "m8": "mate",
+    "w8": "wait",
+    "str8": "straight",
+    "luv": "love",
+    "luvs": "loves",
+    "luved": "loved",
+    "ppl": "people",
+    "2day": "today",
+    "2nite": "tonight",
+    "tonite": "tonight",
+    "nite": "night",
+    "4ever": "forever",
+    "w/": "with",
+    "w/o": "without",
+    "thru": "through",
+    "tho": "though",
+    "altho": "although",
+    "bday": "birthday",
+    "hrs": "hours",
+    "hr": "hour",
+    "yrs": "years",
+    "msg": "message",
+    "pics": "pictures",
+    "vids": "videos",
+    "ridic": "ridiculous",
+    "rly": "really",
+    "srsly": "seriously",
+    "obv": "obviously",
+    "u": "you",
+    "ur": "your",
+}
+"""Words of chats and the words that they shorten; those that mean something of their own, such as `lol`, are not here."""
 
 _AMERICAN = (
     (
@@ -88,8 +139,34 @@ _AMERICAN = (
 """What British spelling has, and American instead. A rule may make no word, which then has no vector either."""
 
 _NO_MEANING = frozenset(
-    "face with sign symbol of and the in over emoji white black heavy suit modifier variation selector medium large"
-    " small type letter capital latin dot dots".split()
+    [
+        "face",
+        "with",
+        "sign",
+        "symbol",
+        "of",
+        "and",
+        "the",
+        "in",
+        "over",
+        "emoji",
+        "white",
+        "black",
+        "heavy",
+        "suit",
+        "modifier",
+        "variation",
+        "selector",
+        "medium",
+        "large",
+        "small",
+        "type",
+        "letter",
+        "capital",
+        "latin",
+        "dot",
+        "dots",
+    ]
 )
 """Words of Unicode's names that say how a sign is drawn, not what it shows."""
 
@@ -98,7 +175,7 @@ STAND_INS = {
     **dict(zip(RATINGS, ("worst", "terrible", "disappointing", "okay", "good", "excellent"), strict=True)),
     MENTION: "someone",
     LINK: "website",
-    **{emoji: "" for emoji in _EMOTICONS},
+    **dict.fromkeys(_EMOTICONS, ""),
 }
 """The words that others are looked up as and that no file of vectors has, with a word whose vector they start with;
 emoji start with their names."""
@@ -117,7 +194,7 @@ def plain_form(word: str) -> str:
 def normal_forms(word: str) -> Iterator[str]:
     """Yield other spellings of a word that has no vector, the nearest first.
 
-    In this order: other capitals; for ratings, mentions, addresses, emoticons and emoji the word that stands for them;
+    In this order: what it shortens; other capitals; for ratings, mentions, addresses, emoticons and emoji the word that stands for them;
     letters that are repeated twice or once; American spelling; without hyphens and apostrophes; round numbers.
 
     Args:
@@ -126,6 +203,8 @@ def normal_forms(word: str) -> Iterator[str]:
     if len(word) > _MAX_LETTERS:
         return
     lower = word.lower()
+    if lower in _ABBREVIATIONS:
+        yield _ABBREVIATIONS[lower]
     yield from (lower, lower.capitalize(), lower.upper())
     for stands_for in (_rating(lower), _address(word), *_signs(word)):
         if stands_for:

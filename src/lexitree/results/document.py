@@ -48,7 +48,8 @@ class Document:
     text: str
     sentences: tuple[Sentence, ...]
     notes: tuple[str, ...] = ()
-    """What was cut to keep the text within limits (`Limits(beyond="cut")`)."""
+    """What was cut to keep the text within limits (`Limits(beyond="cut")`), and why the labels may mean nothing: the
+    model does not know most of the words, or the text is in another language."""
 
     @cached_property
     def probabilities(self) -> dict[str, float]:

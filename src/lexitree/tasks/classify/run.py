@@ -123,6 +123,7 @@ def train(
             recipe.training,
             _settings_beside(recipe),
             corpus.document_sizes("dev"),
+            augment=recipe.augment,
         )
         about = _about_training(recipe, corpus, taught)
 
@@ -234,6 +235,7 @@ def _settings_beside(recipe: Recipe) -> dict[str, Any]:
         "encoder": encoder,
         **({"teacher": recipe.teacher} if recipe.teacher else {}),
         **({"start": recipe.start} if recipe.start else {}),
+        **({"augment": recipe.augment.as_dict()} if recipe.augment.is_on else {}),
     }
 
 

@@ -19,6 +19,7 @@ from lexitree.learning.loop import BatchSize, EpochBatches
 from lexitree.learning.optimizer import LazyAdam
 from lexitree.models.classifier import TreeClassifier
 from lexitree.ops.spans import number_phrases
+from lexitree.tasks.classify.augmentation import Augmenter, AugmentSettings
 from lexitree.tasks.classify.recipe import TrainingConfig
 from lexitree.tasks.classify.steps import make_step
 
@@ -36,6 +37,7 @@ class ClassifyTask:
         config: The training settings.
         about: Further settings that results depend on, for the fingerprint.
         document_sizes: How many of the development examples make up each text; see `evaluate`.
+        augment: How training sentences are changed at random; by default they are not.
     """
 
     score_name = SCORES[0]
@@ -48,6 +50,7 @@ class ClassifyTask:
         config: TrainingConfig,
         about: Mapping[str, Any] | None = None,
         document_sizes: Sequence[int] | None = None,
+        augment: AugmentSettings | None = None,
     ) -> None:
         self.model = model
         self.train = train
@@ -55,6 +58,7 @@ class ClassifyTask:
         self.config = config
         self.about = dict(about or {})
         self.document_sizes = document_sizes
+        self.augmenter = Augmenter(augment, model.lexicon) if augment and augment.is_on else None
         self.optimizer = LazyAdam(model, config)
         self.step = make_step(
             model,
@@ -100,9 +104,10 @@ class ClassifyTask:
         }
 
     def batches(self, rng: np.random.Generator) -> EpochBatches[list[Example]]:
-        return EpochBatches(
-            len(self.train), -(-len(self.train) // self.config.batch_size), self._shuffled_batches(rng)
-        )
+        batches = self._shuffled_batches(rng)
+        if self.augmenter is not None:
+            batches = self.augmenter.batches(batches, rng)
+        return EpochBatches(len(self.train), -(-len(self.train) // self.config.batch_size), batches)
 
     def _shuffled_batches(self, rng: np.random.Generator) -> Iterator[list[Example]]:
         size = self.config.batch_size
