@@ -1,10 +1,10 @@
-"""Measure how many texts carry a warning that the model does not know them: English ones, and those of other languages.
+"""Measure how many texts carry a warning that the model does not know them, in English and in other languages.
 
     python benchmarks/unfamiliar_texts.py sentiment --output results/unfamiliar-texts.json
     python benchmarks/unfamiliar_texts.py vectors-everyday.npz
 
-The English texts are the development parts of the domains under LEXITREE_DATA, of which at most 0.5 % may be warned of.
-The threshold (`lexitree.lexicon.unfamiliar`) was chosen on these and on other_languages.tsv. Given a file of vectors
+The English texts are the development parts of the domains under LEXITREE_DATA: at most 0.5 % may carry one. The
+threshold (`lexitree.lexicon.unfamiliar`) was chosen on these and on other_languages.tsv. Given a file of vectors
 instead of a model, words are looked up in it by `--lookup`.
 """
 

@@ -29,10 +29,8 @@ _NUMBER = re.compile(r"[-+]?[$£€]?\d[\d,.:]*(?:st|nd|rd|th|s|k|x|%)?", re.IGN
 _FRACTION = re.compile(r"(\d{1,3}(?:[.,]\d)?)/(5|10|100)(?:-?stars?)?")
 _STARS = re.compile(rf"([{RATING_STARS}]*)(½?)☆*")
 _COUNTED = re.compile(r"([0-5])(?:\.5)?(?:\*|-?stars?)")
-_COUNT_WORDS = {
-    f"{word}-star": f"{number}/5"
-    for number, word in enumerate(["zero", "one", "two", "three", "four", "five"])
-}
+_NUMBER_WORDS = ("zero", "one", "two", "three", "four", "five")
+_COUNT_WORDS = {f"{word}-star": f"{number}/5" for number, word in enumerate(_NUMBER_WORDS)}
 _ADDRESS = re.compile(r"(?:https?|ftp)://.+|www\..+|[\w.%+-]+@[\w-]+\.[\w.]+", re.IGNORECASE)
 _SKIN_OR_SELECTOR = re.compile("[\U0001f3fb-\U0001f3ff\ufe0e\ufe0f\u20e3\u2640\u2642]")
 
@@ -60,55 +58,21 @@ _EMOJI_OF = {emoticon: emoji for emoji, emoticons in _EMOTICONS.items() for emot
 _NOSE = re.compile(r"(?<=[:;=8xXB'’])[-o^*](?=.)")
 _MOUTHS = re.compile(r"([)(\[\]{}D3])\1+")
 
+_SHORTENED = """
+    thanks: thx thnx thanx tnx tnks tks thks; please: pls plz plez; because: cuz coz bcuz bcoz becuz; good: gud gd;
+    awesome: awsum awsome awesum; sucks: sux suks suxx suxs; probably: prolly probs; definitely: def defs defo;
+    favorite: fav fave; tomorrow: tmrw tmr 2mrw 2moro 2morrow; great: gr8; before: b4; late: l8; later: l8r;
+    hate: h8; hated: h8d; mate: m8; wait: w8; straight: str8; love: luv; loves: luvs; loved: luved; people: ppl;
+    today: 2day; tonight: 2nite tonite; night: nite; forever: 4ever; with: w/; without: w/o; through: thru;
+    though: tho; although: altho; birthday: bday; hours: hrs; hour: hr; years: yrs; message: msg; pictures: pics;
+    videos: vids; ridiculous: ridic; really: rly; seriously: srsly; obviously: obv; you: u; your: ur
+"""
 _ABBREVIATIONS = {
-    **dict.fromkeys(("thx", "thnx", "thanx", "tnx", "tnks", "tks", "thks"), "thanks"),
-    **dict.fromkeys(("pls", "plz", "plez"), "please"),
-    **dict.fromkeys(("cuz", "coz", "bcuz", "bcoz", "becuz", "cos"), "because"),
-    **dict.fromkeys(("gud", "gd"), "good"),
-    **dict.fromkeys(("awsum", "awsome", "awesum"), "awesome"),
-    **dict.fromkeys(("sux", "suks", "suxx", "suxs"), "sucks"),
-    **dict.fromkeys(("prolly", "probs"), "probably"),
-    **dict.fromkeys(("def", "defs", "defo"), "definitely"),
-    **dict.fromkeys(("fav", "fave"), "favorite"),
-    **dict.fromkeys(("tmrw", "tmr", "2mrw", "2moro", "2morrow"), "tomorrow"),
-    "gr8": "great",
-    "b4": "before",
-    "l8": "late",
-    "l8r": "later",
-    "h8": "hate",
-    "h8d": "hated",
-    "m8": "mate",
-    "w8": "wait",
-    "str8": "straight",
-    "luv": "love",
-    "luvs": "loves",
-    "luved": "loved",
-    "ppl": "people",
-    "2day": "today",
-    "2nite": "tonight",
-    "tonite": "tonight",
-    "nite": "night",
-    "4ever": "forever",
-    "w/": "with",
-    "w/o": "without",
-    "thru": "through",
-    "tho": "though",
-    "altho": "although",
-    "bday": "birthday",
-    "hrs": "hours",
-    "hr": "hour",
-    "yrs": "years",
-    "msg": "message",
-    "pics": "pictures",
-    "vids": "videos",
-    "ridic": "ridiculous",
-    "rly": "really",
-    "srsly": "seriously",
-    "obv": "obviously",
-    "u": "you",
-    "ur": "your",
+    short: word.strip()
+    for word, shorts in (entry.split(":") for entry in _SHORTENED.split(";"))
+    for short in shorts.split()
 }
-"""Words of chats and the words that they shorten; those that mean something of their own, such as `lol`, are not here."""
+"""Words of chats and what they shorten; those that mean something of their own, such as `lol`, are not here."""
 
 _AMERICAN = (
     (
@@ -133,41 +97,16 @@ _AMERICAN = (
     (re.compile(r"cheque(?=$|s$)"), "check"),
     (re.compile(r"sceptic"), "skeptic"),
     (re.compile(r"mould"), "mold"),
-    (re.compile(r"cosy|cosi(?=er|est)"), lambda found: found[0].replace("s", "z")),
+    (re.compile(r"^cos(?=y|ier|iest)"), "coz"),
     (re.compile(r"pyjama"), "pajama"),
 )
 """What British spelling has, and American instead. A rule may make no word, which then has no vector either."""
 
-_NO_MEANING = frozenset(
-    [
-        "face",
-        "with",
-        "sign",
-        "symbol",
-        "of",
-        "and",
-        "the",
-        "in",
-        "over",
-        "emoji",
-        "white",
-        "black",
-        "heavy",
-        "suit",
-        "modifier",
-        "variation",
-        "selector",
-        "medium",
-        "large",
-        "small",
-        "type",
-        "letter",
-        "capital",
-        "latin",
-        "dot",
-        "dots",
-    ]
-)
+_HOW_DRAWN = """
+    face with sign symbol of and the in over emoji white black heavy suit modifier variation selector medium large
+    small type letter capital latin dot dots
+"""
+_NO_MEANING = frozenset(_HOW_DRAWN.split())
 """Words of Unicode's names that say how a sign is drawn, not what it shows."""
 
 
@@ -194,8 +133,9 @@ def plain_form(word: str) -> str:
 def normal_forms(word: str) -> Iterator[str]:
     """Yield other spellings of a word that has no vector, the nearest first.
 
-    In this order: what it shortens; other capitals; for ratings, mentions, addresses, emoticons and emoji the word that stands for them;
-    letters that are repeated twice or once; American spelling; without hyphens and apostrophes; round numbers.
+    In this order: what it shortens; other capitals; for ratings, mentions, addresses, emoticons and emoji the word
+    that stands for them; letters that are repeated twice or once; American spelling; without hyphens and
+    apostrophes; round numbers.
 
     Args:
         word: The word as a reader sees it.
@@ -242,7 +182,7 @@ def _address(word: str) -> str | None:
 
 
 def _signs(word: str) -> Iterator[str]:
-    """An emoticon without its nose, and with one mouth; the emoji that it stands for; an emoji without its skin tone."""
+    """An emoticon without nose and with one mouth; the emoji that it stands for; an emoji without its skin tone."""
     if word.isalnum():
         return
     bare = _MOUTHS.sub(r"\1", word)

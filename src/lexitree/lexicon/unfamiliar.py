@@ -6,91 +6,17 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
 
 _MOST_UNKNOWN = 0.4
-"""With this share of unknown words, a text is unfamiliar; see benchmarks/unfamiliar_texts.py for how it was chosen."""
+"""A text with this share of unknown words is unfamiliar; benchmarks/unfamiliar_texts.py tells how it was chosen."""
 _FEW_WORDS = 3
 """A text of fewer words is unfamiliar if none of them is known."""
 _LEAST_FOREIGN = 2
 
-_ENGLISH = frozenset(
-    [
-        "the",
-        "a",
-        "an",
-        "and",
-        "or",
-        "but",
-        "if",
-        "of",
-        "to",
-        "in",
-        "on",
-        "at",
-        "for",
-        "with",
-        "from",
-        "by",
-        "about",
-        "as",
-        "into",
-        "than",
-        "that",
-        "this",
-        "these",
-        "those",
-        "it",
-        "its",
-        "he",
-        "she",
-        "they",
-        "we",
-        "you",
-        "i",
-        "me",
-        "my",
-        "your",
-        "his",
-        "her",
-        "our",
-        "their",
-        "is",
-        "are",
-        "was",
-        "were",
-        "be",
-        "been",
-        "am",
-        "do",
-        "does",
-        "did",
-        "have",
-        "has",
-        "had",
-        "will",
-        "would",
-        "can",
-        "could",
-        "should",
-        "not",
-        "n't",
-        "no",
-        "'s",
-        "so",
-        "very",
-        "too",
-        "just",
-        "all",
-        "any",
-        "some",
-        "more",
-        "there",
-        "here",
-        "what",
-        "who",
-        "when",
-        "where",
-        "how",
-    ]
-)
+_ENGLISH_WORDS = """
+    the a an and or but if of to in on at for with from by about as into than that this these those it its he she
+    they we you i me my your his her our their is are was were be been am do does did have has had will would can
+    could should not n't no 's so very too just all any some more there here what who when where how
+"""
+_ENGLISH = frozenset(_ENGLISH_WORDS.split())
 _OTHERS = {
     "German": "der das und ist nicht ich mit ein eine auf den dem sich auch wie sehr aber nach für wir sie von zu",
     "French": "le les des est pas je ce du une dans et pour qui sur avec mais très cette nous vous ne que au sont",

@@ -1,4 +1,4 @@
-"""Changes the words of training sentences at random, so that a model learns what typing changes and meaning does not."""
+"""Changes words of training sentences at random, so that a model learns which changes leave the meaning as it is."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class AugmentSettings(Settings):
     marks: Annotated[
         float,
         Setting(
-            "Share of sentences that end in ! in place of a full stop, or the other way round.",
+            "Share of sentences whose final full stop is exchanged for ! or back.",
             at_least=0,
             below=1,
         ),
