@@ -2,12 +2,12 @@
 
     python benchmarks/extended_vectors.py glove.840B.300d.npz --encoder minilm --output results/extended-vectors.json
 
-Of the words in lower case, some are held out. Vectors are predicted for them by each way there is: the mean of all
-vectors, their letters (`fit_guesser`), the table of a transformer's pieces, its states, and table and states together,
-which is what `lexitree vectors extend` does. They are compared with their own vectors, by cosine, and by a linear
-probe that is fitted to the valences of the lexicon of VADER (Hutto and Gilbert 2014; the package vaderSentiment) on the
-other words: how often it gives the right sign for the predicted vectors of held-out words, and for words of the lexicon
-that have no vector at all, such as `omg` and `yummy`.
+Of the words in lower case, some are held out. Vectors are predicted for them by each way there is: the mean of
+all vectors, their letters (`fit_guesser`), the table of a transformer's pieces, its states, and table and states
+together, which is what `lexitree vectors extend` does. They are compared with their own vectors, by cosine, and by a
+linear probe that is fitted to the valences of VADER's lexicon (Hutto and Gilbert 2014; the package vaderSentiment)
+on the other words: how often it gives the right sign for the predicted vectors of held-out words, and for words of
+the lexicon that have no vector at all, such as `omg` and `yummy`.
 """
 
 from __future__ import annotations

@@ -6,6 +6,7 @@ from lexitree.lexicon.vocabulary import Vocabulary
 from lexitree.models.classifier import TreeClassifier
 from lexitree.models.model_config import ModelConfig
 from lexitree.models.word_table import WordTable
+from lexitree.pipeline.formats import OutputSettings
 from lexitree.pipeline.predictor import Predictor
 from lexitree.pipeline.text_pipeline import TextPipeline
 from tests.pipeline.stubs import WORDS, RightBranching, tiny_pipeline
@@ -27,6 +28,15 @@ def test_an_unfamiliar_text_carries_a_warning() -> None:
     assert document.as_dict()["notes"] == [WARNING]
     assert document.explanation()["notes"] == [WARNING]
     assert english.notes == ()
+    assert next(document.draw()) == f"note: {WARNING}"
+    assert WARNING in document.html()
+    assert WARNING not in english.html()
+
+
+def test_a_column_for_warnings() -> None:
+    settings = OutputSettings("text", warnings=True)
+    documents = reading_typed()([GERMAN, "The film is good."])
+    assert [dict(settings.added_columns(document))["warning"] for document in documents] == [WARNING, None]
 
 
 def test_other_models_do_not_warn() -> None:

@@ -90,6 +90,14 @@ ErrorsOption = Annotated[
         panel=TEXT,
     ),
 ]
+WarningsOption = Annotated[
+    bool,
+    flag(
+        "--warnings",
+        text="Add a column that says why a label may mean nothing, such as words that the model does not know.",
+        panel=TEXT,
+    ),
+]
 PartRowsOption = Annotated[
     int,
     typer.Option(
@@ -138,6 +146,7 @@ def predict_command(
     limit: LimitOption = None,
     jobs: JobsOption = 1,
     errors: ErrorsOption = False,
+    warnings: WarningsOption = False,
     part_rows: PartRowsOption = PART_ROWS,
     encoding: EncodingOption = "utf-8",
     on_error: OnErrorOption = "raise",
@@ -194,6 +203,7 @@ def predict_command(
         resume=resume,
         num_workers=jobs,
         errors=errors,
+        warnings=warnings,
         part_rows=part_rows,
     )
     _run(job)

@@ -112,6 +112,9 @@ class LabellingJob:
     """How many processes label texts."""
     errors: bool = False
     """Whether to add a column that says why a text was refused; its row is kept, without a label."""
+    warnings: bool = False
+    """Whether to add a column that says why a label may mean nothing: the model does not know the text, or it was
+    cut."""
     keep_refused: bool = False
     """Whether a text that is refused keeps its row, without a label; always so with `errors`, and in a folder."""
     part_rows: int = PART_ROWS
@@ -161,6 +164,7 @@ class LabellingJob:
             self.guard_formulas,
             Place(str(self.inputs.arguments[0]), 1),
             errors=self.errors,
+            warnings=self.warnings,
             keeps_refused=self.keep_refused,
         )
         output_format = open_format(name, self.source, settings)
@@ -337,8 +341,9 @@ class LabellingJob:
             "--phrases": self.phrases,
             "--head-weights": self.head_weights,
             "--guard-formulas": self.guard_formulas,
-            # Not there in the settings of outputs that were started before there was this option.
+            # Not there in the settings of outputs that were started before there were these options.
             **({"--errors": True} if self.errors else {}),
+            **({"--warnings": True} if self.warnings else {}),
             "--one-sentence": self.labeller.one_sentence,
             "--limit": self.labeller.limits.as_dict(),
             "--precision": self.labeller.precision,

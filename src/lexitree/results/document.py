@@ -156,7 +156,9 @@ class Document:
         return [sentence.brackets() for sentence in self.sentences]
 
     def draw(self) -> Iterator[str]:
-        """The trees of all sentences as lines of text, with labels, probabilities and head words."""
+        """The trees of all sentences as lines of text, with labels, probabilities and head words, after any notes."""
+        for note in self.notes:
+            yield f"note: {note}"
         for sentence in self.sentences:
             yield from sentence.draw()
             yield ""
