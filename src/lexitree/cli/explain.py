@@ -129,7 +129,8 @@ def _explain_rows(
         for place in range(1, len(document) + 1)
     ]
     messages.print(f"rows {min(chosen)} to {max(chosen)} (choose others with --rows)")
-    return column, explanation_page(sentences, names=names, probabilities={}, title=column)
+    notes = [f"Row {number}: {note}" for number, document in documents.items() for note in document.notes]
+    return column, explanation_page(sentences, names=names, probabilities={}, notes=notes, title=column)
 
 
 def new_file_name(text: str, folder: Path) -> Path:

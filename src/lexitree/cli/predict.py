@@ -95,6 +95,14 @@ ScoreOption = Annotated[
     bool,
     flag("--score", text="Add a column with the score, from -1 (negative) to 1 (positive).", panel=TEXT),
 ]
+WarningsOption = Annotated[
+    bool,
+    flag(
+        "--warnings",
+        text="Add a column that says why a label may mean nothing, such as words that the model does not know.",
+        panel=TEXT,
+    ),
+]
 PartRowsOption = Annotated[
     int,
     typer.Option(
@@ -145,6 +153,7 @@ def predict_command(
     jobs: JobsOption = 1,
     score: ScoreOption = False,
     errors: ErrorsOption = False,
+    warnings: WarningsOption = False,
     part_rows: PartRowsOption = PART_ROWS,
     encoding: EncodingOption = "utf-8",
     on_error: OnErrorOption = "raise",
@@ -204,6 +213,7 @@ def predict_command(
         num_workers=jobs,
         score=score,
         errors=errors,
+        warnings=warnings,
         part_rows=part_rows,
     )
     _run(job)

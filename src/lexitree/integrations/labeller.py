@@ -42,6 +42,7 @@ class Labeller:
     - `probability` (number): the probability of the label.
     - `phrases`, if asked for: a list of the phrases, each with `start`, `end`, `text`, `label`, `probability`,
       `score` and `head_word`. Empty for a text without label.
+    - `warning` (text), if asked for: why the label may mean nothing, since the model does not know the text.
     - `error` (text), if asked for: why the text was refused, because it is beyond a limit or is not a text.
 
     Args:
@@ -50,6 +51,7 @@ class Labeller:
         prefix: What the names of the added columns begin with.
         phrases: Whether to add the phrases.
         errors: Whether to add why a text was refused.
+        warnings: Whether to add why a label may mean nothing.
         num_threads: How many threads PyTorch uses. Engines run a labeller per core, so the default is 1; None leaves
             PyTorch's own setting.
         settings: The other fields of `LabellerSettings`: `parser`, `device`, `precision`, `batch_size`, `limits` ...
@@ -63,6 +65,7 @@ class Labeller:
         prefix: str = "",
         phrases: bool = False,
         errors: bool = False,
+        warnings: bool = False,
         num_threads: int | None = 1,
         **settings: Any,
     ) -> None:
@@ -70,7 +73,13 @@ class Labeller:
             raise ConfigError(f"num_threads must be at least 1, not {num_threads}")
         self._settings = LabellerSettings(model, **settings)
         self._output = OutputSettings(
-            column, prefix=prefix, phrases=phrases, score=True, errors=errors, keeps_refused=True
+            column,
+            prefix=prefix,
+            phrases=phrases,
+            score=True,
+            errors=errors,
+            warnings=warnings,
+            keeps_refused=True,
         )
         self._num_threads = num_threads
         self._prepare()

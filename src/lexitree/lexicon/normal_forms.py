@@ -29,9 +29,8 @@ _NUMBER = re.compile(r"[-+]?[$£€]?\d[\d,.:]*(?:st|nd|rd|th|s|k|x|%)?", re.IGN
 _FRACTION = re.compile(r"(\d{1,3}(?:[.,]\d)?)/(5|10|100)(?:-?stars?)?")
 _STARS = re.compile(rf"([{RATING_STARS}]*)(½?)☆*")
 _COUNTED = re.compile(r"([0-5])(?:\.5)?(?:\*|-?stars?)")
-_COUNT_WORDS = {
-    f"{word}-star": f"{number}/5" for number, word in enumerate("zero one two three four five".split())
-}
+_NUMBER_WORDS = ("zero", "one", "two", "three", "four", "five")
+_COUNT_WORDS = {f"{word}-star": f"{number}/5" for number, word in enumerate(_NUMBER_WORDS)}
 _ADDRESS = re.compile(r"(?:https?|ftp)://.+|www\..+|[\w.%+-]+@[\w-]+\.[\w.]+", re.IGNORECASE)
 _SKIN_OR_SELECTOR = re.compile("[\U0001f3fb-\U0001f3ff\ufe0e\ufe0f\u20e3\u2640\u2642]")
 
@@ -59,6 +58,22 @@ _EMOJI_OF = {emoticon: emoji for emoji, emoticons in _EMOTICONS.items() for emot
 _NOSE = re.compile(r"(?<=[:;=8xXB'’])[-o^*](?=.)")
 _MOUTHS = re.compile(r"([)(\[\]{}D3])\1+")
 
+_SHORTENED = """
+    thanks: thx thnx thanx tnx tnks tks thks; please: pls plz plez; because: cuz coz bcuz bcoz becuz; good: gud gd;
+    awesome: awsum awsome awesum; sucks: sux suks suxx suxs; probably: prolly probs; definitely: def defs defo;
+    favorite: fav fave; tomorrow: tmrw tmr 2mrw 2moro 2morrow; great: gr8; before: b4; late: l8; later: l8r;
+    hate: h8; hated: h8d; mate: m8; wait: w8; straight: str8; love: luv; loves: luvs; loved: luved; people: ppl;
+    today: 2day; tonight: 2nite tonite; night: nite; forever: 4ever; with: w/; without: w/o; through: thru;
+    though: tho; although: altho; birthday: bday; hours: hrs; hour: hr; years: yrs; message: msg; pictures: pics;
+    videos: vids; ridiculous: ridic; really: rly; seriously: srsly; obviously: obv; you: u; your: ur
+"""
+_ABBREVIATIONS = {
+    short: word.strip()
+    for word, shorts in (entry.split(":") for entry in _SHORTENED.split(";"))
+    for short in shorts.split()
+}
+"""Words of chats and what they shorten; those that mean something of their own, such as `lol`, are not here."""
+
 _AMERICAN = (
     (
         re.compile(
@@ -82,15 +97,16 @@ _AMERICAN = (
     (re.compile(r"cheque(?=$|s$)"), "check"),
     (re.compile(r"sceptic"), "skeptic"),
     (re.compile(r"mould"), "mold"),
-    (re.compile(r"cosy|cosi(?=er|est)"), lambda found: found[0].replace("s", "z")),
+    (re.compile(r"^cos(?=y|ier|iest)"), "coz"),
     (re.compile(r"pyjama"), "pajama"),
 )
 """What British spelling has, and American instead. A rule may make no word, which then has no vector either."""
 
-_NO_MEANING = frozenset(
-    "face with sign symbol of and the in over emoji white black heavy suit modifier variation selector medium large"
-    " small type letter capital latin dot dots".split()
-)
+_HOW_DRAWN = """
+    face with sign symbol of and the in over emoji white black heavy suit modifier variation selector medium large
+    small type letter capital latin dot dots
+"""
+_NO_MEANING = frozenset(_HOW_DRAWN.split())
 """Words of Unicode's names that say how a sign is drawn, not what it shows."""
 
 
@@ -98,7 +114,7 @@ STAND_INS = {
     **dict(zip(RATINGS, ("worst", "terrible", "disappointing", "okay", "good", "excellent"), strict=True)),
     MENTION: "someone",
     LINK: "website",
-    **{emoji: "" for emoji in _EMOTICONS},
+    **dict.fromkeys(_EMOTICONS, ""),
 }
 """The words that others are looked up as and that no file of vectors has, with a word whose vector they start with;
 emoji start with their names."""
@@ -117,8 +133,9 @@ def plain_form(word: str) -> str:
 def normal_forms(word: str) -> Iterator[str]:
     """Yield other spellings of a word that has no vector, the nearest first.
 
-    In this order: other capitals; for ratings, mentions, addresses, emoticons and emoji the word that stands for them;
-    letters that are repeated twice or once; American spelling; without hyphens and apostrophes; round numbers.
+    In this order: what it shortens; other capitals; for ratings, mentions, addresses, emoticons and emoji the word
+    that stands for them; letters that are repeated twice or once; American spelling; without hyphens and
+    apostrophes; round numbers.
 
     Args:
         word: The word as a reader sees it.
@@ -126,6 +143,8 @@ def normal_forms(word: str) -> Iterator[str]:
     if len(word) > _MAX_LETTERS:
         return
     lower = word.lower()
+    if lower in _ABBREVIATIONS:
+        yield _ABBREVIATIONS[lower]
     yield from (lower, lower.capitalize(), lower.upper())
     for stands_for in (_rating(lower), _address(word), *_signs(word)):
         if stands_for:
@@ -163,7 +182,7 @@ def _address(word: str) -> str | None:
 
 
 def _signs(word: str) -> Iterator[str]:
-    """An emoticon without its nose, and with one mouth; the emoji that it stands for; an emoji without its skin tone."""
+    """An emoticon without nose and with one mouth; the emoji that it stands for; an emoji without its skin tone."""
     if word.isalnum():
         return
     bare = _MOUTHS.sub(r"\1", word)

@@ -1,7 +1,7 @@
-"""Adds vectors of other words to a file of vectors: from what a transformer makes of them, or from the words they join.
+"""Adds vectors of other words to a file: from what a transformer makes of them, or from the words they are made of.
 
-A transformer reads any spelling, web words such as `lol` and `yay` among them, but its vectors lie in a space of their
-own. A linear map, fitted to words that the file has, takes them into the space of the file.
+A transformer reads any spelling, web words such as `omg` and `yummy` among them, but its vectors lie in another space
+than those of the file. A linear map, fitted to words that the file has, takes them into the space of the file.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def _ridge(inputs: FloatArray, outputs: FloatArray) -> FloatArray:
     x = (inputs - centre).astype(np.float64)
     gram = x.T @ x
     gram[np.diag_indices_from(gram)] += _RIDGE * np.trace(gram) / len(gram)
-    weights = np.linalg.solve(gram, x.T @ (outputs - target))
+    weights = np.asarray(np.linalg.solve(gram, x.T @ (outputs - target)))
     return np.vstack([weights, target - centre @ weights]).astype(np.float32)
 
 
@@ -104,8 +104,8 @@ def extend_vectors(
 ) -> ExtendedVectors:
     """Add the words of some texts, and what normal forms are looked up as, to a file of vectors.
 
-    All vectors are scaled to one length. Lengthened words are not added: they are looked up as what they lengthen. Nor
-    are emoticons, which are looked up as emoji.
+    All vectors are scaled to one length. Lengthened words are not added, since they are looked up as what they
+    lengthen, nor are emoticons, which are looked up as emoji.
 
     Args:
         vectors: The vectors of the file.

@@ -54,9 +54,9 @@ class Vocabulary:
 
     Args:
         words: The words, each once.
-        lookup: The rule by which words are found. "written" is the paper's: as written, else in lower case. "typed" then
-            tries the normal forms of the word, `soooo` as `so`. "folded" does so too, but starts with lower case, so
-            that `Awful` and `awful` are one word.
+        lookup: The rule by which words are found. "written" is the paper's: as written, else in lower case. "typed"
+            then tries the normal forms of the word, `soooo` as `so`. "folded" does so too, but starts with lower
+            case, so that `Awful` and `awful` are one word.
 
     Raises:
         LexitreeError: A word occurs twice or is `<unk>`.
@@ -141,7 +141,7 @@ class Vocabulary:
         return np.fromiter(map(self._cache.__getitem__, words), dtype=np.int64, count=len(words))
 
     def lookup_kind(self, word: str) -> LookupKind:
-        """Return how a word is found: "exact", "lower" (in lower case only), "normal" (by a normal form) or "unknown"."""
+        """Return how a word is found: "exact", "lower" (case only), "normal" (by a normal form) or "unknown"."""
         surface = surface_form(word)
         if surface in self._index:
             return "exact"

@@ -109,8 +109,8 @@ class ModelConfig(Settings):
     lookup: Annotated[
         Lookup,
         Setting(
-            "How words find their vectors: as written, else in lower case (written); also by their normal forms, soooo"
-            " as so (typed); or by these, and in lower case first (folded)."
+            "How words find their vectors: as written, else in lower case (written); also by their normal forms,"
+            " soooo as so (typed); or so, and in lower case first (folded)."
         ),
     ] = "written"
     supervision: Annotated[

@@ -114,6 +114,9 @@ class LabellingJob:
     """Whether to add the score to a column."""
     errors: bool = False
     """Whether to add a column that says why a text was refused; its row is kept, without a label."""
+    warnings: bool = False
+    """Whether to add a column that says why a label may mean nothing: the model does not know the text, or it was
+    cut."""
     keep_refused: bool = False
     """Whether a text that is refused keeps its row, without a label; always so with `errors`, and in a folder."""
     part_rows: int = PART_ROWS
@@ -164,6 +167,7 @@ class LabellingJob:
             Place(str(self.inputs.arguments[0]), 1),
             score=self.score,
             errors=self.errors,
+            warnings=self.warnings,
             keeps_refused=self.keep_refused,
         )
         output_format = open_format(name, self.source, settings)
@@ -344,6 +348,7 @@ class LabellingJob:
             **({"--errors": True} if self.errors else {}),
             **({"--score": True} if self.score else {}),
             **({"--labels": self.labeller.labels} if self.labeller.labels else {}),
+            **({"--warnings": True} if self.warnings else {}),
             "--one-sentence": self.labeller.one_sentence,
             "--limit": self.labeller.limits.as_dict(),
             "--precision": self.labeller.precision,

@@ -107,7 +107,13 @@ def _parquet_settings(job: LabellingJob, file: InputFile) -> OutputSettings:
     if wrong:
         raise ConfigError(f"{wrong} is not for Parquet", remedy="Omit it: Parquet stays Parquet.")
     return OutputSettings(
-        job.column, prefix=job.prefix, phrases=job.phrases, score=True, errors=job.errors, keeps_refused=True
+        job.column,
+        prefix=job.prefix,
+        phrases=job.phrases,
+        score=True,
+        errors=job.errors,
+        warnings=job.warnings,
+        keeps_refused=True,
     )
 
 

@@ -77,7 +77,8 @@ class Document:
     text: str
     sentences: tuple[Sentence, ...]
     notes: tuple[str, ...] = ()
-    """What was cut to keep the text within limits (`Limits(beyond="cut")`)."""
+    """What was cut to keep the text within limits (`Limits(beyond="cut")`), and why the labels may mean nothing: the
+    model does not know most of the words, or the text is in another language."""
 
     @cached_property
     def probabilities(self) -> dict[str, float]:
@@ -208,7 +209,9 @@ class Document:
         return [sentence.brackets() for sentence in self.sentences]
 
     def draw(self) -> Iterator[str]:
-        """The trees of all sentences as lines of text, with labels, probabilities and head words."""
+        """The trees of all sentences as lines of text, with labels, probabilities and head words, after any notes."""
+        for note in self.notes:
+            yield f"note: {note}"
         for sentence in self.sentences:
             yield from sentence.draw()
             yield ""

@@ -131,7 +131,10 @@ class _QuoteSides:
 
 
 _WITHOUT_APOSTROPHE = {
-    "n't": "aint arent cant couldnt didnt doesnt dont hadnt hasnt havent isnt mustnt neednt shouldnt wasnt werent wont wouldnt",
+    "n't": """
+        aint arent cant couldnt didnt doesnt dont hadnt hasnt havent isnt mustnt neednt shouldnt wasnt werent wont
+        wouldnt
+    """,
     "'m": "im",
     "'re": "theyre youre",
     "'s": "heres hes shes thats theres whats wheres whos",

@@ -21,6 +21,7 @@ from lexitree.learning.loop import BatchSize, EpochBatches
 from lexitree.learning.optimizer import LazyAdam
 from lexitree.models.classifier import TreeClassifier
 from lexitree.ops.spans import number_phrases
+from lexitree.tasks.classify.augmentation import Augmenter, AugmentSettings
 from lexitree.tasks.classify.more_learning import MoreLearning, mean_score
 from lexitree.tasks.classify.recipe import TrainingConfig
 from lexitree.tasks.classify.steps import make_step
@@ -57,6 +58,7 @@ class ClassifyTask:
         document_sizes: How many of the development examples make up each text; see `evaluate`.
         more: Further corpora, if any; the training examples have their labels already.
         processes: The processes that train together.
+        augment: How training sentences are changed at random; by default they are not.
     """
 
     def __init__(
@@ -69,6 +71,7 @@ class ClassifyTask:
         document_sizes: Sequence[int] | None = None,
         more: MoreLearning | None = None,
         processes: OneProcess | None = None,
+        augment: AugmentSettings | None = None,
     ) -> None:
         self.model = model
         self.train = train
@@ -77,6 +80,7 @@ class ClassifyTask:
         self.about = dict(about or {})
         self.document_sizes = document_sizes
         self.more = more
+        self.augmenter = Augmenter(augment, model.lexicon) if augment and augment.is_on else None
         self.optimizer = LazyAdam(model, config)
         label_weights = self._balanced_weights() if config.class_weights == "balanced" else None
         num_labels = len(model.config.label_set.trained_ids)
@@ -130,7 +134,10 @@ class ClassifyTask:
     def batches(self, rng: np.random.Generator) -> EpochBatches[list[Example]]:
         order = self.more.order(len(self.train), rng) if self.more else rng.permutation(len(self.train))
         num_batches = -(-len(order) // self.config.batch_size)
-        return EpochBatches(len(order), num_batches, self._batches_in(order, rng))
+        batches = self._batches_in(order, rng)
+        if self.augmenter is not None:
+            batches = self.augmenter.batches(batches, rng)
+        return EpochBatches(len(order), num_batches, batches)
 
     def _batches_in(self, order: IndexArray, rng: np.random.Generator) -> Iterator[list[Example]]:
         size = self.config.batch_size
