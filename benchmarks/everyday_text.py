@@ -34,6 +34,7 @@ from lexitree.evaluation.calibration import (
     expected_calibration_error,
     fit_temperature,
 )
+from lexitree.text.sentences import split_sentences
 from polarity_systems import (
     NEGATIVE,
     NEUTRAL,
@@ -113,7 +114,7 @@ def measure_domains(systems: Sequence[PolaritySystem]) -> dict[str, list[Row]]:
         "three_way": accuracy_rows(judged, three_way, three_way_answers),
         "recall": [recall_row(name, domains) for name, domains in judged.items()],
         "calibration": [calibration_row(model, three_way) for model in models_of(systems)],
-        "posts": [row for model in models_of(systems) for row in measure_posts(model)],
+        "posts": list(measure_posts(systems)),
     }
 
 
@@ -139,22 +140,16 @@ def models_of(systems: Iterable[PolaritySystem]) -> list[ModelSystem]:
     return [system for system in systems if isinstance(system, ModelSystem)]
 
 
-def measure_posts(model: ModelSystem) -> Iterator[Row]:
-    """Short texts of several sentences, by the rule of the library and by the former one."""
+def measure_posts(systems: Sequence[PolaritySystem]) -> Iterator[Row]:
+    """Short texts of several sentences; models by the rule of the library and by the former one."""
     for name in POSTS:
-        rows = read_domain(name)
-        outputs = model.sentences([row.text for row in rows], one_sentence=False)
-        several = np.flatnonzero(outputs.counts > 1)
-        texts, gold = [rows[number].text for number in several], gold_sides(rows)[several]
-        by_length = [
-            np.average(table, axis=0, weights=lengths)
-            for table, lengths in outputs.by_text()
-            if len(table) > 1
-        ]
-        found = {
-            model.name: model.judge(texts, one_sentence=False),
-            f"{model.name}, {FORMER}": model.judged(np.array(by_length)),
-        }
+        rows = [row for row in read_domain(name) if len(split_sentences(row.text)) > 1]
+        texts, gold = [row.text for row in rows], gold_sides(rows)
+        found = {system.name: system.judge(texts, one_sentence=False) for system in systems}
+        for model in models_of(systems):
+            outputs = model.sentences(texts, one_sentence=False)
+            means = [np.average(table, axis=0, weights=lengths) for table, lengths in outputs.by_text()]
+            found[f"{model.name}, {FORMER}"] = model.judged(np.array(means))
         for system, judged in found.items():
             yield {
                 "set": name,
