@@ -110,9 +110,9 @@ def compare_in_double(recipe: Recipe, folder: Path) -> dict[str, Any]:
     one, two = weights
     return {
         "updates": NUM_UPDATES,
-        "largest difference of weights": max(float(np.abs(one[name] - two[name]).max()) for name in one),
-        "losses of one process": one["losses"].tolist(),
-        "losses of two processes": two["losses"].tolist(),
+        "largest_difference_of_weights": max(float(np.abs(one[name] - two[name]).max()) for name in one),
+        "losses_of_one": one["losses"].tolist(),
+        "losses_of_two": two["losses"].tolist(),
     }
 
 
@@ -139,14 +139,14 @@ def compare_in_single(recipe_path: Path, folder: Path, epochs: int, seeds: list[
     alone = [results[1, seed]["test_phrase"] for seed in seeds]
     return {
         "epochs": epochs,
-        "first loss, one process": first_losses[0],
-        "first loss, two processes": first_losses[1],
-        "phrase accuracy, one process": one["test_phrase"],
-        "phrase accuracy, two processes": two["test_phrase"],
-        "deviation over seeds": statistics.stdev(alone),
-        "phrase accuracies of all seeds": alone,
-        "losses of one process": [record["loss"] for record in one["epochs"]],
-        "losses of two processes": [record["loss"] for record in two["epochs"]],
+        "first_loss_of_one": first_losses[0],
+        "difference_of_first_losses": abs(first_losses[1] - first_losses[0]),
+        "one_process_phrase": one["test_phrase"],
+        "one_process_phrase_deviation": statistics.stdev(alone),
+        "two_processes_phrase": two["test_phrase"],
+        "phrase_of_all_seeds": alone,
+        "losses_of_one": [record["loss"] for record in one["epochs"]],
+        "losses_of_two": [record["loss"] for record in two["epochs"]],
     }
 
 
@@ -162,7 +162,7 @@ def compare_kills(recipe_path: Path, folder: Path, num_kills: int, epochs: int) 
     return {
         "kills": num_kills,
         "epochs": epochs,
-        "parts that differ": [part for part in first if first[part] != second[part]],
+        "parts_that_differ": [part for part in first if first[part] != second[part]],
     }
 
 

@@ -206,7 +206,7 @@ def test_what_is_wrong_with_a_teacher(
 
 
 def test_the_help_page_has_few_options() -> None:
-    assert sum(parameter.name != "corpus" for parameter in find_command("train").params) < 25
+    assert sum(parameter.name != "corpus" for parameter in find_command("train").params) < 26
 
 
 @pytest.mark.parametrize(
