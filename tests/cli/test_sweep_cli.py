@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 from lexitree.cli.main import make_app
+from lexitree.errors import LexitreeError, MissingExtraError
 from lexitree.learning.observers import METRICS_FILE
 from tests.command import COMMAND, assert_one_clear_error, environment, run_command, wait_until
 
@@ -63,6 +65,21 @@ def test_wrong_usage(arguments: list[str], said: str, files: list[str], tmp_path
     )
     assert result.exit_code == 2
     assert said in result.output
+
+
+def test_a_missing_extra_and_a_missing_corpus_leave_nothing(
+    files: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arguments = ["sweep", *files, "-o", str(tmp_path / "runs")]
+    with monkeypatch.context() as patch:
+        patch.setitem(sys.modules, "optuna", None)
+        result = CliRunner().invoke(make_app(["sweep"]), arguments)
+        assert isinstance(result.exception, MissingExtraError)
+        assert "sweep" in result.exception.remedy
+    pytest.importorskip("optuna", reason="the extra sweep is not installed")
+    result = CliRunner().invoke(make_app(["sweep"]), [*arguments, "--set", "corpus=none-of-these"])
+    assert isinstance(result.exception, LexitreeError)
+    assert not (tmp_path / "runs").exists()
 
 
 def sweep_command(files: list[str], folder: Path, engine: str) -> list[str]:
