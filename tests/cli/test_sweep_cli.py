@@ -105,7 +105,9 @@ def test_a_killed_sweep_ends_with_the_same_best_trial(engine: str, files: list[s
     assert finished.returncode == 0, finished.stderr
     command = [*COMMAND, *sweep_command(files, cut, engine)]
     with subprocess.Popen(command, env=environment(), stderr=subprocess.PIPE) as process:
-        wait_until(lambda: (cut / "trials" / "0005" / "seed-1" / METRICS_FILE).exists(), MAX_SECONDS)
+        middle = cut / "trials" / "0005" / "seed-1" / METRICS_FILE
+        wait_until(lambda: middle.exists() or process.poll() is not None, MAX_SECONDS)
+        assert process.returncode is None
         process.send_signal(signal.SIGKILL)
     assert not (cut / "trials.json").exists()
     again = run_command(*sweep_command(files, cut, engine), "--resume", timeout=MAX_SECONDS)

@@ -177,8 +177,8 @@ def _make_searcher(tune: Any, sweep: Sweep, on_progress: OnProgress | None) -> A
         def restore(self, checkpoint_path: str) -> None:
             raise NotImplementedError
 
-        def __getstate__(self) -> dict[str, Any]:
-            # Ray keeps a copy of its arguments.
-            return {}
+        def __reduce__(self) -> tuple[Any, ...]:
+            # Ray keeps a copy of its arguments, which nobody reads; the ledger's open files cannot be copied.
+            return (str, ())
 
     return LedgerSearcher()
