@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 from lexitree.cli.main import make_app
+from lexitree.errors import LexitreeError, MissingExtraError
 from lexitree.learning.observers import METRICS_FILE
 from tests.command import COMMAND, assert_one_clear_error, environment, run_command, wait_until
 
@@ -65,6 +67,21 @@ def test_wrong_usage(arguments: list[str], said: str, files: list[str], tmp_path
     assert said in result.output
 
 
+def test_a_missing_extra_and_a_missing_corpus_leave_nothing(
+    files: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arguments = ["sweep", *files, "-o", str(tmp_path / "runs")]
+    with monkeypatch.context() as patch:
+        patch.setitem(sys.modules, "optuna", None)
+        result = CliRunner().invoke(make_app(["sweep"]), arguments)
+        assert isinstance(result.exception, MissingExtraError)
+        assert "sweep" in result.exception.remedy
+    pytest.importorskip("optuna", reason="the extra sweep is not installed")
+    result = CliRunner().invoke(make_app(["sweep"]), [*arguments, "--set", "corpus=none-of-these"])
+    assert isinstance(result.exception, LexitreeError)
+    assert not (tmp_path / "runs").exists()
+
+
 def sweep_command(files: list[str], folder: Path, engine: str) -> list[str]:
     numbers = ["--trials", str(NUM_TRIALS), "--seeds", "1-2", "--device", "cpu"]
     return ["sweep", *files, "-o", str(folder), "--engine", engine, *numbers]
@@ -88,7 +105,9 @@ def test_a_killed_sweep_ends_with_the_same_best_trial(engine: str, files: list[s
     assert finished.returncode == 0, finished.stderr
     command = [*COMMAND, *sweep_command(files, cut, engine)]
     with subprocess.Popen(command, env=environment(), stderr=subprocess.PIPE) as process:
-        wait_until(lambda: (cut / "trials" / "0005" / "seed-1" / METRICS_FILE).exists(), MAX_SECONDS)
+        middle = cut / "trials" / "0005" / "seed-1" / METRICS_FILE
+        wait_until(lambda: middle.exists() or process.poll() is not None, MAX_SECONDS)
+        assert process.returncode is None
         process.send_signal(signal.SIGKILL)
     assert not (cut / "trials.json").exists()
     again = run_command(*sweep_command(files, cut, engine), "--resume", timeout=MAX_SECONDS)

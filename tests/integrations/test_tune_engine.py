@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -43,8 +44,15 @@ def test_ray_gives_the_same_trials(tmp_path: Path) -> None:
     with open_sweep(tmp_path / "there", Recipe(), space, jobs=2) as begun:
         run_all(begun, most=2, newest_first=True)
     heard: set[int] = set()
+    lock = threading.Lock()
+
+    def listen(number: int, *_: float) -> None:
+        # Bars on the screen have locks, too, and cannot be sent to other processes.
+        with lock:
+            heard.add(number)
+
     with open_sweep(tmp_path / "there", Recipe(), space, jobs=2, resume=True) as there:
-        run_with_tune(there, run=fake_trial, on_progress=lambda number, *_: heard.add(number))
+        run_with_tune(there, run=fake_trial, on_progress=listen)
     assert results(there) == results(here)
     assert heard
 

@@ -226,7 +226,7 @@ SetOption = Annotated[
 
 
 def help_settings(*homes: str) -> Any:
-    """The option --help-settings of a command with settings classes at these places, such as `package.module:Class`."""
+    """The option --help-settings of a command with settings classes at `homes`, such as `package.module:Class`."""
 
     def show(is_given: bool) -> None:
         if is_given:

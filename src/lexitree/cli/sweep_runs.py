@@ -34,17 +34,18 @@ def run_sweep(
 ) -> None:
     """Run a sweep, write its report and print the best trials."""
     from lexitree.sweeps.ledger import best_trial, open_sweep
-    from lexitree.sweeps.sweep_report import BEST_FILE, REPORT_FILE, rank_trials, require_report, write_report
+    from lexitree.sweeps.sweep_report import BEST_FILE, REPORT_FILE, rank_trials, write_report
     from lexitree.sweeps.trial import read_trial_corpus
 
     if address and engine != "ray":
         raise ConfigError("there is a cluster, but not the engine for it", remedy="Add --engine ray.")
-    require_report()
+    _require(engine)
+    # Every process reads the corpus for itself: here it is read to fail early.
+    corpus = read_trial_corpus(recipe)
     lines = _SweepProgress(quiet)
     arguments: dict[str, Any] = {"jobs": jobs, "options": options, "on_trial": lines.on_trial}
     with open_sweep(folder, recipe, space, resume=resume, **arguments) as sweep:
-        # Every process reads the corpus for itself: here it is read to fail early.
-        lines.describe(sweep, read_trial_corpus(recipe).name)
+        lines.describe(sweep, corpus.name)
         try:
             with lines.bars:
                 _run(sweep, engine, address, lines)
@@ -59,6 +60,19 @@ def run_sweep(
     )
     output.print(f"recipe: {folder / BEST_FILE}", soft_wrap=True)
     output.print(f"report: {folder / REPORT_FILE}", soft_wrap=True)
+
+
+def _require(engine: str) -> None:
+    """Fail before anything is written if an extra is missing."""
+    from lexitree.sweeps.proposals import require_optuna
+    from lexitree.sweeps.sweep_report import require_report
+
+    require_optuna()
+    require_report()
+    if engine == "ray":
+        from lexitree.integrations.tune_engine import require_tune
+
+        require_tune()
 
 
 def _run(sweep: Sweep, engine: str, address: str | None, lines: _SweepProgress) -> None:

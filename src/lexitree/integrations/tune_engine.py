@@ -54,10 +54,7 @@ def run_with_tune(
         MissingExtraError: Ray Tune is not installed.
         LexitreeError: Ray cannot be started or has stopped.
     """
-    for name, value in _QUIET.items():
-        os.environ.setdefault(name, value)
-    ray: Any = import_extra("ray", extra="ray", purpose="The engine ray")
-    tune: Any = import_extra("ray.tune", extra="ray", purpose="The engine ray", package="ray[tune]")
+    ray, tune = require_tune()
     folder = sweep.folder / RAY_FOLDER
     shutil.rmtree(folder, ignore_errors=True)
     with _connected(ray, address, sweep):
@@ -80,6 +77,18 @@ def run_with_tune(
         tuner.fit()
     if not sweep.is_done:
         raise LexitreeError("Ray Tune has stopped before the last trial", remedy="Continue it with --resume.")
+
+
+def require_tune() -> tuple[Any, Any]:
+    """Import Ray and Ray Tune; call it early to fail before anything is written.
+
+    Raises:
+        MissingExtraError: One of them is not installed.
+    """
+    for name, value in _QUIET.items():
+        os.environ.setdefault(name, value)
+    ray = import_extra("ray", extra="ray", purpose="The engine ray")
+    return ray, import_extra("ray.tune", extra="ray", purpose="The engine ray", package="ray[tune]")
 
 
 @contextmanager
@@ -168,8 +177,8 @@ def _make_searcher(tune: Any, sweep: Sweep, on_progress: OnProgress | None) -> A
         def restore(self, checkpoint_path: str) -> None:
             raise NotImplementedError
 
-        def __getstate__(self) -> dict[str, Any]:
-            # Ray keeps a copy of its arguments.
-            return {}
+        def __reduce__(self) -> tuple[Any, ...]:
+            # Ray keeps a copy of its arguments, which nobody reads; the ledger's open files cannot be copied.
+            return (str, ())
 
     return LedgerSearcher()

@@ -23,6 +23,7 @@ from typing import Annotated, Any, ClassVar, Literal, cast
 from lexitree.errors import ConfigError, Place, SpaceError
 from lexitree.files import read_toml
 from lexitree.settings import MAX_COUNT, MAX_SEED, DeclaredSetting, Setting, Settings, plain_value
+from lexitree.suggestions import close_names, did_you_mean
 
 VARIANT = "variant"
 """The one parameter of a sweep over named variants."""
@@ -91,10 +92,12 @@ class SweepSettings(Settings):
 class Range(Settings):
     """All numbers between two."""
 
-    low: Annotated[float, Setting("The smallest value.")]
-    high: Annotated[float, Setting("The largest value.")]
+    low: Annotated[float, Setting("The smallest value.", at_least=0, at_most=MAX_COUNT)]
+    high: Annotated[float, Setting("The largest value.", at_least=0, at_most=MAX_COUNT)]
     log: Annotated[bool, Setting("Draw small and large values alike often, as for learning rates.")] = False
-    step: Annotated[float | None, Setting("Only low, low + step, and so on.", above=0)] = None
+    step: Annotated[float | None, Setting("Only low, low + step, and so on.", above=0, at_most=MAX_COUNT)] = (
+        None
+    )
 
     def _check_together(self) -> None:
         if self.low >= self.high:
@@ -183,15 +186,16 @@ class _SpaceReader:
 
     def read(self, changes: Mapping[str, Any]) -> SearchSpace:
         with self._errors_at("", ""):
-            file = _SpaceFile.from_dict(self.tables)
+            _check_tables(self.tables)
         with self._errors_at("sweep", ""):
-            settings = SweepSettings.from_dict(file.sweep)
+            settings = SweepSettings.from_dict(self.tables.get("sweep", {}))
         settings = settings.with_values(changes)
-        if file.variants:
-            variants = {name: self._read_variant(name, table) for name, table in file.variants.items()}
+        if tables := self.tables.get("variants"):
+            variants = {name: self._read_variant(name, table) for name, table in tables.items()}
             return SearchSpace({VARIANT: Parameter(VARIANT, tuple(variants))}, settings, variants)
         parameters = {
-            name: self._read_parameter(name, value, settings) for name, value in self._dotted(file.space)
+            name: self._read_parameter(name, value, settings)
+            for name, value in self._dotted(self.tables["space"])
         }
         return SearchSpace(parameters, settings)
 
@@ -265,27 +269,21 @@ class _SpaceReader:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _SpaceFile(Settings):
-    """The tables of the file."""
+def _check_tables(tables: Mapping[str, object]) -> None:
+    for name, table in tables.items():
+        if name not in _TABLES:
+            raise ConfigError(f"unknown table: {name}", remedy=did_you_mean(close_names(name, _TABLES)))
+        if not isinstance(table, Mapping):
+            raise ConfigError(f"{name} must be a table, not {table!r:.80}")
+    given = [f"[{name}]" for name in ("space", "variants") if tables.get(name)]
+    if len(given) != 1:
+        raise ConfigError(
+            f"the file has {'both' if given else 'neither'} [space] {'and' if given else 'nor'} [variants]",
+            remedy='Write one of them, such as [space] with "model.dropout" = [0.2, 0.3].',
+        )
 
-    sweep: Annotated[Mapping[str, Any], Setting("How the sweep goes.")] = field(
-        default_factory=dict[str, Any]
-    )
-    space: Annotated[Mapping[str, Any], Setting("What is varied.")] = field(default_factory=dict[str, Any])
-    variants: Annotated[Mapping[str, Any], Setting("The trials by name.")] = field(
-        default_factory=dict[str, Any]
-    )
 
-    def _check_together(self) -> None:
-        if bool(self.space) == bool(self.variants):
-            problem = (
-                "has both [space] and [variants]" if self.space else "has neither [space] nor [variants]"
-            )
-            raise ConfigError(
-                f"the file {problem}",
-                remedy='Write one of them, such as [space] with "model.dropout" = [0.2, 0.3].',
-            )
+_TABLES = ("sweep", "space", "variants")
 
 
 def _read_range(declared: DeclaredSetting, value: Mapping[str, Any]) -> Range:
