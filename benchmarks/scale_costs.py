@@ -72,7 +72,9 @@ def parse_options() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def open_labeller(options: argparse.Namespace, *, phrases: bool = False, **settings: Any) -> lexitree.Labeller:
+def open_labeller(
+    options: argparse.Namespace, *, phrases: bool = False, **settings: Any
+) -> lexitree.Labeller:
     """A labeller whose model is open."""
     labeller = lexitree.Labeller(options.model, phrases=phrases, device=options.device, **settings)
     labeller({"text": ["A warm and funny film."] * FEW})

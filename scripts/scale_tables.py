@@ -145,7 +145,9 @@ def render_scale_assumptions(plan: Plan | None = None) -> str:
 
 def _table(found: Iterator[Row]) -> str:
     rows = list(found)
-    return make_table([show_title(name) for name in rows[0]], [[show_cell(row, name) for name in row] for row in rows])
+    return make_table(
+        [show_title(name) for name in rows[0]], [[show_cell(row, name) for name in row] for row in rows]
+    )
 
 
 def main() -> None:

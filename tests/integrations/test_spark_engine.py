@@ -176,7 +176,9 @@ def test_a_killed_worker_loses_and_doubles_nothing(
 def test_other_columns_are_kept_as_they_are(spark: Any) -> None:
     moment = datetime(2024, 2, 29, 12, tzinfo=UTC)
     rows = [(1, "A great film!", moment, Decimal("1.50"), {"a": [1, 2]}), (2, None, None, None, None)]
-    types = "id int not null, text string, moment timestamp, price decimal(9, 2), more map<string, array<int>>"
+    types = (
+        "id int not null, text string, moment timestamp, price decimal(9, 2), more map<string, array<int>>"
+    )
     frame = spark.createDataFrame(rows, types)
     labelled = label_frame(frame, Labeller(prefix="my_", limits=Limits(words=3), errors=True, device="cpu"))
     assert labelled.schema.fields[: len(frame.schema)] == frame.schema.fields
@@ -196,3 +198,14 @@ def test_mistakes_are_found_before_spark_starts_to_work(spark: Any) -> None:
         label_frame(frame, Labeller(column="comment"))
     with pytest.raises(ConfigError, match="'score' holds no texts"):
         label_frame(frame, Labeller(column="score", prefix="my_"))
+
+
+@pytest.mark.slow
+def test_a_stream(spark: Any, tmp_path: Path) -> None:
+    for name, text in {"a": "A great film!", "b": "Dull."}.items():
+        (tmp_path / f"{name}.csv").write_text(f"{text}\n", encoding="utf-8")
+    frame = spark.readStream.schema("text string").csv(str(tmp_path), sep="\t")
+    stream = label_frame(frame, Labeller(device="cpu")).writeStream.format("memory").queryName("labelled")
+    stream.trigger(availableNow=True).start().awaitTermination()
+    found = {row.text: row.label for row in spark.table("labelled").collect()}
+    assert found == {"A great film!": "very positive", "Dull.": "very negative"}

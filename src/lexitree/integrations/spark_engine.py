@@ -46,18 +46,19 @@ def label_frame(frame: Frame, labeller: Labeller) -> Frame:
             remedy="A labeller takes other tables itself: labeller(table)",
         )
     # Batches of Arrow, not of pandas: their nested phrases go to Spark as they are, in half the time.
-    return given.mapInArrow(_labelling(labeller), _labelled_schema(given.schema, labeller))
+    return given.mapInArrow(_labelling(labeller), _labelled_schema(given, labeller))
 
 
-def _labelled_schema(schema: Any, labeller: Labeller) -> Any:
+def _labelled_schema(frame: Any, labeller: Labeller) -> Any:
     for package in ("pandas", "pyarrow"):
         _import(package)
     types, conversions = _import("pyspark.sql.types"), _import("pyspark.sql.pandas.types")
-    given = conversions.to_arrow_schema(schema)
+    # Not `frame.limit(0)`, which a stream does not allow.
+    given = frame.sparkSession.createDataFrame([], frame.schema).toArrow().schema
     added = list(labeller.schema(given))[len(given) :]
     fields = [types.StructField(field.name, conversions.from_arrow_type(field.type)) for field in added]
     # The columns of the frame keep their own types, which those of Arrow may describe less exactly.
-    return types.StructType([*schema.fields, *fields])
+    return types.StructType([*frame.schema.fields, *fields])
 
 
 def _import(module: str) -> Any:
