@@ -3,9 +3,9 @@
     python scripts/record_memory.py                    # about ten minutes on a free core
     python scripts/record_memory.py --rows 20000 --name memory-trial
 
-The rows have one or two words, so that a million of them does not take an hour. Among them are a missing text, an empty one and
-one of 5 MB, beyond the limits, all in the second tenth of the file. Memory is read twice a second; the record has the highest of
-each tenth. The exit status is 1 if a row is lost, or if memory grows after these.
+The rows have one or two words, so that a million of them does not take an hour. Among them are a missing text, an
+empty one and one of 5 MB, beyond the limits, all in the second tenth of the file. Memory is read twice a second; the
+record has the highest of each tenth. The exit status is 1 if a row is lost, or if memory grows after these.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from result_records import ROOT, describe_run, write_record
 
 sys.path.append(str(ROOT / "benchmarks"))
 
-from raw_text_speed import resident_mib  # noqa: E402 - the benchmarks are programs, not a package
+from raw_text_speed import resident_mib
 
 WORDS = ("good", "bad", "dull", "fun", "great", "film", "plot", "slow", "warm", "funny", "never", "again")
 GROUPS = 10

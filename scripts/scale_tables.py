@@ -3,7 +3,7 @@
     python scripts/scale_tables.py                                        # with the assumptions of the page
     python scripts/scale_tables.py --nodes 20 --cpu-node-price 0.5        # with your own
 
-The costs are those of results/scale-costs.json (one core) and, where it is there, results/scale-costs-gpu.json (one GPU).
+The costs are those of results/scale-costs.json (one core) and, where there is one, results/scale-costs-gpu.json.
 """
 
 from __future__ import annotations
@@ -13,8 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from markdown_text import make_table, show_cell, show_title
-from record_tables import NOT_MEASURED
+from record_tables import NOT_MEASURED, rows_table
 from result_records import read_record
 
 Row = dict[str, Any]
@@ -120,13 +119,13 @@ def render_scale_plan(plan: Plan | None = None) -> str:
     """Hours and costs."""
     costs = read_record("scale-costs")
     gpu = read_record("scale-costs-gpu")
-    return _table(plan_rows(plan or Plan(), costs, gpu)) if costs else NOT_MEASURED
+    return rows_table([*plan_rows(plan or Plan(), costs, gpu)]) if costs else NOT_MEASURED
 
 
 def render_scale_limits(plan: Plan | None = None) -> str:
     """What limits the speed."""
     costs = read_record("scale-costs")
-    return _table(limit_rows(plan or Plan(), costs)) if costs else NOT_MEASURED
+    return rows_table([*limit_rows(plan or Plan(), costs)]) if costs else NOT_MEASURED
 
 
 def render_scale_assumptions(plan: Plan | None = None) -> str:
@@ -140,14 +139,7 @@ def render_scale_assumptions(plan: Plan | None = None) -> str:
         }
         for each in fields(Plan)
     ]
-    return _table(iter(rows))
-
-
-def _table(found: Iterator[Row]) -> str:
-    rows = list(found)
-    return make_table(
-        [show_title(name) for name in rows[0]], [[show_cell(row, name) for name in row] for row in rows]
-    )
+    return rows_table(rows)
 
 
 def main() -> None:
