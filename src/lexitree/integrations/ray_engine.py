@@ -57,7 +57,6 @@ def _connected(ray: Any, address: str | None, num_workers: int | None) -> Genera
     if address is None and ray.is_initialized():
         yield
         return
-    os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")
     settings: dict[str, Any] = {"address": address, "logging_level": logging.ERROR, "log_to_driver": False}
     if address is None:
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
