@@ -34,7 +34,17 @@ def run_ray(folder: Path, options: argparse.Namespace) -> dict[str, Any]:
     return label_with_deaths(folder, options.rows, options.group_rows)
 
 
-ENGINES: dict[str, Callable[[Path, argparse.Namespace], dict[str, Any]]] = {"ray": run_ray}
+def run_spark(folder: Path, options: argparse.Namespace) -> dict[str, Any]:
+    """Two workers on this machine; one is killed."""
+    from tests.integrations.local_spark import label_with_death
+
+    return label_with_death(folder, options.rows, options.group_rows)
+
+
+ENGINES: dict[str, Callable[[Path, argparse.Namespace], dict[str, Any]]] = {
+    "ray": run_ray,
+    "spark": run_spark,
+}
 """What labels a table and compares it (`compare_rows`); each is a row of the record."""
 
 

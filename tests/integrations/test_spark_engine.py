@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import pickle
-import shutil
-import signal
 import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -21,32 +18,28 @@ from lexitree.errors import ConfigError, MissingExtraError, TableError
 from lexitree.integrations.spark_engine import _label_batches, label_frame
 from lexitree.pipeline import loading
 from tests.command import run_command
+from tests.integrations.engine_tables import compare_rows, read_rows, some_texts, write_table
+from tests.integrations.local_spark import (
+    BATCH_ROWS,
+    Counted,
+    KilledOnce,
+    local_spark,
+    row_groups_as_tasks,
+    skip_without_spark,
+)
 from tests.pipeline.stubs import RightBranching
 
-ROOT = Path(__file__).parents[2]
-NUM_PARTITIONS = 5
-
-
-class Counted(Labeller):
-    """Notes in a file which process unpickles it."""
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
-        with open(os.environ["LEXITREE_TEST_NOTES"], "a", encoding="ascii") as notes:
-            notes.write(f"{os.getpid()}\n")
-
-
-class KilledOnce(Labeller):
-    """Kills its process at the batch with a certain row, the first time."""
-
-    def __call__(self, batch: Any) -> Any:
-        if 300 in batch.column("id").to_pylist():
-            try:
-                os.close(os.open(os.environ["LEXITREE_TEST_NOTES"], os.O_CREAT | os.O_EXCL))
-            except FileExistsError:
-                return super().__call__(batch)
-            os.kill(os.getpid(), signal.SIGKILL)
-        return super().__call__(batch)
+NUM_ROWS = 600
+GROUP_ROWS = 150
+EQUAL = {
+    "rows": NUM_ROWS,
+    "rows missing": 0,
+    "rows twice": 0,
+    "texts that differ": 0,
+    "labels that differ": 0,
+    "head words that differ": 0,
+    "largest difference of a probability": pytest.approx(0, abs=1e-5),
+}
 
 
 def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -71,105 +64,62 @@ def test_a_worker_opens_a_model_once(saved_model: Path, monkeypatch: pytest.Monk
 
 
 @pytest.fixture(scope="module")
-def notes(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("notes") / "notes"
-
-
-@pytest.fixture(scope="module")
-def spark(notes: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """Spark in this process with two cores; a task is tried four times."""
-    sql = pytest.importorskip("pyspark.sql", reason="needs the extra spark")
-    if not (shutil.which("java") or os.environ.get("JAVA_HOME")):
-        pytest.skip("Spark needs Java")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PYSPARK_PYTHON", sys.executable)
-        patch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT / "src"), str(ROOT)]))
-        patch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
-        patch.setenv("LEXITREE_TEST_NOTES", str(notes))
-        settings = {
-            "spark.ui.enabled": "false",
-            "spark.ui.showConsoleProgress": "false",
-            "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")),
-            # Several batches per partition.
-            "spark.sql.execution.arrow.maxRecordsPerBatch": "50",
-        }
-        session = sql.SparkSession.builder.master("local[2,4]").config(map=settings).getOrCreate()
-        session.sparkContext.setLogLevel("OFF")
-        yield session
-        session.stop()
-
-
-@pytest.fixture(scope="module")
 def texts(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A Parquet file of 600 texts: some are missing or empty, one is beyond the limits."""
-    arrow = pytest.importorskip("pyarrow", reason="needs the extra parquet")
-    from pyarrow import parquet
-
-    lines = (ROOT / "benchmarks" / "other_texts.tsv").read_text(encoding="utf-8").splitlines()
-    values: list[str | None] = [lines[k % len(lines)].rpartition("\t")[2] for k in range(600)]
+    """A Parquet file of four row groups: some texts are missing or empty, and one is beyond the limits."""
+    skip_without_spark()
+    values: list[Any] = some_texts(NUM_ROWS)
     values[7::60] = [None] * 10
     values[8::60] = [""] * 10
     values[100] = "word " * 20_001
-    path = tmp_path_factory.mktemp("texts") / "texts.parquet"
-    parquet.write_table(arrow.table({"id": range(600), "text": values}), path, row_group_size=150)
-    return path
+    return write_table(tmp_path_factory.mktemp("texts") / "texts.parquet", values, GROUP_ROWS)
 
 
 @pytest.fixture(scope="module")
-def expected(texts: Path) -> Any:
-    """What `lexitree predict` makes of them, in one process."""
-    from pyarrow import parquet
+def spark(texts: Path) -> Iterator[Any]:
+    tasks = row_groups_as_tasks(texts, NUM_ROWS // GROUP_ROWS)
+    with local_spark(**tasks, **{"spark.sql.execution.arrow.maxRecordsPerBatch": BATCH_ROWS}) as session:
+        yield session
 
+
+@pytest.fixture(scope="module")
+def expected(texts: Path) -> list[dict[str, Any]]:
+    """What `lexitree predict` makes of them, in one process."""
     folder = texts.parent / "expected"
     done = run_command("predict", texts, "--column", "text", "--phrases", "--errors", "-o", f"{folder}/")
     assert done.returncode == 0, done.stderr
-    return parquet.read_table(folder)
-
-
-def label_texts(spark: Any, texts: Path, labeller: Labeller, output: Path) -> Any:
-    """The table that Spark has written, by the order of the input."""
-    from pyarrow import parquet
-
-    frame = spark.read.parquet(str(texts)).repartitionByRange(NUM_PARTITIONS, "id")
-    label_frame(frame, labeller).write.parquet(str(output))
-    return parquet.read_table(output).sort_by("id")
-
-
-def assert_same_rows(found: Any, expected: Any) -> None:
-    """Fails unless two tables have the same texts, trees, labels and heads and, nearly, the same numbers."""
-    assert found.column_names == expected.column_names
-    for name in ("id", "text", "label", "error"):
-        assert found[name].to_pylist() == expected[name].to_pylist(), name
-    for name in ("score", "probability"):
-        assert found[name].to_pylist() == pytest.approx(expected[name].to_pylist(), abs=1e-5), name
-    for ours, theirs in zip(found["phrases"].to_pylist(), expected["phrases"].to_pylist(), strict=True):
-        assert len(ours) == len(theirs)
-        for our, their in zip(ours, theirs, strict=True):
-            assert our == {**their, "probability": pytest.approx(their["probability"], abs=1e-5)}
+    return read_rows(folder)
 
 
 @pytest.mark.slow
 def test_the_same_rows_as_in_one_process(
-    spark: Any, texts: Path, expected: Any, notes: Path, tmp_path: Path
+    spark: Any, texts: Path, expected: list[dict[str, Any]], tmp_path: Path
 ) -> None:
-    labeller = Counted(column="text", phrases=True, errors=True, device="cpu")
-    found = label_texts(spark, texts, labeller, tmp_path / "out")
-    assert_same_rows(found, expected)
-    assert found["label"].null_count == 21
-    assert "20,001 words" in found["error"].to_pylist()[100]
-    workers = notes.read_text(encoding="ascii").split()
+    labeller = Counted(tmp_path / "notes", phrases=True, errors=True, device="cpu")
+    label_frame(spark.read.parquet(str(texts)), labeller).write.parquet(f"{tmp_path}/out")
+    found = sorted(read_rows(tmp_path / "out"), key=lambda row: row["id"])
+    comparison = compare_rows(found, expected)
+    assert len(comparison.pop("near-ties of the parser")) <= 3
+    assert comparison == EQUAL
+    assert [row["id"] for row in found if row["label"] is None] == sorted(
+        [100, *range(7, NUM_ROWS, 60), *range(8, NUM_ROWS, 60)]
+    )
+    assert [row["error"] for row in found] == [row["error"] for row in expected]
+    assert "20,001 words" in found[100]["error"]
+    workers = (tmp_path / "notes").read_text(encoding="ascii").split()
     assert 0 < len(workers) <= 2
     assert len(set(workers)) == len(workers)
 
 
 @pytest.mark.slow
 def test_a_killed_worker_loses_and_doubles_nothing(
-    spark: Any, texts: Path, expected: Any, notes: Path, tmp_path: Path
+    spark: Any, texts: Path, expected: list[dict[str, Any]], tmp_path: Path
 ) -> None:
-    notes.unlink(missing_ok=True)
-    labeller = KilledOnce(column="text", phrases=True, errors=True, device="cpu")
-    assert_same_rows(label_texts(spark, texts, labeller, tmp_path / "out"), expected)
-    assert notes.exists()
+    labeller = KilledOnce(NUM_ROWS // 2 + BATCH_ROWS, tmp_path / "notes", phrases=True, device="cpu")
+    label_frame(spark.read.parquet(str(texts)), labeller).write.parquet(f"{tmp_path}/out")
+    assert (tmp_path / "killed").exists()
+    comparison = compare_rows(read_rows(tmp_path / "out"), expected)
+    assert len(comparison.pop("near-ties of the parser")) <= 3
+    assert comparison == EQUAL
 
 
 @pytest.mark.slow
@@ -208,4 +158,5 @@ def test_a_stream(spark: Any, tmp_path: Path) -> None:
     stream = label_frame(frame, Labeller(device="cpu")).writeStream.format("memory").queryName("labelled")
     stream.trigger(availableNow=True).start().awaitTermination()
     found = {row.text: row.label for row in spark.table("labelled").collect()}
-    assert found == {"A great film!": "very positive", "Dull.": "very negative"}
+    assert set(found) == {"A great film!", "Dull."}
+    assert None not in found.values()
