@@ -21,6 +21,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
@@ -43,7 +44,8 @@ OnRows = Callable[[int], object]
 """Called with the number of rows that are labelled and written, whenever a part is."""
 
 PLAIN = "plain"
-MIN_SHARES = {"ray": 0.85}
+SECONDS_BETWEEN_LOOKS = 0.05
+MIN_SHARES = {"ray": 0.85, "spark": 0.75}
 """The least share of the speed of plain processes that an engine should reach."""
 
 
@@ -81,10 +83,50 @@ def _label_part(worker: PartWorker, task: PartTask) -> PartResult:
     return _WORKERS[0](task)
 
 
+def label_spark(table: Path, output: Path, num_workers: int, on_rows: OnRows) -> None:
+    """`label_frame` on so many cores of this machine, a row group in a task."""
+    from pyarrow import parquet
+    from tests.integrations.local_spark import local_spark, row_groups_as_tasks
+
+    from lexitree import Labeller
+    from lexitree.integrations.spark_engine import label_frame
+
+    about = parquet.read_metadata(table)
+    with local_spark(num_workers, **row_groups_as_tasks(table, about.num_row_groups)) as spark:
+        frame = label_frame(spark.read.parquet(str(table)), Labeller(device="cpu"))
+        with told_of_tasks(spark, about.row_group(0).num_rows, on_rows):
+            frame.write.parquet(str(output))
+        on_rows(about.num_rows)
+
+
+@contextmanager
+def told_of_tasks(spark: Any, task_rows: int, on_rows: OnRows) -> Generator[None]:
+    """Ask Spark again and again how many tasks are done, until the block ends."""
+    tracker, is_over = spark.sparkContext.statusTracker(), threading.Event()
+
+    def ask() -> None:
+        num_told = 0
+        while not is_over.wait(SECONDS_BETWEEN_LOOKS):
+            stages = filter(None, map(tracker.getStageInfo, tracker.getActiveStageIds()))
+            num_done = max((stage.numCompletedTasks for stage in stages), default=0)
+            for number in range(num_told + 1, num_done + 1):
+                on_rows(number * task_rows)
+            num_told = max(num_told, num_done)
+
+    asking = threading.Thread(target=ask)
+    asking.start()
+    try:
+        yield
+    finally:
+        is_over.set()
+        asking.join()
+
+
 SYSTEMS: dict[str, Callable[[Path, Path, int, OnRows], None]] = {
     PLAIN: label_plain,
     "pool": label_pool,
     "ray": label_ray,
+    "spark": label_spark,
 }
 
 
