@@ -24,9 +24,6 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-from pyarrow import parquet
-
 import lexitree
 from environment import describe_run
 from raw_text_speed import SPLITS, read_texts, words_of
@@ -91,12 +88,12 @@ def seconds_of(call: Callable[[], object], device: str = "cpu") -> float:
 
 def measure_rates(options: argparse.Namespace, texts: Sequence[str]) -> Iterator[Row]:
     """Sentences per second of one worker, for labels alone and with all phrases."""
-    table = pa.table({"text": texts})
+    batch = {"text": texts}
     labellers = {phrases: open_labeller(options, phrases=phrases) for phrases in (False, True)}
     seconds: dict[bool, list[float]] = {phrases: [] for phrases in labellers}
     # By turns, so that a busy minute falls on both.
     for phrases in [*labellers] * options.rounds:
-        seconds[phrases].append(seconds_of(lambda each=phrases: labellers[each](table), options.device))
+        seconds[phrases].append(seconds_of(lambda each=phrases: labellers[each](batch), options.device))
     for phrases, times in seconds.items():
         yield {
             "output": "labels and phrases" if phrases else "labels",
@@ -129,7 +126,7 @@ def _start_worker(options: argparse.Namespace, texts: Sequence[str]) -> Row:
 def _run_worker(options: argparse.Namespace, texts: Sequence[str]) -> Row:
     labeller = open_labeller(options, phrases=True)
     row = {"ready": time.time(), "cpu": time.process_time(), "start_mib": _peak_mib()}
-    labeller(pa.table({"text": texts}))
+    labeller({"text": texts})
     return {**row, "peak_mib": _peak_mib()}
 
 
@@ -141,17 +138,33 @@ def _peak_mib() -> float:
 
 def measure_tables(options: argparse.Namespace, texts: Sequence[str]) -> Iterator[Row]:
     """Bytes per sentence of input and output, and how long reading, writing and sending them takes."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
     given = pa.table({"id": range(len(texts)), "text": texts})
     tables = {"input": given}
     for phrases in (False, True):
         name = "labels and phrases" if phrases else "labels"
         tables[name] = open_labeller(options, phrases=phrases)(given)
+
+    def store(table: Any) -> bytes:
+        stream = io.BytesIO()
+        parquet.write_table(table, stream)
+        return stream.getvalue()
+
+    def send(table: Any) -> bytes:
+        """As engines send it between processes."""
+        stream = io.BytesIO()
+        with pa.ipc.new_stream(stream, table.schema) as writer:
+            writer.write_table(table)
+        return stream.getvalue()
+
     for name, table in tables.items():
-        stored, sent = _parquet_of(table), _stream_of(table)
+        stored, sent = store(table), send(table)
         steps = {
-            "writing": lambda table=table: _parquet_of(table),
+            "writing": lambda table=table: store(table),
             "reading": lambda stored=stored: parquet.read_table(pa.BufferReader(stored)),
-            "sending": lambda table=table: _stream_of(table),
+            "sending": lambda table=table: send(table),
             "receiving": lambda sent=sent: pa.ipc.open_stream(sent).read_all(),
         }
         yield {
@@ -163,20 +176,6 @@ def measure_tables(options: argparse.Namespace, texts: Sequence[str]) -> Iterato
                 for step, call in steps.items()
             },
         }
-
-
-def _parquet_of(table: pa.Table) -> bytes:
-    stream = io.BytesIO()
-    parquet.write_table(table, stream)
-    return stream.getvalue()
-
-
-def _stream_of(table: pa.Table) -> bytes:
-    """The table as engines send it between processes."""
-    stream = io.BytesIO()
-    with pa.ipc.new_stream(stream, table.schema) as writer:
-        writer.write_table(table)
-    return stream.getvalue()
 
 
 def measure_lengths(options: argparse.Namespace, texts: Sequence[str]) -> Iterator[Row]:
@@ -223,8 +222,7 @@ def _sort_by_length(texts: Sequence[str], size: int) -> list[str]:
 
 
 def _label_seconds(labeller: lexitree.Labeller, texts: Sequence[str], options: argparse.Namespace) -> float:
-    table = pa.table({"text": list(texts)})
-    return seconds_of(lambda: labeller(table), options.device)
+    return seconds_of(lambda: labeller({"text": texts}), options.device)
 
 
 MEASUREMENTS: dict[str, Callable[[argparse.Namespace, Sequence[str]], Iterator[Row]]] = {

@@ -3,7 +3,8 @@
     python scripts/scale_tables.py                                        # with the assumptions of the page
     python scripts/scale_tables.py --nodes 20 --cpu-node-price 0.5        # with your own
 
-The costs are those of results/scale-costs.json (one core) and, where there is one, results/scale-costs-gpu.json.
+The costs are those of results/scale-costs.json (one core) and results/scale-costs-gpu.json (one GPU). As long as there
+is none of a GPU, results/gpu-speed.json gives an upper bound: the classifier alone, for trees that are parsed.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ class Plan:
         return core_rate * self.cores * self.core_share * self.engine_share
 
 
-def plan_rows(plan: Plan, costs: Costs, gpu: Costs | None) -> Iterator[Row]:
+def plan_rows(plan: Plan, costs: Costs, gpu: Costs | None, *, gpu_note: str = "") -> Iterator[Row]:
     """How long it takes and what it costs, by what is written and by the kind of the nodes."""
     for output in OUTPUTS:
         rate = plan.node_rate(_find(costs, "rates", "output", output)["sentences_per_second"])
@@ -62,7 +63,16 @@ def plan_rows(plan: Plan, costs: Costs, gpu: Costs | None) -> Iterator[Row]:
         if gpu:
             rate = _find(gpu, "rates", "output", output)["sentences_per_second"]
             rate *= plan.gpus * plan.engine_share
-            yield _plan_row(plan, costs, output, f"GPUs: {plan.gpus}", rate, plan.gpu_node_price)
+            yield _plan_row(plan, costs, output, f"GPUs: {plan.gpus}{gpu_note}", rate, plan.gpu_node_price)
+
+
+def classifier_bound(speed: Costs | None) -> Costs | None:
+    """The speed of the classifier alone on a GPU, as the rates of a record of costs."""
+    if speed is None:
+        return None
+    rows = [row for row in speed["inference"] if (row["backend"], row["precision"]) == ("fused", "float32")]
+    rate = max(row["trees_per_second"] for row in rows)
+    return {"rates": [{"output": output, "sentences_per_second": rate} for output in OUTPUTS]}
 
 
 def _plan_row(plan: Plan, costs: Costs, output: str, node: str, rate: float, price: float) -> Row:
@@ -117,9 +127,10 @@ def _find(record: Costs, table: str, column: str, value: str) -> Mapping[str, An
 
 def render_scale_plan(plan: Plan | None = None) -> str:
     """Hours and costs."""
-    costs = read_record("scale-costs")
-    gpu = read_record("scale-costs-gpu")
-    return rows_table([*plan_rows(plan or Plan(), costs, gpu)]) if costs else NOT_MEASURED
+    costs, gpu, note = read_record("scale-costs"), read_record("scale-costs-gpu"), ""
+    if gpu is None:
+        gpu, note = classifier_bound(read_record("gpu-speed")), ", classifier alone (upper bound)"
+    return rows_table([*plan_rows(plan or Plan(), costs, gpu, gpu_note=note)]) if costs else NOT_MEASURED
 
 
 def render_scale_limits(plan: Plan | None = None) -> str:
