@@ -3,7 +3,7 @@
     python scripts/scale_tables.py                                        # with the assumptions of the page
     python scripts/scale_tables.py --nodes 20 --cpu-node-price 0.5        # with your own
 
-The costs are those of results/scale-costs.json (one core) and results/scale-costs-gpu.json (one GPU). As long as there
+The costs are those of results/scale-costs.json (one core) and results/scale-costs-gpu.json (one GPU). While there
 is none of a GPU, results/gpu-speed.json gives an upper bound: the classifier alone, for trees that are parsed.
 """
 
