@@ -18,6 +18,7 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs" / "guide").glob("*.md"))]
 
 SAYS = {
     "quickstart": "accuracy 0.",
+    "ray_label": "very positive +0.",
     "own_loop": "accuracy 0.",
     "label_dataset": "very positive +0.",
     "read_text": "(head word: great)",
@@ -26,7 +27,7 @@ SAYS = {
 """What each prints when all is well."""
 
 
-NEEDS = {"label_dataset": "datasets"}
+NEEDS = {"label_dataset": "datasets", "ray_label": "ray.data"}
 """Packages that an example needs besides lexitree."""
 
 MADE_BY_THEM = {"labelled.csv"}
