@@ -4,11 +4,11 @@
     python benchmarks/engine_overhead.py --system ray --rows 4000 --rounds 1
 
 Plain processes are those of `lexitree predict --jobs`, which share the rows of a part; beside them stands a pool of
-Python, whose processes take whole parts as the workers of engines do. All systems label the same Parquet file with the
-same number of processes, one thread each, in turns, each run in a program of its own. A part of the output is a row
-group. The steady state begins when as many parts are there as there are processes, so that all have loaded the model,
-and ends with the last part. Start-up is the rest: the time of the whole run less what all rows take in the steady
-state.
+Python, whose processes take whole parts as the workers of engines do. All systems label the same Parquet file with
+the same number of processes, one thread each, in turns, each run in a program of its own. A part of the output is a
+row group. The steady state begins when as many parts are there as there are processes, so that all have loaded the
+model, and ends with the last part. Start-up is the rest: the time of the whole run less what all rows take in the
+steady state.
 """
 
 from __future__ import annotations
@@ -175,7 +175,7 @@ def main() -> None:
             "rows of a part": options.group_rows,
             "note": f"When it began, the machine had a load of {load:.1f} already.",
             "rows": rows,
-            "runs": runs,
+            "rounds": runs,
         }
         options.output.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
 
@@ -225,9 +225,9 @@ def summarize(name: str, runs: list[dict[str, Any]], num_rows: int) -> dict[str,
     return {
         "system": name,
         "rows_per_second": round(statistics.median(run["rate"] for run in mine), 1),
-        "share_of_plain": round(statistics.median(shares), 3),
+        "share": round(statistics.median(shares), 3),
         "shares_of_rounds": [round(share, 3) for share in shares],
-        "target": MIN_SHARES.get(name),
+        "least_share": MIN_SHARES.get(name),
         "startup_seconds": round(statistics.median(run["startup"] for run in mine), 1),
         "whole_run_rows_per_second": round(statistics.median(num_rows / run["seconds"] for run in mine), 1),
     }

@@ -166,6 +166,8 @@ def measure_tables(options: argparse.Namespace, texts: Sequence[str]) -> Iterato
             "reading": lambda stored=stored: parquet.read_table(pa.BufferReader(stored)),
             "sending": lambda table=table: send(table),
             "receiving": lambda sent=sent: pa.ipc.open_stream(sent).read_all(),
+            # What an engine does before and after it sends data frames of pandas.
+            "pandas": lambda table=table: pa.Table.from_pandas(table.to_pandas(), table.schema),
         }
         yield {
             "table": name,

@@ -13,3 +13,4 @@ labelled = reviews.map_batches(
 )
 for row in labelled.iter_rows():
     print(f"{row['label']} {row['score']:+.2f}: {row['comment']}")
+ray.shutdown()

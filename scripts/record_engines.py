@@ -63,7 +63,14 @@ def main() -> int:
     for name in wanted:
         with tempfile.TemporaryDirectory(prefix="lexitree-") as folder:
             found = ENGINES[name](Path(folder), options)
-        known[name] = {"engine": name, "outcome": outcome(found), **found, "commit": described["commit"]}
+        known[name] = {
+            "engine": name,
+            "outcome": outcome(found),
+            **found,
+            "killed": ", ".join(found["killed"]),
+            "number of near-ties": len(found["near-ties of the parser"]),
+            "commit": described["commit"],
+        }
         print(json.dumps(known[name]), flush=True)
     if not options.no_record:
         record = {

@@ -18,6 +18,7 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs" / "guide").glob("*.md"))]
 
 SAYS = {
     "quickstart": "accuracy 0.",
+    "ray_label": "very positive +0.",
     "own_loop": "accuracy 0.",
     "label_dataset": "very positive +0.",
     "spark_label": "very positive +0.",
@@ -27,7 +28,7 @@ SAYS = {
 """What each prints when all is well."""
 
 
-NEEDS = {"label_dataset": "datasets", "spark_label": "pyspark"}
+NEEDS = {"label_dataset": "datasets", "ray_label": "ray.data", "spark_label": "pyspark"}
 """Packages that an example needs besides lexitree."""
 
 MADE_BY_THEM = {"labelled.csv"}

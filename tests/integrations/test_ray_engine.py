@@ -38,7 +38,7 @@ def ray(monkeypatch: pytest.MonkeyPatch) -> Any:
     return module
 
 
-def test_without_ray_the_error_names_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_ray_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(MissingExtraError, match=r"(?s)'ray'.*\[ray\]"):
         ray_engine()

@@ -45,7 +45,7 @@ def label_frame(frame: Frame, labeller: Labeller) -> Frame:
             f"a data frame of Spark is needed, not a {type(given).__name__}",
             remedy="A labeller takes other tables itself: labeller(table)",
         )
-    # Batches of Arrow, not of pandas: their nested phrases go to Spark as they are, in half the time.
+    # Batches of Arrow, not of pandas, which would convert nested phrases one by one.
     return given.mapInArrow(_labelling(labeller), _labelled_schema(given, labeller))
 
 
