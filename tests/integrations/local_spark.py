@@ -63,17 +63,22 @@ def row_groups_as_tasks(table: Path, num_groups: int) -> dict[str, object]:
     }
 
 
+_noted: list[Labeller] = []
+
+
 class Counted(Labeller):
-    """Notes in a file which process opens it."""
+    """Notes in a file which process uses it for the first time."""
 
     def __init__(self, notes: Path, **settings: Any) -> None:
         super().__init__(**settings)
         self.notes = notes
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
-        with self.notes.open("a", encoding="ascii") as notes:
-            notes.write(f"{os.getpid()}\n")
+    def __call__(self, batch: Any) -> Any:
+        if not any(each is self for each in _noted):
+            _noted.append(self)
+            with self.notes.open("a", encoding="ascii") as notes:
+                notes.write(f"{os.getpid()}\n")
+        return super().__call__(batch)
 
 
 class KilledOnce(Counted):

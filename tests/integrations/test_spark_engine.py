@@ -56,8 +56,8 @@ def test_other_frames_are_refused() -> None:
 def test_a_worker_opens_a_model_once(saved_model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[str | None] = []
     monkeypatch.setattr(loading, "open_parser", lambda spec: opened.append(spec) or RightBranching())
-    settings = pickle.dumps(Labeller(saved_model, parser="stub"))
-    found = [[*_label_batches(settings, [{"text": ["good"]}] * 2)] for _ in range(2)]
+    sent = pickle.dumps(Labeller(saved_model, parser="stub"))
+    found = [[*_label_batches(pickle.loads(sent), [{"text": ["good"]}] * 2)] for _ in range(2)]
     assert found[0] == found[1]
     assert len(found[0]) == 2
     assert opened == ["stub"]

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import pickle
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache, partial
 from typing import Any, TypeVar, cast
 
@@ -12,8 +11,8 @@ from lexitree.integrations.labeller import Labeller
 
 Frame = TypeVar("Frame")
 
-_OPEN_LABELLERS = 2
-"""Labellers that a worker keeps open: a plan may have two of them, and any idle worker may be asked for either."""
+_KEPT_LABELLERS = 2
+"""Labellers that a worker keeps: a plan may have two of them, and any idle worker may be asked for either."""
 
 
 def label_frame(frame: Frame, labeller: Labeller) -> Frame:
@@ -46,7 +45,7 @@ def label_frame(frame: Frame, labeller: Labeller) -> Frame:
             remedy="A labeller takes other tables itself: labeller(table)",
         )
     # Batches of Arrow, not of pandas, which would convert nested phrases one by one.
-    return given.mapInArrow(_labelling(labeller), _labelled_schema(given, labeller))
+    return given.mapInArrow(partial(_label_batches, labeller), _labelled_schema(given, labeller))
 
 
 def _labelled_schema(frame: Any, labeller: Labeller) -> Any:
@@ -65,16 +64,12 @@ def _import(module: str) -> Any:
     return import_extra(module, extra="spark", purpose="Labelling a data frame of Spark")
 
 
-def _labelling(labeller: Labeller) -> Callable[[Iterable[Any]], Iterator[Any]]:
-    """What Spark sends to its workers: the settings of the labeller, and by reference the function below."""
-    return partial(_label_batches, pickle.dumps(labeller))
+def _label_batches(labeller: Labeller, batches: Iterable[Any]) -> Iterator[Any]:
+    """What Spark runs in its workers, for each task with another copy of the labeller."""
+    return map(_kept(labeller), batches)
 
 
-def _label_batches(settings: bytes, batches: Iterable[Any]) -> Iterator[Any]:
-    return map(_open_labeller(settings), batches)
-
-
-@lru_cache(_OPEN_LABELLERS)
-def _open_labeller(settings: bytes) -> Labeller:
-    """The labeller of this worker, which keeps its model open from one task to the next."""
-    return pickle.loads(settings)
+@lru_cache(_KEPT_LABELLERS)
+def _kept(labeller: Labeller) -> Labeller:
+    """The first labeller of this worker that equals the given one: its model is open since an earlier task."""
+    return labeller
