@@ -32,7 +32,8 @@ from typing import Any
 from environment import describe_run
 from lexitree.pipeline.inputs import Inputs
 from lexitree.pipeline.labelling import LabellingJob
-from lexitree.pipeline.part_engine import PartEngine, PartResult, PartTask, PartWorker, RunTasks
+from lexitree.pipeline.part_engine import PartEngine, RunTasks
+from lexitree.pipeline.part_worker import PartResult, PartTask, PartWorker
 from lexitree.pipeline.workers import LabellerSettings
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -18,7 +18,8 @@ from ray.cluster_utils import Cluster
 from lexitree.integrations.ray_engine import ray_engine
 from lexitree.pipeline.inputs import Inputs
 from lexitree.pipeline.labelling import LabellingJob
-from lexitree.pipeline.part_engine import PartEngine, PartResult, PartTask, PartWorker
+from lexitree.pipeline.part_engine import PartEngine
+from lexitree.pipeline.part_worker import PartResult, PartTask, PartWorker
 from lexitree.pipeline.workers import LabellerSettings
 from tests.integrations.engine_tables import compare_rows, read_rows, some_texts, write_table
 

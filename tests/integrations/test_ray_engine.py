@@ -6,23 +6,23 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
 
 from lexitree.corpora.tables import Row
-from lexitree.errors import LexitreeError, MissingExtraError
+from lexitree.errors import MissingExtraError
 from lexitree.integrations.ray_engine import ray_engine
-from lexitree.pipeline import part_engine
+from lexitree.pipeline import part_worker
 from lexitree.pipeline.inputs import Inputs
 from lexitree.pipeline.labelling import LabellingJob
-from lexitree.pipeline.part_engine import PartEngine, PartResult, PartTask, PartWorker
+from lexitree.pipeline.part_engine import PartEngine
+from lexitree.pipeline.part_worker import PartResult, PartTask, PartWorker
 from lexitree.pipeline.workers import LabellerSettings
 from tests.cli.untrained_parser import save_untrained_parser
 from tests.command import assert_one_clear_error, files_of, leftovers, run_command
+from tests.pipeline.stubs import open_stub
 
 ROOT = Path(__file__).parents[2]
 
@@ -95,25 +95,15 @@ class Poisoned:
         self.device = worker.device
 
     def __call__(self, task: PartTask) -> PartResult:
-        part_engine.open_labeller = open_poisoned
+        part_worker.open_labeller = open_stub(poison)
         return self.worker(task)
 
 
-@contextmanager
-def open_poisoned(*_: object) -> Iterator[Any]:
-    from tests.pipeline.stubs import tiny_pipeline
-
-    document = tiny_pipeline()("the film is good")
-
-    def label(rows: Iterable[Row], output_format: Any) -> Iterator[Any]:
-        for row in rows:
-            if row.text == "raises":
-                raise RuntimeError("poison")
-            if row.text == "kills":
-                os.kill(os.getpid(), signal.SIGKILL)
-            yield output_format.text_record(row, document)
-
-    yield label
+def poison(row: Row) -> None:
+    if row.text == "raises":
+        raise RuntimeError("poison")
+    if row.text == "kills":
+        os.kill(os.getpid(), signal.SIGKILL)
 
 
 def poisoned(engine: PartEngine) -> PartEngine:
@@ -146,20 +136,6 @@ def test_poisoned_rows_are_written_to_a_side_file(ray: Any, saved_model: Path, t
         if "/part-" in name
         for line in found[name].decode().splitlines()
     ]
-    assert [row["text"] for row in rows if row["sentences"]] == ["the film is good"] * 58
+    assert [row["text"] for row in rows] == texts
     assert [number for number, row in enumerate(rows) if not row["sentences"]] == [7, 33]
     assert not ray.is_initialized()
-
-
-@pytest.mark.slow
-def test_a_node_without_the_files_is_named(ray: Any, saved_model: Path, tmp_path: Path) -> None:
-    (tmp_path / "a.txt").write_text("text\n")
-
-    def without_file(worker: PartWorker) -> Any:
-        (tmp_path / "a.txt").unlink()
-        return ray_engine(num_workers=1)(worker)
-
-    labeller = LabellerSettings(saved_model, f"builtin:{save_untrained_parser(tmp_path / 'parser')}")
-    job = LabellingJob(Inputs([tmp_path / "a.txt"]), f"{tmp_path}/out/", labeller, engine=without_file)
-    with pytest.raises(LexitreeError, match=r"a\.txt.*(?s:.*)on every node"):
-        job.run()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -13,14 +13,14 @@ import pytest
 
 from lexitree.corpora.tables import Row
 from lexitree.errors import ConfigError, FileError, LexitreeError
-from lexitree.pipeline import part_engine, parts
+from lexitree.pipeline import part_engine, part_worker, parts
 from lexitree.pipeline.inputs import Inputs
 from lexitree.pipeline.labelling import LabellingJob
-from lexitree.pipeline.part_engine import ENDS_PROCESS, PartResult, PartTask, PartWorker, RunTasks
+from lexitree.pipeline.part_engine import ENDS_PROCESS, RunTasks
+from lexitree.pipeline.part_worker import PartResult, PartTask, PartWorker
 from lexitree.pipeline.workers import LabellerSettings
-from lexitree.results.document import Document
 from tests.command import files_of, leftovers
-from tests.pipeline.stubs import tiny_pipeline
+from tests.pipeline.stubs import open_stub
 
 TEXTS = [f"the film is number {number} ." for number in range(11)]
 
@@ -53,19 +53,8 @@ def fail_at(row: Row) -> None:
 @pytest.fixture
 def model(saved_model: Path, monkeypatch: pytest.MonkeyPatch) -> LabellerSettings:
     """A stand-in for a model: every text has the same labels, and some fail."""
-    document = tiny_pipeline()("the film is good")
-
-    @contextmanager
-    def open_labeller(*_: object) -> Iterator[Any]:
-        def label(rows: Iterable[Row], output_format: Any) -> Iterator[Any]:
-            for row in rows:
-                fail_at(row)
-                yield output_format.text_record(row, Document(row.text, document.sentences))
-
-        yield label
-
-    for module in (part_engine, parts):
-        monkeypatch.setattr(module, "open_labeller", open_labeller)
+    for module in (part_worker, parts):
+        monkeypatch.setattr(module, "open_labeller", open_stub(fail_at))
     return LabellerSettings(saved_model)
 
 
@@ -104,20 +93,6 @@ def test_an_engine_writes_what_one_process_writes(
     label(table, tmp_path / "two", model, done.append, engine=here)
     assert done[3:] == [4]
     assert table_of_others.read_text() == "kept\n"
-
-
-def test_parts_are_read_in_any_order(model: LabellerSettings, table: Path, tmp_path: Path) -> None:
-    label(table, tmp_path / "one", model)
-    job = LabellingJob(Inputs([str(table)]), f"{tmp_path}/two/", model, column="text", part_rows=4)
-    assert job.folder is not None
-    worker = PartWorker(job, job.folder)
-    file = parts.find_inputs(table)[0]
-    for part in (0, 2, 1, 1, 2):
-        assert worker(PartTask(file, part, 4)) == PartResult(
-            PartTask(file, part, 4), num_labelled=3 if part == 2 else 4
-        )
-        written = files_of(tmp_path / "two")[f"a.csv/part-{part:05}.csv"]
-        assert written == files_of(tmp_path / "one")[f"a.csv/part-{part:05}.csv"]
 
 
 def test_rows_that_fail_are_left_without_a_label(
@@ -174,7 +149,7 @@ def test_what_is_not_about_rows_ends_the_run(
         raise FileError("model", "is missing")
         yield
 
-    monkeypatch.setattr(part_engine, "open_labeller", cannot_open)
+    monkeypatch.setattr(part_worker, "open_labeller", cannot_open)
     with pytest.raises(FileError, match="is missing") as raised:
         label(table, tmp_path / "out", model, engine=here)
     assert "on every node" in raised.value.remedy

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from lexitree.errors import LexitreeError, import_extra
-from lexitree.pipeline.part_engine import ENDS_PROCESS, PartEngine, PartResult, PartTask, PartWorker, RunTasks
+from lexitree.pipeline.part_engine import ENDS_PROCESS, PartEngine, RunTasks
+from lexitree.pipeline.part_worker import PartResult, PartTask, PartWorker
 
 MAX_TRIES = 3
 """How often a task is begun: Ray repeats one whose actor has died, forever if the task itself is the reason."""
