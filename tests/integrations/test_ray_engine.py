@@ -77,13 +77,17 @@ def test_the_command(ray: Any, saved_model: Path, tmp_path: Path) -> None:
     assert run_command(*command, "-o", "one/", cwd=tmp_path).returncode == 0
     for _ in range(2):
         # The same names from this folder, which is not that of Ray's processes.
-        finished = run_command(*command, "-o", "ray/", "--engine", "ray", "--jobs", 2, cwd=tmp_path)
+        finished = run_command(
+            *command, "-o", "ray/", "--engine", "ray", "--jobs", 2, cwd=tmp_path, timeout=400
+        )
         assert (finished.returncode, finished.stdout) == (0, ""), finished.stderr
         assert files_of(tmp_path / "ray") == files_of(tmp_path / "one")
         (tmp_path / "ray" / "a.csv" / "part-00001.csv").unlink()
-    failed = run_command(*command, "-o", "ray/", "--engine", "ray", "--address", "127.0.0.1:1", cwd=tmp_path)
+    options = ("--engine", "ray", "--address", "127.0.0.1:1")
+    failed = run_command(*command, "-o", "new/", *options, cwd=tmp_path, timeout=400)
     assert_one_clear_error(failed, "Ray cannot be reached at 127.0.0.1:1", "ray start --head")
-    failed = run_command(*command, "-o", "a.jsonl", "--engine", "ray", cwd=tmp_path)
+    assert not (tmp_path / "new").exists()
+    failed = run_command(*command, "-o", "a.jsonl", "--engine", "ray", cwd=tmp_path, timeout=400)
     assert_one_clear_error(failed, "an engine writes a folder of parts")
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 import os
+import socket
 from collections import Counter
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -22,6 +23,7 @@ MAX_TRIES = 3
 """How often a task is begun: Ray repeats one whose actor has died, forever if the task itself is the reason."""
 _STORE_BYTES = 1 << 27
 """The memory for objects of a Ray that is started here: tasks and results are small."""
+_KNOCK_SECONDS = 10
 
 
 def ray_engine(address: str | None = None, num_workers: int | None = None) -> PartEngine:
@@ -65,6 +67,7 @@ def _connected(ray: Any, address: str | None, num_workers: int | None) -> Genera
         settings["include_dashboard"] = False
     logging.getLogger("ray.data").setLevel(logging.ERROR)
     try:
+        _knock(address or "")
         ray.init(**settings)
     except (OSError, RuntimeError, ValueError) as error:
         raise LexitreeError(
@@ -75,6 +78,13 @@ def _connected(ray: Any, address: str | None, num_workers: int | None) -> Genera
         yield
     finally:
         ray.shutdown()
+
+
+def _knock(address: str) -> None:
+    """Raise an error if nothing listens at `host:port`: Ray would wait for minutes."""
+    host, _, port = address.rpartition(":")
+    if host and port.isdecimal() and "/" not in host:
+        socket.create_connection((host, int(port)), timeout=_KNOCK_SECONDS).close()
 
 
 def _run_tasks(

@@ -7,7 +7,7 @@ those that fail are left without a label and listed in a file beside the part.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -50,7 +50,7 @@ def write_parts_with(
         with open_source(job, file) as source:
             sizes = source.part_sizes()
         num_parts[file] = len(sizes)
-        done = run.begin(file)
+        done = run.done_parts(file)
         tasks += [PartTask(file, part, size) for part, size in enumerate(sizes) if part not in done]
 
     def note(result: PartResult) -> None:
@@ -59,13 +59,19 @@ def write_parts_with(
         job.failed.add(result.failed)
         on_progress(run.num_labelled)
 
-    if tasks:
-        with engine(PartWorker(job, folder)) as run_tasks:
-            _label_tasks(run_tasks, tasks, note)
+    starting = engine(PartWorker(job, folder)) if tasks else nullcontext(_run_nothing)
+    with starting as run_tasks:
+        for file in missing:
+            run.begin(file)
+        _label_tasks(run_tasks, tasks, note)
     for file in missing:
         # Left by workers that were killed.
         folder.remove_unfinished(file.name)
         run.finish(file, num_parts[file])
+
+
+def _run_nothing(_: Sequence[PartTask]) -> Iterator[PartResult]:
+    return iter(())
 
 
 def _label_tasks(

@@ -168,7 +168,8 @@ class PartsRun:
             label: What labels its rows.
             on_progress: Called with the number of texts that were labelled so far.
         """
-        done = self.begin(file)
+        self.begin(file)
+        done = self.done_parts(file)
         blocks = source.blocks(done)
         for first in blocks:
             with (
@@ -182,15 +183,18 @@ class PartsRun:
             done.add(first.part)
         self.finish(file, len(done))
 
-    def begin(self, file: InputFile) -> set[int]:
-        """Note that a file is being labelled; the numbers of the parts that are there already.
+    def done_parts(self, file: InputFile) -> set[int]:
+        """The numbers of the parts of a file that are there already."""
+        return _part_numbers(self.folder.names(file.name))
+
+    def begin(self, file: InputFile) -> None:
+        """Note that a file is being labelled.
 
         Not to be called before its columns were found to be there: a mistyped command leaves nothing behind.
         """
         if SETTINGS_FILE not in self.folder.names():
             self.folder.write_json(SETTINGS_FILE, self.fingerprint)
         self.folder.write_json(f"{file.name}/{INPUT_FILE}", file.describe())
-        return _part_numbers(self.folder.names(file.name))
 
     def finish(self, file: InputFile, num_parts: int) -> None:
         """Note that all parts of a file are there."""
