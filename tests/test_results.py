@@ -256,7 +256,7 @@ def test_rows_of_a_benchmark_become_a_table() -> None:
             "per_seed": [1.0],
         },
     ]
-    assert load_script("record_tables")._rows_table(rows).splitlines() == [
+    assert load_script("record_tables").rows_table(rows).splitlines() == [
         "| model | test root | step (ms) |",
         "| --- | ---: | ---: |",
         "| words | 50.0 | – |",

@@ -32,8 +32,8 @@ from lexitree.server.request_bodies import (
 )
 from lexitree.server.service_settings import ServiceSettings
 from lexitree.settings import MAX_SIZE, REQUIRED, DeclaredSetting, Setting, Settings
-from lexitree.tasks.classify.more_corpora import CorpusPlan
 from lexitree.sweeps.search_space import Range, SweepSettings
+from lexitree.tasks.classify.more_corpora import CorpusPlan
 from lexitree.tasks.classify.recipe import Recipe, TrainingConfig
 from lexitree.tasks.parse.recipe import ParserRecipe, ParserTraining, TreebankPlan
 from lexitree.tasks.rerank.recipe import RerankerConfig, RerankRecipe, RerankTraining

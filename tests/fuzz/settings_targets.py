@@ -139,7 +139,7 @@ def check_training(case: Case, folder: Path) -> None:
     train(recipe, folder / "run", minutes=0)
 
 
-OMITTED = ("demo", "--jobs", "--help", "--install-completion", "--show-completion")
+OMITTED = ("demo", "--engine", "--jobs", "--help", "--install-completion", "--show-completion")
 """What trains for minutes, starts processes, or prints a page."""
 STUBBED = (
     "lexitree.cli.train.run_classifier",

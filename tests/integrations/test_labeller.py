@@ -145,6 +145,17 @@ def test_a_pickle_holds_the_settings_only(labeller: Labeller, saved_model: Path)
     assert labeller(batch) == found
 
 
+def test_labellers_with_the_same_settings_are_equal(labeller: Labeller, saved_model: Path) -> None:
+    again = pickle.loads(pickle.dumps(labeller))
+    assert again == labeller
+    assert hash(again) == hash(labeller)
+    assert (
+        len({Labeller(saved_model), Labeller(saved_model, num_threads=2), Labeller(saved_model, "comment")})
+        == 3
+    )
+    assert labeller != "comment"
+
+
 @pytest.mark.parametrize(("num_threads", "expected"), [(1, 1), (2, 2), (None, 3)])
 def test_threads(
     saved_model: Path, monkeypatch: pytest.MonkeyPatch, num_threads: int | None, expected: int

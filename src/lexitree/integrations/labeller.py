@@ -34,7 +34,8 @@ class Labeller:
         table = labeller(table)                           # pyarrow, pandas, or a dictionary of columns
 
     A labeller opens its model with the first batch, once per process. It pickles as its settings, so an engine can
-    send it to its workers. The added columns are the same for every model and batch:
+    send it to its workers; those with the same settings are equal. The added columns are the same for every model
+    and batch:
 
     - `label` (text): the likeliest label of the text. Null for a text that is missing, empty or refused.
     - `score` (number): where the text stands between the ends of an ordered set of labels, from -1 to 1. Null
@@ -95,6 +96,12 @@ class Labeller:
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._prepare()
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and other.__getstate__() == self.__getstate__()
+
+    def __hash__(self) -> int:
+        return hash((type(self), *self.__getstate__().values()))
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({str(self._settings.model)!r}, column={self._output.column!r})"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -24,6 +24,7 @@ from lexitree.pipeline.formats import (
     open_format,
 )
 from lexitree.pipeline.inputs import InputKind, Inputs, UntilError
+from lexitree.pipeline.part_engine import PartEngine, write_parts_with
 from lexitree.pipeline.part_folder import PartFolder, is_folder_name
 from lexitree.pipeline.parts import write_parts
 from lexitree.pipeline.resuming import (
@@ -123,6 +124,10 @@ class LabellingJob:
     """Rows per part in a folder, for files without row groups."""
     refused: ReadReport = field(default_factory=ReadReport)
     """The texts that were refused and whose rows were kept."""
+    engine: PartEngine | None = None
+    """What labels the parts of a folder in other processes, on this machine or others."""
+    failed: ReadReport = field(default_factory=ReadReport)
+    """The texts that no worker of the engine could label."""
 
     def __post_init__(self) -> None:
         if self.head_weights:
@@ -227,9 +232,14 @@ class LabellingJob:
             What was skipped.
         """
         if self.folder is not None:
+            write = write_parts if self.engine is None else partial(write_parts_with, self.engine)
             with self.folder.locked():
-                write_parts(self, self.folder, on_progress or (lambda _: None))
+                write(self, self.folder, on_progress or (lambda _: None))
             return self.inputs.report
+        if self.engine is not None:
+            raise ConfigError(
+                "an engine writes a folder of parts", remedy="Name one: -o FOLDER/ (with the slash)."
+            )
         output_format = self.output_format
         with exclusive_lock(self._output_file, "writes it") if self._output_file else nullcontext():
             if isinstance(output_format, WholeFormat):

@@ -115,7 +115,7 @@ class LabellerSettings:
                 yield document
                 if not output_format.settings.keeps_refused:
                     continue
-                document = _without_words(row, document)
+                document = without_words(row, document)
             record: Record | InputError
             try:
                 record = output_format.text_record(row, document)
@@ -133,7 +133,7 @@ def _with_place(result: Document | TextError, place: Place) -> Document | InputE
     return InputError(place, f"the text {result.problem}", remedy=result.remedy)
 
 
-def _without_words(row: Row, error: InputError) -> Document:
+def without_words(row: Row, error: InputError) -> Document:
     """The document of a text that is refused."""
     from lexitree.results.document import Document
 

@@ -24,7 +24,7 @@ from lexitree.sweeps.search_space import SweepSettings
 from lexitree.tasks.classify.building import load_recipe_corpus
 from lexitree.tasks.classify.recipe import Recipe, TrainingConfig
 from lexitree.tasks.classify.run import make_lessons, train
-from lexitree.tasks.classify.task import ClassifyTask
+from lexitree.tasks.classify.task import score_name
 from lexitree.tasks.classify.teaching import trees_checksum
 from lexitree.writing import exclusive_lock
 
@@ -145,14 +145,15 @@ def _train_seeds(job: TrialJob, progress: _Progress) -> None:
     options = dict(job.options)
     if recipe.teacher:
         options["lessons"] = _common_lessons(job, recipe, corpus)
+    score = score_name(recipe.training)
     for seed in job.sweep.seeds:
         folder = seed_folder(job.folder, seed)
         if (folder / RESULT_FILE).exists():
-            progress.follow(seed, [epoch[ClassifyTask.score_name] for epoch in read_result(folder)["epochs"]])
+            progress.follow(seed, [epoch[score] for epoch in read_result(folder)["epochs"]])
             continue
-        follower = _Follower(seed, folder, progress)
+        follower = _Follower(seed, folder, progress, score)
         run = train(recipe.with_seed(seed), folder, corpus=corpus, resume=True, observer=follower, **options)
-        progress.follow(seed, [record.scores[ClassifyTask.score_name] for record in run.training.history])
+        progress.follow(seed, [record.scores[score] for record in run.training.history])
 
 
 def read_trial_corpus(recipe: Recipe) -> Corpus:
@@ -218,11 +219,12 @@ class _Progress:
 class _Follower(SilentObserver):
     """Reads the scores from the run's own file: a resumed run does not report the epochs before."""
 
-    def __init__(self, seed: int, folder: Path, progress: _Progress) -> None:
+    def __init__(self, seed: int, folder: Path, progress: _Progress, score: str) -> None:
         self.seed = seed
         self.folder = folder
         self.progress = progress
+        self.score = score
 
     def on_epoch(self, record: EpochRecord) -> None:
         (records,) = read_curve(self.folder).runs.values()
-        self.progress.follow(self.seed, [each.scores[ClassifyTask.score_name] for each in records])
+        self.progress.follow(self.seed, [each.scores[self.score] for each in records])
