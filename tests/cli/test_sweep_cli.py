@@ -13,9 +13,9 @@ import pytest
 from typer.testing import CliRunner
 
 from lexitree.cli.main import make_app
-from lexitree.errors import LexitreeError, MissingExtraError
+from lexitree.errors import LexitreeError, MissingExtraError, SpaceError
 from lexitree.learning.observers import METRICS_FILE
-from tests.command import COMMAND, assert_one_clear_error, environment, run_command, wait_until
+from tests.command import COMMAND, environment, run_command, wait_until
 
 RECIPE = """
 corpus = "mini-questions"
@@ -50,8 +50,10 @@ def files(tmp_path: Path) -> list[str]:
 
 def test_typos_are_found_before_the_first_trial(files: list[str], tmp_path: Path) -> None:
     Path(files[1]).write_text('[space]\n"model.dropot" = [0.1, 0.5]\n', encoding="utf-8")
-    finished = run_command("sweep", *files, "-o", tmp_path / "runs")
-    assert_one_clear_error(finished, "space.toml:2: [space] [model] unknown setting: dropot", "dropout?")
+    result = CliRunner().invoke(make_app(["sweep"]), ["sweep", *files, "-o", str(tmp_path / "runs")])
+    assert isinstance(result.exception, SpaceError)
+    assert "space.toml:2: [space] [model] unknown setting: dropot" in result.exception.message
+    assert result.exception.remedy == "Did you mean dropout?"
     assert not (tmp_path / "runs").exists()
 
 

@@ -18,7 +18,6 @@ from lexitree.errors import ConfigError, LexitreeError, find_memory_error
 from lexitree.learning.observers import EpochRecord, SilentObserver
 from lexitree.learning.run_folder import RESULT_FILE, read_result, seed_folder
 from lexitree.learning.seeds import Spread
-from lexitree.processes import CLEAN_UP_SECONDS
 from lexitree.sweeps.proposals import median_rule
 from lexitree.sweeps.search_space import SweepSettings
 from lexitree.tasks.classify.building import load_recipe_corpus
@@ -108,6 +107,10 @@ def step_scores(curves: Mapping[int, Sequence[float]]) -> list[tuple[int, float]
     ]
 
 
+_MAX_SECONDS_OF_AN_END = 120.0
+"""How long the end of a process may take on a busy machine."""
+
+
 class _HopelessError(Exception):
     """The trial is worse than most others."""
 
@@ -126,8 +129,8 @@ def run_trial(job: TrialJob, on_score: OnScore | None = None) -> Outcome:
         return Outcome(state, progress.curves, round(time.perf_counter() - start, 3), error)
 
     try:
-        # A process of the sweep before may still be ending.
-        with exclusive_lock(job.folder, "runs this trial", wait=2 * CLEAN_UP_SECONDS):
+        # A process of a sweep that was killed may still be ending.
+        with exclusive_lock(job.folder, "runs this trial", wait=_MAX_SECONDS_OF_AN_END):
             _train_seeds(job, progress)
     except _HopelessError:
         return end("pruned")
