@@ -13,25 +13,19 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 import lexitree
 from environment import describe_run
 from lexitree import TextPipeline, Tree, detokenize
 from lexitree.corpora.named import load_corpus
-from peers.environments import AbsentPeerError, Peer, default_cache, prepare, worker_environment
-from peers.workers import script
+from peers.environments import default_cache
+from polarity_systems import SIDES, WORD_LISTS, word_lists
 
-VADER = Peer(
-    name="vader",
-    worker="vader_worker.py",
-    cell="",
-    requirements=("vaderSentiment==3.3.2",),
-    imports="vaderSentiment.vaderSentiment",
-)
 TASKS = {
     "sentiment": ("sst-fine", ("sst/test.txt",)),
     "sentiment-binary": ("sst-binary", ("sst/test.txt",)),
@@ -94,7 +88,7 @@ def measure(name: str, split: str, cache: Path) -> list[dict[str, Any]]:
 
 def row_of_vader(row: dict[str, Any]) -> dict[str, Any]:
     return {
-        "system": f"VADER {VADER.requirements[0].partition('==')[2]}",
+        "system": f"VADER {WORD_LISTS.requirements[0].partition('==')[2]}",
         "corpus": row["corpus"],
         "sentences": row["sentences"],
     }
@@ -117,25 +111,11 @@ def accuracy(labels: Sequence[str], gold: Sequence[str]) -> float:
 
 def vader_accuracy(texts: Sequence[str], gold: Sequence[str], cache: Path) -> float | None:
     """With the threshold that suits it better: sentences without a word that it knows score 0."""
-    try:
-        python = prepare(VADER, cache)
-    except AbsentPeerError as reason:
-        print(f"VADER is not here: {reason}")
+    vader = next((each for each in word_lists(cache) if each.name == "VADER"), None)
+    if vader is None:
         return None
-    answer = subprocess.run(
-        [str(python), script(VADER.worker)],
-        input=json.dumps(texts),
-        capture_output=True,
-        text=True,
-        check=True,
-        env=worker_environment(threads=1),
-    ).stdout
-    scores: list[float] = json.loads(answer)
-    is_positive = [label == "positive" for label in gold]
-    return max(
-        sum((score >= 0) == wanted for score, wanted in zip(scores, is_positive, strict=True)),
-        sum((score > 0) == wanted for score, wanted in zip(scores, is_positive, strict=True)),
-    ) / len(gold)
+    wanted = np.array([SIDES.index(label) for label in gold])
+    return float(vader.judge(texts, one_sentence=False).is_right_side(wanted).mean())
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ from matplotlib.axes import Axes  # noqa: E402
 from matplotlib.ticker import LogLocator, NullLocator, StrMethodFormatter  # noqa: E402
 
 from result_records import ROOT, read_record  # noqa: E402
+from scale_tables import Plan, limit_rows  # noqa: E402
 
 IMAGES = ROOT / "docs" / "images"
 COLOURS = {
@@ -40,6 +41,7 @@ def main() -> None:
         "scaling": draw_scaling,
         "work-by-length": draw_work_by_length,
         "learning-curve": draw_learning_curve,
+        "scale-plan": draw_scale_plan,
     }
     for name, draw in pictures.items():
         path = draw(IMAGES / f"{name}.svg")
@@ -231,6 +233,27 @@ def _plain_numbers(axes: Axes, ticks: Sequence[float]) -> None:
     axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     axes.yaxis.set_major_formatter(StrMethodFormatter("{x:,g}"))
     axes.yaxis.set_minor_locator(NullLocator())
+
+
+def draw_scale_plan(path: Path) -> Path | None:
+    """How long each kind of work takes by the number of nodes, as if there were nothing else."""
+    costs = read_record("scale-costs")
+    if not costs:
+        return None
+    nodes = [10 ** (k / 4) for k in range(17)]
+    plans = [Plan(nodes=round(number)) for number in nodes]
+    lines: dict[str, list[float]] = defaultdict(list)
+    for plan in plans:
+        for row in limit_rows(plan, costs):
+            lines[row["work"]].append(row["seconds"])
+    figure, axes = plt.subplots(figsize=(7, 4.2))
+    for name, seconds in lines.items():
+        axes.plot([plan.nodes for plan in plans], seconds, label=name, linewidth=1.5)
+    axes.set(xscale="log", yscale="log", xlabel="nodes", ylabel="seconds")
+    axes.set_title(f"{Plan.sentences:,} sentences with phrases, {Plan.cores} cores per node", fontsize=11)
+    axes.legend(fontsize=7)
+    axes.grid(alpha=0.3)
+    return save_picture(figure, path)
 
 
 def save_picture(figure: plt.Figure, path: Path) -> Path:

@@ -9,7 +9,7 @@ from typing import Any
 
 DEVIATION = "_deviation"
 SHARE = re.compile(
-    r"(^|_)(root|phrase|accuracy|agreement|share)$|^(seeds_and_sentences|(seeds|sentences)_only|bootstrap_of_both)$"
+    r"(^|_)(root|phrase|accuracy|agreement|share)$|_recall$|^(seeds_and_sentences|(seeds|sentences)_only|bootstrap_of_both)$"
 )
 """Names of values that are shares of 1 and are shown as percentages."""
 

@@ -17,7 +17,7 @@ SCORES = ("dev_root", "dev_phrase", "test_root", "test_phrase")
 def render_record(record: Mapping[str, Any], table: str = "") -> str:
     """The figures of a record, or one table of them, and where they come from."""
     parts = [record["what"][0].upper() + record["what"][1:] + "."] if "what" in record and not table else []
-    parts.append(_runs_table(record["runs"]) if "runs" in record else _rows_table(record[table or "rows"]))
+    parts.append(_runs_table(record["runs"]) if "runs" in record else rows_table(record[table or "rows"]))
     # Tables of one record may have been measured one by one.
     parts.append(_origin({**record, **record.get("origins", {}).get(table, {})}))
     return "\n\n".join(parts)
@@ -39,7 +39,7 @@ def _runs_table(runs: Mapping[str, Mapping[str, Any]]) -> str:
     return make_table(["seed", "best epoch", *map(show_title, scores), "seconds"], rows)
 
 
-def _rows_table(rows: Sequence[Mapping[str, Any]]) -> str:
+def rows_table(rows: Sequence[Mapping[str, Any]]) -> str:
     """The rows of a benchmark; lists stay in the record, deviations stand with their means."""
     columns = [
         name

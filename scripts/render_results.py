@@ -7,7 +7,7 @@ NAME is a record of results/, `NAME:TABLE` one of the tables of a record, `tour/
 or `data-parallel/STEP` (a command with its output), `file/NAME` (a file of the tour), `example/FILE`,
 `reproduce/EXPERIMENT`, or one of the tables that are counted from the package itself or put together from several
 records: limits, models, recipes, embedded-corpora, speed, gpu-training-time, robustness, training-losses, reproduced,
-question-choice.
+question-choice, scale-assumptions, scale-plan, scale-limits.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from record_tables import (
     render_speed,
 )
 from result_records import RESULTS, ROOT, read_record
+from scale_tables import render_scale_assumptions, render_scale_limits, render_scale_plan
 
 BLOCK = re.compile(r"(<!-- results: (?P<name>\S+) -->\n).*?(<!-- /results -->)", re.DOTALL)
 
@@ -118,6 +119,9 @@ _COUNTED: dict[str, Callable[[], str]] = {
     "models": render_models,
     "recipes": render_recipes,
     "embedded-corpora": render_embedded_corpora,
+    "scale-assumptions": render_scale_assumptions,
+    "scale-plan": render_scale_plan,
+    "scale-limits": render_scale_limits,
 }
 
 

@@ -18,15 +18,17 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs" / "guide").glob("*.md"))]
 
 SAYS = {
     "quickstart": "accuracy 0.",
+    "ray_label": "very positive +0.",
     "own_loop": "accuracy 0.",
     "label_dataset": "very positive +0.",
+    "spark_label": "very positive +0.",
     "read_text": "(head word: great)",
     "tree_lstm_in_your_model": "off by 0.",
 }
 """What each prints when all is well."""
 
 
-NEEDS = {"label_dataset": "datasets"}
+NEEDS = {"label_dataset": "datasets", "ray_label": "ray.data", "spark_label": "pyspark"}
 """Packages that an example needs besides lexitree."""
 
 MADE_BY_THEM = {"labelled.csv"}

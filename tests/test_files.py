@@ -3,6 +3,7 @@ from __future__ import annotations
 import gzip
 import io
 import os
+import tomllib
 from collections.abc import Iterator
 from contextlib import suppress
 from encodings.aliases import aliases
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 
 from lexitree import files
 from lexitree.errors import EncodingError, FileError
-from lexitree.files import choose_format, decode_lines, read_lines
+from lexitree.files import choose_format, decode_lines, read_lines, to_toml
 
 
 def lines_of(content: bytes, encoding: str = "utf-8") -> list[tuple[int, str]]:
@@ -226,3 +227,15 @@ def test_an_ending_that_would_lie_is_refused(path: str, asked: str | None, probl
     fitting = {None: ".jsonl, .txt, .mrg", "json": ".jsonl", "tree": ".txt"}[asked]
     assert caught.value.remedy.startswith(f"Endings that fit: {fitting}.")
     assert ("--format" in caught.value.remedy) == (asked is None)
+
+
+def test_toml_that_is_written_reads_the_same() -> None:
+    values = {
+        "name": 'a "quoted"\nname \x7f é 𝄞',
+        "missing": None,
+        "numbers": [1, 2.5, 1e-05],
+        "table": {"is": True, "odd key": "x", "inner": {"a": [1]}},
+        "empty": {},
+    }
+    expected = {name: value for name, value in values.items() if name != "missing"}
+    assert tomllib.loads(to_toml(values)) == expected

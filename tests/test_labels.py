@@ -103,6 +103,37 @@ def test_scores_run_from_one_end_of_the_scale_to_the_other() -> None:
     assert stars.scores == (-1.0, -0.5, 0.0, 0.5, 1.0)
     assert stars.mean_score([0.0, 0.0, 0.5, 0.0, 0.5]) == 0.5
     assert LabelSet(("location", "human")).mean_score([0.5, 0.5]) is None
+    # Without the stronger labels, the others stand at the ends.
+    assert LabelSet(("negative", "neutral", "positive")).scores == (-1.0, 0.0, 1.0)
+
+
+def test_answers_can_be_coarser() -> None:
+    three, two = STARS.with_grain(3), STARS.with_grain(2)
+    assert three.names == ("negative", "neutral", "positive")
+    assert three.score_groups == ((0, 1), (2,), (3, 4))
+    assert two.names == ("negative", "positive")
+    assert two.score_groups == ((0, 1), (3, 4))
+    assert two.describe("0") == "0 (very negative)"
+    # From any grain to any other, by the labels that are learned.
+    for labels in (STARS, three, two):
+        assert [labels.with_grain(number) for number in (5, 3, 2)] == [STARS, three, two]
+        assert labels.grains == (5, 3, 2)
+    assert LabelSet(("positive", "negative", "neutral")).with_grain(2).score_groups == ((1,), (0,))
+
+
+@pytest.mark.parametrize(
+    ("labels", "number", "remedy"),
+    [
+        (STARS, 4, "one of: 5, 3, 2"),
+        (LabelSet(("1", "2", "3", "4")), 3, "one of: 4, 2"),
+        (LabelSet(("HUM", "LOC", "NUM")), 2, "one of: 3"),
+        (LabelSet(("negative", "positive")), 3, "one of: 2"),
+    ],
+)
+def test_not_every_grain_is_there(labels: LabelSet, number: int, remedy: str) -> None:
+    with pytest.raises(ConfigError, match="cannot answer with") as caught:
+        labels.with_grain(number)
+    assert remedy in caught.value.remedy
 
 
 def test_a_coarser_label_means_the_labels_on_its_side() -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import argparse
 import dataclasses
+import json
 import re
 import shlex
 import tomllib
@@ -19,11 +19,11 @@ from lexitree.cli.options import plan_recipe
 from lexitree.corpora.named import find_entry
 from lexitree.models.catalog import ENCODERS
 from lexitree.settings import Settings
+from lexitree.sweeps.search_space import SearchSpace
 from lexitree.tasks.classify.recipe import Recipe
 from lexitree.tasks.parse.recipe import ParserRecipe
 from lexitree.tasks.rerank.recipe import RerankRecipe
 from tests.command import find_command
-from tests.test_results import load_script
 
 FOLDER = Path(__file__).parent.parent / "recipes"
 TUNING = "tuning"
@@ -150,9 +150,23 @@ def test_it_states_only_what_differs_from_the_defaults(path: Path) -> None:
 
 
 @each_grid
-def test_every_variant_of_a_grid_is_a_recipe(path: Path) -> None:
-    grid = tomllib.loads(path.read_text(encoding="utf-8"))
-    options = argparse.Namespace(only=[], parser=None, vectors="vectors.npz", epochs=1)
-    planned = load_script("tune").plan(grid, options)
-    assert len(planned) == sum(map(len, grid.values())) > 0
-    assert all(isinstance(recipe, Recipe) for recipe in planned.values())
+def test_its_command_sweeps_over_its_variants(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All of them are recipes, and those that are on record are still there."""
+    planned: list[SearchSpace] = []
+    monkeypatch.setattr(
+        "lexitree.cli.sweep_runs.run_sweep", lambda recipe, space, *_, **__: planned.append(space)
+    )
+    monkeypatch.setattr("lexitree.ops.devices.choose_device", lambda name: name)
+    monkeypatch.chdir(FOLDER.parent)
+    program, *arguments = shlex.split(header(path)["Run"])
+    assert (program, arguments[0], arguments[2]) == (
+        "lexitree",
+        "sweep",
+        f"recipes/{path.relative_to(FOLDER)}",
+    )
+    result = CliRunner().invoke(make_app(["sweep"]), arguments, env={"LEXITREE_DATA": ""})
+    assert result.exit_code == 0, result.output
+    (space,) = planned
+    if "Scores" in header(path):
+        recorded = json.loads(Path(header(path)["Scores"]).read_text(encoding="utf-8"))["grid"]
+        assert set(space.variants) == set(recorded[Path(arguments[1]).stem])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import dataclasses
 import importlib.util
 import json
@@ -15,11 +14,13 @@ import pytest
 from typer.testing import CliRunner
 
 from lexitree.cli.main import make_app
+from lexitree.sweeps.search_space import SweepSettings
+from lexitree.sweeps.trial import TrialJob, run_trial
 from lexitree.tasks.classify.recipe import Recipe, TrainingConfig
 from lexitree_paper.run_records import public_recipe
 from lexitree_paper.runner import data_files
 from tests.command import find_command
-from tests.tiny import tiny_polarity, tiny_recipe
+from tests.tiny import tiny_recipe
 
 ROOT = Path(__file__).parent.parent
 SCRIPTS = ROOT / "scripts"
@@ -204,40 +205,30 @@ def test_a_run_on_unnamed_data_is_not_recorded(recipe: dict[str, object], said: 
         recording.record_run(folder, "mine", [])
 
 
-def test_tuning_trains_with_finer_labels_and_scores_answers(monkeypatch: pytest.MonkeyPatch) -> None:
-    tune = load_script("tune")
-    monkeypatch.setattr(tune, "read_corpus", lambda *_: tiny_polarity())
-    run = tune.train_one(tiny_recipe(Path("tiny"), epochs=20, batch_size=5), "cpu", "float32")
-    assert run["loss"][-1] < run["loss"][0]
-    assert max(run["dev_root"]) > 0.8
-
-
-def test_tuning_asks_a_teacher_once(
-    treebank: Path, saved_model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """What it says serves all variants and seeds over the same trees."""
-    tune = load_script("tune")
-    options = argparse.Namespace(lessons=tmp_path, workers="cpu:1")
-    alone = tiny_recipe(treebank, epochs=2)
-    taught = dataclasses.replace(alone, teacher=str(saved_model))
-    heavier = dataclasses.replace(taught, training=dataclasses.replace(taught.training, teacher_weight=0.9))
-    assert tune.lessons_for(alone, options) is None
-    path = tune.lessons_for(taught, options)
-    assert tune.lessons_for(heavier, options) == path
-    assert capsys.readouterr().out.count("has labelled 40 trees") == 1
-    runs = [tune.train_one(recipe, "cpu", "float32", path) for recipe in (taught, heavier)]
-    runs.append(tune.train_one(alone, "cpu", "float32"))
-    assert len({run["loss"][0] for run in runs}) == 3
-
-
-def test_a_record_goes_on_where_settings_are_younger_than_it() -> None:
-    tune = load_script("tune")
-    now = Recipe(corpus="sst-fine").as_dict()
-    before = {name: value for name, value in now.items() if not name.startswith("teacher")}
-    assert tune.is_same(before, now)
-    assert tune.is_same(None, now)
-    assert not tune.is_same({**before, "parser": "builtin"}, now)
-    assert not tune.is_same(before, None)
+def test_a_sweep_becomes_a_record(treebank: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    recording = load_script("record_sweep")
+    monkeypatch.setattr("result_records.RESULTS", tmp_path / "results")
+    monkeypatch.setattr(recording, "describe_code", lambda: {"commit": "0" * 40})
+    recipe = tiny_recipe(treebank, epochs=2)
+    folder = tmp_path / "runs"
+    settings = SweepSettings(seeds=(1, 2))
+    job = TrialJob(
+        0, recipe, {"model.dropout": 0.1}, settings, folder / "trials" / "0000", folder, [], {"device": "cpu"}
+    )
+    outcome = run_trial(job)
+    named = {**recipe.as_dict(), "corpus": "mini-questions"}
+    sweep = {"recipe": named, "sweep": settings.as_dict(), "variants": {"dry": job.settings}}
+    trial = {"trial": 0, "parameters": {"variant": "dry"}, "settings": job.settings, **outcome.as_dict()}
+    (folder / "sweep.json").write_text(json.dumps(sweep), encoding="utf-8")
+    (folder / "trials.json").write_text(json.dumps([trial]), encoding="utf-8")
+    command = shlex.split("lexitree sweep recipes/tiny.toml space.toml -o runs/tiny")
+    path = recording.record_sweep(folder, "tuning-tiny", command)
+    record = json.loads(path.read_text(encoding="utf-8"))
+    assert record["command"] == "lexitree sweep recipes/tiny.toml space.toml -o runs/tiny"
+    (row,) = record["rows"]
+    assert (row["recipe"], row["variant"], row["seeds"]) == ("tiny", "dry", 2)
+    assert row["dev_root"] == pytest.approx(outcome.spread and outcome.spread.mean, abs=1e-4)
+    assert [(run["seed"], len(run["loss"])) for run in record["histories"]] == [(1, 2), (2, 2)]
 
 
 def test_the_recipe_of_a_taught_model_names_no_machine(treebank: Path, saved_model: Path) -> None:
@@ -265,7 +256,7 @@ def test_rows_of_a_benchmark_become_a_table() -> None:
             "per_seed": [1.0],
         },
     ]
-    assert load_script("record_tables")._rows_table(rows).splitlines() == [
+    assert load_script("record_tables").rows_table(rows).splitlines() == [
         "| model | test root | step (ms) |",
         "| --- | ---: | ---: |",
         "| words | 50.0 | – |",

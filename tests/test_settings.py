@@ -32,6 +32,7 @@ from lexitree.server.request_bodies import (
 )
 from lexitree.server.service_settings import ServiceSettings
 from lexitree.settings import MAX_SIZE, REQUIRED, DeclaredSetting, Setting, Settings
+from lexitree.sweeps.search_space import Range, SweepSettings
 from lexitree.tasks.classify.more_corpora import CorpusPlan
 from lexitree.tasks.classify.recipe import Recipe, TrainingConfig
 from lexitree.tasks.parse.recipe import ParserRecipe, ParserTraining, TreebankPlan
@@ -62,6 +63,8 @@ EXAMPLES: tuple[Settings, ...] = (
     ExplainRequest(text="a"),
     LineRequest(text="a", id=1),
     StreamQuery(),
+    SweepSettings(),
+    Range(low=0, high=1),
 )
 
 
@@ -345,3 +348,21 @@ def test_a_field_can_have_other_defaults_than_its_class() -> None:
     defaults = {each.name: each.default for each in Chosen.describe()}
     assert defaults["inner.count"] == 7
     assert Chosen.from_dict({"inner": {"share": 0.1}}).inner == Inner(count=7, share=0.1)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("training.epoch", "epochs"),
+        ("dropout", "model.dropout"),
+        ("modle.dropout", "model.dropout"),
+        ("encoder.layer", "layers"),
+    ],
+)
+def test_a_setting_is_found_by_its_dotted_name(name: str, said: str) -> None:
+    assert Recipe().find_setting("training.epochs").type is int
+    assert Recipe().find_setting("model.dropout").name == "model.dropout"
+    assert Recipe().find_setting("corpus").type is str
+    with pytest.raises(ConfigError, match="unknown setting") as raised:
+        Recipe().find_setting(name)
+    assert said in raised.value.remedy

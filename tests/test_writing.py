@@ -341,6 +341,15 @@ def take_lock(path: Path) -> list[str]:
         return sorted(entry.name for entry in path.parent.iterdir())
 
 
+def test_a_lock_can_be_waited_for(tmp_path: Path) -> None:
+    with another_holder(tmp_path / "out") as process:
+        with pytest.raises(FileError), exclusive_lock(tmp_path / "out", "holds it", wait=0.15):
+            pass
+        process.kill()
+        with exclusive_lock(tmp_path / "out", "holds it", wait=60):
+            pass
+
+
 def test_one_process_at_a_time(tmp_path: Path) -> None:
     path = tmp_path / "new" / "out.jsonl"
     with another_holder(path) as process:

@@ -28,5 +28,5 @@ def rounded(values: npt.ArrayLike | None) -> Any:
     """Numbers as JSON has them: a float for a number, nested lists for an array, None for None."""
     if values is None:
         return None
-    # In single precision, rounded numbers would still be written with all their digits.
-    return np.asarray(values).astype(np.float64).round(DIGITS).tolist()
+    # In single precision, rounded numbers would still be written with all their digits; -0.0 becomes 0.0.
+    return (np.asarray(values).astype(np.float64).round(DIGITS) + 0.0).tolist()

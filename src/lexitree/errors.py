@@ -110,6 +110,10 @@ class PatternError(InputError):
     """A malformed search pattern, or one that asks for what the trees do not have."""
 
 
+class SpaceError(InputError):
+    """A search space that names an unknown setting, or values that a setting does not accept."""
+
+
 class TreeError(LexitreeError):
     """Arrays that do not describe a tree, or a tree that cannot be converted as requested."""
 

@@ -1,4 +1,4 @@
-"""Read text files strictly, line by line, and TOML; write JSON."""
+"""Read text files strictly, line by line, and TOML; write JSON and TOML."""
 
 from __future__ import annotations
 
@@ -262,3 +262,33 @@ def _has_whole_characters(text: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
+
+
+def to_toml(values: Mapping[str, Any]) -> str:
+    """TOML with these values, tables last; values of None are left out, since TOML has none."""
+    plain = {name: value for name, value in values.items() if not isinstance(value, Mapping)}
+    tables: dict[str, Any] = {name: value for name, value in values.items() if name not in plain}
+    parts = [
+        _toml_lines(plain),
+        *(f"[{_toml_key(name)}]\n{_toml_lines(each)}" for name, each in tables.items()),
+    ]
+    return "\n".join(part for part in parts if part)
+
+
+def _toml_lines(values: Mapping[str, Any]) -> str:
+    given = {name: value for name, value in values.items() if value is not None}
+    return "".join(f"{_toml_key(name)} = {_toml_value(value)}\n" for name, value in given.items())
+
+
+def _toml_key(name: str) -> str:
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _toml_value(name)
+
+
+def _toml_value(value: object) -> str:
+    if isinstance(value, Mapping):
+        items = cast(Mapping[str, object], value).items()
+        return f"{{ {', '.join(f'{_toml_key(name)} = {_toml_value(item)}' for name, item in items)} }}"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_toml_value, cast(Sequence[object], value)))}]"
+    # Texts, numbers and truth values are written as in JSON, but for one character.
+    return to_json(value).replace("\x7f", "\\u007f")

@@ -102,20 +102,70 @@ class LabelSet:
         return tuple((step - lowest) / (highest - lowest or 1) for step in steps)
 
     @cached_property
-    def trained_polarity(self) -> tuple[float, ...] | None:
-        """Where each label that a model learns stands on its scale; see `polarity`."""
-        return LabelSet(self.trained_ids, self.readable).polarity
+    def trained(self) -> LabelSet:
+        """The labels that a model learns, as a set of their own."""
+        return LabelSet(self.trained_ids, self.readable)
 
     @property
     def scores(self) -> tuple[float, ...] | None:
-        """Where each label stands on its scale, from -1 to 1; None for labels without an order."""
-        return None if self.polarity is None else tuple(2 * place - 1 for place in self.polarity)
+        """Where each label stands on its scale, from -1 to 1; None for labels without an order.
+
+        The label that is farthest from the middle stands at an end, also if there are stronger sentiments.
+        """
+        if self.polarity is None:
+            return None
+        distances = [2 * place - 1 for place in self.polarity]
+        farthest = max(map(abs, distances)) or 1.0
+        return tuple(distance / farthest for distance in distances)
 
     def mean_score(self, probabilities: Iterable[float]) -> float | None:
         """The mean of the labels' scores by their probabilities; None for labels without an order."""
         if self.scores is None:
             return None
         return sum(score * share for score, share in zip(self.scores, probabilities, strict=True))
+
+    def with_grain(self, number: int) -> LabelSet:
+        """The answers as fine as asked: the labels that are learned, or the sides of their scale.
+
+        Three labels are the sides and the middle; of two, the middle counts for neither. What a model says of a side
+        is the sum of what it says of the labels on it.
+
+            >>> LabelSet(("1", "2", "3", "4", "5")).with_grain(2).finer
+            {'1': 'negative', '2': 'negative', '3': '', '4': 'positive', '5': 'positive'}
+
+        Args:
+            number: How many labels to answer with: as many as are learned, 3 or 2.
+
+        Raises:
+            ConfigError: If the labels have no order, or nothing in the middle for three.
+        """
+        learned = self.trained
+        if number == len(learned):
+            return learned
+        negative, neutral, positive = SENTIMENTS[1:4]
+        sides = [
+            negative if score < 0 else positive if score > 0 else neutral for score in learned.scores or ()
+        ]
+        answers = {2: (negative, positive), 3: (negative, neutral, positive)}.get(number, ())
+        if not answers or not set(answers) <= set(sides):
+            raise ConfigError(
+                f"a model of the labels {', '.join(learned.names)} cannot answer with {number}",
+                remedy=f"Choose one of: {', '.join(map(str, learned.grains))}.",
+            )
+        finer = {
+            label: side if side in answers else NO_LABEL
+            for label, side in zip(learned.ids, sides, strict=True)
+        }
+        names = {label: name for label, name in self.readable.items() if label not in answers}
+        return LabelSet(answers, names, finer)
+
+    @property
+    def grains(self) -> tuple[int, ...]:
+        """How many labels `with_grain` can give, the most first."""
+        scores = self.trained.scores or ()
+        has_sides = any(score < 0 for score in scores) and any(score > 0 for score in scores)
+        coarser = [3] * (0.0 in scores) + [2] if has_sides else []
+        return tuple(dict.fromkeys([len(self.trained_ids), *coarser]))
 
     def name_of(self, label: str) -> str:
         """How people read a label, an answer or a finer one, given by its id."""
@@ -192,7 +242,7 @@ class LabelSet:
             self.name_of(label): group for label, group in zip(self.ids, self.score_groups, strict=True)
         }
         by_answer |= zip(self.ids, self.score_groups, strict=True)
-        own = self.trained_polarity
+        own = self.trained.polarity
         scale = LabelSet(labels).polarity
         if is_whole:
             return alike

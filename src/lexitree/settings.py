@@ -139,6 +139,8 @@ class Settings:
     __dataclass_fields__: ClassVar[dict[str, dataclasses.Field[Any]]]
     file_kind: ClassVar[str] = "recipe"
     """What a file of these settings is called."""
+    where_given: ClassVar[str] = "Give settings in a recipe (TOML), or as --set NAME=VALUE."
+    """The first line of the page that lists them."""
 
     def __post_init__(self) -> None:
         for name, declared in self.declared().items():
@@ -236,6 +238,29 @@ class Settings:
             else:
                 _refuse_unknown([name], [each.name for each in self.describe() if "[]" not in each.name])
         return self.from_dict(changed)
+
+    def find_setting(self, name: str) -> DeclaredSetting:
+        """The declaration of a setting by its dotted name, such as `training.averaging`.
+
+        Raises:
+            ConfigError: There is no such setting, or it follows from the data; similar names are suggested.
+        """
+        table, _, inner = name.rpartition(".")
+        declared = self.declared()
+        if not table and name in declared:
+            return declared[name]
+        if table not in declared:
+            _refuse_unknown([name], [each.name for each in self.describe() if "[]" not in each.name])
+        values: object = getattr(self, table)
+        if isinstance(values, Settings):
+            known = values.declared()
+        else:
+            chosen = cast(type[Settings], declared[table].setting.table)
+            known = chosen.for_values(cast(Mapping[str, Any], values)).declared()
+        known = {key: each for key, each in known.items() if key not in declared[table].setting.derived}
+        with _errors_in_table(table):
+            _refuse_unknown([inner], known)
+        return dataclasses.replace(known[inner], name=name)
 
     @classmethod
     def parse_assignments(cls, assignments: Iterable[str]) -> dict[str, Any]:

@@ -11,6 +11,7 @@ import os
 import secrets
 import shutil
 import sys
+import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
@@ -27,6 +28,9 @@ else:
 
 _AT_FDCWD, _RENAME_EXCHANGE = -100, 2
 """Linux: paths are relative to the working directory; both names are kept."""
+
+_SECONDS_BETWEEN_TRIES = 0.1
+"""While waiting for a lock."""
 
 _UNCHANGED = "The previous contents are untouched; free some space and run the command again."
 
@@ -226,7 +230,7 @@ def recover_folder(folder: Path) -> None:
 
 
 @contextmanager
-def exclusive_lock(path: str | Path, what: str) -> Generator[None]:
+def exclusive_lock(path: str | Path, what: str, *, wait: float = 0.0) -> Generator[None]:
     """Keep other processes, and other threads, from using a file or folder inside the `with` block.
 
     The lock is held on an empty file `.NAME.lock` beside `path` and belongs to the process, so it vanishes however
@@ -236,6 +240,7 @@ def exclusive_lock(path: str | Path, what: str) -> Generator[None]:
     Args:
         path: The file or folder, which need not exist yet. All names of it, such as symbolic links, share one lock.
         what: What is done to it, for the remedy, such as "labels texts into it".
+        wait: How many seconds to wait for another process that holds the lock.
 
     Raises:
         FileError: Another living process holds the lock, or the lock file cannot be made.
@@ -243,7 +248,9 @@ def exclusive_lock(path: str | Path, what: str) -> Generator[None]:
     lock = hidden_beside(path, ".lock")
     with file_errors(path, "written"):
         lock.parent.mkdir(parents=True, exist_ok=True)
-        handle = _open_locked(lock)
+        deadline = time.monotonic() + wait
+        while (handle := _open_locked(lock)) is None and time.monotonic() < deadline:
+            time.sleep(_SECONDS_BETWEEN_TRIES)
     if handle is None:
         remedy = f"Wait for the process that {what} to end, or stop it, or use another output."
         raise FileError(path, "is in use by another process", remedy=remedy)

@@ -51,6 +51,14 @@ def test_compare(call: Call, trained_run: Path, untrained: Path, treebank: Path)
         assert part in text
 
 
+def test_phrases(call: Call, trained_run: Path, untrained: Path, treebank: Path) -> None:
+    systems = [f"a={untrained}", f"b={trained_run}", treebank]
+    first = json.loads(call("analyze", "phrases", *systems, "--json").out)[0]
+    assert first["title"] == "of two or more words"
+    assert set(first["accuracies"]) == {"a", "b"}
+    assert "local difficulty 2" in call("analyze", "phrases", *systems).out
+
+
 def test_several_seeds_are_compared_as_recipes(call: Call, untrained: Path, treebank: Path) -> None:
     text = call("analyze", "compare", f"a={untrained}", f"b={untrained}", treebank).out
     assert "over seeds and sentences" in text

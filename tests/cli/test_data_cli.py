@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gzip
 import json
 import subprocess
 import sys
@@ -139,3 +140,25 @@ def test_fetch_reports_what_it_did(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
 def test_help_needs_neither_torch_nor_numpy() -> None:
     code = "import sys, lexitree.cli.data_command; sys.exit('torch' in sys.modules or 'numpy' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_parse_writes_trees_with_labels_and_spans(tmp_path: Path) -> None:
+    """The parser is a file of trees, one for each sentence."""
+    folder = tmp_path / "hotels"
+    folder.mkdir()
+    (folder / "train.tsv").write_text("bad\tNo room\n", encoding="utf-8")
+    span = {"start": 3, "end": 7, "label": "bad", "kind": "aspect"}
+    (folder / "train.spans.jsonl").write_text(
+        json.dumps({"text": "No room", "spans": [span]}), encoding="utf-8"
+    )
+    (tmp_path / "trees.txt").write_text("(NP (DT No) (NN room))\n", encoding="utf-8")
+    text = run(
+        "parse", str(folder), "-o", str(tmp_path / "out"), "--parser", f"brackets:{tmp_path / 'trees.txt'}"
+    )
+    written = tmp_path / "out" / "hotels" / "train.parsed.jsonl.gz"
+    assert text == f"{written}: 1 texts, 1 trees\n"
+    assert json.loads(gzip.decompress(written.read_bytes())) == {
+        "trees": ["(NP (DT No) (NN room))"],
+        "label": "bad",
+        "spans": [[0, 1, 2, "bad", "aspect"]],
+    }

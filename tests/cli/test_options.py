@@ -13,6 +13,7 @@ from typer.models import ParameterInfo
 from lexitree.cli import options
 from lexitree.cli.main import make_app
 from lexitree.corpora import corpus
+from lexitree.lexicon import normal_forms
 from lexitree.ops import devices as precision
 from lexitree.saving import quantized
 from lexitree.trees.binarize import Direction
@@ -27,6 +28,7 @@ from tests.cli.conftest import Call, assert_users_error
         (options.Direction, Direction),
         (options.Precision, precision.Precision),
         (options.TableForm, quantized.TableForm),
+        (options.Lookup, normal_forms.Lookup),
     ],
 )
 def test_choices_are_those_of_the_library(offered: object, known: object) -> None:

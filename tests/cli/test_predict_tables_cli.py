@@ -35,6 +35,11 @@ def test_a_column_of_csv_with_everything_else(predict: Call, reviews: Path, tmp_
     assert lines[1]["phrases"][0]["text"] == "bad"
     with_phrases = records(predict(reviews, "--column", "review", "--phrases").out)
     assert json.loads(with_phrases[2][4]) == lines[1]["phrases"]
+    scored = records(predict(reviews, "--column", "review", "--score", "--labels", 2).out)
+    assert scored[0] == ["id", "review", "label", "score", "probability"]
+    assert [float(row[3]) > 0 for row in scored[1:3]] == [True, False]
+    assert_users_error(predict(reviews, "--column", "review", "--labels", 3), "cannot answer with 3")
+    assert_users_error(predict(TEXT, "--score"), "--score is for a column of a table")
 
 
 def test_a_folder_of_parts(predict: Call, reviews: Path, tmp_path: Path) -> None:

@@ -191,3 +191,16 @@ def test_importing_the_commands_imports_nothing_heavy() -> None:
         subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
         == "[]\n"
     )
+
+
+def test_extend_adds_the_words_of_texts(files: Path, encoders: dict[str, Path]) -> None:
+    rows = "".join(f"{first}{second} {len(first)} 1 2\n" for first in "abcdef" for second in "abcdef")
+    (files / "v.txt").write_text(f"thumbs 1 2 3\nup 3 2 1\nUp 1 1 1\n{rows}")
+    (files / "t.tsv").write_text("positive\tomg soooo 👍🏽 :)\nnegative\tyummy Zyzzyx\n", encoding="utf-8")
+    command = ["extend", "v.txt", "--encoder", str(encoders["bert"]), "--texts", "t.tsv", "-o", "e.npz"]
+    result = runner.invoke(app, [*command, "--no-whole-words"])
+    assert result.exit_code == 0, result.output
+    assert "added: 2 from the transformer, 1 from other words" in result.output
+    words = read_vectors(files / "e.npz").words
+    assert {"omg", "yummy", "👍"} < set(words)
+    assert not {"Up", "soooo", "zyzzyx", ":)"} & set(words)

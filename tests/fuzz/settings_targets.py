@@ -24,6 +24,7 @@ from lexitree.parsers import adapters
 from lexitree.saving import shipped
 from lexitree.saving.model_kinds import save_model
 from lexitree.settings import REQUIRED, Settings
+from lexitree.sweeps.search_space import read_space
 from lexitree.tasks.classify.recipe import Recipe
 from lexitree.tasks.classify.run import train
 from lexitree.tasks.parse.recipe import ParserRecipe
@@ -52,6 +53,18 @@ def check_recipe(case: Case, folder: Path) -> None:
     kind = RECIPES[case["=kind"].decode()]
     recipe = kind.from_toml(write_case(case, folder) / "recipe.toml")
     assert kind.from_dict(json.loads(json.dumps(recipe.as_dict()))) == recipe
+
+
+def spaces() -> list[Case]:
+    files = [*sorted((ROOT / "recipes" / "tuning").glob("*.toml")), ROOT / "examples" / "my-space.toml"]
+    return [{"space.toml": path.read_bytes()} for path in files]
+
+
+@target("spaces", spaces, 60)
+def check_space(case: Case, folder: Path) -> None:
+    space = read_space(write_case(case, folder) / "space.toml", Recipe(encoder={"name": "minilm"}))
+    assert space.num_trials > 0
+    json.dumps(space.as_dict())
 
 
 def assignments() -> list[Case]:
@@ -126,10 +139,11 @@ def check_training(case: Case, folder: Path) -> None:
     train(recipe, folder / "run", minutes=0)
 
 
-OMITTED = ("demo", "--jobs", "--help", "--install-completion", "--show-completion")
+OMITTED = ("demo", "--engine", "--jobs", "--help", "--install-completion", "--show-completion")
 """What trains for minutes, starts processes, or prints a page."""
 STUBBED = (
     "lexitree.cli.train.run_classifier",
+    "lexitree.cli.sweep_runs.run_sweep",
     *(f"lexitree.cli.train_runs.{name}" for name in ("run_parser", "run_reranker")),
     "lexitree.tasks.rerank.jackknife.write_jackknife_lists",
     "lexitree.server.serving.serve",

@@ -15,6 +15,7 @@ from lexitree import Labeller, Limits
 from lexitree.errors import ConfigError, TableError
 from lexitree.ops import threads
 from lexitree.pipeline import loading
+from lexitree.pipeline.formats import PHRASE_NAMES
 from lexitree.text.columns import is_null
 from tests.pipeline.stubs import RightBranching
 
@@ -47,7 +48,7 @@ def assert_expected(columns: dict[str, list[Any]], model: Path) -> None:
             wanted = [np.nan if value is None else value for value in values]
             np.testing.assert_allclose(found, wanted, atol=1e-5)
     assert [len(phrases) for phrases in columns["phrases"]] == [9, 0, 0, 0, 3]
-    assert list(columns["phrases"][4][1]) == ["start", "end", "text", "label", "probability", "head_word"]
+    assert list(columns["phrases"][4][1]) == [*PHRASE_NAMES]
     assert columns["phrases"][4][1]["text"] == "a"
     assert columns["error"] == [*[None] * 3, "The text has 9 words, and the limit is 8.", None]
 
@@ -142,6 +143,17 @@ def test_a_pickle_holds_the_settings_only(labeller: Labeller, saved_model: Path)
     labeller.close()
     assert labeller._pipe is None
     assert labeller(batch) == found
+
+
+def test_labellers_with_the_same_settings_are_equal(labeller: Labeller, saved_model: Path) -> None:
+    again = pickle.loads(pickle.dumps(labeller))
+    assert again == labeller
+    assert hash(again) == hash(labeller)
+    assert (
+        len({Labeller(saved_model), Labeller(saved_model, num_threads=2), Labeller(saved_model, "comment")})
+        == 3
+    )
+    assert labeller != "comment"
 
 
 @pytest.mark.parametrize(("num_threads", "expected"), [(1, 1), (2, 2), (None, 3)])

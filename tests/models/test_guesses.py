@@ -126,3 +126,15 @@ def test_training_leaves_a_guesser_alone() -> None:
     table = WordTable(VOCABULARY, VECTORS, GUESSER)
     assert [name for name, _ in table.named_parameters()] == ["vectors"]
     assert not table.guess(["one"]).requires_grad
+
+
+def test_hashtags_and_pictographs_are_their_words_where_typed_words_are_looked_up() -> None:
+    typed = Vocabulary([*VOCABULARY, "thumbs", "up"], "typed")
+    vectors = torch.randn(typed.num_rows, WORD_SIZE, generator=torch.Generator().manual_seed(3))
+
+    def typed_guess(word: str) -> torch.Tensor:
+        return guess_vectors([word], typed, vectors, GUESSER)[0]
+
+    torch.testing.assert_close(typed_guess("#WellMade"), vectors[[4, 5]].mean(0))
+    torch.testing.assert_close(typed_guess("👍🏽"), vectors[[8, 9]].mean(0))
+    torch.testing.assert_close(guess("#WellMade"), GUESSER(["#WellMade"])[0])

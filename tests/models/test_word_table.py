@@ -50,3 +50,10 @@ def test_vectors_for_another_language_are_refused() -> None:
 
 def test_without_other_words_all_are_trained() -> None:
     assert WordTable.from_vectors(FILE, ["the", "zebra", "film", "good"]).fixed is None
+
+
+def test_normal_forms_of_training_words_are_trained() -> None:
+    table = WordTable.from_vectors(FILE, ["goooood"], "typed")
+    assert table.vocabulary.words[0] == "good"
+    assert len(table.vectors) == 2
+    assert table.index(["GOOOD", "zebraaaa", "?"]).tolist() == [1, 3, 0]

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
 
+from lexitree.corpora.tables import Row
 from lexitree.limits import Check, no_check
 from lexitree.pipeline.predictor import Predictor
 from lexitree.pipeline.text_pipeline import TextPipeline
@@ -106,3 +108,15 @@ def assert_same(found: Document, expected: Document) -> None:
     for ours, theirs in zip(found.sentences, expected.sentences, strict=True):
         assert ours.tokens == theirs.tokens
         np.testing.assert_allclose(ours.node_probabilities, theirs.node_probabilities, atol=1e-5)
+
+
+def open_stub(on_row: Callable[[Row], object] = lambda _: None) -> Callable[..., AbstractContextManager[Any]]:
+    """A stand-in for `open_labeller` without a model: every text has the same sentences."""
+    document = tiny_pipeline()("the film is good")
+
+    def label(rows: Iterable[Row], output_format: Any) -> Iterator[Any]:
+        for row in rows:
+            on_row(row)
+            yield output_format.text_record(row, Document(row.text, document.sentences))
+
+    return lambda *_: nullcontext(label)

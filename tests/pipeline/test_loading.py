@@ -13,14 +13,16 @@ import pytest
 
 import lexitree
 from lexitree.errors import ConfigError, ModelFileError, ParserError
+from lexitree.labels import SENTIMENTS
 from lexitree.parsers.neural import NeuralParser
 from lexitree.pipeline import loading
 from lexitree.pipeline.predictor import Predictor
 from lexitree.pipeline.text_pipeline import TextPipeline
+from lexitree.saving.model_kinds import save_model
 from tests.cli.untrained_parser import save_untrained_parser
 from tests.pipeline.stubs import RightBranching
 from tests.saving.edited_models import edit_config
-from tests.tiny import tiny_trees
+from tests.tiny import tiny_model, tiny_trees
 
 TEXT = "The film is good."
 
@@ -48,7 +50,7 @@ def test_the_parser_of_the_package(package: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "settings", [{"parser": "builtin"}, {"backend": "reference"}, {"precision": "bfloat16"}]
+    "settings", [{"parser": "builtin"}, {"backend": "reference"}, {"precision": "bfloat16"}, {"labels": 3}]
 )
 def test_what_a_parser_cannot_be_told(package: Path, settings: dict[str, Any]) -> None:
     with pytest.raises(ConfigError, match="with a device only"):
@@ -147,3 +149,36 @@ def test_each_config_is_read_once(package: Path, monkeypatch: pytest.MonkeyPatch
         assert {file: number for file, number in read.items() if number} == {
             str(package / folder / "config.json"): 1 for folder in folders
         }
+
+
+def test_one_model_answers_with_five_labels_three_or_two(tmp_path: Path) -> None:
+    names = dict(zip("01234", SENTIMENTS, strict=True))
+    save_model(tiny_model(labels=tuple("01234"), label_names=names), tmp_path / "fine")
+
+    def shares(number: int | None) -> dict[str, float]:
+        pipe = lexitree.load(tmp_path / "fine", parser=RightBranching(), labels=number)
+        document = pipe(TEXT)
+        assert document.score == pytest.approx(document.sentences[0].score)
+        assert document.label == max(document.probabilities, key=document.probabilities.__getitem__)
+        return document.probabilities
+
+    five, three, two = shares(5), shares(3), shares(2)
+    assert five == shares(None)
+    sides = {
+        "negative": five["very negative"] + five["negative"],
+        "neutral": five["neutral"],
+        "positive": five["positive"] + five["very positive"],
+    }
+    assert three == pytest.approx(sides)
+    polar = 1 - sides.pop("neutral")
+    assert two == pytest.approx({side: share / polar for side, share in sides.items()})
+    labeller = lexitree.Labeller(tmp_path / "fine", parser="builtin", labels=4)
+    with pytest.raises(ConfigError, match="cannot answer with 4"):
+        labeller({"text": [TEXT]})
+
+
+@pytest.mark.slow
+def test_the_shipped_model_of_two_labels_is_the_other_one_with_a_coarser_grain() -> None:
+    two, five = lexitree.load("sentiment-binary"), lexitree.load("sentiment", labels=2)
+    for text in ("Not a bad film.", "It broke after a day."):
+        assert two(text).as_dict() == five(text).as_dict()

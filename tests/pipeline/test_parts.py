@@ -336,6 +336,13 @@ def test_a_full_disk_leaves_the_parts_before_it(data: Path, tmp_path: Path, save
     assert len(parts_of(tmp_path / "out")) == 2
 
 
+@pytest.mark.skipif(not Path("/sys").is_mount(), reason="/sys is where even root cannot write")
+def test_a_target_that_cannot_be_written(data: Path, quick: LabellerSettings) -> None:
+    with pytest.raises(FileError, match="cannot be written"):
+        label(data / "x" / "a.csv", "/sys/lexitree/", quick, column="text")
+    assert not Path("/sys/lexitree").exists()
+
+
 @pytest.mark.slow
 def test_a_stand_in_for_s3(
     labeller: LabellerSettings, table: Path, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -117,7 +117,8 @@ def test_json_says_all_there_is_to_say() -> None:
     assert values["labels"] == values["label_ids"] == ["0", "1"]
     assert values["words"] == ["-LRB-", "good", "film"]
     for node, phrase in enumerate(values["phrases"]):
-        assert set(phrase) == {"start", "end", "label", "probabilities", "head", "head_word", "head_weight"}
+        keys = ("start", "end", "label", "probabilities", "score", "head", "head_word", "head_weight")
+        assert set(phrase) == set(keys)
         assert phrase["probabilities"] == pytest.approx(
             prediction.node_probabilities[node].tolist(), abs=1e-6
         )

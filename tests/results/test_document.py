@@ -16,9 +16,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lexitree.errors import ConfigError
+from lexitree.labels import LabelSet
 from lexitree.pipeline.predictor import Predictor
 from lexitree.pipeline.text_pipeline import TextPipeline
-from lexitree.results.document import Document
+from lexitree.results.document import Document, mean_probabilities
 from lexitree.trees.brackets import tree_from_brackets
 from tests.pipeline.stubs import RightBranching, tiny_pipeline
 from tests.tiny import tiny_model
@@ -91,21 +92,41 @@ def test_one_sentence_has_its_own_label() -> None:
     assert document.probabilities == pytest.approx(document.sentences[0].probabilities)
 
 
-def test_several_sentences_count_by_their_tokens(document: Document) -> None:
+def test_several_sentences_have_a_mean(document: Document) -> None:
     rows = [sentence.node_probabilities[0] for sentence in document.sentences]
-    expected = np.average(rows, axis=0, weights=[9, 6])
-    assert list(document.probabilities.values()) == pytest.approx(expected.tolist())
+    assert list(document.probabilities.values()) == pytest.approx(np.mean(rows, axis=0).tolist())
     assert document.label == max(document.probabilities, key=lambda label: document.probabilities[label])
     assert sum(document.probabilities.values()) == pytest.approx(1)
 
 
+def test_on_a_scale_sentences_count_by_how_much_they_take_a_side() -> None:
+    fact, praise = np.array([0.1, 0.8, 0.1]), np.array([0.0, 0.2, 0.8])
+    scale = LabelSet(("negative", "neutral", "positive"))
+    expected = (0.2 * fact + 0.8 * praise).tolist()
+    assert mean_probabilities([fact, praise], [30, 2], scale).tolist() == pytest.approx(expected)
+    only_facts = np.array([[0.0, 1.0, 0.0]] * 2)
+    assert mean_probabilities(list(only_facts), [1, 2], scale).tolist() == pytest.approx([0, 1, 0])
+
+
+def test_without_a_scale_sentences_count_by_their_tokens() -> None:
+    rows = [np.array([1.0, 0.0]), np.array([0.0, 1.0])]
+    found = mean_probabilities(rows, [9, 6], LabelSet(("animal", "place")))
+    assert found.tolist() == pytest.approx([0.6, 0.4])
+
+
 def test_the_score_is_the_mean_place_on_the_scale(document: Document) -> None:
     shares = document.probabilities
-    # Without labels for the ends, "very positive" and "very negative", it does not get there.
-    assert document.score == pytest.approx((shares["positive"] - shares["negative"]) / 2)
+    assert document.score == pytest.approx(shares["positive"] - shares["negative"])
+    for sentence in document.sentences:
+        assert sentence.score == sentence.whole.score
+        for phrase in sentence.phrases:
+            shares = phrase.probabilities
+            assert phrase.score == pytest.approx(shares["positive"] - shares["negative"])
     assert PIPE("").score is None
-    colours = TextPipeline(Predictor(tiny_model(labels=("red", "green"))), RightBranching())
-    assert colours("the film is good").score is None
+    colours = TextPipeline(Predictor(tiny_model(labels=("red", "green"))), RightBranching())("the film")
+    (sentence,) = colours.sentences
+    assert (colours.score, sentence.score, sentence.whole.score) == (None, None, None)
+    assert {row["score"] for row in colours.rows()} == {None}
 
 
 @pytest.mark.parametrize("text", ["", " ", "\n\t\u00a0\r\n"])
@@ -123,6 +144,7 @@ def test_blank_text_is_an_empty_document(text: str) -> None:
             "label": None,
             "probability": None,
             "probabilities": {},
+            "score": None,
             "sentences": [],
         }
         assert (document.rows(), document.brackets(), list(document.draw())) == ([], [], [])
@@ -133,9 +155,12 @@ def test_blank_text_is_an_empty_document(text: str) -> None:
 
 def test_json_has_every_key(document: Document) -> None:
     record = document.as_dict()
-    assert set(record) == {"text", "label", "probability", "probabilities", "sentences"}
+    assert set(record) == {"text", "label", "probability", "probabilities", "score", "sentences"}
     sentence, whole = record["sentences"][1], document.sentences[1]
-    assert set(sentence) == {"start", "end", "text", "label", "probability", "tokens", "parse", "phrases"}
+    keys = ("start", "end", "text", "label", "probability", "score", "tokens", "parse", "phrases")
+    assert set(sentence) == set(keys)
+    assert record["score"] == pytest.approx(document.score, abs=1e-6)
+    assert sentence["score"] == sentence["phrases"][0]["score"] == pytest.approx(whole.score, abs=1e-6)
     assert (sentence["start"], sentence["end"], sentence["text"]) == (29, 49, "The plot is not bad!")
     assert sentence["tokens"] == [
         {"start": token.start, "end": token.end, "text": token.text} for token in whole.tokens

@@ -9,6 +9,8 @@ import torch
 from safetensors.torch import load_file
 
 from lexitree.errors import BackendError, ModelFileError
+from lexitree.lexicon.vocabulary import Vocabulary
+from lexitree.models.word_table import WordTable
 from lexitree.pipeline.predictor import Predictor
 from lexitree.saving.model_kinds import save_model
 from lexitree.saving.pretrained import from_pretrained
@@ -64,6 +66,22 @@ def test_a_model_from_before_there_were_finer_labels(folder: Path) -> None:
         each.node_probabilities.tobytes() for each in Predictor(from_pretrained(folder)).predict_all(trees)
     ]
     assert after == before
+
+
+def test_the_look_up_comes_back(folder: Path, tmp_path: Path) -> None:
+    model = tiny_model(lookup="folded")
+    table = model.lexicon
+    assert isinstance(table, WordTable)
+    table.vocabulary = Vocabulary(table.vocabulary.words, "folded")
+    loaded = from_pretrained(save_model(model, tmp_path / "m"))
+    lengthened = [
+        f"{word[:1].upper()}{word[1:]}{3 * word[-1]}" for word in table.vocabulary.words if word.isalpha()
+    ]
+    found = loaded.lexicon.index(lengthened)
+    assert found.tolist() == table.index(lengthened).tolist()
+    assert found.all()
+    edit_config(folder, lambda values: values["model"].pop("lookup"))
+    assert from_pretrained(folder).config.lookup == "written"
 
 
 def test_double_precision_is_kept(tmp_path: Path) -> None:

@@ -68,12 +68,13 @@ def test_an_answer_is_short_unless_more_is_asked_for(client: TestClient, pipe: T
     text = "The film is good . The plot is dull ."
     document = pipe(text)
     expected = document.as_dict()
-    keys = ("text", "label", "probability")
+    keys = ("text", "label", "probability", "score")
     assert label(client, text=text) == {
         "model": "tiny",
         "document": {
             "label": document.label,
             "probability": expected["probability"],
+            "score": expected["score"],
             "sentences": [{key: sentence[key] for key in keys} for sentence in expected["sentences"]],
         },
     }
@@ -106,7 +107,7 @@ def test_two_models_at_once(client: TestClient, app: Starlette) -> None:
 
 
 def test_a_text_without_words_and_no_texts(client: TestClient) -> None:
-    empty = {"label": None, "probability": None, "sentences": []}
+    empty = {"label": None, "probability": None, "score": None, "sentences": []}
     assert label(client, text=" ")["document"] == empty
     assert label(client, texts=["", "\n"])["documents"] == [empty, empty]
     assert label(client, texts=[])["documents"] == []
@@ -432,7 +433,12 @@ def test_models_are_loaded_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
         return tiny_pipeline()
 
     monkeypatch.setattr("lexitree.server.app.load", load)
-    settings = ServiceSettings(models=("mine=runs/mine/model", "sentiment"), device="cpu")
+    settings = ServiceSettings(models=("mine=runs/mine/model", "sentiment"), device="cpu", labels=3)
     assert list(create_app(settings).state.service.models) == ["mine", "sentiment"]
     assert [source for source, _ in loaded] == ["runs/mine/model", "sentiment"]
-    assert loaded[0][1] == {"reads": "text", "device": "cpu", "limits": Limits.for_service()}
+    assert loaded[0][1] == {
+        "reads": "text",
+        "device": "cpu",
+        "limits": Limits.for_service(),
+        "labels": 3,
+    }

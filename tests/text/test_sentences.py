@@ -40,6 +40,7 @@ def test_blank_text_has_no_sentences(blank: str, layout: str) -> None:
 @parts(
     "One. |Two! |Three? |Four",
     "Really?! |Yes!!! |Good.",
+    "It was great!!!!1 |Buy it.",
     'He said "yes." |She said "no!" |Then they left.',
     "It rained. |(It always does.) |He left.",
     "He left (alone). |She stayed.",
@@ -97,7 +98,6 @@ def test_sentences_end(expected: str) -> None:
     "The Dr. is in",
     "Ecks vs. Sever",
     "1. Introduction",
-    "It was great!!!!1",
 )
 def test_sentences_go_on(sentence: str) -> None:
     assert sentence_texts(sentence) == [sentence]

@@ -65,7 +65,7 @@ def test_a_text() -> None:
     assert data["label"] == document.label
     assert data["probabilities"] == pytest.approx(list(document.probabilities.values()), abs=1e-6)
     assert [label["name"] for label in data["labels"]] == ["negative", "positive"]
-    assert [label["polarity"] for label in data["labels"]] == [-0.5, 0.5]
+    assert [label["polarity"] for label in data["labels"]] == [-1, 1]
     assert data["labels"][0]["id"] == "0"
     assert data["labels"][0]["mark"] == "−"
     assert set(data["labels"][0]["light"]) == set(data["labels"][0]["dark"]) == {"fill", "ink"}

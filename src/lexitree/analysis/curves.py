@@ -134,7 +134,7 @@ def plot_lengths(bins: Sequence[LengthBin], path: str | Path) -> None:
         FileError: The ending is not that of a plot.
     """
     places = list(range(len(bins)))
-    with _figure(path, width=max(6.0, 0.7 * len(bins)), height=4.2) as figure:
+    with open_figure(path, width=max(6.0, 0.7 * len(bins)), height=4.2) as figure:
         axes = figure.subplots()
         counts = axes.twinx()
         counts.bar(places, [part.num_sentences for part in bins], color="#e4e4e4", width=0.8)
@@ -149,10 +149,10 @@ def plot_lengths(bins: Sequence[LengthBin], path: str | Path) -> None:
             shares = [100 * part.accuracies[name] for part in bins]
             sides = [100 * part.deviations.get(name, 0) for part in bins]
             shifted = [place + shift * (number - (len(names) - 1) / 2) for place in places]
-            axes.plot(shifted, shares, label=name, **_look(number))
+            axes.plot(shifted, shares, label=name, **line_look(number))
             if any(sides):
                 bars = _bars_within_bounds(shares, sides)
-                axes.errorbar(shifted, shares, bars, fmt="none", ecolor=_look(number)["color"], alpha=0.6)
+                axes.errorbar(shifted, shares, bars, fmt="none", ecolor=line_look(number)["color"], alpha=0.6)
         axes.set_xticks(places, [part.title for part in bins])
         axes.set_xlabel("words in the sentence")
         axes.set_ylabel("root accuracy (%)")
@@ -186,10 +186,10 @@ def plot_curves(curves: Sequence[LearningCurve], path: str | Path) -> None:
         "dev_root": "dev root accuracy (%)",
         "dev_phrase": "dev phrase accuracy (%)",
     }
-    with _figure(path, width=4.2 * len(panels), height=3.8) as figure:
+    with open_figure(path, width=4.2 * len(panels), height=3.8) as figure:
         for axes, panel in zip(figure.subplots(1, len(panels)), panels, strict=True):
             for number, (name, found) in enumerate(epochs.items()):
-                _draw_curve(axes, found, panel, name, _look(number))
+                _draw_curve(axes, found, panel, name, line_look(number))
             axes.set_title(titles[panel])
             axes.set_xlabel("epoch")
             axes.xaxis.get_major_locator().set_params(integer=True)
@@ -213,7 +213,8 @@ def _draw_curve(
         axes.fill_between(numbers, low, high, color=look["color"], alpha=0.18, linewidth=0)
 
 
-def _look(number: int) -> dict[str, Any]:
+def line_look(number: int) -> dict[str, Any]:
+    """Colour, mark and width of a line."""
     return {
         "color": _COLORS[number % len(_COLORS)],
         "marker": MARKS[number % len(MARKS)],
@@ -223,8 +224,14 @@ def _look(number: int) -> dict[str, Any]:
 
 
 @contextmanager
-def _figure(path: str | Path, *, width: float, height: float) -> Generator[Figure, None, None]:
-    """Open a figure to draw into; the file is written when it is complete."""
+def open_figure(path: str | Path, *, width: float, height: float) -> Generator[Figure, None, None]:
+    """Open a figure to draw into; the file is written when it is complete.
+
+    Args:
+        path: The file to write; its ending is that of a plot (see `require_plots`).
+        width: In inches.
+        height: In inches.
+    """
     matplotlib, form = require_plots(path)
     from matplotlib.figure import Figure
 

@@ -13,7 +13,7 @@ from lexitree.errors import ConfigError
 from lexitree.evaluation.answers import SystemAnswers, check_comparable
 from lexitree.views.visible import shown_word
 
-_NEGATIONS = frozenset({"not", "no", "n't", "none"})
+NEGATIONS = frozenset({"not", "no", "n't", "none"})
 """The words that the paper counts as negation."""
 _LONG_SENTENCE = 30
 """A sentence of more words than this is long."""
@@ -77,7 +77,7 @@ def take_slice(title: str, systems: Sequence[SystemAnswers], chosen: BoolArray) 
 
 def has_negation(system: SystemAnswers) -> BoolArray:
     """Return whether each sentence contains not, no, n't or none, in any case."""
-    return np.array([any(word.lower() in _NEGATIONS for word in words) for words in system.sentences])
+    return np.array([any(word.lower() in NEGATIONS for word in words) for words in system.sentences])
 
 
 @dataclass(frozen=True, slots=True)

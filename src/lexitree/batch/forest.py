@@ -93,6 +93,8 @@ def lay_out_forests(forests: Sequence[Forest], word_index: Sequence[npt.NDArray[
         tree_sizes=tuple(tree_sizes),
         is_binary=True,
         word_index=_join(word_index),
+        # Rerankers' head words do not depend on it.
+        leaf_kind=np.zeros(num_words, dtype=np.int64),
         inner_word_index=nothing,
         label_index=np.full(num_nodes, NO_INDEX),
         children_index=children.reshape(-1),

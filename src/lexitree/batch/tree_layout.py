@@ -12,6 +12,7 @@ import numpy.typing as npt
 from lexitree.arrays import NO_INDEX, DoubleArray, FloatArray, IndexArray
 from lexitree.errors import TreeError
 from lexitree.lexicon.pieces import PieceLayout
+from lexitree.text.word_kinds import word_kind
 from lexitree.trees.dependencies import DependencyTree
 from lexitree.trees.tree import Tree
 
@@ -55,6 +56,8 @@ class TreeLayout:
 
     word_index: IndexArray  # [leaves]
     """The lexicon row of each leaf; ~k, which is negative, stands for `unknown_words[k]`."""
+    leaf_kind: IndexArray  # [leaves]
+    """The `WordKind` of each leaf's word, for models whose head words depend on it."""
     inner_word_index: IndexArray  # [inner words]
     """The lexicon row of each inner node of dependency trees; empty for constituency trees."""
     label_index: IndexArray  # [nodes]
@@ -145,6 +148,7 @@ class TreeLayout:
             tree_sizes=tuple(sizes.tolist()),
             is_binary=bool((inner_arity == 2).all()),
             word_index=words[:num_leaves],
+            leaf_kind=_leaf_kinds(trees, num_leaves),
             inner_word_index=words[num_leaves:],
             label_index=labels[up_order],
             children_index=up[by_parent],
@@ -179,6 +183,13 @@ class TreeLayout:
         return (
             np.split(values[self.preorder_index], np.cumsum(self.tree_sizes)[:-1]) if self.tree_sizes else []
         )
+
+
+def _leaf_kinds(trees: Sequence[Tree], num_leaves: int) -> IndexArray:
+    if any(tree.has_inner_words for tree in trees):
+        # No model of dependency trees has heads.
+        return np.zeros(num_leaves, dtype=np.int64)
+    return np.array([word_kind(word) for tree in trees for word in tree.words], dtype=np.int64)
 
 
 def _own_words(trees: Sequence[Tree]) -> IndexArray:

@@ -43,9 +43,11 @@ def _difference_cells(result: BootstrapResult | RecipeDifference) -> list[str]:
     return [f"{100 * result.difference:+.1f}", between, result.shown_p()]
 
 
-def show_slices(title: str, slices: Sequence[Slice | LengthBin], *, what: str = "sentences") -> None:
+def show_slices(
+    title: str, slices: Sequence[Slice | LengthBin], *, what: str = "sentences", score: str = "root accuracy"
+) -> None:
     rows = [[part.title, str(part.num_sentences), *_shares(part)] for part in slices]
-    show_table([what, "count", *slices[0].accuracies], rows, title=f"root accuracy {title}")
+    show_table([what, "count", *slices[0].accuracies], rows, title=f"{score} {title}".strip())
 
 
 def show_lengths(bins: Sequence[LengthBin]) -> None:

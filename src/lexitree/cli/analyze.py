@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from lexitree.errors import OnError
     from lexitree.evaluation.answers import SystemAnswers
     from lexitree.models.classifier import TreeClassifier
+    from lexitree.trees.tree import Tree
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -104,6 +105,41 @@ def compare(
     show_lengths(comparison.lengths)
     for pair in comparison.pairs:
         show_pair(pair)
+
+
+@app.command()
+def phrases(
+    systems: SystemsArgument,
+    corpus: CorpusArgument,
+    split: SplitOption = "test",
+    data: DataOption = None,
+    encoding: EncodingOption = "utf-8",
+    on_error: OnErrorOption = "raise",
+    device: DeviceOption = "auto",
+    backend: BackendOption = "auto",
+    as_json: JsonOption = False,
+) -> None:
+    """Accuracy on phrases of two words or more, and where composition is hard.
+
+    Example: lexitree analyze phrases ConTree=runs/a BiConTree=runs/b sst --split dev
+
+    The slices are those of SentiBERT (Yin et al. 2020). Local difficulty is the number of a phrase's two parts that
+    have another label than the phrase; negations (not, no, n't, none) are counted in the whole sentence. A phrase
+    "X but Y" whose parts X and Y have different labels is right if all three are.
+    """
+    from lexitree.analysis.phrase_slices import collect_phrases, slice_phrases
+    from lexitree.learning.run_folder import parse_named_folder
+
+    trees = _read_trees(corpus, split, data, encoding, on_error)
+    found = [
+        collect_phrases(name, _load_models(folder, device, backend), trees)
+        for name, folder in map(parse_named_folder, systems)
+    ]
+    slices = slice_phrases(found, trees)
+    if as_json:
+        typer.echo(json.dumps([part.as_dict() for part in slices], indent=2, ensure_ascii=False))
+    else:
+        show_slices("", slices, what="phrases", score="phrase accuracy")
 
 
 @app.command()
@@ -226,20 +262,28 @@ def _collect(
     backend: str,
 ) -> list[SystemAnswers]:
     """The answers of all systems to a split."""
-    from lexitree.corpora.named import read_split
     from lexitree.evaluation.answers import collect_answers
     from lexitree.learning.run_folder import parse_named_folder
+
+    trees = _read_trees(corpus, split, data, encoding, on_error)
+    return [
+        collect_answers(name, _load_models(folder, device, backend), trees)
+        for name, folder in map(parse_named_folder, systems)
+    ]
+
+
+def _read_trees(
+    corpus: str, split: SplitName, data: Path | None, encoding: str, on_error: OnError
+) -> list[Tree]:
+    from lexitree.corpora.named import read_split
     from lexitree.trees.brackets import ReadReport
 
     report = ReadReport()
     options: dict[str, Any] = {"encoding": encoding, "on_error": on_error, "strip": []}
     trees, _ = read_split(corpus, split, None, default="root", data=data, options=options, report=report)
-    found = [
-        collect_answers(name, _load_models(folder, device, backend), trees)
-        for name, folder in map(parse_named_folder, systems)
-    ]
+    read = list(trees)
     show_skipped(report.num_errors, report.errors)
-    return found
+    return read
 
 
 def _load_models(folder: str, device: str, backend: str) -> Iterator[TreeClassifier]:

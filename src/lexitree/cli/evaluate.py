@@ -18,6 +18,7 @@ from lexitree.cli.options import (
     EncodingOption,
     JsonOption,
     LabelColumnOption,
+    LabelsOption,
     ModelArgument,
     OnErrorOption,
     ParserOption,
@@ -45,6 +46,7 @@ def evaluate_command(
     label: LabelColumnOption = None,
     delimiter: DelimiterOption = None,
     parser: ParserOption = None,
+    labels: LabelsOption = None,
     data: DataOption = None,
     supervision: Annotated[
         Supervision | None, typer.Option(help="Score all phrases, or whole sentences only.")
@@ -78,7 +80,7 @@ def evaluate_command(
     from lexitree.saving.model_folder import ModelFolder
     from lexitree.trees.brackets import ReadReport
 
-    where: dict[str, Any] = {"device": device, "backend": backend, "precision": precision}
+    where: dict[str, Any] = {"device": device, "backend": backend, "precision": precision, "labels": labels}
     settings = TableSettings(**column_values(text, label, delimiter))
     if holds_texts(model, corpus, settings, encoding, is_text_asked=parser is not None):
         with load(model, reads="text", parser=parser, **where) as pipe:

@@ -15,6 +15,7 @@ from lexitree.cli.options import (
     DeviceOption,
     EncodingOption,
     InputKindOption,
+    LabelsOption,
     ModelOption,
     ModelOrInputArgument,
     OneSentenceOption,
@@ -59,6 +60,7 @@ def explain_command(
     parser: ParserOption = None,
     column: ColumnOption = None,
     rows: RowsOption = f"1-{NUM_ROWS}",
+    labels: LabelsOption = None,
     one_sentence: OneSentenceOption = False,
     input_kind: InputKindOption = "auto",
     encoding: EncodingOption = "utf-8",
@@ -85,7 +87,9 @@ def explain_command(
     choose_format(output, {"html": HTML_SUFFIXES})
     name, arguments = read_arguments(context, model, text, model_name)
     source = Inputs(arguments, input_kind, encoding)
-    settings = LabellerSettings(name, parser, device, backend, precision, one_sentence=one_sentence)
+    settings = LabellerSettings(
+        name, parser, device, backend, precision, one_sentence=one_sentence, labels=labels
+    )
     if column is not None:
         title, page = _explain_rows(source, settings, column, parse_numbers(rows, "rows"))
     elif source.hold_trees():
@@ -125,7 +129,8 @@ def _explain_rows(
         for place in range(1, len(document) + 1)
     ]
     messages.print(f"rows {min(chosen)} to {max(chosen)} (choose others with --rows)")
-    return column, explanation_page(sentences, names=names, probabilities={}, title=column)
+    notes = [f"Row {number}: {note}" for number, document in documents.items() for note in document.notes]
+    return column, explanation_page(sentences, names=names, probabilities={}, notes=notes, title=column)
 
 
 def new_file_name(text: str, folder: Path) -> Path:

@@ -33,6 +33,7 @@ from lexitree.version import __version__
 
 COMMANDS = {
     "train": "train.train_command",
+    "sweep": "sweep.sweep_command",
     "evaluate": "evaluate.evaluate_command",
     "predict": "predict.predict_command",
     "explain": "explain.explain_command",
@@ -42,6 +43,7 @@ COMMANDS = {
     "serve": "serve.serve_command",
     "models": "models.models_command",
     "info": "models.info_command",
+    "calibrate": "calibrate.calibrate_command",
     "pack": "pack.pack_command",
     "analyze": "analyze.app",
     "trees": "trees.app",

@@ -53,6 +53,7 @@ SplitName = Literal["train", "dev", "test"]
 Direction = Literal["left", "right", "head"]
 Precision = Literal["float32", "tf32", "bf16"]
 TableForm = Literal["float32", "float16", "int8"]
+Lookup = Literal["written", "typed", "folded"]
 
 EncodingOption = Annotated[str, typer.Option(help="Encoding of the input; never guessed.")]
 OnErrorOption = Annotated[
@@ -70,6 +71,15 @@ BACKEND_HELP = "Implementation: auto (the fastest available), fused (GPU), level
 BackendOption = Annotated[str, typer.Option(help=BACKEND_HELP)]
 PrecisionOption = Annotated[
     Precision, typer.Option(help="Full precision (float32), or faster and less exact on a GPU (tf32, bf16).")
+]
+LabelsOption = Annotated[
+    int | None,
+    typer.Option(
+        help="How many labels to answer with: 3 (negative, neutral, positive), 2, or the model's own (default).",
+        min=2,
+        max=MAX_COUNT,
+        show_default=False,
+    ),
 ]
 _MODEL_HELP = "A model: its name in the package, its directory, or owner/name on the Hugging Face hub."
 ModelArgument = Annotated[str, typer.Argument(help=_MODEL_HELP, autocompletion=complete_models)]
@@ -215,14 +225,15 @@ SetOption = Annotated[
 ]
 
 
-def help_settings(home: str) -> Any:
-    """The option --help-settings of a command whose recipe class is at `home`, such as `package.module:Class`."""
+def help_settings(*homes: str) -> Any:
+    """The option --help-settings of a command with settings classes at `homes`, such as `package.module:Class`."""
 
     def show(is_given: bool) -> None:
         if is_given:
-            module, _, name = home.partition(":")
             width = min(shutil.get_terminal_size().columns, 100)
-            typer.echo("\n".join(_settings_page(getattr(import_module(module), name), width)))
+            places = [home.partition(":") for home in homes]
+            classes = [getattr(import_module(module), name) for module, _, name in places]
+            typer.echo("\n\n".join("\n".join(_settings_page(each, width)) for each in classes))
             raise typer.Exit
 
     return typer.Option(
@@ -249,7 +260,7 @@ def _settings_page(recipe: type[Settings], width: int) -> Iterator[str]:
     tables: dict[str, list[DeclaredSetting]] = {"": []}
     for each in recipe.describe():
         tables.setdefault(each.name.rpartition(".")[0], []).append(each)
-    yield "Give settings in a recipe (TOML), or as --set NAME=VALUE."
+    yield recipe.where_given
     for table, settings in tables.items():
         name = table.removesuffix("[]")
         title = f"[[{name}]]" if table != name else f"[{name}]"

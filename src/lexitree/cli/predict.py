@@ -16,6 +16,7 @@ from lexitree.cli.options import (
     DeviceOption,
     EncodingOption,
     InputKindOption,
+    LabelsOption,
     LimitOption,
     ModelOption,
     ModelOrInputArgument,
@@ -27,12 +28,14 @@ from lexitree.cli.options import (
     flag,
     read_arguments,
 )
+from lexitree.errors import ConfigError
 from lexitree.pipeline import BATCH_SENTENCES, PART_ROWS
 from lexitree.pipeline.formats import FORMATS
 from lexitree.settings import MAX_BATCH, MAX_COUNT, MAX_PROCESSES
 
 if TYPE_CHECKING:
     from lexitree.pipeline.labelling import LabellingJob
+    from lexitree.pipeline.part_engine import PartEngine
 
     FormatName = str
 else:
@@ -90,6 +93,18 @@ ErrorsOption = Annotated[
         panel=TEXT,
     ),
 ]
+ScoreOption = Annotated[
+    bool,
+    flag("--score", text="Add a column with the score, from -1 (negative) to 1 (positive).", panel=TEXT),
+]
+WarningsOption = Annotated[
+    bool,
+    flag(
+        "--warnings",
+        text="Add a column that says why a label may mean nothing, such as words that the model does not know.",
+        panel=TEXT,
+    ),
+]
 PartRowsOption = Annotated[
     int,
     typer.Option(
@@ -109,9 +124,25 @@ PlaceOption = Annotated[
     ),
 ]
 JobsOption = Annotated[
-    int,
+    int | None,
     typer.Option(
-        min=1, max=MAX_PROCESSES, help="Processes that label texts, one core each.", rich_help_panel=TEXT
+        min=1,
+        max=MAX_PROCESSES,
+        help="Processes that label texts, one core each (default: 1; with --engine, all cores).",
+        rich_help_panel=TEXT,
+    ),
+]
+EngineOption = Annotated[
+    Literal["ray"] | None,
+    typer.Option(
+        help="Label the parts of an output folder with Ray, on one machine or many.", rich_help_panel=TEXT
+    ),
+]
+AddressOption = Annotated[
+    str | None,
+    typer.Option(
+        help="The Ray cluster, or auto to find it. By default, Ray is started here and ended afterwards.",
+        rich_help_panel=TEXT,
     ),
 ]
 
@@ -133,11 +164,16 @@ def predict_command(
     prefix: PrefixOption = "",
     guard_formulas: GuardOption = False,
     resume: ResumeOption = False,
+    labels: LabelsOption = None,
     one_sentence: OneSentenceOption = False,
     batch_size: BatchSizeOption = BATCH_SENTENCES,
     limit: LimitOption = None,
-    jobs: JobsOption = 1,
+    score: ScoreOption = False,
+    jobs: JobsOption = None,
+    engine: EngineOption = None,
+    address: AddressOption = None,
     errors: ErrorsOption = False,
+    warnings: WarningsOption = False,
     part_rows: PartRowsOption = PART_ROWS,
     encoding: EncodingOption = "utf-8",
     on_error: OnErrorOption = "raise",
@@ -152,6 +188,8 @@ def predict_command(
     [bold]A column:[/bold]  lexitree predict reviews.csv --column review -o labelled.csv
 
     [bold]Many files:[/bold]  lexitree predict 'data/*.parquet' --column review -o labelled/
+
+    [bold]Many cores or machines:[/bold]  lexitree predict 'data/*.parquet' --column review -o labelled/ --engine ray
 
     [bold]Your own model:[/bold]  lexitree predict runs/mini/model "Not very good." --parser builtin
 
@@ -183,7 +221,9 @@ def predict_command(
     job = LabellingJob(
         Inputs(arguments, input_kind, encoding, on_error),
         output,
-        LabellerSettings(name, parser, device, backend, precision, batch_size, one_sentence, limits=limits),
+        LabellerSettings(
+            name, parser, device, backend, precision, batch_size, one_sentence, limits=limits, labels=labels
+        ),
         format=format_name,
         column=column,
         prefix=prefix,
@@ -192,11 +232,24 @@ def predict_command(
         head_weights=head_weights,
         nodes=nodes,
         resume=resume,
-        num_workers=jobs,
+        score=score,
+        num_workers=1 if engine or not jobs else jobs,
         errors=errors,
+        warnings=warnings,
         part_rows=part_rows,
+        engine=_open_engine(engine, address, jobs),
     )
     _run(job)
+
+
+def _open_engine(name: str | None, address: str | None, num_workers: int | None) -> PartEngine | None:
+    if name is None:
+        if address is not None:
+            raise ConfigError("--address is for --engine ray")
+        return None
+    from lexitree.integrations.ray_engine import ray_engine
+
+    return ray_engine(address, num_workers)
 
 
 def _run(job: LabellingJob) -> None:
@@ -216,6 +269,12 @@ def _run(job: LabellingJob) -> None:
         refused.errors,
         what="texts",
         message="{what} without a label because they were refused: {number}",
+    )
+    show_skipped(
+        job.failed.num_errors,
+        job.failed.errors,
+        what="texts",
+        message="{what} that could not be labelled, listed in the files _failed-*.jsonl: {number}",
     )
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from lexitree.cli.console import output, progress_bars, show_skipped, show_table
-from lexitree.cli.options import DataOption, EncodingOption, JsonOption, OnErrorOption
+from lexitree.cli.options import DataOption, EncodingOption, JsonOption, Lookup, OnErrorOption
 from lexitree.files import choose_format
 from lexitree.settings import MAX_COUNT, MAX_SIZE
 
@@ -96,6 +96,70 @@ def filter_vectors(
     typer.echo(f"covered: {shares}; `lexitree vectors coverage` shows which are missing")
 
 
+@app.command("extend")
+def extend(
+    vectors: VectorsArgument,
+    encoder: Annotated[
+        str,
+        typer.Option(
+            help="Transformer that tells the new vectors: a directory, or a short name such as minilm.",
+            show_default=False,
+        ),
+    ],
+    path: VectorsOutputOption,
+    trees: Annotated[
+        list[str] | None, typer.Option("--trees", "-t", help="Trees whose words are added; may be repeated.")
+    ] = None,
+    texts: Annotated[
+        list[Path] | None,
+        typer.Option(help="A table of texts (.tsv, .csv, .jsonl) whose words are added; may be repeated."),
+    ] = None,
+    lookup: Annotated[
+        Lookup, typer.Option(help="How words will be looked up: the setting model.lookup.")
+    ] = "folded",
+    min_count: Annotated[
+        int, typer.Option(min=1, max=MAX_COUNT, help="Leave out words that are rarer than this.")
+    ] = 2,
+    whole_words: Annotated[
+        bool, typer.Option(help="Also add all words that the transformer has as one piece.")
+    ] = True,
+    float16: Annotated[
+        bool, typer.Option("--float16/--float32", metavar="", help="Halve the file size.")
+    ] = True,
+    data: DataOption = None,
+    encoding: EncodingOption = "utf-8",
+    on_error: OnErrorOption = "raise",
+) -> None:
+    """Add vectors of words that a file lacks, such as lol and yay, and of emoji and hashtags.
+
+    A linear map, fitted to words of the file, takes what a transformer makes of a word into the space of the vectors.
+    Use the result to train a model with model.lookup=folded (or typed). Give training data only.
+
+    Example: lexitree vectors extend glove.npz --encoder minilm --texts train.tsv -o glove.extended.npz
+    """
+    from lexitree.lexicon.vector_extension import extend_vectors
+    from lexitree.lexicon.vector_files import read_vectors
+    from lexitree.lexicon.vector_npz import write_vectors_npz
+    from lexitree.models.lone_words import LoneWordReader
+
+    choose_format(path, {"npz": (".npz",)}, can_compress=False)
+    counts = count_source_words(trees or (), data, encoding, on_error)
+    counts += count_text_words(texts or (), encoding, on_error)
+    reader = LoneWordReader(encoder)
+    found = extend_vectors(
+        read_vectors(vectors, on_error=on_error),
+        counts,
+        reader.features,
+        lookup=lookup,
+        min_count=min_count,
+        more=reader.whole_words if whole_words else (),
+    )
+    write_vectors_npz(path, found.vectors, float16=float16)
+    typer.echo(f"{path}: {len(found.vectors):,} vectors, {found.vectors.dim} dimensions")
+    typer.echo(f"added: {found.num_mapped:,} from the transformer, {found.num_composed:,} from other words")
+    typer.echo(f"mean cosine of held-out words with their own vectors: {found.similarity:.3f}")
+
+
 @app.command("coverage")
 def show_coverage(
     vectors: VectorsArgument,
@@ -145,6 +209,18 @@ def count_source_words(
             raise FileError(source, "contains no trees")
         counts += found
         show_skipped(report.num_errors, report.errors)
+    return counts
+
+
+def count_text_words(tables: Sequence[Path], encoding: str, on_error: OnError) -> Counter[str]:
+    """Count the words of tables of texts."""
+    from lexitree.corpora.text_files import read_texts
+    from lexitree.text import tokenize
+
+    counts: Counter[str] = Counter()
+    for table in tables:
+        for row in read_texts(table, encoding=encoding, on_error=on_error).rows:
+            counts.update(token.form for token in tokenize(row.text))
     return counts
 
 

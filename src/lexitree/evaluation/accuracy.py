@@ -149,6 +149,7 @@ def _evaluate_documents(
         means = mean_probabilities(
             [output.probabilities[0] for output in sentences],
             [output.example.tree.num_words for output in sentences],
+            model.config.label_set,
         )
         predicted[number] = means.argmax()
     return Evaluation(confusion(gold, predicted, model.config.label_set.names), None, predicted, gold)

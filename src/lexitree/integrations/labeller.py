@@ -34,14 +34,16 @@ class Labeller:
         table = labeller(table)                           # pyarrow, pandas, or a dictionary of columns
 
     A labeller opens its model with the first batch, once per process. It pickles as its settings, so an engine can
-    send it to its workers. The added columns are the same for every model and batch:
+    send it to its workers; those with the same settings are equal. The added columns are the same for every model
+    and batch:
 
     - `label` (text): the likeliest label of the text. Null for a text that is missing, empty or refused.
     - `score` (number): where the text stands between the ends of an ordered set of labels, from -1 to 1. Null
       for labels without an order.
     - `probability` (number): the probability of the label.
-    - `phrases`, if asked for: a list of the phrases, each with `start`, `end`, `text`, `label`, `probability` and
-      `head_word`. Empty for a text without label.
+    - `phrases`, if asked for: a list of the phrases, each with `start`, `end`, `text`, `label`, `probability`,
+      `score` and `head_word`. Empty for a text without label.
+    - `warning` (text), if asked for: why the label may mean nothing, since the model does not know the text.
     - `error` (text), if asked for: why the text was refused, because it is beyond a limit or is not a text.
 
     Args:
@@ -50,6 +52,7 @@ class Labeller:
         prefix: What the names of the added columns begin with.
         phrases: Whether to add the phrases.
         errors: Whether to add why a text was refused.
+        warnings: Whether to add why a label may mean nothing.
         num_threads: How many threads PyTorch uses. Engines run a labeller per core, so the default is 1; None leaves
             PyTorch's own setting.
         settings: The other fields of `LabellerSettings`: `parser`, `device`, `precision`, `batch_size`, `limits` ...
@@ -63,6 +66,7 @@ class Labeller:
         prefix: str = "",
         phrases: bool = False,
         errors: bool = False,
+        warnings: bool = False,
         num_threads: int | None = 1,
         **settings: Any,
     ) -> None:
@@ -70,7 +74,13 @@ class Labeller:
             raise ConfigError(f"num_threads must be at least 1, not {num_threads}")
         self._settings = LabellerSettings(model, **settings)
         self._output = OutputSettings(
-            column, prefix=prefix, phrases=phrases, score=True, errors=errors, keeps_refused=True
+            column,
+            prefix=prefix,
+            phrases=phrases,
+            score=True,
+            errors=errors,
+            warnings=warnings,
+            keeps_refused=True,
         )
         self._num_threads = num_threads
         self._prepare()
@@ -86,6 +96,12 @@ class Labeller:
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._prepare()
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and other.__getstate__() == self.__getstate__()
+
+    def __hash__(self) -> int:
+        return hash((type(self), *self.__getstate__().values()))
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({str(self._settings.model)!r}, column={self._output.column!r})"

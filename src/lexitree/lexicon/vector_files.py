@@ -10,6 +10,7 @@ import numpy as np
 
 from lexitree.arrays import FloatArray
 from lexitree.errors import ConfigError, OnError, Place, VectorsError
+from lexitree.lexicon.normal_forms import Lookup
 from lexitree.lexicon.vector_formats import read_text_rows, read_word2vec_rows
 from lexitree.lexicon.vector_npz import read_npz_rows
 from lexitree.lexicon.vector_streams import Progress, RowCollector, WordVectors, open_source
@@ -123,7 +124,9 @@ def _no_vector(vectors: WordVectors) -> VectorsError:
     )
 
 
-def build_table(vectors: WordVectors) -> tuple[Vocabulary, FloatArray]:  # [1 + words, dim]
+def build_table(
+    vectors: WordVectors, lookup: Lookup = "written"
+) -> tuple[Vocabulary, FloatArray]:  # [1 + words, dim]
     """Build a vocabulary and its table: row 0 is the vector of an unknown word, row i + 1 that of word i.
 
     A row that the file itself calls `<unk>` is dropped: unknown words have the mean, as in the paper.
@@ -135,4 +138,4 @@ def build_table(vectors: WordVectors) -> tuple[Vocabulary, FloatArray]:  # [1 + 
     table = np.empty((1 + len(vectors), vectors.dim), dtype=np.float32)
     table[0] = unknown_vector(vectors)
     table[1:] = vectors.vectors
-    return Vocabulary(vectors.words), table
+    return Vocabulary(vectors.words, lookup), table

@@ -1,4 +1,4 @@
-"""The vocabulary: the paper's look-up rule (the word, else its lower-case form, else unknown), and its coverage."""
+"""The vocabulary: the look-up rules (the paper's: the word, else its lower-case form, else unknown), and coverage."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import numpy as np
 
 from lexitree.arrays import IndexArray
 from lexitree.errors import LexitreeError, ModelFileError
+from lexitree.lexicon.normal_forms import Lookup, normal_forms
 from lexitree.limits import MAX_CACHED_CHARACTERS
 from lexitree.trees.brackets import surface_form
 from lexitree.trees.tree import Tree
@@ -22,7 +23,7 @@ UNK = "<unk>"
 
 UNK_INDEX = 0
 
-LookupKind = Literal["exact", "lower", "unknown"]
+LookupKind = Literal["exact", "lower", "normal", "unknown"]
 
 _MAX_CACHED_WORDS = 1 << 18
 """Beyond this, the cache of looked-up words is cleared: an endless text must not exhaust the memory."""
@@ -53,15 +54,19 @@ class Vocabulary:
 
     Args:
         words: The words, each once.
+        lookup: The rule by which words are found. "written" is the paper's: as written, else in lower case. "typed"
+            then tries the normal forms of the word, `soooo` as `so`. "folded" does so too, but starts with lower
+            case, so that `Awful` and `awful` are one word.
 
     Raises:
         LexitreeError: A word occurs twice or is `<unk>`.
     """
 
-    __slots__ = ("_cache", "_index", "_words")
+    __slots__ = ("_cache", "_index", "_words", "lookup")
 
-    def __init__(self, words: Iterable[str]) -> None:
+    def __init__(self, words: Iterable[str], lookup: Lookup = "written") -> None:
         self._words = tuple(words)
+        self.lookup: Lookup = lookup
         self._index = {word: index for index, word in enumerate(self._words, UNK_INDEX + 1)}
         self._check()
         self._cache = _IndexCache(self)
@@ -77,16 +82,17 @@ class Vocabulary:
             raise LexitreeError(f"{UNK!r} cannot be a word of a vocabulary: row 0 is for unknown words")
 
     @classmethod
-    def from_trees(cls, trees: Iterable[Tree], min_count: int = 1) -> Vocabulary:
+    def from_trees(cls, trees: Iterable[Tree], min_count: int = 1, lookup: Lookup = "written") -> Vocabulary:
         """Make a vocabulary of the words of some trees, the most frequent first.
 
         Args:
             trees: The trees.
             min_count: Rarer words are left to the unknown word.
+            lookup: The rule by which words are found.
         """
         counts = count_words(trees)
         frequent = [word for word, count in counts.items() if count >= min_count and word != UNK]
-        return cls(sorted(frequent, key=lambda word: (-counts[word], word)))
+        return cls(sorted(frequent, key=lambda word: (-counts[word], word)), lookup)
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -109,22 +115,39 @@ class Vocabulary:
         """Return whether the vocabulary contains exactly this word, without the look-up rule."""
         return word in self._index
 
+    def with_words(self, words: Iterable[str]) -> Vocabulary:
+        """A vocabulary of other words, which are looked up by the same rule."""
+        return Vocabulary(words, self.lookup)
+
     def index(self, word: str) -> int:
-        """Return the row of a word: of its surface form, else of that in lower case, else 0."""
+        """Return the row of a word, by the look-up rule: of its surface form, else of that in lower case, else 0."""
         surface = surface_form(word)
-        index = self._index.get(surface)
-        return self._index.get(surface.lower(), UNK_INDEX) if index is None else index
+        first, second = surface, surface.lower()
+        if self.lookup == "folded":
+            first, second = second, first
+        index = self._index.get(first)
+        if index is None:
+            index = self._index.get(second, UNK_INDEX)
+        return index or self._normal_index(surface)
+
+    def _normal_index(self, surface: str) -> int:
+        """The row of the first of a word's normal forms that is known."""
+        if self.lookup == "written":
+            return UNK_INDEX
+        return next((row for form in normal_forms(surface) if (row := self._index.get(form))), UNK_INDEX)
 
     def indices(self, words: Collection[str]) -> IndexArray:  # [words]
         """Return the row of every word."""
         return np.fromiter(map(self._cache.__getitem__, words), dtype=np.int64, count=len(words))
 
     def lookup_kind(self, word: str) -> LookupKind:
-        """Return how a word is found: "exact", "lower" (in lower case only) or "unknown"."""
+        """Return how a word is found: "exact", "lower" (case only), "normal" (by a normal form) or "unknown"."""
         surface = surface_form(word)
         if surface in self._index:
             return "exact"
-        return "lower" if surface.lower() in self._index else "unknown"
+        if surface.lower() in self._index:
+            return "lower"
+        return "normal" if self._normal_index(surface) else "unknown"
 
     def word(self, index: int) -> str:
         """Return the word at an index; `<unk>` at 0."""
@@ -135,12 +158,15 @@ class Vocabulary:
         return json.dumps(self._words, indent=0) + "\n"
 
     @classmethod
-    def from_json(cls, text: str | bytes, path: str | Path = "vocabulary.json") -> Vocabulary:
+    def from_json(
+        cls, text: str | bytes, path: str | Path = "vocabulary.json", lookup: Lookup = "written"
+    ) -> Vocabulary:
         """Read the vocabulary that `to_json` wrote.
 
         Args:
             text: The JSON list.
             path: The name of the file for error messages.
+            lookup: The rule by which words are found, which the list does not say.
 
         Raises:
             ModelFileError: It is not a list of distinct words.
@@ -158,12 +184,14 @@ class Vocabulary:
                     path, f"entry {position} of the list is not a word: {word!r:.60}", remedy=_RELOAD
                 )
         try:
-            return cls(cast(list[str], words))
+            return cls(cast(list[str], words), lookup)
         except LexitreeError as error:
             raise ModelFileError(path, error.message, remedy=_RELOAD) from error
 
     def __eq__(self, other: object) -> bool:
-        return self._words == other._words if isinstance(other, Vocabulary) else NotImplemented
+        if not isinstance(other, Vocabulary):
+            return NotImplemented
+        return (self._words, self.lookup) == (other._words, other.lookup)
 
     def __hash__(self) -> int:
         return hash(self._words)
@@ -173,7 +201,7 @@ class Vocabulary:
         return f"Vocabulary({len(self._words)} words: {shown})"
 
     def __reduce__(self) -> tuple[object, ...]:
-        return Vocabulary, (self._words,)
+        return Vocabulary, (self._words, self.lookup)
 
 
 _RELOAD = "The file is damaged or was edited; copy or save the model again."
@@ -200,15 +228,16 @@ _SHOWN_UNKNOWN = 20
 
 @dataclass(frozen=True, slots=True)
 class LookupCounts:
-    """How many words were found as written, in lower case only, or not at all."""
+    """How many words were found as written, in lower case only, by a normal form only, or not at all."""
 
     exact: int = 0
     lower: int = 0
+    normal: int = 0
     unknown: int = 0
 
     @property
     def total(self) -> int:
-        return self.exact + self.lower + self.unknown
+        return self.exact + self.lower + self.normal + self.unknown
 
     @property
     def covered(self) -> float:
@@ -224,9 +253,11 @@ class LookupCounts:
             "total": self.total,
             "exact": self.exact,
             "lower": self.lower,
+            "normal": self.normal,
             "unknown": self.unknown,
             "exact_share": self.share("exact"),
             "lower_share": self.share("lower"),
+            "normal_share": self.share("normal"),
             "unknown_share": self.share("unknown"),
             "covered": self.covered,
         }

@@ -16,6 +16,7 @@ from lexitree.errors import ConfigError, TreeError
 from lexitree.models.catalog import encoder_class
 from lexitree.models.cells import LabelScorer, Recurrence
 from lexitree.models.dropout import drop_states, drop_words
+from lexitree.models.head_methods import head_entropy as entropy_of_heads
 from lexitree.models.head_words import HeadWords
 from lexitree.models.label_grains import LabelGrains
 from lexitree.models.model_config import ModelConfig, TextReading
@@ -145,12 +146,17 @@ class TreeClassifier(nn.Module):
         x = heads(self._word_vectors(batch), batch, self.backend)
         return heads.left_shares(x, batch)
 
-    def answer_probabilities(self, scores: Float[Tensor, "nodes scores"]) -> Float[Tensor, "nodes labels"]:
+    def answer_probabilities(
+        self, scores: Float[Tensor, "nodes scores"], *, finer: bool = False
+    ) -> Float[Tensor, "nodes labels"]:
         """The probabilities of the answers: with finer labels, sums of those that count for each, out of all that do.
 
         They are added up as logarithms: a node whose label all but surely counts for no answer must not end in 0/0.
+        With `finer`, the probabilities are those of the finer labels.
         """
-        if self.config.finer_labels:
+        if self.config.temperature != 1:
+            scores = scores / self.config.temperature
+        if self.config.finer_labels and not finer:
             # Views of columns: an index of them would have to be sent to the GPU, and the host would wait for that.
             columns = scores.to(torch.promote_types(scores.dtype, torch.float32)).unbind(1)
             merged = [
@@ -185,22 +191,42 @@ class TreeClassifier(nn.Module):
         root_weight: float = 1.0,
         label_weights: Float[Tensor, " labels"] | None = None,
         grains: LabelGrains | None = None,
+        head_entropy: float = 0.0,
     ) -> Float[Tensor, ""]:
         """The negative log-likelihood of the gold labels, summed over the nodes that have one.
 
         Where the batch has targets, it is the cross entropy with these instead, summed over all nodes.
         `supervision="root"` counts whole sentences only; otherwise these count `root_weight` times. With
         `label_weights`, a node counts as much as its label. `grains` tell what the numbers of labels say; targets are
-        then learned besides labels and not instead of them.
+        then learned besides labels and not instead of them. `head_entropy` is the weight of the entropy of the head
+        gates, summed over all phrases.
         """
         supervision = supervision or self.config.supervision
         nodes = batch.root_index if supervision == "root" else self._nodes_to_learn(batch)
-        scores = self(batch, nodes)
+        self._check(batch)
+        x = self._input_vectors(batch)
+        scores = self._score(x, batch, nodes)
+        loss = self._label_loss(
+            scores, batch, nodes, root_weight if supervision == "all" else 1.0, label_weights, grains
+        )
+        if head_entropy and self.encoder.heads is not None:
+            loss = loss + head_entropy * entropy_of_heads(self.encoder.heads, x, batch)
+        return loss
+
+    def _label_loss(
+        self,
+        scores: Tensor,
+        batch: TreeBatch,
+        nodes: Tensor | None,
+        root_weight: float,
+        label_weights: Tensor | None,
+        grains: LabelGrains | None,
+    ) -> Tensor:
         wanted = batch.label_index if batch.targets is None else batch.targets.to(scores.dtype)
         wanted = wanted if nodes is None else wanted.index_select(0, nodes)
         if grains is not None:
             return self._grained_loss(scores, batch, nodes, wanted, root_weight, label_weights, grains)
-        if root_weight == 1 or supervision == "root":
+        if root_weight == 1:
             return nn.functional.cross_entropy(
                 scores, wanted, label_weights, ignore_index=NO_INDEX, reduction="sum"
             )

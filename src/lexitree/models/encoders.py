@@ -113,7 +113,9 @@ class Encoder(nn.Module):
 
 def make_heads(config: ModelConfig) -> HeadCell:
     """The heads of a model, by its head method."""
-    return HEAD_METHODS.find(config.head_method)(config.word_size, bias_init=config.bias_init)
+    return HEAD_METHODS.find(config.head_method)(
+        config.word_size, bias_init=config.bias_init, candidates=config.head_candidates
+    )
 
 
 def make_bottom_up(config: ModelConfig, *, lexical: bool, peepholes: bool = True) -> BottomUpLSTM:

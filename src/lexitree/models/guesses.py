@@ -14,17 +14,12 @@ from torch import Tensor, nn
 
 from lexitree.errors import ConfigError
 from lexitree.lexicon.vocabulary import UNK_INDEX, Vocabulary
+from lexitree.lexicon.word_parts import MAX_LETTERS, WordParts, joined_parts, typed_parts
 from lexitree.trees.brackets import surface_form
 
 SHORTEST_GROUP, LONGEST_GROUP = 2, 5
-MAX_LETTERS = 48
-"""What comes after is not looked at: a word of a million letters must not cost more than others."""
-
-MAX_PARTS = 16
-"""Nor are more parts of a joined word."""
 
 _REPEATS = re.compile(r"(\D)\1\1+")
-_JOINTS = re.compile(r"[-/–—]+")
 
 
 class VectorGuesser(nn.Module):
@@ -92,30 +87,32 @@ def guess_vectors(
     """A vector for each word that a vocabulary does not have.
 
     `goooood` has the vector of `good`. That of `thought-provokingly` is half what its letters say, and half the mean
-    of its parts. All others go by their letters.
+    of its parts; that of a hashtag or a pictograph is the mean of its words, where these are looked up. All others go
+    by their letters.
     """
     surfaces = [surface_form(word) for word in words]
-    parts = {word: _parts(word) for word in surfaces}
-    strange = [part for each in parts.values() for part in each if not vocabulary.index(part)]
+    parts = {word: _parts(word, vocabulary) for word in surfaces}
+    strange = [part for each in parts.values() for part in each.words if not vocabulary.index(part)]
     asked = list({**parts, **dict.fromkeys(strange)})
     by_letters = dict(zip(asked, guesser(asked), strict=True))
     guesses: list[Tensor] = []
     for word in surfaces:
         if row := _row_without_repeats(word, vocabulary):
             guesses.append(vectors[row])
-        elif parts[word]:
-            rows = [(part, vocabulary.index(part)) for part in parts[word]]
+        elif parts[word].words:
+            rows = [(part, vocabulary.index(part)) for part in parts[word].words]
             mean = torch.stack([vectors[row] if row else by_letters[part] for part, row in rows]).mean(0)
-            guesses.append((by_letters[word] + mean) / 2)
+            guesses.append(mean if parts[word].is_all else (by_letters[word] + mean) / 2)
         else:
             guesses.append(by_letters[word])
     return torch.stack(guesses)
 
 
-def _parts(word: str) -> list[str]:
-    """The words that a word is joined of; none if it is not."""
-    parts = [part for part in _JOINTS.split(word[: MAX_PARTS * MAX_LETTERS], MAX_PARTS) if part][:MAX_PARTS]
-    return parts if len(parts) > 1 else []
+def _parts(word: str, vocabulary: Vocabulary) -> WordParts:
+    """The words that a word is made of; none if it is not."""
+    if vocabulary.lookup == "written":
+        return WordParts(joined_parts(word), is_all=False)
+    return typed_parts(word, vocabulary.index)
 
 
 def _row_without_repeats(word: str, vocabulary: Vocabulary) -> int:

@@ -5,11 +5,20 @@ from __future__ import annotations
 from functools import partial
 from typing import Any, Protocol, get_args
 
+import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from lexitree.errors import ConfigError
 from lexitree.models.cells import BiasInit, Cell, glorot_bias, glorot_matrix, not_compiled
-from lexitree.models.head_words import HeadWords, find_head_words, left_shares, trace_heads
+from lexitree.models.head_words import (
+    HeadCandidates,
+    HeadWords,
+    find_head_words,
+    lean_to_candidates,
+    left_shares,
+    trace_heads,
+)
 from lexitree.ops.registry import COMPOSE_HEADS, MIX_HEADS, Backend
 from lexitree.ops.tree_batch import TreeBatch
 from lexitree.ops.weights import HeadMethod, HeadWeights
@@ -37,6 +46,19 @@ class HeadCell(Cell):
         raise NotImplementedError
 
 
+def check_candidates(candidates: HeadCandidates, method: str) -> None:
+    """Check that a head method can restrict the words that may be heads.
+
+    Raises:
+        ConfigError: If it cannot: only the gate can.
+    """
+    if candidates != "all" and method != "G":
+        raise ConfigError(
+            f"the head method {method} cannot restrict head words to {candidates}",
+            remedy="Choose the learned gate: head_method = G; or head_candidates = all.",
+        )
+
+
 class HeadComposer(HeadCell):
     """Gives every phrase of binary trees a head vector: the paper's learned gate, or a fixed rule.
 
@@ -47,13 +69,26 @@ class HeadComposer(HeadCell):
         word_size: Size of the word vectors.
         method: The learned gate (`G`), the left part's vector (`L`), the right part's (`R`) or their mean (`A`).
         bias_init: Initial bias of the gate: `uniform` as in the authors' code, or `zero`.
+        candidates: Words that may be heads: `all`; `words`, not punctuation; or `content`, not function words either.
+            Where only one part of a phrase has such a word, the gate is fixed to take that part's head vector.
+
+    Raises:
+        ConfigError: If candidates are restricted, and there is no gate.
     """
 
     operation = COMPOSE_HEADS
 
-    def __init__(self, word_size: int, method: HeadMethod = "G", bias_init: BiasInit = "uniform") -> None:
+    def __init__(
+        self,
+        word_size: int,
+        method: HeadMethod = "G",
+        bias_init: BiasInit = "uniform",
+        candidates: HeadCandidates = "all",
+    ) -> None:
         super().__init__()
+        check_candidates(candidates, method)
         self.method: HeadMethod = method
+        self.candidates: HeadCandidates = candidates
         self.gate = self.bias = None
         if method == "G":
             self.gate = glorot_matrix(word_size, 2 * word_size, rows=word_size, columns=word_size)
@@ -73,13 +108,29 @@ class HeadComposer(HeadCell):
         """The head vector of every node, in the batch's up order."""
         self.check_input(word_vectors, batch.num_leaves, batch)
         run = self.chosen(backend, word_vectors)[COMPOSE_HEADS]
-        return run(word_vectors, self.weights, batch, self.method)
+        return run(word_vectors, self.weights, batch, self.method, self._lean(batch))
+
+    def _lean(self, batch: TreeBatch) -> Tensor | None:
+        return lean_to_candidates(batch, self.candidates)
 
     def find_words(self, x: Float[Tensor, "nodes word"], batch: TreeBatch) -> HeadWords:
-        return find_head_words(x, self.weights, batch, self.method)
+        return find_head_words(x, self.weights, batch, self.method, self._lean(batch))
 
     def left_shares(self, x: Float[Tensor, "nodes word"], batch: TreeBatch) -> Float[Tensor, "phrases word"]:
-        return left_shares(x, self.weights, batch, self.method)
+        return left_shares(x, self.weights, batch, self.method, self._lean(batch))
+
+
+def head_entropy(heads: HeadCell, x: Float[Tensor, "nodes word"], batch: TreeBatch) -> Float[Tensor, ""]:
+    """The entropy of the shares that both parts have in each phrase's head vector, summed over phrases, in nats.
+
+    A phrase counts 0 if its head vector is that of one part, and log 2 if it takes as much from either.
+    """
+    share = heads.left_shares(x, batch).mean(1).clamp(1e-6, 1 - 1e-6)
+    # Phrases that a batch is padded with are in no level.
+    num_phrases = batch.level_offset[-1] - batch.num_leaves
+    is_real = torch.arange(len(share), device=share.device) < num_phrases
+    rest = 1 - share
+    return -(is_real * (share * share.log() + rest * rest.log())).sum()
 
 
 class HeadGate(nn.Module):
@@ -140,14 +191,17 @@ class HeadMixer(HeadCell):
 class MakeHeads(Protocol):
     """Makes the heads of a model."""
 
-    def __call__(self, word_size: int, *, bias_init: BiasInit) -> HeadCell: ...
+    def __call__(
+        self, word_size: int, *, bias_init: BiasInit, candidates: HeadCandidates = "all"
+    ) -> HeadCell: ...
 
 
 def _admit(name: str, value: Any, source: Source) -> MakeHeads:
     if not (isinstance(value, type) and issubclass(value, HeadGate)):
         raise TypeError("must be a subclass of lexitree.HeadGate")
 
-    def make_heads(word_size: int, *, bias_init: BiasInit) -> HeadCell:
+    def make_heads(word_size: int, *, bias_init: BiasInit, candidates: HeadCandidates = "all") -> HeadCell:
+        check_candidates(candidates, name)
         return HeadMixer(value(word_size))
 
     return make_heads

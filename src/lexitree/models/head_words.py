@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 import torch
@@ -13,6 +13,31 @@ from torch import Tensor
 from lexitree.arrays import FloatArray
 from lexitree.ops.tree_batch import TreeBatch
 from lexitree.ops.weights import HeadMethod, HeadWeights, check_head_method
+from lexitree.text.word_kinds import WordKind
+
+HeadCandidates = Literal["all", "words", "content"]
+"""Which words may be the head of a phrase that has others: all of them; all but punctuation; content words."""
+
+DECIDED = 1e4
+"""What is added to the input of a gate that is decided beforehand: its sigmoid is 0 or 1 in every precision."""
+
+
+def lean_to_candidates(batch: TreeBatch, candidates: HeadCandidates) -> Float[Tensor, " phrases"] | None:
+    """What decides the gate of each phrase whose parts differ in the best kind of word that they have.
+
+    Positive for the left part, negative for the right one, zero where both have the same; None if all words are
+    candidates. Words of the spans are counted, so a GPU need not wait for the host, and batches may be padded.
+    """
+    if candidates == "all":
+        return None
+    worst = WordKind.PUNCTUATION if candidates == "words" else WordKind.FUNCTION
+    kinds = torch.arange(worst, WordKind.PUNCTUATION + 1, device=batch.device)
+    better = batch.leaf_kind < kinds.unsqueeze(1)
+    counts = torch.nn.functional.pad(better.long().cumsum(1), (1, 0))
+    lacks = counts.index_select(1, batch.span_end) == counts.index_select(1, batch.span_start)
+    rank = lacks.long().sum(0)
+    left, right = rank.index_select(0, batch.children_index).view(-1, 2).unbind(1)
+    return DECIDED * (right - left).float()
 
 
 class HeadWords(NamedTuple):
@@ -25,12 +50,21 @@ class HeadWords(NamedTuple):
 
 
 def find_head_words(
-    x: Float[Tensor, "nodes word"], weights: HeadWeights | None, batch: TreeBatch, method: HeadMethod
+    x: Float[Tensor, "nodes word"],
+    weights: HeadWeights | None,
+    batch: TreeBatch,
+    method: HeadMethod,
+    lean: Float[Tensor, " phrases"] | None = None,
 ) -> HeadWords:
-    """The paper's rule: a phrase takes the head of the child whose head vector is closer by cosine."""
+    """The paper's rule: a phrase takes the head of the child whose head vector is closer by cosine.
+
+    Where the gate is decided beforehand, it takes that child's: both may have the same vector.
+    """
     pairs = _pairs(x, batch)
     takes_right = _takes_right(x[batch.num_leaves :], pairs, method)
-    return _follow(takes_right, _left_share(pairs, weights, method), batch)
+    if lean is not None:
+        takes_right = torch.where(lean == 0, takes_right, lean < 0)
+    return _follow(takes_right, _left_share(pairs, weights, method, lean), batch)
 
 
 def trace_heads(
@@ -58,10 +92,14 @@ def _follow(takes_right: Tensor, from_left: Tensor, batch: TreeBatch) -> HeadWor
 
 
 def left_shares(
-    x: Float[Tensor, "nodes word"], weights: HeadWeights | None, batch: TreeBatch, method: HeadMethod
+    x: Float[Tensor, "nodes word"],
+    weights: HeadWeights | None,
+    batch: TreeBatch,
+    method: HeadMethod,
+    lean: Float[Tensor, " phrases"] | None = None,
 ) -> Float[Tensor, "phrases word"]:
     """The share of each phrase's head vector that comes from its left part, by dimension."""
-    return _left_share(_pairs(x, batch), weights, method)
+    return _left_share(_pairs(x, batch), weights, method, lean)
 
 
 def word_weights(arity: Iterable[int], from_left: FloatArray) -> tuple[float, ...]:
@@ -101,7 +139,9 @@ def _is_closer_to_right(x: Tensor, pairs: Tensor) -> Tensor:
     return similarity[:, 1] > similarity[:, 0]
 
 
-def _left_share(pairs: Tensor, weights: HeadWeights | None, method: HeadMethod) -> Tensor:
+def _left_share(
+    pairs: Tensor, weights: HeadWeights | None, method: HeadMethod, lean: Tensor | None
+) -> Tensor:
     """The gate z: how much of each dimension comes from the left child.
 
     In float32 at least: shares are multiplied down whole trees, and must still add up to 1.
@@ -109,5 +149,6 @@ def _left_share(pairs: Tensor, weights: HeadWeights | None, method: HeadMethod) 
     check_head_method(method, weights)
     dtype = torch.promote_types(pairs.dtype, torch.float32)
     if weights is not None and method == "G":
-        return torch.addmm(weights.bias, pairs.flatten(1), weights.gate.t()).to(dtype).sigmoid()
+        inputs = torch.addmm(weights.bias, pairs.flatten(1), weights.gate.t()).to(dtype)
+        return (inputs if lean is None else inputs + lean.to(dtype).unsqueeze(1)).sigmoid()
     return torch.full_like(pairs[:, 0], {"L": 1.0, "R": 0.0, "A": 0.5}[method], dtype=dtype)

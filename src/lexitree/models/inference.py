@@ -156,8 +156,7 @@ def _run_group(
         scores, head_words = model.score_with_heads(batch)
     else:
         scores = model(batch, batch.root_index if nodes == "root" else None)
-    probabilities = scores.softmax(1) if finer else model.answer_probabilities(scores)
-    probabilities = probabilities.float()
+    probabilities = model.answer_probabilities(scores, finer=finer).float()
     if nodes == "all":
         probabilities = probabilities.index_select(0, batch.preorder_index)
     probabilities = probabilities.cpu().numpy()

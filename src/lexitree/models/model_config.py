@@ -9,9 +9,11 @@ from typing import Annotated, Any, Self
 from lexitree.corpora.corpus import Supervision
 from lexitree.errors import ConfigError
 from lexitree.labels import LabelSet
+from lexitree.lexicon.normal_forms import Lookup
 from lexitree.models.cells import BiasInit
-from lexitree.models.head_methods import HEAD_METHODS
-from lexitree.settings import MAX_SIZE, Setting, Settings
+from lexitree.models.head_methods import HEAD_METHODS, check_candidates
+from lexitree.models.head_words import HeadCandidates
+from lexitree.settings import MAX_SIZE, MAX_STEP, Setting, Settings
 from lexitree.text import Layout
 from lexitree.trees.binarize import Direction
 
@@ -67,6 +69,13 @@ class ModelConfig(Settings):
             choices=HEAD_METHODS,
         ),
     ] = "G"
+    head_candidates: Annotated[
+        HeadCandidates,
+        Setting(
+            "Words that may be the head of a phrase that has others: all; words, which punctuation is not; or content"
+            " words, which leaves out articles, pronouns, prepositions, conjunctions and auxiliaries."
+        ),
+    ] = "all"
     share_topdown_inputs: Annotated[
         bool,
         Setting(
@@ -85,10 +94,25 @@ class ModelConfig(Settings):
     bias_init: Annotated[BiasInit, Setting("Initial biases: random as in the authors' code, or zero.")] = (
         "uniform"
     )
+    temperature: Annotated[
+        float,
+        Setting(
+            "What scores are divided by for probabilities; `lexitree calibrate` finds it.",
+            above=0,
+            at_most=MAX_STEP,
+        ),
+    ] = 1.0
     binarization: Annotated[
         Direction,
         Setting("How phrases of three and more children are split: from the left, right or around the head."),
     ] = DEFAULT_BINARIZATION
+    lookup: Annotated[
+        Lookup,
+        Setting(
+            "How words find their vectors: as written, else in lower case (written); also by their normal forms,"
+            " soooo as so (typed); or so, and in lower case first (folded)."
+        ),
+    ] = "written"
     supervision: Annotated[
         Supervision,
         Setting(
@@ -109,6 +133,7 @@ class ModelConfig(Settings):
     def _check_together(self) -> None:
         if not self.labels:
             raise ConfigError("a model needs at least one label")
+        check_candidates(self.head_candidates, self.head_method)
         # It checks the labels against each other.
         _ = self.label_set
         if self.binarization == "head" and self.supervision == "all":

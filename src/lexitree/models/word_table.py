@@ -11,10 +11,11 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from lexitree.arrays import IndexArray
+from lexitree.lexicon.normal_forms import Lookup
 from lexitree.lexicon.pieces import SplitSentence, Unit
 from lexitree.lexicon.vector_files import build_table, put_first, wanted_forms
 from lexitree.lexicon.vector_streams import WordVectors
-from lexitree.lexicon.vocabulary import UNK_INDEX, Vocabulary
+from lexitree.lexicon.vocabulary import UNK, UNK_INDEX, Vocabulary
 from lexitree.models.guesses import VectorGuesser, guess_vectors
 from lexitree.ops.tree_batch import PieceBatch
 
@@ -133,16 +134,27 @@ class WordTable(Lexicon):
         return cls(vocabulary, vectors.uniform_(-RANDOM_RANGE, RANDOM_RANGE))
 
     @classmethod
-    def from_vectors(cls, vectors: WordVectors, trained: Iterable[str]) -> WordTable:
+    def from_vectors(
+        cls, vectors: WordVectors, trained: Iterable[str], lookup: Lookup = "written"
+    ) -> WordTable:
         """A table of the vectors of a file, in which only those of some words are trained.
 
         The vector of unknown words starts as the mean of all.
 
+        Args:
+            vectors: The vectors of the file.
+            trained: The words of the training data.
+            lookup: How words are looked up; normal forms of training words are trained too.
+
         Raises:
             VectorsError: None of the words has a vector.
         """
-        vectors, num_first = put_first(vectors, wanted_forms(trained))
-        vocabulary, rows = build_table(vectors)
+        forms = wanted_forms(trained)
+        if lookup != "written":
+            known = Vocabulary((word for word in vectors.words if word != UNK), lookup)
+            forms = {known.word(row) for row in map(known.index, forms) if row}
+        vectors, num_first = put_first(vectors, forms)
+        vocabulary, rows = build_table(vectors, lookup)
         return cls.partly_trained(vocabulary, torch.from_numpy(rows), 1 + num_first)
 
     @classmethod

@@ -38,6 +38,7 @@ def reference_compose_heads(
     weights: HeadWeights | None,
     batch: TreeBatch,
     method: HeadMethod,
+    lean: Float[Tensor, " phrases"] | None = None,
 ) -> Float[Tensor, "nodes word"]:
     """The head vector of every node: the word's at a leaf, a combination of the children's at a phrase.
 
@@ -47,16 +48,22 @@ def reference_compose_heads(
         x = z * x_L + (1 - z) * x_R
 
     The other methods take the left child's (L), the right child's (R) or their mean (A).
+
+    `lean` is a constant of each phrase that is added to its gate's input: a large one decides the gate, for the left
+    child if it is positive.
     """
     check_head_method(method, weights)
     x = list(word_vectors.unbind(0))
-    for left, right in _children(batch):
-        x.append(_head(x[left], x[right], weights, method))
+    leans = itertools.repeat(0.0) if lean is None else lean.unbind(0)
+    for (left, right), lean_t in zip(_children(batch), leans, strict=False):
+        x.append(_head(x[left], x[right], lean_t, weights, method))
     return _stack(x, like=word_vectors)
 
 
-def _head(x_L: Tensor, x_R: Tensor, weights: HeadWeights | None, method: HeadMethod) -> Tensor:
-    """The head gate: z = s(W_zx^L x_L + W_zx^R x_R + b_z), x = z * x_L + (1 - z) * x_R."""
+def _head(
+    x_L: Tensor, x_R: Tensor, lean: Tensor | float, weights: HeadWeights | None, method: HeadMethod
+) -> Tensor:
+    """The head gate: z = s(W_zx^L x_L + W_zx^R x_R + b_z + lean), x = z * x_L + (1 - z) * x_R."""
     if method == "L":
         return x_L
     if method == "R":
@@ -65,7 +72,7 @@ def _head(x_L: Tensor, x_R: Tensor, weights: HeadWeights | None, method: HeadMet
         return (x_L + x_R) / 2
     assert weights is not None
     W_zx_L, W_zx_R = weights.gate.chunk(2, dim=1)
-    z = s(W_zx_L @ x_L + W_zx_R @ x_R + weights.bias)
+    z = s(W_zx_L @ x_L + W_zx_R @ x_R + weights.bias + lean)
     return z * x_L + (1 - z) * x_R
 
 

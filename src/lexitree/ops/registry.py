@@ -275,7 +275,9 @@ class RunTopDown(Protocol):
     ) -> Tensor: ...
 
 
-COMPOSE_HEADS: Operation[Callable[[Tensor, HeadWeights | None, TreeBatch, HeadMethod], Tensor]] = Operation(
+COMPOSE_HEADS: Operation[
+    Callable[[Tensor, HeadWeights | None, TreeBatch, HeadMethod, Tensor | None], Tensor]
+] = Operation(
     "compose_heads",
     (
         _fused("fused_compose_heads"),

@@ -93,6 +93,7 @@ class TreeBatch:
     buffer: Int[Tensor, " numbers"]
     """The memory that all of the following tensors are views of."""
     word_index: Int[Tensor, " leaves"]
+    leaf_kind: Int[Tensor, " leaves"]
     inner_word_index: Int[Tensor, " inner_words"]
     label_index: Int[Tensor, " nodes"]
     children_index: Int[Tensor, " edges"]
@@ -230,6 +231,7 @@ class TreeBatch:
 
 _ARRAYS = (
     "word_index",
+    "leaf_kind",
     "inner_word_index",
     "label_index",
     "children_index",
@@ -275,6 +277,7 @@ def fill_batch(batch: TreeBatch, num_leaves: int, num_inner: int, num_levels: in
         new["target_bits"] = targets.view(-1).view(torch.int64)
     for name, size, empty in (
         ("word_index", num_leaves, 0),
+        ("leaf_kind", num_leaves, 0),
         # A node that is in no level: what is summed over all children must not meet a real one again.
         ("children_index", 2 * num_inner, num_nodes - 1),
         ("children_offset", num_inner + 1, int(new["children_offset"][-1])),

@@ -10,7 +10,7 @@ from lexitree.errors import ConfigError, Place, import_extra
 from lexitree.pipeline.formats import PHRASE_NAMES, OutputSettings
 
 _TEXT_TYPES = ("string", "large_string", "string_view", "null")
-_NUMBERS_OF_PHRASES = {"start": "int64", "end": "int64", "probability": "float64"}
+_NUMBERS_OF_PHRASES = {"start": "int64", "end": "int64", "probability": "float64", "score": "float64"}
 
 
 def _arrow() -> Any:

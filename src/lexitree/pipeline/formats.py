@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from lexitree.results.document import Document
     from lexitree.results.labelled_tree import LabelledTree
 
-PHRASE_NAMES = ("start", "end", "text", "label", "probability", "head_word")
+PHRASE_NAMES = ("start", "end", "text", "label", "probability", "score", "head_word")
 """What is said of a phrase where all phrases stand in one cell of a table."""
 
 Source = Literal["texts", "column", "trees"]
@@ -70,6 +70,8 @@ class OutputSettings:
     """Whether to add the score to a column."""
     errors: bool = False
     """Whether to add why a text was refused to a column."""
+    warnings: bool = False
+    """Whether to add to a column why the label of a text may mean nothing."""
     keeps_refused: bool = False
     """Whether a text that is refused has a record all the same, that of a text without words."""
 
@@ -81,6 +83,7 @@ class OutputSettings:
             "score": self.score,
             "probability": True,
             "phrases": self.phrases,
+            "warning": self.warnings,
             "error": self.errors,
         }
         return [self.prefix + name for name, is_asked in asked.items() if is_asked]
@@ -94,6 +97,8 @@ class OutputSettings:
             values.insert(1, rounded(document.score))
         if self.phrases:
             values.append([{name: row[name] for name in PHRASE_NAMES} for row in document.rows()])
+        if self.warnings:
+            values.append("; ".join(document.notes) if document.notes and document.sentences else None)
         if self.errors:
             # Of a text that was labelled, the notes tell what was cut.
             values.append(" ".join(document.notes) if document.notes and not document.sentences else None)
@@ -269,8 +274,14 @@ def open_format(name: str, source: Source, settings: OutputSettings) -> RecordFo
         raise ConfigError(f"--head-weights is for JSON, not for {found.name}", remedy="Add --format json.")
     if settings.guard_formulas and not found.has_formulas:
         raise ConfigError(f"--guard-formulas is for CSV, not for {found.name}", remedy="Omit it.")
-    if source == "texts" and (settings.prefix or settings.errors):
-        option = "--prefix" if settings.prefix else "--errors"
+    for_columns = {
+        "--prefix": settings.prefix,
+        "--errors": settings.errors,
+        "--score": settings.score,
+        "--warnings": settings.warnings,
+    }
+    if source == "texts" and any(for_columns.values()):
+        option = next(name for name, is_given in for_columns.items() if is_given)
         raise ConfigError(f"{option} is for a column of a table", remedy="Name it with --column.")
     if source == "texts" and settings.phrases and not found.lists_phrases:
         raise ConfigError(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -24,6 +24,7 @@ from lexitree.pipeline.formats import (
     open_format,
 )
 from lexitree.pipeline.inputs import InputKind, Inputs, UntilError
+from lexitree.pipeline.part_engine import PartEngine, write_parts_with
 from lexitree.pipeline.part_folder import PartFolder, is_folder_name
 from lexitree.pipeline.parts import write_parts
 from lexitree.pipeline.resuming import (
@@ -110,14 +111,23 @@ class LabellingJob:
     """Whether to continue an interrupted run: a partial last line is dropped, and records are written at once."""
     num_workers: int = 1
     """How many processes label texts."""
+    score: bool = False
+    """Whether to add the score to a column."""
     errors: bool = False
     """Whether to add a column that says why a text was refused; its row is kept, without a label."""
+    warnings: bool = False
+    """Whether to add a column that says why a label may mean nothing: the model does not know the text, or it was
+    cut."""
     keep_refused: bool = False
     """Whether a text that is refused keeps its row, without a label; always so with `errors`, and in a folder."""
     part_rows: int = PART_ROWS
     """Rows per part in a folder, for files without row groups."""
     refused: ReadReport = field(default_factory=ReadReport)
     """The texts that were refused and whose rows were kept."""
+    engine: PartEngine | None = None
+    """What labels the parts of a folder in other processes, on this machine or others."""
+    failed: ReadReport = field(default_factory=ReadReport)
+    """The texts that no worker of the engine could label."""
 
     def __post_init__(self) -> None:
         if self.head_weights:
@@ -160,7 +170,9 @@ class LabellingJob:
             self.head_weights,
             self.guard_formulas,
             Place(str(self.inputs.arguments[0]), 1),
+            score=self.score,
             errors=self.errors,
+            warnings=self.warnings,
             keeps_refused=self.keep_refused,
         )
         output_format = open_format(name, self.source, settings)
@@ -220,9 +232,14 @@ class LabellingJob:
             What was skipped.
         """
         if self.folder is not None:
+            write = write_parts if self.engine is None else partial(write_parts_with, self.engine)
             with self.folder.locked():
-                write_parts(self, self.folder, on_progress or (lambda _: None))
+                write(self, self.folder, on_progress or (lambda _: None))
             return self.inputs.report
+        if self.engine is not None:
+            raise ConfigError(
+                "an engine writes a folder of parts", remedy="Name one: -o FOLDER/ (with the slash)."
+            )
         output_format = self.output_format
         with exclusive_lock(self._output_file, "writes it") if self._output_file else nullcontext():
             if isinstance(output_format, WholeFormat):
@@ -337,8 +354,11 @@ class LabellingJob:
             "--phrases": self.phrases,
             "--head-weights": self.head_weights,
             "--guard-formulas": self.guard_formulas,
-            # Not there in the settings of outputs that were started before there was this option.
+            # Not there in the settings of outputs that were started before there were these options.
             **({"--errors": True} if self.errors else {}),
+            **({"--score": True} if self.score else {}),
+            **({"--labels": self.labeller.labels} if self.labeller.labels else {}),
+            **({"--warnings": True} if self.warnings else {}),
             "--one-sentence": self.labeller.one_sentence,
             "--limit": self.labeller.limits.as_dict(),
             "--precision": self.labeller.precision,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal, TypedDict, Unpack, overload
@@ -26,6 +27,7 @@ class LoadOptions(TypedDict, total=False):
     device: str
     backend: str
     precision: Precision
+    labels: int | None
 
 
 @overload
@@ -78,6 +80,7 @@ def load(
     device: str = "auto",
     backend: str = "auto",
     precision: Precision = "float32",
+    labels: int | None = None,
 ) -> TextPipeline | Predictor | NeuralParser:
     """Open a model that is ready for use.
 
@@ -99,22 +102,27 @@ def load(
         backend: The implementation: `auto` (the fastest here), `fused` (GPU), `levelwise` or `reference`.
         precision: `float32`; `bf16` keeps the weights in half the memory; `tf32` sets PyTorch's switch for the
             process.
+        labels: How many labels to answer with, for a model whose labels form a scale: 3 for negative, neutral and
+            positive, 2 for the sides alone, which then share what neutral would have. A side has the probability of
+            all labels on it. By default, the labels of the model.
 
     Returns:
         A `TextPipeline` that labels text, a `Predictor` that labels trees, or a `NeuralParser`.
 
     Raises:
         ModelFileError: There is no such model, or it is damaged.
-        ConfigError: The model is to read text and has no parser.
+        ConfigError: The model is to read text and has no parser, or cannot answer with so many labels.
         BackendError: There is no such device or backend here.
     """
     if name == "parser" and (shipped.is_shipped(name) or not Path(name).is_dir()):
-        if any((reads, parser, limits)) or backend != "auto" or precision != "float32":
+        if any((reads, parser, limits, labels)) or backend != "auto" or precision != "float32":
             raise ConfigError("a parser is loaded with a device only", remedy="Omit the other settings.")
         return load_parser(name, device=device)
     check_precision(precision)
     device = choose_device(device)
     model = from_pretrained(name, device=device, backend=backend)
+    if labels is not None:
+        model.config = replace(model.config, **model.config.label_set.with_grain(labels).as_dict())
     if precision == "tf32":
         set_precision(precision)
     predictor = Predictor(model.bfloat16() if precision == "bf16" else model)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Generator, Iterator, Sequence
+from collections.abc import Callable, Container, Generator, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from itertools import islice
@@ -45,8 +45,12 @@ class PartSource(ABC):
     """What the names of its parts end in."""
 
     @abstractmethod
-    def blocks(self, done: Collection[int]) -> Iterator[Block]:
+    def blocks(self, done: Container[int]) -> Iterator[Block]:
         """The rows of all parts in their order, except of those that are done."""
+
+    @abstractmethod
+    def part_sizes(self) -> list[int]:
+        """How many rows each part has; rows that were read for that cannot be read again."""
 
     @abstractmethod
     def open_part(self, path: Path) -> AbstractContextManager[WriteBlock]:
@@ -78,7 +82,7 @@ class RecordParts(PartSource):
         self.suffix = ".tsv" if has_tabs else output_format.suffixes[0]
         self.part_rows = part_rows
 
-    def blocks(self, done: Collection[int]) -> Iterator[Block]:
+    def blocks(self, done: Container[int]) -> Iterator[Block]:
         for part, row in enumerate(self.rows):
             ahead, num_left = row, self.part_rows
             while ahead is not None:
@@ -88,6 +92,10 @@ class RecordParts(PartSource):
                 ahead = next(self.rows, None) if num_left else None
                 if part not in done:
                     yield Block(part, taken, is_last=ahead is None)
+
+    def part_sizes(self) -> list[int]:
+        num_full, rest = divmod(sum(1 for _ in self.rows), self.part_rows)
+        return [self.part_rows] * num_full + [rest] * bool(rest)
 
     @contextmanager
     def open_part(self, path: Path) -> Generator[WriteBlock]:
@@ -114,13 +122,16 @@ class ParquetParts(PartSource):
         self.output_format = ValuesFormat(settings)
         self.schema = extend_schema(file.schema_arrow, settings, Place(str(path)))
 
-    def blocks(self, done: Collection[int]) -> Iterator[Block]:
+    def blocks(self, done: Container[int]) -> Iterator[Block]:
         num_before = 0
         for part in range(self.file.num_row_groups):
             num_rows: int = self.file.metadata.row_group(part).num_rows
             if part not in done:
                 yield from self._blocks_of(part, num_rows, num_before)
             num_before += num_rows
+
+    def part_sizes(self) -> list[int]:
+        return [self.file.metadata.row_group(part).num_rows for part in range(self.file.num_row_groups)]
 
     def _blocks_of(self, part: int, num_rows: int, num_before: int) -> Iterator[Block]:
         number, last = num_before, num_before + num_rows

@@ -44,20 +44,25 @@ def write_parts(job: LabellingJob, folder: PartFolder, on_progress: Callable[[in
         folder: The output.
         on_progress: Called with the number of texts that were labelled.
     """
+    parts, missing = open_run(job, folder)
+    if not missing:
+        return
+    with open_source(job, missing[0]):
+        pass  # What is wrong with the settings is said before a model is loaded.
+    with open_labeller(job.labeller, job.num_workers, job.note_refused) as label:
+        for file in missing:
+            with open_source(job, file) as source:
+                parts.write(file, source, label, on_progress)
+
+
+def open_run(job: LabellingJob, folder: PartFolder) -> tuple[PartsRun, list[InputFile]]:
+    """Check a folder, which may hold parts already; the run, and the files of which something is missing."""
     files = _find_files(job, folder)
     parts = PartsRun(folder, {**job.fingerprint(job.format), "--part-rows": job.part_rows})
     parts.check_folder()
     for inner in ("", *(file.name for file in files)):
         folder.remove_unfinished(inner)
-    missing = [file for file in files if not parts.is_complete(file)]
-    if not missing:
-        return
-    with _open_source(job, missing[0]):
-        pass  # What is wrong with the settings is said before a model is loaded.
-    with open_labeller(job.labeller, job.num_workers, job.note_refused) as label:
-        for file in missing:
-            with _open_source(job, file) as source:
-                parts.write(file, source, label, on_progress)
+    return parts, [file for file in files if not parts.is_complete(file)]
 
 
 def _find_files(job: LabellingJob, folder: PartFolder) -> list[InputFile]:
@@ -79,7 +84,7 @@ def _find_files(job: LabellingJob, folder: PartFolder) -> list[InputFile]:
 
 
 @contextmanager
-def _open_source(job: LabellingJob, file: InputFile) -> Generator[PartSource]:
+def open_source(job: LabellingJob, file: InputFile) -> Generator[PartSource]:
     """Open a file to be read part by part."""
     if plain_suffix(file.path) == PARQUET_SUFFIX:
         with open_parquet_parts(file.path, _parquet_settings(job, file)) as source:
@@ -107,7 +112,13 @@ def _parquet_settings(job: LabellingJob, file: InputFile) -> OutputSettings:
     if wrong:
         raise ConfigError(f"{wrong} is not for Parquet", remedy="Omit it: Parquet stays Parquet.")
     return OutputSettings(
-        job.column, prefix=job.prefix, phrases=job.phrases, score=True, errors=job.errors, keeps_refused=True
+        job.column,
+        prefix=job.prefix,
+        phrases=job.phrases,
+        score=True,
+        errors=job.errors,
+        warnings=job.warnings,
+        keeps_refused=True,
     )
 
 
@@ -163,25 +174,47 @@ class PartsRun:
             label: What labels its rows.
             on_progress: Called with the number of texts that were labelled so far.
         """
-        described = file.describe()
-        # Not before its columns were found to be there: a mistyped command leaves nothing behind.
-        if SETTINGS_FILE not in self.folder.names():
-            self.folder.write_json(SETTINGS_FILE, self.fingerprint)
-        self.folder.write_json(f"{file.name}/{INPUT_FILE}", described)
-        done = _part_numbers(self.folder.names(file.name))
+        self.begin(file)
+        done = self.done_parts(file)
         blocks = source.blocks(done)
         for first in blocks:
-            part = f"{file.name}/part-{first.part:05}{source.suffix}"
-            with self.folder.new_file(part) as path, source.open_part(path) as write:
-                for block, records in _label_part(chain([first], blocks), source.output_format, label):
+            with (
+                self.folder.new_file(part_name(file, first.part, source)) as path,
+                source.open_part(path) as write,
+            ):
+                for block, records in label_part(chain([first], blocks), source.output_format, label):
                     write(block, records)
                     self.num_labelled += len(records)
                     on_progress(self.num_labelled)
             done.add(first.part)
-        self.folder.write_json(f"{file.name}/{INPUT_FILE}", {**described, "parts": len(done)})
+        self.finish(file, len(done))
+
+    def done_parts(self, file: InputFile) -> set[int]:
+        """The numbers of the parts of a file that are there already."""
+        return _part_numbers(self.folder.names(file.name))
+
+    def begin(self, file: InputFile) -> None:
+        """Note that a file is being labelled.
+
+        Not to be called before its columns were found to be there: a mistyped command leaves nothing behind.
+        """
+        if SETTINGS_FILE not in self.folder.names():
+            self.folder.write_json(SETTINGS_FILE, self.fingerprint)
+        self.folder.write_json(f"{file.name}/{INPUT_FILE}", file.describe())
+
+    def finish(self, file: InputFile, num_parts: int) -> None:
+        """Note that all parts of a file are there."""
+        name = f"{file.name}/{INPUT_FILE}"
+        # As it was when it was begun: it may have changed meanwhile.
+        self.folder.write_json(name, {**self.folder.read_json(name), "parts": num_parts})
 
 
-def _label_part(
+def part_name(file: InputFile, part: int, source: PartSource) -> str:
+    """The name of a part in the folder."""
+    return f"{file.name}/part-{part:05}{source.suffix}"
+
+
+def label_part(
     blocks: Iterator[Block], output_format: RowFormat[Any], label: RowLabeller
 ) -> Iterator[tuple[Block, list[Any]]]:
     """The blocks of one part with their records.

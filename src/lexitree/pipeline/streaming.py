@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Generic, TypeVar
 
 from lexitree.errors import TextError
@@ -20,16 +20,28 @@ MAX_WAITING_TEXTS = 1024
 
 Context = TypeVar("Context")
 
+Warn = Callable[[Sequence[Sequence[str]]], tuple[str, ...]]
+"""Says of the words of a text's sentences why their labels may mean nothing."""
+
+
+def no_warning(sentences: Sequence[Sequence[str]]) -> tuple[str, ...]:
+    """For models that do not tell which texts they do not know."""
+    del sentences
+    return ()
+
 
 class _WaitingText(Generic[Context]):
     """A text with sentences that may not have been parsed and labelled yet, or the error that refuses it."""
 
-    def __init__(self, text: str, split: SplitText, context: Context, error: TextError | None = None) -> None:
+    def __init__(
+        self, text: str, split: SplitText, context: Context, warn: Warn, error: TextError | None = None
+    ) -> None:
         self.text = text
         self.sentences, self.notes = split
         self.context = context
         self.error = error
         self.labelled: list[Sentence] = []
+        self.warn = warn
 
     @property
     def is_complete(self) -> bool:
@@ -40,7 +52,10 @@ class _WaitingText(Generic[Context]):
         self.labelled.append(Sentence.from_labelled(labelled, self.text, tokens, parse))
 
     def result(self) -> Document | TextError:
-        return self.error or Document(self.text, tuple(self.labelled), self.notes)
+        if self.error:
+            return self.error
+        forms = [[token.form for token in tokens] for tokens in self.sentences]
+        return Document(self.text, tuple(self.labelled), (*self.notes, *self.warn(forms)))
 
 
 class TextReader(Generic[Context]):
@@ -51,6 +66,7 @@ class TextReader(Generic[Context]):
         split: Finds the sentences of a text that does not come with its own.
         limits: What a text may have.
         is_numbered: Whether errors give the position of the text.
+        warn: Says why a text may be one that the model does not know.
     """
 
     def __init__(
@@ -60,11 +76,13 @@ class TextReader(Generic[Context]):
         limits: Limits,
         *,
         is_numbered: bool,
+        warn: Warn = no_warning,
     ) -> None:
         self._texts = texts
         self._split = split
         self._limits = limits
         self._is_numbered = is_numbered
+        self._warn = warn
         self._num_read = 0
         self._waiting: deque[_WaitingText[Context]] = deque()
         self._unread: deque[list[str]] = deque()
@@ -90,7 +108,7 @@ class TextReader(Generic[Context]):
                 split, error = split_within(text, split_text, self._limits, number), None
             except TextError as refusal:
                 split, error = SplitText([]), refusal
-            self._waiting.append(_WaitingText(text, split, context, error))
+            self._waiting.append(_WaitingText(text, split, context, self._warn, error))
             sentences = [[token.form for token in tokens] for tokens in split.sentences]
             self._unread.extend(sentences)
             self.in_flight.extend(sentences)

@@ -89,7 +89,7 @@ def score_table(
     rows = _choose_rows(table, split, own_split, SplitRecord.read(run) if run else None)
     model = pipe.predictor.model
     layout: Layout = "text" if callable(pipe.split) else pipe.split
-    parsed = parse_texts(_with_ids(rows, model.config.label_set), pipe.parser, layout)
+    parsed = parse_texts(with_label_ids(rows, model.config.label_set), pipe.parser, layout)
     examples = make_examples(
         parsed.trees,
         model.lexicon,
@@ -140,7 +140,7 @@ def _choose_rows(
     return [table.rows[row] for row in record.part_of(table, chosen)]
 
 
-def _with_ids(rows: Sequence[LabelledText], labels: LabelSet) -> list[LabelledText]:
+def with_label_ids(rows: Sequence[LabelledText], labels: LabelSet) -> list[LabelledText]:
     """The rows with the ids of their labels, which may be given by name."""
     ids = {**dict(zip(labels.names, labels.ids, strict=True)), **{label: label for label in labels.ids}}
     for row in rows:

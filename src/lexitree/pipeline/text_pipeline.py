@@ -11,6 +11,7 @@ from threading import Event
 from typing import Any, Self, TypedDict, TypeVar, Unpack, get_args, overload
 
 from lexitree.errors import ConfigError, OnError, OnTextError, TextError, TreeError
+from lexitree.lexicon.unfamiliar import warn_of_unfamiliar
 from lexitree.limits import Limits, Watch
 from lexitree.parsers.protocol import BatchParser, Parser
 from lexitree.pipeline import BATCH_SENTENCES
@@ -94,6 +95,13 @@ class TextPipeline:
         # bears two callers: one batch at a time.
         self._turn = Turn()
 
+    def _warn(self, sentences: Sequence[Sequence[str]]) -> tuple[str, ...]:
+        """Say why the labels of a text may mean nothing, for a model that reads English as people type it."""
+        model = self.predictor.model
+        if model.config.lookup == "written":
+            return ()
+        return warn_of_unfamiliar(sentences, model.lexicon.count_unknown)
+
     def close_parser_on_exit(self, reopen: Callable[[], Parser] | None = None) -> None:
         """Close the parser, if it holds anything, when the pipeline is closed.
 
@@ -174,7 +182,7 @@ class TextPipeline:
             return list(self.stream(texts, one_sentence=one_sentence, limits=limits, cancel=cancel))
         limits = limits or self.limits
         split = partial(self._split, one_sentence=one_sentence)
-        reader = TextReader(iter([(text, None)]), split, limits, is_numbered=False)
+        reader = TextReader(iter([(text, None)]), split, limits, is_numbered=False, warn=self._warn)
         result, _ = next(self._run(reader, None, Watch(limits.seconds, cancel)))
         if isinstance(result, TextError):
             raise result
@@ -264,7 +272,7 @@ class TextPipeline:
         limits = limits or self.limits
         split = partial(self._split, one_sentence=one_sentence)
         watch = Watch(limits.seconds, cancel)
-        reader = TextReader(watch.pausing(pairs), split, limits, is_numbered=True)
+        reader = TextReader(watch.pausing(pairs), split, limits, is_numbered=True, warn=self._warn)
         return _handle_errors(self._run(reader, batch_size, watch), on_error)
 
     def _run(

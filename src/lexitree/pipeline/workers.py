@@ -60,6 +60,8 @@ class LabellerSettings:
     """Whether a model without head words is an error."""
     limits: Limits = field(default_factory=Limits)
     """What a text may have before it is refused."""
+    labels: int | None = None
+    """How many labels to answer with; by default, those of the model."""
 
     def open_predictor(self) -> Predictor:
         """Load the model to label trees."""
@@ -79,7 +81,12 @@ class LabellerSettings:
 
     @property
     def _options(self) -> LoadOptions:
-        return {"device": self.device, "backend": self.backend, "precision": self.precision}
+        return {
+            "device": self.device,
+            "backend": self.backend,
+            "precision": self.precision,
+            "labels": self.labels,
+        }
 
     def _check_heads(self, predictor: Predictor) -> None:
         if self.needs_heads and not predictor.model.encoder.has_heads:
@@ -108,7 +115,7 @@ class LabellerSettings:
                 yield document
                 if not output_format.settings.keeps_refused:
                     continue
-                document = _without_words(row, document)
+                document = without_words(row, document)
             record: Record | InputError
             try:
                 record = output_format.text_record(row, document)
@@ -126,7 +133,7 @@ def _with_place(result: Document | TextError, place: Place) -> Document | InputE
     return InputError(place, f"the text {result.problem}", remedy=result.remedy)
 
 
-def _without_words(row: Row, error: InputError) -> Document:
+def without_words(row: Row, error: InputError) -> Document:
     """The document of a text that is refused."""
     from lexitree.results.document import Document
 

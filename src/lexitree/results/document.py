@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lexitree.arrays import DoubleArray, FloatArray, rounded
+from lexitree.arrays import DoubleArray, FloatArray, IndexArray, rounded
 from lexitree.errors import import_extra
 from lexitree.files import to_json
+from lexitree.labels import LabelSet
 from lexitree.results.labelled_tree import short_text
 from lexitree.results.sentence import Phrase, Sentence
+from lexitree.results.span_answer import SpanAnswer, ask_about
 from lexitree.text.tokens import Token
 from lexitree.views.svg import draw_svg
 
@@ -29,16 +31,43 @@ ROW_COLUMNS = (
     "text",
     "label",
     "probability",
+    "score",
     "head_word",
     "head_weight",
 )
 """What is said of a phrase in a row of a table."""
 
 
-def mean_probabilities(rows: Sequence[FloatArray], lengths: Sequence[int]) -> DoubleArray:
-    """The label probabilities of a text: the mean over its sentences, weighted by their numbers of words."""
-    weights = np.array(lengths, dtype=float)
-    return weights @ np.stack(rows).astype(float) / weights.sum()
+_LEAST_WEIGHT = 1e-9
+"""Of a sentence that takes no side, so that a text of such sentences has a mean."""
+
+
+def sentence_weights(
+    table: DoubleArray, lengths: Sequence[int] | IndexArray, label_set: LabelSet
+) -> DoubleArray:
+    """How much sentences count in the probabilities of their text.
+
+    Of labels on a scale, a sentence weighs as much as it takes a side: the probability of all labels but the one in
+    the middle. Facts between praise and blame do not water them down. Of labels without an order, a sentence weighs
+    as many words as it has.
+
+    Args:
+        table: [sentences, labels]: the probabilities of each sentence.
+        lengths: Their numbers of words.
+        label_set: The labels.
+    """
+    if label_set.scores is None:
+        return np.array(lengths, dtype=float)
+    return table[:, np.array(label_set.scores) != 0].sum(axis=1) + _LEAST_WEIGHT
+
+
+def mean_probabilities(
+    rows: Sequence[FloatArray | DoubleArray], lengths: Sequence[int], label_set: LabelSet
+) -> DoubleArray:
+    """The label probabilities of a text: the mean over its sentences by `sentence_weights`."""
+    table = np.stack(rows).astype(float)
+    weights = sentence_weights(table, lengths, label_set)
+    return weights @ table / weights.sum()
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,11 +77,12 @@ class Document:
     text: str
     sentences: tuple[Sentence, ...]
     notes: tuple[str, ...] = ()
-    """What was cut to keep the text within limits (`Limits(beyond="cut")`)."""
+    """What was cut to keep the text within limits (`Limits(beyond="cut")`), and why the labels may mean nothing: the
+    model does not know most of the words, or the text is in another language."""
 
     @cached_property
     def probabilities(self) -> dict[str, float]:
-        """The probability of every label for the whole text: the mean over its sentences, weighted by their length.
+        """The probability of every label for the whole text: a mean over its sentences (`sentence_weights`).
 
         A text of one sentence has that sentence's probabilities; an empty text has none.
         """
@@ -61,6 +91,7 @@ class Document:
         means = mean_probabilities(
             [sentence.node_probabilities[0] for sentence in self.sentences],
             [len(sentence.tokens) for sentence in self.sentences],
+            self.sentences[0].label_set,
         )
         return dict(zip(self.sentences[0].label_set.names, means.tolist(), strict=True))
 
@@ -110,6 +141,28 @@ class Document:
             for phrase in sentence.find(label, minimal=minimal, min_probability=min_probability)
         ]
 
+    def about(self, start: int, end: int) -> SpanAnswer:
+        """What the text says about a part of it, such as something that is reviewed.
+
+            document = pipe("The food was great, but the service was slow.")
+            document.about(4, 8).label                         # food: positive
+            document.about(28, 35).score                       # service: below 0
+
+        The phrases around the span decide, from the smallest outwards, as far as its clause goes or to a word such as
+        `but`; see `lexitree.results.span_answer`.
+
+        Args:
+            start: The position of its first character.
+            end: The position after its last one.
+
+        Returns:
+            The label, its probabilities, the score, and the phrases that they come from.
+
+        Raises:
+            ConfigError: There is no word at this place.
+        """
+        return ask_about(self.text, self.sentences, start, end)
+
     def as_dict(self, *, head_weights: bool = False) -> dict[str, Any]:
         """The document as plain values for JSON; `docs/guide/text.md` describes every key.
 
@@ -121,6 +174,7 @@ class Document:
             "label": self.label,
             "probability": rounded(self.probability),
             "probabilities": {name: rounded(value) for name, value in self.probabilities.items()},
+            "score": rounded(self.score),
             "sentences": [sentence.as_dict(head_weights=head_weights) for sentence in self.sentences],
             **({"notes": list(self.notes)} if self.notes else {}),
         }
@@ -155,7 +209,9 @@ class Document:
         return [sentence.brackets() for sentence in self.sentences]
 
     def draw(self) -> Iterator[str]:
-        """The trees of all sentences as lines of text, with labels, probabilities and head words."""
+        """The trees of all sentences as lines of text, with labels, probabilities and head words, after any notes."""
+        for note in self.notes:
+            yield f"note: {note}"
         for sentence in self.sentences:
             yield from sentence.draw()
             yield ""

@@ -100,6 +100,24 @@ class LabelledTree:
         return dict(zip(self.label_set.names, self.node_probabilities[0].tolist(), strict=True))
 
     @property
+    def score(self) -> float | None:
+        """Where the sentence stands on the scale of its labels, from -1 to 1; see `Document.score`."""
+        return self.node_scores[0] if self.node_scores else None
+
+    @property
+    def node_scores(self) -> tuple[float, ...]:
+        """The score of every node that has probabilities; none for labels without an order."""
+        return self._node_scores
+
+    @cached_property
+    def _node_scores(self) -> tuple[float, ...]:
+        scores = self.label_set.scores
+        if scores is None:
+            return ()
+        # Not as a product of matrices: the same row gives the same number wherever it stands.
+        return tuple((self.node_probabilities.astype(float) * scores).sum(1).tolist())
+
+    @property
     def labels(self) -> tuple[str, ...]:
         """The likeliest label of every node; "" for nodes that were not asked for."""
         return self._labels
@@ -176,10 +194,13 @@ class LabelledTree:
             head_weights: Whether to give the weights of all words of each phrase: of a deep tree, quadratically many.
         """
         values = tree_to_json(self.source.with_labels(self.labels))
+        scores = rounded(list(self.node_scores))
         phrases = cast(list[dict[str, Any]], values["phrases"])
         # There are fewer rows than phrases where only the sentence was asked for.
         for phrase, row in zip(phrases, rounded(self.node_probabilities), strict=False):
             phrase["probabilities"] = row
+        for phrase, score in zip(phrases, scores, strict=False):
+            phrase["score"] = score
         if self.head_index is not None and self.head_weight is not None:
             for node, (phrase, weight) in enumerate(zip(phrases, rounded(self.head_weight), strict=True)):
                 phrase["head"] = int(self.head_index[node])

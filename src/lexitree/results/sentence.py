@@ -49,6 +49,12 @@ class Phrase:
         return dict(zip(self.sentence.label_set.names, self._row.tolist(), strict=True))
 
     @property
+    def score(self) -> float | None:
+        """Where it stands on the scale of its labels, from -1 to 1; see `Document.score`."""
+        scores = self.sentence.node_scores
+        return scores[self.node] if scores else None
+
+    @property
     def head(self) -> Token | None:
         """The word that stands for the phrase; None for a model without heads."""
         heads = self.sentence.head_index
@@ -235,12 +241,13 @@ class Sentence(PlacedSentence, LabelledTree):
         ends = [tokens[last - 1].end for _, last in tree.spans]
         nothing: list[Any] = [None] * tree.num_nodes
         words = [shorten_text(word) for word in self.words]
-        for start, end, label, row, likeliest, children, head, weight in zip(
+        for start, end, label, row, likeliest, score, children, head, weight in zip(
             starts,
             ends,
             self.labels,
             rounded(self.node_probabilities),
             self.node_probabilities.argmax(1).tolist(),
+            rounded(list(self.node_scores)) or nothing,
             tree.children,
             nothing if self.head_index is None else self.head_index.tolist(),
             nothing if self.head_weight is None else rounded(self.head_weight),
@@ -253,6 +260,7 @@ class Sentence(PlacedSentence, LabelledTree):
                 "label": label,
                 "probability": row[likeliest],
                 "probabilities": dict(zip(names, row, strict=True)),
+                "score": score,
                 "children": list(children),
                 "head": head,
                 "head_word": None if head is None else words[head],
@@ -277,6 +285,7 @@ class Sentence(PlacedSentence, LabelledTree):
             "text": self.text,
             "label": self.label,
             "probability": rounded(self.probability),
+            "score": rounded(self.score),
             "tokens": [{"start": token.start, "end": token.end, "text": token.text} for token in self.tokens],
             "parse": written_tree(self.parse),
             "phrases": phrases,

@@ -23,6 +23,7 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from lexitree.errors import ConfigError, LexitreeError, ModelFileError, import_extra
+from lexitree.lexicon.normal_forms import Lookup
 from lexitree.lexicon.vocabulary import Vocabulary
 from lexitree.models.guesses import VectorGuesser
 from lexitree.models.word_table import WordTable
@@ -170,10 +171,10 @@ class ModelFolder:
                 self.path / CONFIG_FILE, f"has invalid settings for a {self.kind} ({error})"
             ) from error
 
-    def vocabulary(self, name: str = VOCABULARY_FILE) -> Vocabulary:
+    def vocabulary(self, name: str = VOCABULARY_FILE, lookup: Lookup = "written") -> Vocabulary:
         """Read a vocabulary."""
         path = self._check(name)
-        return Vocabulary.from_json(path.read_bytes(), path)
+        return Vocabulary.from_json(path.read_bytes(), path, lookup)
 
     def tensors(self, name: str = WEIGHTS_FILE, *, form: TableForm = "float32") -> dict[str, Tensor]:
         """Read weights: as they were saved or, if they were shrunk, in 32 bits.
@@ -241,9 +242,11 @@ class ModelFolder:
                 self.path, f"{WEIGHTS_FILE} does not fit {CONFIG_FILE} ({problem})"
             ) from error
 
-    def empty_table(self, tensors: Mapping[str, Tensor], prefix: str = "lexicon.") -> WordTable:
+    def empty_table(
+        self, tensors: Mapping[str, Tensor], prefix: str = "lexicon.", lookup: Lookup = "written"
+    ) -> WordTable:
         """Make a table for the words of the vocabulary, without weights but with the sizes of the saved ones."""
-        vocabulary = self.vocabulary()
+        vocabulary = self.vocabulary(lookup=lookup)
         vectors = tensors.get(prefix + "vectors")
         if vectors is None or vectors.ndim != 2 or len(vectors) != vocabulary.num_rows:
             raise ModelFileError(

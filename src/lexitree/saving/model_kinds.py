@@ -36,7 +36,7 @@ from lexitree.saving.model_folder import (
 )
 from lexitree.saving.quantized import TableForm, shrink_tensors
 from lexitree.version import __version__
-from lexitree.writing import atomic_folder
+from lexitree.writing import atomic_folder, atomic_write
 
 KIND_MODULES = {
     "classifier": "lexitree.saving.pretrained",
@@ -210,6 +210,26 @@ def _refuse_unknown_kind(folder: ModelFolder) -> None:
             f"is of an unknown kind, {folder.kind!r:.40}",
             remedy="Upgrade lexitree.",
         )
+
+
+def store_settings(folder: ModelFolder, settings: Mapping[str, Any], training: Mapping[str, Any]) -> None:
+    """Change some settings of a saved model, and add to its training record; its weights stay as they are.
+
+    Args:
+        folder: The model.
+        settings: The settings that change.
+        training: The entries of the training record that are added or replaced.
+
+    Raises:
+        FileError: If the folder cannot be written.
+    """
+    values = dict(folder.values)
+    values["model"] = {**values["model"], **settings}
+    values["training"] = {**folder.training, **training}
+    if CHECKSUM in values:
+        values[CHECKSUM] = config_checksum(values)
+    with atomic_write(folder.path / CONFIG_FILE) as stream:
+        stream.write(json.dumps(values, indent=2, ensure_ascii=False) + "\n")
 
 
 def write_model(

@@ -63,12 +63,13 @@ def resize_table(
     words = [*table.vocabulary, *(new.words if new else ())]
     rows = table.rows().cpu()
     known = rows[1:] if new is None else torch.cat([rows[1:], torch.from_numpy(new.vectors).to(rows.dtype)])
-    every = Vocabulary(words)
+    every = table.vocabulary.with_words(words)
     order: list[int] = np.lexsort(
         (_places(words, vectors), -_uses(every, others or {}), -_uses(every, trained))
     ).tolist()
     kept = order[: num_words or len(order)]
-    return WordTable(Vocabulary(words[place] for place in kept), torch.cat([rows[:1], known[kept]]))
+    vocabulary = every.with_words(words[place] for place in kept)
+    return WordTable(vocabulary, torch.cat([rows[:1], known[kept]]))
 
 
 def _places(words: Sequence[str], vectors: WordVectors | None) -> npt.NDArray[np.int64]:  # [words]

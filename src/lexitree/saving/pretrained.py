@@ -307,13 +307,13 @@ def _empty_lexicon(folder: ModelFolder, tensors: Mapping[str, Tensor], config: M
     encoder: object = folder.values.get("encoder")
     if encoder is None:
         with without_weights():
-            return folder.empty_table(tensors)
+            return folder.empty_table(tensors, lookup=config.lookup)
     if not isinstance(encoder, dict):
         raise ModelFileError(folder.path / CONFIG_FILE, "does not say which transformer the model has")
     table = None
     if "lexicon.table.vectors" in tensors:
         with without_weights():
-            table = folder.empty_table(tensors, "lexicon.table.")
+            table = folder.empty_table(tensors, "lexicon.table.", config.lookup)
     unit = encoder_class(config.model).reads
     return open_saved_encoder(folder, cast(dict[str, Any], encoder), table, unit)
 

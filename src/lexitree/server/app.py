@@ -65,7 +65,9 @@ def open_models(settings: ServiceSettings) -> dict[str, TextPipeline]:
         LexitreeError: One of them cannot be loaded, or does not read text.
     """
     return {
-        name: load(source, reads="text", device=settings.device, limits=settings.limits)
+        name: load(
+            source, reads="text", device=settings.device, limits=settings.limits, labels=settings.labels
+        )
         for name, source in settings.sources.items()
     }
 

@@ -140,7 +140,7 @@ class Batcher:
                 continue
             notes = job.texts[place].notes
             if not isinstance(result, TextError):
-                result = job.render(replace(result, notes=notes) if notes else result)
+                result = job.render(replace(result, notes=(*notes, *result.notes)) if notes else result)
             job.answers[place] = result
             job.num_open -= 1
 

@@ -29,6 +29,7 @@ def document_values(document: Document, include: Collection[str]) -> dict[str, A
     return {
         "label": document.label,
         "probability": rounded(document.probability),
+        "score": rounded(document.score),
         **({"probabilities": _rounded_values(document.probabilities)} if "probabilities" in include else {}),
         "sentences": [_sentence_values(sentence, include) for sentence in document.sentences],
         **({"notes": list(document.notes)} if document.notes else {}),
@@ -43,6 +44,7 @@ def _sentence_values(sentence: Sentence, include: Collection[str]) -> dict[str, 
         "text": sentence.text,
         "label": sentence.label_set.names[likeliest],
         "probability": rounded(row[likeliest]),
+        "score": rounded(sentence.label_set.mean_score(row.tolist())),
     }
     if "probabilities" in include:
         values["probabilities"] = _rounded_values(sentence.probabilities)
@@ -66,7 +68,7 @@ def _offsets(sentence: PlacedSentence) -> dict[str, Any]:
 
 
 def _phrases(sentence: Sentence, include: Collection[str]) -> list[dict[str, Any]]:
-    keys = ["text", "label", "probability", "children"]
+    keys = ["text", "label", "probability", "score", "children"]
     for asked, more in _PHRASE_KEYS.items():
         if asked in include and (asked != "heads" or sentence.head_index is not None):
             keys += more

@@ -20,8 +20,8 @@ from lexitree.server.service_settings import ServiceSettings
 from lexitree.version import __version__
 
 _TEXT = "Not a bad film. But who would see it twice?"
-_SENTENCE = {"text": "Not a bad film.", "label": "positive", "probability": 0.81}
-_DOCUMENT = {"label": "positive", "probability": 0.81, "sentences": [_SENTENCE]}
+_SENTENCE = {"text": "Not a bad film.", "label": "positive", "probability": 0.81, "score": 0.32}
+_DOCUMENT = {"label": "positive", "probability": 0.81, "score": 0.32, "sentences": [_SENTENCE]}
 _TOKENS = [
     {"start": 0, "end": 3, "text": "Not"},
     {"start": 4, "end": 5, "text": "a"},
@@ -196,7 +196,8 @@ def _answer_schemas() -> Schema:
     place = {"start": integer, "end": integer}
     notes = {"notes": _list(string)}
     head = {"head_word": string, "head_weight": number, "head_weights": _list(number)}
-    labelled = {"text": string, "label": string, "probability": share}
+    score = {"score": _optional({"type": "number", "minimum": -1, "maximum": 1})}
+    labelled = {"text": string, "label": string, "probability": share, **score}
     tokens = {"tokens": _list(_ref("Token"))}
     phrases = {"phrases": _list(_ref("Phrase")), "parse": string, "tree": string}
     return {
@@ -210,6 +211,7 @@ def _answer_schemas() -> Schema:
             {
                 "label": _optional(string),
                 "probability": _optional(share),
+                **score,
                 "sentences": _list(_ref("Sentence")),
             },
             {"probabilities": shares, **notes},

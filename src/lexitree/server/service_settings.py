@@ -40,6 +40,14 @@ class ServiceSettings(Settings):
         ),
     ] = ("sentiment",)
     device: Annotated[str, Setting("Where the models run: cpu, cuda or auto.")] = "auto"
+    labels: Annotated[
+        int | None,
+        Setting(
+            "How many labels the models answer with, 3 or 2 for the sides of a scale; default: their own.",
+            at_least=2,
+            at_most=MAX_COUNT,
+        ),
+    ] = None
     token: Annotated[
         str | None,
         Setting(

@@ -109,6 +109,9 @@ def not_in_forms() -> re.Pattern[str]:
     return re.compile(f"[{_ranges(dropped)}]+")
 
 
+RATING_STARS = "★⭐🌟"
+"""Stars that count in a rating such as ★★★☆☆."""
+
 _APOSTROPHE = "['’]"
 _LETTER = r"[^\W\d_]"
 _ADDRESS_TAIL = r"(?:[^\s()<>\"“”]++|\([^\s()<>\"“”]*+\))"
@@ -169,9 +172,11 @@ def _kinds(alphabet: Alphabet) -> dict[str, str]:
         "domain": (
             rf"(?:[A-Za-z0-9][A-Za-z0-9-]{{0,62}}+\.){{1,8}}{_ENDINGS}(?![\w@])(?:/(?>{_ADDRESS_TAIL}*))?"
         ),
-        "pictograph": rf"""
+        "rating": rf"(?>(?:[{RATING_STARS}]\ufe0f?)+)½?☆*+|☆{{2,}}+|[0-5](?:\.5)?\*(?![\w*])",
+        "pictograph": rf"""(?P<once>
             [0-9#*]\ufe0f?\u20e3 | [\U0001f1e6-\U0001f1ff]{{2}}
-          | {pictograph}{extension}*+(?>(?:(?<=\u200d){pictograph}{extension}*+)*)""",
+          | {pictograph}{extension}*+(?>(?:(?<=\u200d){pictograph}{extension}*+)*)
+        )(?>(?:(?P=once))*)""",
         "emoticon": _emoticon(alphabet),
         "tag": rf"\#(?=\d*+{_LETTER})(?>(?:{word}|_)+)|(?<!{word})@\w{{1,64}}+{end_of_word}",
         "dotted": (
@@ -188,7 +193,7 @@ def _kinds(alphabet: Alphabet) -> dict[str, str]:
             (?:(?<![^\s(\[{{])[-+−]?\.?(?=\d))?
             {word}++(?>(?:{_inner_sign(clitic)}(?={word}){word}++)*)(?:-(?=[\s,]|\Z))?""",
         "quote": "[\"＂'’`]",
-        "sign": r"[.…]{2,}+|…|[-‐‑–—―]{2,}+|\*++|_++|~++|=++|\S",
+        "sign": r"[!?]{2,}+(?:1++[!?]*+(?!\w))?|[.…]{2,}+|…|[-‐‑–—―]{2,}+|\*++|_++|~++|=++|\S",
     }
 
 
@@ -205,7 +210,7 @@ def _emoticon(alphabet: Alphabet) -> str:
     word, end_of_word = alphabet.word, f"(?!{alphabet.word})"
     return rf"""(?:
         (?<!{word})(?:
-            [:;=]['’]?[-o^*]?(?:[DPpOo3cC/\\|@$*]{end_of_word}|[)(\[\]}}{{]++)
+            >?[:;=]['’]?[-o^*]?(?:[DPpOoSs3cC/\\|@$*]{end_of_word}|[)(\[\]}}{{]++)
           | [8xXB]-[)D]{end_of_word}
           | [xX]D++{end_of_word}
           | D[:;]{end_of_word}

@@ -130,12 +130,27 @@ class _QuoteSides:
         return opens
 
 
+_WITHOUT_APOSTROPHE = {
+    "n't": """
+        aint arent cant couldnt didnt doesnt dont hadnt hasnt havent isnt mustnt neednt shouldnt wasnt werent wont
+        wouldnt
+    """,
+    "'m": "im",
+    "'re": "theyre youre",
+    "'s": "heres hes shes thats theres whats wheres whos",
+    "'ve": "ive theyve weve youve",
+    "'ll": "itll theyll youll",
+}
+"""Words that people type without the apostrophe; `its`, `were` and others that mean something else are not here."""
+_SECOND_FORMS = {word: form for form, words in _WITHOUT_APOSTROPHE.items() for word in words.split()}
 _FIRST_PARTS = {
     **dict.fromkeys(("cannot", "gonna", "wanna", "gotta", "lemme", "gimme"), 3),
     **dict.fromkeys(("'tis", "'twas", "'twere", "'twill", "y'all", "d'ye", "d'you"), 2),
+    **{word: len(word) - len(form) + 1 for word, form in _SECOND_FORMS.items()},
 }
 """Words that the Penn Treebank splits in two, and the length of the first part."""
-_LAST_IN_FIRST_PARTS = frozenset(word[-1] for word in _FIRST_PARTS)
+_LONGEST_IN_PARTS = max(map(len, _FIRST_PARTS))
+_LAST_IN_FIRST_PARTS = frozenset(letter for word in _FIRST_PARTS for letter in (word[-1], word[-1].upper()))
 _KEPT_APOSTROPHES = frozenset(("ol", "o"))
 """Words that end in an apostrophe: ol' time, will o' the wisp."""
 
@@ -214,7 +229,7 @@ def _word_parts(word: str, start: int) -> Iterator[Token]:
     length = len(word)
     if length > 3 and word[-1] in "tT" and _NOT.fullmatch(word, length - 3):
         return _cut(word, start, length - 3)
-    if length < 7 and word[-1] in _LAST_IN_FIRST_PARTS:
+    if length <= _LONGEST_IN_PARTS and word[-1] in _LAST_IN_FIRST_PARTS:
         first_part = _FIRST_PARTS.get(_CURLY.sub("'", word.lower()), 0)
         if first_part:
             return _cut(word, start, first_part)
@@ -222,5 +237,7 @@ def _word_parts(word: str, start: int) -> Iterator[Token]:
 
 
 def _cut(word: str, start: int, length: int) -> Iterator[Token]:
-    for piece, place in ((word[:length], start), (word[length:], start + length)):
-        yield Token(piece, place, place + len(piece), penn_form(piece))
+    second = word[length:]
+    form = _SECOND_FORMS.get(word.lower()) or penn_form(second)
+    yield Token(word[:length], start, start + length, penn_form(word[:length]))
+    yield Token(second, start + length, start + len(word), form.upper() if second.isupper() else form)

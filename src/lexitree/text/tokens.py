@@ -6,7 +6,7 @@ import re
 import unicodedata
 from dataclasses import dataclass
 
-from lexitree.text.patterns import not_in_forms
+from lexitree.text.patterns import RATING_STARS, not_in_forms
 
 BRACKET_FORMS = {"(": "-LRB-", ")": "-RRB-", "[": "-LSB-", "]": "-RSB-", "{": "-LCB-", "}": "-RCB-"}
 """Brackets as treebanks write them, since their own syntax uses brackets."""
@@ -38,6 +38,8 @@ _FORMS_OF_CHARACTERS = str.maketrans(
 _ESCAPED = re.compile(r"[()\[\]{}/*]")
 _ELLIPSIS = re.compile(r"[.…]{2,}|…")
 _DASHES = re.compile(r"[-‐‑–—―]{2,}")
+_REPEATED_SIGN = re.compile(rf"(?![{RATING_STARS}])(\W{{1,16}}?)\1+")
+"""The same pictograph several times; stars are counted."""
 
 _MAX_NORMALIZED = 1_000
 """Longer tokens are not normalized: Unicode's ordering of marks takes quadratic time."""
@@ -87,6 +89,9 @@ def penn_form(text: str) -> str:
     if text.isascii() and text.isprintable():
         if text.startswith(("..", "--")) and len(set(text)) == 1:
             return text[:2] if text[0] == "-" else text[:3]
+        if len(text) > 1 and text[0] in "!?":
+            # How often an exclamation mark is repeated says nothing about the parse, and little about the meaning.
+            return "?" if "?" in text else "!"
         return text.translate(_FORMS_OF_CHARACTERS) if _ESCAPED.search(text) else text
     # An entirely invisible token is its own form.
     visible = not_in_forms().sub("", text) or text
@@ -96,6 +101,8 @@ def penn_form(text: str) -> str:
         return "..."
     if _DASHES.fullmatch(visible):
         return "--"
+    if repeated := _REPEATED_SIGN.fullmatch(visible):
+        visible = repeated[1]
     if len(visible) <= _MAX_NORMALIZED:
         visible = unicodedata.normalize("NFC", visible)
     return visible.translate(_FORMS_OF_CHARACTERS)

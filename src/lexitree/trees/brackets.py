@@ -80,6 +80,11 @@ class ReadReport:
         if len(self.errors) < MAX_LISTED_ERRORS:
             self.errors.append(error)
 
+    def add(self, other: ReadReport) -> None:
+        """Add the errors of another report."""
+        self.num_errors += other.num_errors
+        self.errors += other.errors[: MAX_LISTED_ERRORS - len(self.errors)]
+
 
 def read_trees(
     path: str | Path,

@@ -120,6 +120,20 @@ def test_a_model_of_whole_sentences_does_not_use_spans(tmp_path: Path) -> None:
     assert [tree.labels[0] for tree in further.train.trees] == [""] * 4
 
 
+@pytest.mark.parametrize("supervision", ["all", "root"])
+def test_a_corpus_without_labels_is_for_a_teacher(tmp_path: Path, supervision: Any) -> None:
+    """So is one of spans alone, if whole sentences are learned."""
+    spans = LINES[3:] if supervision == "root" else [{"trees": [ROOM]}]
+    corpus = added(
+        write_parsed(tmp_path / "bare", spans, dev=[{"trees": [STAFF]}]), main=five_labels(supervision)
+    )
+    [further] = corpus.further
+    assert (len(further.train.trees), further.grains) == (1, ())
+    assert "bare 1 without labels to learn" in corpus.inference
+    model = tiny_model(labels=tuple("01234"), supervision=supervision)
+    assert MoreLearning.prepare(model, [further]).evaluate(model) == {}
+
+
 def test_what_labels_mean_can_be_said_and_labels_ignored(tmp_path: Path) -> None:
     folder = write_parsed(tmp_path / "hotels", LINES[:3])
     corpus = added(folder, labels={"negative": ["0"], "positive": []})

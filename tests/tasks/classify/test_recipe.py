@@ -59,6 +59,7 @@ def test_the_defaults_are_the_papers_protocol() -> None:
         "root_weight": 1.0,
         "teacher_weight": 0.5,
         "class_weights": "none",
+        "head_entropy": 0.0,
         "distinct_phrases": False,
         "averaging": 0.0,
         "patience": 0,

@@ -10,8 +10,10 @@ import pytest
 import torch
 
 from lexitree.batch.tree_examples import Example
+from lexitree.corpora.further import Grain
 from lexitree.learning.optimizer import LazyAdam
 from lexitree.models.classifier import TreeClassifier
+from lexitree.models.label_grains import LabelGrains
 from lexitree.ops.tree_batch import batch_examples
 from lexitree.tasks.classify.recipe import TrainingConfig
 from lexitree.tasks.classify.steps import PlainStep, RecordedStep, Sizes, make_step
@@ -43,6 +45,22 @@ def test_a_cpu_takes_plain_steps() -> None:
     assert step.losses.item() > 0
 
 
+def test_steps_with_coarse_labels_count_them() -> None:
+    """Without them the loss is smaller by just what these nodes add."""
+    model = tiny_model()
+    examples = with_coarse_labels(prepared(model, 6))
+    plain = [
+        dataclasses.replace(example, label_index=np.where(example.label_index >= 2, -1, example.label_index))
+        for example in examples
+    ]
+    losses: list[float] = []
+    for given, grains in ((examples, LabelGrains(2, COARSE)), (plain, LabelGrains(2, COARSE)), (plain, None)):
+        step = PlainStep(tiny_model(), LazyAdam(model, TrainingConfig()), grains=grains)
+        losses.append(step.compute_gradients(batch_examples(given)).item())
+    assert losses[0] > losses[1]
+    assert losses[1] == pytest.approx(losses[2])
+
+
 def test_a_loss_that_is_no_number_changes_nothing() -> None:
     model = tiny_model()
     examples = prepared(model, 5)
@@ -64,10 +82,26 @@ def with_targets(examples: list[Example]) -> list[Example]:
     ]
 
 
+def with_coarse_labels(examples: list[Example]) -> list[Example]:
+    """Every third example has labels of number 2, which mean 0 or 1, or of number 3, which mean 1."""
+    return [
+        dataclasses.replace(
+            example, label_index=np.where(example.label_index < 0, -1, example.label_index + 2)
+        )
+        if place % 3 == 0
+        else example
+        for place, example in enumerate(examples)
+    ]
+
+
+COARSE = (Grain((0, 1), (0, 1), 2.0), Grain((1,), (0, 1), 0.5))
+
+
 @on_gpu
+@pytest.mark.parametrize("grained", [False, True])
 @pytest.mark.parametrize("taught", [False, True])
 @pytest.mark.parametrize("head_method", ["G", "L", "R", "A"])
-def test_recorded_steps_equal_plain_ones(head_method: str, taught: bool) -> None:
+def test_recorded_steps_equal_plain_ones(head_method: str, taught: bool, grained: bool) -> None:
     """Batches of several sizes, the first of each recorded, then replayed; without dropout, which is random.
 
     With a large epsilon Adam's steps are as large as the gradients, and so is the rounding in them: a small one
@@ -80,8 +114,10 @@ def test_recorded_steps_equal_plain_ones(head_method: str, taught: bool) -> None
         model = tiny_model(dropout=0.0, head_method=head_method).cuda()
         examples = prepared(model, 60)
         examples = with_targets(examples) if taught else examples
+        examples = with_coarse_labels(examples) if grained else examples
         optimizer = LazyAdam(model, config)
-        plain = PlainStep(model, optimizer, config.root_weight)
+        grains = LabelGrains(2, COARSE) if grained else None
+        plain = PlainStep(model, optimizer, config.root_weight, grains=grains)
         step = RecordedStep(plain) if is_recorded else plain
         for first, size in ((0, 5), (5, 5), (10, 25), (35, 1), (36, 1), (0, 25), (40, 19)):
             step(examples[first : first + size])

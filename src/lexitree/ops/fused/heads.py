@@ -31,6 +31,7 @@ def fused_compose_heads(
     weights: HeadWeights | None,
     batch: TreeBatch,
     method: HeadMethod,
+    lean: Float[Tensor, " phrases"] | None = None,
 ) -> Float[Tensor, "nodes word"]:
     """The head vector of every node; see `reference_compose_heads`."""
     check_head_method(method, weights)
@@ -42,22 +43,26 @@ def fused_compose_heads(
         size = word_vectors.shape[1]
         weights = HeadWeights(word_vectors.new_zeros(size, 2 * size), word_vectors.new_zeros(size))
     assert weights is not None
-    return apply(_GatedHeads, word_vectors, weights.gate, weights.bias, batch)
+    if lean is None:
+        lean = word_vectors.new_zeros(batch.num_nodes - batch.num_leaves)
+    return apply(_GatedHeads, word_vectors, weights.gate, weights.bias, batch, lean.float())
 
 
 class _GatedHeads(torch.autograd.Function):
-    """x = z * x_L + (1 - z) * x_R with z = sigmoid(W_zx^L x_L + W_zx^R x_R + b_z)."""
+    """x = z * x_L + (1 - z) * x_R with z = sigmoid(W_zx^L x_L + W_zx^R x_R + b_z + lean)."""
 
     @staticmethod
-    def forward(ctx: Any, words: Tensor, gate: Tensor, bias: Tensor, batch: TreeBatch) -> Tensor:
+    def forward(
+        ctx: Any, words: Tensor, gate: Tensor, bias: Tensor, batch: TreeBatch, lean: Tensor
+    ) -> Tensor:
         num_leaves, size = words.shape
         x = words.new_zeros(batch.num_nodes, size)
         x[:num_leaves] = words
         (z,) = zeros(words, (batch.num_nodes - num_leaves, size))
         gate = gate.contiguous()
         launch(
-            _heads_forward, batch, x, z, gate, bias, batch.children_index, batch.level_offset, batch.counts,
-            SIZE=size,
+            _heads_forward, batch, x, z, gate, bias, lean, batch.children_index, batch.level_offset,
+            batch.counts, SIZE=size,
         )  # fmt: skip
         ctx.save_for_backward(gate, x, z)
         ctx.batch = batch
@@ -75,12 +80,12 @@ class _GatedHeads(torch.autograd.Function):
             SIZE=size,
         )  # fmt: skip
         pairs = x.index_select(0, batch.children_index).view(-1, 2 * size)
-        return dx[:num_leaves], dz.t() @ pairs, dz.sum(0), None
+        return dx[:num_leaves], dz.t() @ pairs, dz.sum(0), None, None
 
 
 @triton.jit
 def _heads_forward(
-    x, z, gate, bias, children, level_offset, counts, arrivals,
+    x, z, gate, bias, lean, children, level_offset, counts, arrivals,
     SIZE: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constexpr, INNER: tl.constexpr, PRECISION: tl.constexpr,
 ):  # fmt: skip
     num_levels = tl.load(counts + 2)
@@ -106,6 +111,7 @@ def _heads_forward(
                 SIZE, 1, 2 * SIZE, SIZE, INNER, PRECISION,
             )  # fmt: skip
             total += tl.load(bias + column, mask=column_mask, other=0.0).to(tl.float32)[None, :]
+            total += tl.load(lean + inner, mask=node_mask, other=0.0)[:, None]
             share = squash(total)
             x_left = load_rows(x, left, column, mask, SIZE)
             x_right = load_rows(x, right, column, mask, SIZE)

@@ -29,6 +29,7 @@ def levelwise_compose_heads(
     weights: HeadWeights | None,
     batch: TreeBatch,
     method: HeadMethod,
+    lean: Float[Tensor, " phrases"] | None = None,
 ) -> Float[Tensor, "nodes word"]:
     """The head vector of every node; see `reference_compose_heads`."""
     check_head_method(method, weights)
@@ -39,7 +40,7 @@ def levelwise_compose_heads(
     if method == "A":
         return apply(_MeanHeads, word_vectors, batch)
     assert weights is not None
-    return apply(_GatedHeads, word_vectors, weights.gate, weights.bias, batch)
+    return apply(_GatedHeads, word_vectors, weights.gate, weights.bias, batch, lean)
 
 
 def levelwise_mix_heads(
@@ -61,17 +62,19 @@ def levelwise_mix_heads(
 
 
 class _GatedHeads(torch.autograd.Function):
-    """x = z * x_L + (1 - z) * x_R with z = sigmoid(W_zx^L x_L + W_zx^R x_R + b_z)."""
+    """x = z * x_L + (1 - z) * x_R with z = sigmoid(W_zx^L x_L + W_zx^R x_R + b_z + lean)."""
 
     @staticmethod
     @one_thread()
-    def forward(ctx: Any, words: Tensor, gate: Tensor, bias: Tensor, batch: TreeBatch) -> Tensor:
+    def forward(
+        ctx: Any, words: Tensor, gate: Tensor, bias: Tensor, batch: TreeBatch, lean: Tensor | None
+    ) -> Tensor:
         num_leaves, size = words.shape
         num_inner = batch.num_nodes - num_leaves
         x = words.new_empty(batch.num_nodes, size)
         x[:num_leaves] = words
         pairs = words.new_empty(num_inner, 2 * size)
-        z = bias.repeat(num_inner, 1)
+        z = bias.repeat(num_inner, 1) if lean is None else bias + lean.to(bias.dtype).unsqueeze(1)
         times_pair = for_products(gate)
         widths = batch.level_sizes[1:]
         for (index, rows), (pair, x_L, x_R, z_t, x_t) in level_by_level(
@@ -108,7 +111,7 @@ class _GatedHeads(torch.autograd.Function):
             dpair_blocks.addcmul_(dx_block, share)
             dpair.addmm_(dz_t.mul_(dx_t), gate)
         dwords = arrive(dx_edges, edges.leaves, z.new_empty(num_leaves, size))
-        return dwords, dz.t() @ pairs, dz.sum(0), None
+        return dwords, dz.t() @ pairs, dz.sum(0), None, None
 
 
 class _MeanHeads(torch.autograd.Function):

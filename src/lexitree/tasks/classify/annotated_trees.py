@@ -205,6 +205,8 @@ class AnnotatedFiles(NamedTuple):
         parsed = [text for path in paths if is_parsed_file(path) for text in read_parsed(path, encoding)]
         rows = read_annotated([path for path in paths if not is_parsed_file(path)], settings, encoding)
         layout = "text" if settings is None else settings.layout
+        if not rows:
+            return parsed
         return [*parsed, *parse_annotated(rows, parser=parser, layout=layout, device=device)]
 
 

@@ -11,6 +11,7 @@ from lexitree.corpora.corpus import Corpus
 from lexitree.corpora.named import find_entry, find_path, load_corpus
 from lexitree.corpora.treebank import chosen_strips
 from lexitree.errors import ConfigError
+from lexitree.lexicon.normal_forms import Lookup
 from lexitree.lexicon.vector_files import read_vectors, wanted_forms, with_length
 from lexitree.lexicon.vocabulary import Vocabulary
 from lexitree.models.catalog import check_memory, default_word_size, encoder_class, with_model_defaults
@@ -153,10 +154,10 @@ def _build_table(recipe: Recipe, corpus: Corpus, word_size: int | None, default_
     if name == RANDOM_VECTORS:
         if recipe.vector_length:
             raise ConfigError("there are no vectors to be scaled", remedy="Name a file of them: --vectors.")
-        vocabulary = Vocabulary.from_trees(corpus.train, min_count=recipe.min_count)
+        vocabulary = Vocabulary.from_trees(corpus.train, min_count=recipe.min_count, lookup=_lookup(recipe))
         return WordTable.random(vocabulary, word_size or default_size)
     if shipped.is_shipped(name):
-        table = table_of_model(name, corpus.train, min_count=recipe.min_count)
+        table = table_of_model(name, corpus.train, min_count=recipe.min_count, lookup=_lookup(recipe))
     else:
         table = _read_table(name, recipe, corpus, word_size)
     if word_size is not None and word_size != table.word_size:
@@ -180,4 +181,8 @@ def _read_table(path: str, recipe: Recipe, corpus: Corpus, word_size: int | None
         warnings.warn(f"{path}: {rows} skipped", stacklevel=2)
     if recipe.vector_length:
         vectors = with_length(vectors, recipe.vector_length)
-    return WordTable.from_vectors(vectors, trained)
+    return WordTable.from_vectors(vectors, trained, _lookup(recipe))
+
+
+def _lookup(recipe: Recipe) -> Lookup:
+    return recipe.model.get("lookup", "written")

@@ -150,7 +150,8 @@ def with_more(
             further=(*corpus.further, found),
         )
         left_out = f" ({len(given) - len(kept):,} texts left out)" if len(kept) < len(given) else ""
-        told.append(f"{found.name} {len(found.train.trees):,}{left_out}")
+        unlabelled = "" if found.labels else " without labels to learn"
+        told.append(f"{found.name} {len(found.train.trees):,}{unlabelled}{left_out}")
     return replace(corpus, inference=f"{corpus.inference}; of the training trees, {', '.join(told)}")
 
 
@@ -198,7 +199,8 @@ def _number(
     plan = read.plan
     used = {label for text in read.splits["train"] for label in _labels_of(text, plan, corpus)}
     try:
-        groups = corpus.label_set.groups_of(used, plan.labels)
+        # Without labels there is nothing to map: only a teacher can label the trees.
+        groups = corpus.label_set.groups_of(used, plan.labels) if used or plan.labels else {}
     except ConfigError as error:
         raise ConfigError(f"[more] {read.name}: {error.message}", remedy=error.remedy) from error
     empty = FurtherCorpus(

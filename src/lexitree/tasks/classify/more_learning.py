@@ -14,7 +14,7 @@ from torch import Tensor
 from lexitree.arrays import NO_INDEX, DoubleArray, IndexArray
 from lexitree.batch.tree_examples import Example
 from lexitree.corpora.further import FurtherCorpus, GrainedTrees, epoch_order
-from lexitree.labels import MIDDLE
+from lexitree.labels import MIDDLE, LabelSet
 from lexitree.models.classifier import TreeClassifier
 from lexitree.models.inference import NodeOutputs, run_examples
 from lexitree.models.label_grains import LabelGrains
@@ -92,7 +92,7 @@ def score_further(
     """Score a model on the development examples of a further corpus.
 
     The answer is the label whose finer labels have most probability together. A text of several sentences is scored
-    as a whole, by the mean of their probabilities, weighted by their length.
+    as a whole, as a `Document` is.
 
     Returns:
         Accuracies, of those that there are: of texts (`texts`) and spans (`spans`), and both among the two sides of a
@@ -100,12 +100,12 @@ def score_further(
     """
     has_spans = any((example.label_index >= corpus.first_span_grain).any() for example in examples)
     outputs = run_examples(model, examples, nodes="all" if has_spans else "root", finer=True)
-    places = model.config.label_set.trained_polarity
-    texts, spans = _Answers(corpus, places), _Answers(corpus, places)
+    labels = model.config.label_set.trained
+    texts, spans = _Answers(corpus, labels.polarity), _Answers(corpus, labels.polarity)
     for sentences in _grouped(outputs, corpus.dev.text_sizes):
         label = sentences[0].example.label_index[0]
         if label < corpus.first_span_grain:
-            texts.add(label, _mean(sentences))
+            texts.add(label, _mean(sentences, labels))
         for output in sentences:
             numbers = output.example.label_index
             for node in np.flatnonzero(numbers >= corpus.first_span_grain).tolist():
@@ -126,10 +126,11 @@ def _grouped(outputs: Iterator[NodeOutputs], sizes: Sequence[int]) -> Iterator[l
     return (list(islice(outputs, size)) for size in sizes)
 
 
-def _mean(sentences: Sequence[NodeOutputs]) -> DoubleArray:
+def _mean(sentences: Sequence[NodeOutputs], labels: LabelSet) -> DoubleArray:
     return mean_probabilities(
         [output.probabilities[0] for output in sentences],
         [output.example.tree.num_words for output in sentences],
+        labels,
     )
 
 

@@ -12,6 +12,7 @@ from lexitree.learning.schedule import LexicalSettings, SeededRecipe
 from lexitree.models.model_config import ModelConfig
 from lexitree.models.transformer import TransformerConfig
 from lexitree.settings import MAX_BATCH, MAX_COUNT, MAX_STEP, Setting
+from lexitree.tasks.classify.augmentation import AugmentSettings
 from lexitree.tasks.classify.more_corpora import CorpusPlan
 from lexitree.tasks.classify.parsed_corpus import Parses
 
@@ -51,6 +52,14 @@ class TrainingConfig(LexicalSettings):
             " of it and those of further corpora (mean)."
         ),
     ] = "main"
+    head_entropy: Annotated[
+        float,
+        Setting(
+            "Weight in the loss of the entropy of the head gates, per phrase: more makes head words clearer.",
+            at_least=0,
+            at_most=MAX_STEP,
+        ),
+    ] = 0.0
     distinct_phrases: Annotated[
         bool,
         Setting("Train a sequence model on each distinct phrase once per epoch, not wherever it occurs."),
@@ -137,6 +146,9 @@ class Recipe(SeededRecipe):
         Setting("Shape of the model.", table=ModelConfig, derived=("labels", "finer_labels", "label_names")),
     ] = field(default_factory=dict[str, Any])
     training: Annotated[TrainingConfig, Setting("How to train.")] = field(default_factory=TrainingConfig)
+    augment: Annotated[
+        AugmentSettings, Setting("How training sentences are changed at random; by default they are not.")
+    ] = field(default_factory=AugmentSettings)
 
     def _check_together(self) -> None:
         if self.encoder and "name" not in self.encoder:

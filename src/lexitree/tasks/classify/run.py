@@ -152,6 +152,7 @@ def train(
             corpus.document_sizes("dev"),
             more,
             processes,
+            augment=recipe.augment,
         )
         about = _about_training(recipe, corpus, taught)
 
@@ -272,6 +273,7 @@ def _settings_beside(recipe: Recipe) -> dict[str, Any]:
         **({"teacher": recipe.teacher} if recipe.teacher else {}),
         **({"start": recipe.start} if recipe.start else {}),
         **({"more": [plan.as_dict() for plan in recipe.more]} if recipe.more else {}),
+        **({"augment": recipe.augment.as_dict()} if recipe.augment.is_on else {}),
     }
 
 

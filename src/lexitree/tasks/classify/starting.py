@@ -11,6 +11,7 @@ from torch import Tensor
 
 from lexitree.corpora.corpus import Corpus
 from lexitree.errors import ConfigError
+from lexitree.lexicon.normal_forms import Lookup
 from lexitree.lexicon.vocabulary import UNK, UNK_INDEX, Vocabulary, count_words
 from lexitree.models.classifier import TreeClassifier
 from lexitree.models.model_config import ModelConfig
@@ -115,17 +116,22 @@ def with_words_of(table: WordTable, trees: Iterable[Tree], min_count: int = 1) -
     vectors: Tensor = table.rows()
     added = table.guess(words) if table.can_guess else vectors[UNK_INDEX].expand(len(words), -1)
     return WordTable(
-        Vocabulary([*table.vocabulary.words, *words]), torch.cat([vectors, added]), table.guesser
+        table.vocabulary.with_words([*table.vocabulary.words, *words]),
+        torch.cat([vectors, added]),
+        table.guesser,
     )
 
 
-def table_of_model(name: str, trees: Sequence[Tree], *, min_count: int = 1) -> WordTable:
+def table_of_model(
+    name: str, trees: Sequence[Tree], *, min_count: int = 1, lookup: Lookup = "written"
+) -> WordTable:
     """The word vectors of a model, with those of other words of trees added.
 
     Args:
         name: The model.
         trees: Their words come first and are trained. They have vectors of their own, unless they are rare.
         min_count: Rarer words of the trees are not added.
+        lookup: How words are looked up in the table.
 
     Raises:
         ConfigError: It has none, but a transformer.
@@ -134,6 +140,7 @@ def table_of_model(name: str, trees: Sequence[Tree], *, min_count: int = 1) -> W
     table = lexicon.table if isinstance(lexicon, TransformerLexicon) else lexicon
     if not isinstance(table, WordTable):
         raise ConfigError(f"the model {name} has no word vectors", remedy="Take those of another: --vectors.")
+    table.vocabulary = Vocabulary(table.vocabulary.words, lookup)
     return _train_words_of(with_words_of(table, trees, min_count), trees)
 
 
@@ -143,4 +150,5 @@ def _train_words_of(table: WordTable, trees: Iterable[Tree]) -> WordTable:
     used = {known.index(word) for tree in trees for word in tree.words} - {UNK_INDEX}
     order = [*sorted(used), *(row for row in range(1, known.num_rows) if row not in used)]
     vectors = table.rows()[[UNK_INDEX, *order]]
-    return WordTable.partly_trained(Vocabulary(map(known.word, order)), vectors, 1 + len(used), table.guesser)
+    vocabulary = known.with_words(map(known.word, order))
+    return WordTable.partly_trained(vocabulary, vectors, 1 + len(used), table.guesser)

@@ -39,10 +39,11 @@ def make_step(
     root_weight: float = 1.0,
     label_weights: Tensor | None = None,
     grains: LabelGrains | None = None,
+    head_entropy: float = 0.0,
     processes: OneProcess | None = None,
 ) -> Step:
     """The fastest step that a model can take on its device; see `TreeClassifier.loss` for the weights and grains."""
-    plain = PlainStep(model, optimizer, root_weight, label_weights, grains)
+    plain = PlainStep(model, optimizer, root_weight, label_weights, grains, head_entropy)
     if isinstance(processes, ProcessGroup):
         return SharedStep(plain, processes)
     can_record = (
@@ -66,12 +67,14 @@ class PlainStep:
         root_weight: float = 1.0,
         label_weights: Tensor | None = None,
         grains: LabelGrains | None = None,
+        head_entropy: float = 0.0,
     ) -> None:
         self.model = model
         self.optimizer = optimizer
         self.root_weight = root_weight
         self.label_weights = None if label_weights is None else label_weights.to(model.device)
         self.grains = None if grains is None else grains.to(model.device)
+        self.head_entropy = head_entropy
         self.losses = torch.zeros((), dtype=torch.float64, device=model.device)
 
     def __call__(self, examples: list[Example]) -> None:
@@ -88,7 +91,11 @@ class PlainStep:
         """Give the weights the gradients of the mean loss; the batch may be part of one of `num_trees` trees."""
         self.optimizer.zero_grad()
         loss = self.model.loss(
-            batch, root_weight=self.root_weight, label_weights=self.label_weights, grains=self.grains
+            batch,
+            root_weight=self.root_weight,
+            label_weights=self.label_weights,
+            grains=self.grains,
+            head_entropy=self.head_entropy,
         )
         (loss / (num_trees or batch.num_trees)).backward()
         return loss.detach()

@@ -21,6 +21,7 @@ from lexitree.learning.loop import BatchSize, EpochBatches
 from lexitree.learning.optimizer import LazyAdam
 from lexitree.models.classifier import TreeClassifier
 from lexitree.ops.spans import number_phrases
+from lexitree.tasks.classify.augmentation import Augmenter, AugmentSettings
 from lexitree.tasks.classify.more_learning import MoreLearning, mean_score
 from lexitree.tasks.classify.recipe import TrainingConfig
 from lexitree.tasks.classify.steps import make_step
@@ -32,6 +33,17 @@ SCORES = ("dev_root", "dev_phrase", "test_root", "test_phrase")
 def score_name(config: TrainingConfig) -> str:
     """The score by which epochs and seeds are compared."""
     return "dev_mean" if config.choose_by == "mean" else SCORES[0]
+
+
+_LATER_SETTINGS = {
+    "class_weights": "none",
+    "choose_by": "main",
+    "head_entropy": 0.0,
+    "head_candidates": "all",
+    "lookup": "written",
+    "temperature": 1.0,
+}
+"""Settings that runs of older versions do not have, with what they did."""
 
 
 class ClassifyTask:
@@ -46,6 +58,7 @@ class ClassifyTask:
         document_sizes: How many of the development examples make up each text; see `evaluate`.
         more: Further corpora, if any; the training examples have their labels already.
         processes: The processes that train together.
+        augment: How training sentences are changed at random; by default they are not.
     """
 
     def __init__(
@@ -58,6 +71,7 @@ class ClassifyTask:
         document_sizes: Sequence[int] | None = None,
         more: MoreLearning | None = None,
         processes: OneProcess | None = None,
+        augment: AugmentSettings | None = None,
     ) -> None:
         self.model = model
         self.train = train
@@ -66,6 +80,7 @@ class ClassifyTask:
         self.about = dict(about or {})
         self.document_sizes = document_sizes
         self.more = more
+        self.augmenter = Augmenter(augment, model.lexicon) if augment and augment.is_on else None
         self.optimizer = LazyAdam(model, config)
         label_weights = self._balanced_weights() if config.class_weights == "balanced" else None
         num_labels = len(model.config.label_set.trained_ids)
@@ -75,6 +90,7 @@ class ClassifyTask:
             root_weight=config.root_weight,
             label_weights=label_weights,
             grains=None if more is None else more.grains(num_labels, label_weights),
+            head_entropy=config.head_entropy,
             processes=processes,
         )
         self.phrases = None
@@ -101,17 +117,14 @@ class ClassifyTask:
         examples = [*self.train, *self.dev, *chain.from_iterable(self.more.dev if self.more else ())]
         lexicon = self.model.lexicon
         vectors = [each.numpy(force=True) for each in (*lexicon.parameters(), *lexicon.buffers())]
-        settings = self.config.fingerprint()
+        settings = self.config.fingerprint() | self.model.config.as_dict()
         if "teacher" not in self.about:
             del settings["teacher_weight"]
-        if settings["class_weights"] == "none":
-            # Runs of older versions have no such setting.
-            del settings["class_weights"]
-        if settings["choose_by"] == "main":
-            del settings["choose_by"]
+        for name, default in _LATER_SETTINGS.items():
+            if settings[name] == default:
+                del settings[name]
         return {
             **settings,
-            **self.model.config.as_dict(),
             **self.about,
             "lexicon parameters": sum(array.size for array in vectors),
             "checksum of the word vectors": checksum_arrays(vectors),
@@ -121,7 +134,10 @@ class ClassifyTask:
     def batches(self, rng: np.random.Generator) -> EpochBatches[list[Example]]:
         order = self.more.order(len(self.train), rng) if self.more else rng.permutation(len(self.train))
         num_batches = -(-len(order) // self.config.batch_size)
-        return EpochBatches(len(order), num_batches, self._batches_in(order, rng))
+        batches = self._batches_in(order, rng)
+        if self.augmenter is not None:
+            batches = self.augmenter.batches(batches, rng)
+        return EpochBatches(len(order), num_batches, batches)
 
     def _batches_in(self, order: IndexArray, rng: np.random.Generator) -> Iterator[list[Example]]:
         size = self.config.batch_size

@@ -1,7 +1,7 @@
 """Makes a corpus of texts with labels: sentences are found, tokenized and parsed as in prediction.
 
 A text of several sentences has one label. In training, each of its sentences carries that label. A text is scored as
-a whole: its probabilities are the mean over its sentences, weighted by their length, as those of a `Document` are.
+a whole: its probabilities are a mean over its sentences, as those of a `Document` are.
 """
 
 from __future__ import annotations

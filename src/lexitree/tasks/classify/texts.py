@@ -35,7 +35,7 @@ def train_texts(
         pipe = lexitree.load(run.model_folder)
 
     Sentences are found, tokenized and parsed as in prediction. In training, every sentence of a text has the label of
-    the text; a text is scored as a whole, by the mean of its sentences' probabilities, weighted by their length.
+    the text; a text is scored as a whole, by the mean of its sentences' probabilities, as a `Document` is.
 
     Args:
         texts: The texts: a list, or a column of pandas, polars, NumPy or a Hugging Face dataset.

@@ -1,0 +1,324 @@
+"""Score sentiment models on everyday text, beside VADER, TextBlob and AFINN.
+
+    python benchmarks/everyday_text.py sentiment --output results/everyday-text.json
+    python benchmarks/everyday_text.py runs/mine/model --quick          # models only, no documents
+    python benchmarks/everyday_text.py old=sentiment new=runs/mine/model --cache runs/judged
+
+Development parts of nine sets come through LEXITREE_DATA (`domains/NAME/dev.tsv.gz`; of the two large ones the first
+1,500 rows), opinions and aspects from `dev.spans.jsonl.gz`, SST's development sentences as plain text. Each text is
+read as one sentence. Two-way accuracy leaves neutral texts out, and the side with more probability counts.
+`--reviews` names a CSV file of film reviews (columns review and sentiment) for documents; see document_rules.py.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from document_rules import FORMER, measure_documents
+from environment import describe_run
+from lexitree import detokenize
+from lexitree.arrays import BoolArray, IndexArray
+from lexitree.corpora.named import load_corpus
+from lexitree.corpora.text_files import read_texts
+from lexitree.corpora.text_tables import LabelledText
+from lexitree.evaluation.calibration import (
+    RatedTexts,
+    cross_fitted,
+    expected_calibration_error,
+    fit_temperature,
+)
+from lexitree.text.sentences import split_sentences
+from polarity_systems import (
+    NEGATIVE,
+    NEUTRAL,
+    POSITIVE,
+    SIDES,
+    Judged,
+    ModelSystem,
+    PolaritySystem,
+    Span,
+    gold_sides,
+    word_lists,
+)
+from spans import ASPECTS, OPINIONS, contrasting, of_kind, read_spans, spans_file
+
+MAX_ROWS = 1500
+DOMAINS = {
+    "finegrained": None,
+    "goemotions": MAX_ROWS,
+    "hutto-nyt": None,
+    "hutto-tweets": None,
+    "newsmtsc": None,
+    "opener-hotels": None,
+    "pros-cons": MAX_ROWS,
+    "sentfin": None,
+    "sentihood": None,
+}
+"""The sets, and how many rows of them are read."""
+TWO_WAY_ONLY = "pros-cons"
+POSTS = ("goemotions", "hutto-tweets")
+"""Sets of which many texts have several sentences."""
+Row = dict[str, Any]
+Spans = tuple[list[str], list[list[Span]], IndexArray]
+"""Texts, the polar spans of each, and the labels of all spans in a row."""
+Domain = tuple[IndexArray, Judged]
+"""The gold labels of a set, and what a system says of its texts."""
+Answers = Callable[[IndexArray, Judged], tuple[IndexArray, BoolArray]]
+"""The gold labels that count, and whether they are found."""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("models", nargs="+", metavar="[NAME=]MODEL", help="shipped models or folders")
+    parser.add_argument("--quick", action="store_true", help="neither word lists nor documents")
+    parser.add_argument("--reviews", type=Path, help="CSV file of film reviews for documents")
+    parser.add_argument("--cache", type=Path, help="folder that keeps the models' outputs")
+    parser.add_argument("--output", type=Path, help="write the record to this JSON file")
+    options = parser.parse_args()
+    described = describe_run({**data_files(), **({"reviews": options.reviews} if options.reviews else {})})
+    models = [ModelSystem(model, options.cache) for model in options.models]
+    systems: list[PolaritySystem] = [*models, *([] if options.quick else word_lists())]
+    tables = measure_domains(systems)
+    tables["opinions"] = [measure_opinions(system) for system in systems]
+    tables["aspects"] = [measure_aspects(system) for system in systems]
+    tables["sst"] = [measure_sst(system) for system in systems]
+    if options.reviews and not options.quick:
+        tables |= measure_documents(options.reviews, systems)
+    for name, rows in tables.items():
+        print(f"\n{name}", *map(show_row, rows), sep="\n")
+    if options.output:
+        record = {**described, "seeds": [], **tables}
+        options.output.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+
+
+def measure_domains(systems: Sequence[PolaritySystem]) -> dict[str, list[Row]]:
+    """Accuracy by set and system, recall, and calibration."""
+    judged: dict[str, dict[str, Domain]] = {system.name: {} for system in systems}
+    for name in DOMAINS:
+        rows = read_domain(name)
+        texts, gold = [row.text for row in rows], gold_sides(rows)
+        for system in systems:
+            judged[system.name][name] = gold, system.judge(texts, one_sentence=True)
+    three_way = [name for name in DOMAINS if name != TWO_WAY_ONLY]
+    return {
+        "two_way": [*accuracy_rows(judged, DOMAINS, two_way_answers), whole_set_row(TWO_WAY_ONLY, systems)],
+        "three_way": accuracy_rows(judged, three_way, three_way_answers),
+        "recall": [recall_row(name, domains) for name, domains in judged.items()],
+        "calibration": [calibration_row(model, three_way) for model in models_of(systems)],
+        "posts": list(measure_posts(systems)),
+    }
+
+
+def accuracy_rows(
+    judged: Mapping[str, Mapping[str, Domain]], names: Iterable[str], answers: Answers
+) -> list[Row]:
+    """A row for each set, and one for their mean."""
+    rows: list[Row] = [
+        {
+            "set": name,
+            **{
+                f"{system}_accuracy": share_right(answers, domains[name])
+                for system, domains in judged.items()
+            },
+        }
+        for name in names
+    ]
+    means = {column: float(np.mean([row[column] for row in rows])) for column in rows[0] if column != "set"}
+    return [*rows, {"set": "mean", **means}]
+
+
+def models_of(systems: Iterable[PolaritySystem]) -> list[ModelSystem]:
+    return [system for system in systems if isinstance(system, ModelSystem)]
+
+
+def measure_posts(systems: Sequence[PolaritySystem]) -> Iterator[Row]:
+    """Short texts of several sentences; models by the rule of the library and by the former one."""
+    for name in POSTS:
+        rows = [row for row in read_domain(name) if len(split_sentences(row.text)) > 1]
+        texts, gold = [row.text for row in rows], gold_sides(rows)
+        found = {system.name: system.judge(texts, one_sentence=False) for system in systems}
+        for model in models_of(systems):
+            outputs = model.sentences(texts, one_sentence=False)
+            means = [np.average(table, axis=0, weights=lengths) for table, lengths in outputs.by_text()]
+            found[f"{model.name}, {FORMER}"] = model.judged(np.array(means))
+        for system, judged in found.items():
+            yield {
+                "set": name,
+                "texts": len(texts),
+                "system": system,
+                "two_way_accuracy": share_right(two_way_answers, (gold, judged)),
+                "three_way_accuracy": share_right(three_way_answers, (gold, judged)),
+            }
+
+
+def whole_set_row(name: str, systems: Sequence[PolaritySystem]) -> Row:
+    """All rows of a set: the first rows of pros-cons are all positive."""
+    rows = read_texts(folder_of(name) / "dev.tsv.gz").rows
+    texts, gold = [row.text for row in rows], gold_sides(rows)
+    judged = {system.name: (gold, system.judge(texts, one_sentence=True)) for system in systems}
+    return {
+        "set": f"all {len(rows):,} rows of {name} (not in the mean)",
+        **{f"{system}_accuracy": share_right(two_way_answers, domain) for system, domain in judged.items()},
+    }
+
+
+def share_right(answers: Answers, domain: Domain) -> float:
+    return share_of(answers(*domain)[1])
+
+
+def share_of(is_right: BoolArray) -> float:
+    return float(is_right.mean())
+
+
+def two_way_answers(gold: IndexArray, judged: Judged) -> tuple[IndexArray, BoolArray]:
+    """The gold labels that are not neutral, and whether the side with more mass is theirs."""
+    polar = np.flatnonzero(gold != NEUTRAL)
+    return gold[polar], judged.rows(polar).is_right_side(gold[polar])
+
+
+def three_way_answers(gold: IndexArray, judged: Judged) -> tuple[IndexArray, BoolArray]:
+    return gold, judged.labels == gold
+
+
+def recall_row(system: str, domains: Mapping[str, Domain]) -> Row:
+    """Means over the sets that have texts of both sides of how many of each side are found, of two and of three."""
+    two_sided = [domain for domain in domains.values() if {NEGATIVE, POSITIVE} <= set(domain[0].tolist())]
+    row: Row = {"system": system}
+    for ways, answers in (("two_way", two_way_answers), ("three_way", three_way_answers)):
+        recalls = [
+            [is_right[gold == side].mean() for side in (NEGATIVE, POSITIVE)]
+            for gold, is_right in (answers(*domain) for domain in two_sided)
+        ]
+        negative, positive = (float(mean) for mean in np.mean(recalls, axis=0))
+        row |= {
+            f"{ways}_negative_recall": negative,
+            f"{ways}_positive_recall": positive,
+            f"{ways}_gap_points": 100 * abs(negative - positive),
+        }
+    return row
+
+
+def calibration_row(model: ModelSystem, names: Sequence[str]) -> Row:
+    """Expected calibration error as the probabilities are, and with a temperature fitted on the other half."""
+    rows = [row for name in names for row in read_domain(name)]
+    outputs = model.sentences([row.text for row in rows], one_sentence=True)
+    # A text without words has no probabilities.
+    gold = gold_sides(rows)[outputs.counts > 0]
+    scores = model.label_scores
+    groups = [np.flatnonzero(side).tolist() for side in (scores < 0, scores == 0, scores > 0)]
+    texts = RatedTexts(
+        outputs.probabilities, np.arange(len(gold)), outputs.lengths, model.label_set, groups, gold
+    )
+    return {
+        "system": model.name,
+        "texts": len(texts),
+        "as_it_is_error_points": 100 * expected_calibration_error(texts.probabilities(), gold),
+        "rescaled_error_points": 100 * expected_calibration_error(cross_fitted(texts), gold),
+        "temperature": fit_temperature(texts),
+    }
+
+
+def measure_opinions(system: PolaritySystem) -> Row:
+    """What becomes of the polar opinions of the hotel reviews, by the smallest phrases that cover them."""
+    texts, spans, gold = read_opinions()
+    judged = system.judge_spans(texts, spans)
+    return {
+        "system": system.name,
+        "opinions": len(gold),
+        "right_share": share_of(judged.labels == gold),
+        "called_neutral_share": share_of(judged.labels == NEUTRAL),
+        "called_opposite_share": share_of(judged.labels == POSITIVE + NEGATIVE - gold),
+    }
+
+
+def measure_aspects(system: PolaritySystem) -> Row:
+    """Two-way accuracy on the polar aspects of restaurant sentences that hold both polarities."""
+    texts, spans, gold = read_aspects()
+    whole = system.judge(texts, one_sentence=True)
+    by_sentence = whole.rows(np.repeat(np.arange(len(texts)), [len(each) for each in spans]))
+    row: Row = {
+        "system": system.name,
+        "aspects": len(gold),
+        "whole_sentence_accuracy": share_of(by_sentence.is_right_side(gold)),
+        "smallest_phrase_accuracy": share_of(system.judge_spans(texts, spans).is_right_side(gold)),
+    }
+    if isinstance(system, ModelSystem):
+        row["about_accuracy"] = share_of(system.judge_about(texts, spans).is_right_side(gold))
+    return row
+
+
+def measure_sst(system: PolaritySystem) -> Row:
+    """Accuracy on the development sentences of SST, as plain text: two sides, and five labels for a model of five."""
+    trees = load_corpus("sst-fine").splits["dev"]
+    texts = [detokenize(tree.words) for tree in trees]
+    fine = np.array([int(tree.label) for tree in trees])
+    judged = system.judge(texts, one_sentence=True)
+    gold = np.where(fine > 2, POSITIVE, np.where(fine < 2, NEGATIVE, NEUTRAL))
+    row: Row = {
+        "system": system.name,
+        "two_way_accuracy": share_right(two_way_answers, (gold, judged)),
+        "three_way_accuracy": share_right(three_way_answers, (gold, judged)),
+    }
+    if isinstance(system, ModelSystem) and len(system.label_scores) == fine.max() + 1:
+        best = system.sentences(texts, one_sentence=True).probabilities.argmax(axis=1)
+        row["five_way_accuracy"] = share_of(best == fine)
+    return row
+
+
+def read_opinions() -> Spans:
+    return polar_spans(of_kind(read_spans(OPINIONS, "dev"), "opinion"))
+
+
+def read_aspects() -> Spans:
+    """Of sentences that hold both polarities."""
+    return polar_spans(contrasting(read_spans(ASPECTS, "dev")))
+
+
+def polar_spans(lines: Iterable[Mapping[str, Any]]) -> Spans:
+    texts: list[str] = []
+    spans: list[list[Span]] = []
+    gold: list[int] = []
+    for line in lines:
+        polar = [span for span in line["spans"] if span["label"] != SIDES[NEUTRAL]]
+        texts.append(line["text"])
+        spans.append([(span["start"], span["end"]) for span in polar])
+        gold += [SIDES.index(span["label"]) for span in polar]
+    return texts, spans, np.array(gold)
+
+
+def read_domain(name: str) -> Sequence[LabelledText]:
+    return read_texts(folder_of(name) / "dev.tsv.gz").rows[: DOMAINS[name]]
+
+
+def folder_of(name: str) -> Path:
+    return Path(os.environ["LEXITREE_DATA"]) / "domains" / name
+
+
+def data_files() -> dict[str, Path | None]:
+    """Every file that is read here, for the record."""
+    files = [folder_of(name) / "dev.tsv.gz" for name in DOMAINS]
+    files += [spans_file(name, "dev") for name in (OPINIONS, ASPECTS)]
+    return {
+        **{f"domains/{file.parent.name}/{file.name}": file for file in files},
+        "sst/dev.txt": Path(os.environ["LEXITREE_DATA"]) / "sst" / "dev.txt",
+    }
+
+
+def show_row(row: Row) -> str:
+    return "  ".join(
+        f"{name} {100 * value:.1f}" if isinstance(value, float) and abs(value) <= 1 else f"{name} {value}"
+        for name, value in row.items()
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,155 @@
+"""Count which kinds of words a model takes for the heads of phrases, and how sure it is of them.
+
+    python benchmarks/head_kinds.py sentiment runs/mine/model --output results/head-kinds.json
+    python benchmarks/head_kinds.py sentiment --candidates content --rows 200
+
+Sentences are those of SST's development part and of the domains' (`domains/NAME/dev.tsv.gz` and the texts of
+`mams/dev.spans.jsonl.gz` under LEXITREE_DATA; of each set, the first rows). Phrases of three words or more are
+counted, by the tags that the parser gives their head words; SST's root accuracy from its own trees is given too.
+`--candidates` overrides the setting that a model was trained with.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import os
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+
+import lexitree
+from environment import describe_run
+from lexitree import Sentence, TextPipeline, TokenizedText
+from lexitree.corpora.named import load_corpus
+from lexitree.corpora.text_files import read_texts
+from lexitree.models.head_methods import HeadComposer
+from lexitree.models.head_words import HeadCandidates
+from lexitree.text.word_kinds import WordKind, word_kind
+
+MIN_WORDS = 3
+OPEN_CLASSES = ("NN", "VB", "JJ", "RB", "AFX", "FW", "GW")
+"""Beginnings of the tags of nouns, verbs, adjectives and adverbs."""
+NEGATIONS = frozenset({"not", "n't", "no", "never", "none", "nothing", "nobody", "neither", "nor", "without"})
+PUNCTUATION_TAGS = frozenset({",", ":", ".", "``", "''", "-LRB-", "-RRB-", "HYPH", "NFP"})
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("models", nargs="+", help="shipped models or folders")
+    parser.add_argument("--candidates", choices=("all", "words", "content"), help="override the models' own")
+    parser.add_argument("--rows", type=int, default=400, help="sentences of each set")
+    parser.add_argument("--output", type=Path, help="write the record to this JSON file")
+    options = parser.parse_args()
+    described = describe_run(dict(data_files()))
+    rows = [row for model in options.models for row in measure(model, options.candidates, options.rows)]
+    if options.output:
+        record = {**described, "seeds": [], "rows": rows}
+        options.output.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+
+
+def measure(name: str, candidates: HeadCandidates | None, num_rows: int) -> Iterator[dict[str, Any]]:
+    pipe = lexitree.load(name, reads="text", parser="builtin")
+    heads = pipe.predictor.model.encoder.heads
+    if candidates and isinstance(heads, HeadComposer):
+        heads.candidates = candidates
+    total: Counter[str] = Counter()
+    for set_name, texts in read_sets(num_rows):
+        counts = count_heads(pipe, texts)
+        total += counts
+        yield show(name, candidates, set_name, counts)
+    yield show(name, candidates, "all", total)
+    scores = pipe.predictor.evaluate(load_corpus("sst-fine").dev)
+    yield {"model": name, "candidates": candidates, "set": "sst", "root_accuracy": scores.root.accuracy}
+    print(f"{name} on SST's own trees: {scores.root.accuracy:.2%}")
+
+
+def read_sets(num_rows: int) -> Iterator[tuple[str, list[str | TokenizedText]]]:
+    yield "sst", [as_tokens(tree.words) for tree in load_corpus("sst-fine").dev[:num_rows]]
+    for name, path in data_files():
+        if path.name.endswith(".tsv.gz"):
+            yield name, [row.text for row in read_texts(path).rows[:num_rows]]
+        else:
+            with gzip.open(path, "rt", encoding="utf-8") as stream:
+                yield name, [json.loads(line)["text"] for line in stream][:num_rows]
+
+
+def data_files() -> Iterator[tuple[str, Path]]:
+    for folder in sorted((Path(os.environ["LEXITREE_DATA"]) / "domains").iterdir()):
+        for name in ("dev.tsv.gz", "dev.spans.jsonl.gz"):
+            if (folder / name).is_file():
+                yield folder.name, folder / name
+                break
+
+
+def as_tokens(words: tuple[str, ...]) -> TokenizedText:
+    """A sentence whose tokens are the treebank's."""
+    ends = np.cumsum([len(word) + 1 for word in words]).tolist()
+    spans = [(end - 1 - len(word), end - 1) for word, end in zip(words, ends, strict=True)]
+    return TokenizedText.from_spans(" ".join(words), [spans])
+
+
+def count_heads(pipe: TextPipeline, texts: list[str | TokenizedText]) -> Counter[str]:
+    counts: Counter[str] = Counter()
+    for document in pipe.stream(texts):
+        for sentence in document.sentences:
+            count_sentence(sentence, counts)
+    return counts
+
+
+def count_sentence(sentence: Sentence, counts: Counter[str]) -> None:
+    parse, tree = sentence.parse, sentence.source
+    tags = [parse.labels[leaf] for leaf in cast(list[int], parse.leaves.tolist())]
+    words = [word.lower().replace("’", "'") for word in sentence.words]
+    assert sentence.head_index is not None
+    assert sentence.head_weight is not None
+    for node, (start, end) in enumerate(tree.spans):
+        if end - start < MIN_WORDS:
+            continue
+        head = int(sentence.head_index[node])
+        is_whole = "sentences" if node == 0 else "phrases"
+        is_telling = tags[head].startswith(OPEN_CLASSES) or words[head] in NEGATIONS
+        is_mark = is_punctuation(tags[head], words[head])
+        is_alone = all(is_punctuation(tags[each], words[each]) for each in range(start, end))
+        counts[is_whole] += 1
+        counts[f"{is_whole} told"] += is_telling
+        counts["weight"] += round(1000 * float(sentence.head_weight[node]))
+        counts["punctuation"] += is_mark and not is_alone
+        if not is_telling:
+            counts[f"other {tags[head]}"] += 1
+
+
+def is_punctuation(tag: str, word: str) -> bool:
+    return tag in PUNCTUATION_TAGS and word_kind(word) == WordKind.PUNCTUATION
+
+
+def show(name: str, candidates: str | None, set_name: str, counts: Counter[str]) -> dict[str, Any]:
+    num_phrases = counts["sentences"] + counts["phrases"]
+    others = {key[6:]: value for key, value in counts.most_common() if key.startswith("other ")}
+    row = {
+        "model": name,
+        "candidates": candidates,
+        "set": set_name,
+        "phrases": num_phrases,
+        "told_by_head": (counts["sentences told"] + counts["phrases told"]) / num_phrases,
+        "sentences_told_by_head": counts["sentences told"] / max(counts["sentences"], 1),
+        "punctuation": counts["punctuation"] / num_phrases,
+        "mean_head_weight": counts["weight"] / 1000 / num_phrases,
+        "other_tags": dict(list(others.items())[:8]),
+    }
+    print(
+        f"{name} {set_name:14} {num_phrases:7,} phrases, head tells {row['told_by_head']:.1%}"
+        f" (sentences {row['sentences_told_by_head']:.1%}), punctuation {row['punctuation']:.1%},"
+        f" head weight {row['mean_head_weight']:.2f}, others {row['other_tags']}"
+    )
+    return row
+
+
+if __name__ == "__main__":
+    main()

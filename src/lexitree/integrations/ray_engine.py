@@ -1,0 +1,144 @@
+"""Label the parts of a folder on a Ray cluster: Ray Data sends them to a pool of actors, and restarts those that die.
+
+Each actor opens the model once, and reads, labels and writes whole parts, so the texts do not pass through Ray.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+from collections import Counter
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from lexitree.errors import LexitreeError, import_extra
+from lexitree.pipeline.part_engine import ENDS_PROCESS, PartEngine, RunTasks
+from lexitree.pipeline.part_worker import PartResult, PartTask, PartWorker
+
+MAX_TRIES = 3
+"""How often a task is begun: Ray repeats one whose actor has died, forever if the task itself is the reason."""
+_STORE_BYTES = 1 << 27
+"""The memory for objects of a Ray that is started here: tasks and results are small."""
+_KNOCK_SECONDS = 10
+
+
+def ray_engine(address: str | None = None, num_workers: int | None = None) -> PartEngine:
+    """An engine that labels parts with Ray.
+
+    Args:
+        address: The cluster; `auto` finds that of this machine. By default, the one that this program is connected
+            to is used, or Ray is started on this machine and ended afterwards.
+        num_workers: The number of actors, a core (or, on a GPU, a GPU) each; by default, as many as the cluster has.
+
+    Raises:
+        MissingExtraError: Ray is not installed.
+    """
+    ray = import_extra("ray", extra="ray", purpose="The engine ray")
+    data = import_extra("ray.data", extra="ray", purpose="The engine ray", package="ray[data]")
+
+    @contextmanager
+    def start(worker: PartWorker) -> Generator[RunTasks]:
+        with _connected(ray, address, num_workers):
+            kind = "GPU" if worker.device.startswith("cuda") else "CPU"
+            size = num_workers or max(1, int(ray.cluster_resources().get(kind, 1)))
+
+            def run(tasks: Sequence[PartTask]) -> Iterator[PartResult]:
+                pool = data.ActorPoolStrategy(size=min(size, len(tasks)), max_tasks_in_flight_per_actor=1)
+                return _run_tasks(ray, worker, tasks, pool, num_gpus=1 if kind == "GPU" else None)
+
+            yield run
+
+    return start
+
+
+@contextmanager
+def _connected(ray: Any, address: str | None, num_workers: int | None) -> Generator[None]:
+    if address is None and ray.is_initialized():
+        yield
+        return
+    settings: dict[str, Any] = {"address": address, "logging_level": logging.ERROR, "log_to_driver": False}
+    if address is None:
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+        settings |= {"address": "local", "num_cpus": num_workers, "object_store_memory": _STORE_BYTES}
+        settings["include_dashboard"] = False
+    logging.getLogger("ray.data").setLevel(logging.ERROR)
+    try:
+        _knock(address or "")
+        ray.init(**settings)
+    except (OSError, RuntimeError, ValueError) as error:
+        raise LexitreeError(
+            f"Ray cannot be {'started' if address is None else f'reached at {address}'} ({error})",
+            remedy="Start a cluster with 'ray start --head', or omit --address.",
+        ) from error
+    try:
+        yield
+    finally:
+        ray.shutdown()
+
+
+def _knock(address: str) -> None:
+    """Raise an error if nothing listens at `host:port`: Ray would wait for minutes."""
+    host, _, port = address.rpartition(":")
+    if host and port.isdecimal() and "/" not in host:
+        socket.create_connection((host, int(port)), timeout=_KNOCK_SECONDS).close()
+
+
+def _run_tasks(
+    ray: Any, worker: PartWorker, tasks: Sequence[PartTask], pool: Any, num_gpus: int | None
+) -> Iterator[PartResult]:
+    # On the node of this program: if that one goes down, all ends anyway.
+    here = ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy(
+        ray.get_runtime_context().get_node_id(), soft=False
+    )
+    tries = ray.remote(num_cpus=0, scheduling_strategy=here)(_Tries).remote()
+    # A block for each task: blocks are what Ray sends, and sends again.
+    dataset = ray.data.from_items([{"task": task} for task in tasks], override_num_blocks=len(tasks))
+    results = dataset.map_batches(
+        _Actor,
+        fn_constructor_args=(worker, tries),
+        batch_size=None,
+        compute=pool,
+        num_cpus=1,
+        num_gpus=num_gpus,
+    )
+    results.context.enable_progress_bars = False
+    try:
+        for batch in results.iter_batches(batch_size=None, prefetch_batches=0):
+            yield from batch["result"]
+    except ray.exceptions.RayError as error:
+        raise LexitreeError(
+            f"Ray has stopped: {error}",
+            remedy="Run the same command again: the parts that are done are kept.",
+        ) from error
+
+
+class _Tries:
+    """Counts how often each task was begun, in an actor of its own."""
+
+    def __init__(self) -> None:
+        self._counts = Counter[PartTask]()
+
+    def begin(self, task: PartTask) -> int:
+        self._counts[task] += 1
+        return self._counts[task]
+
+
+class _Actor:
+    """What Ray Data runs in each actor of its pool."""
+
+    def __init__(self, worker: PartWorker, tries: Any) -> None:
+        self._worker = worker
+        self._tries = tries
+
+    def __call__(self, batch: Mapping[str, Iterable[PartTask]]) -> dict[str, Any]:
+        return {"result": np.fromiter(map(self._label, batch["task"]), object)}
+
+    def _label(self, task: PartTask) -> PartResult:
+        ray = import_extra("ray", extra="ray", purpose="The engine ray")
+        if ray.get(self._tries.begin.remote(task)) > MAX_TRIES:
+            return PartResult(task, problem=ENDS_PROCESS)
+        return self._worker(task)

@@ -1,0 +1,184 @@
+"""Runs the trials of a sweep on a Ray cluster with Ray Tune, which starts trials again whose machine or process dies.
+
+Which trials there are and which are stopped is decided as everywhere (`lexitree.sweeps`), so the results do not
+depend on the engine. The folder of the sweep must be the same on all machines. Ray's own record of the experiment is
+written beside the trials and never read: a sweep is resumed by its own files.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import math
+import os
+import shutil
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from lexitree.errors import LexitreeError, import_extra
+from lexitree.sweeps.ledger import Sweep
+from lexitree.sweeps.local_engine import OnProgress, RunTrial
+from lexitree.sweeps.trial import Outcome, TrialJob, run_trial
+
+RAY_FOLDER = "ray"
+"""In the folder of the sweep; Ray's record, which is only for people."""
+_STORE_BYTES = 1 << 27
+"""The memory for objects of a Ray that is started here: trials are small."""
+_QUIET = {
+    "RAY_AIR_NEW_OUTPUT": "0",
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "TUNE_DISABLE_AUTO_CALLBACK_LOGGERS": "1",
+}
+"""Keeps Ray from printing tables, and from files that nobody reads."""
+_MORE_TRIES = 2
+"""How often a trial is continued whose process has died."""
+
+
+def run_with_tune(
+    sweep: Sweep,
+    *,
+    address: str | None = None,
+    on_progress: OnProgress | None = None,
+    run: RunTrial = run_trial,
+) -> None:
+    """Run a sweep to its end.
+
+    Args:
+        sweep: The sweep; it says how many trials run at a time.
+        address: The cluster; `auto` finds that of this machine. By default, Ray is started here and ended afterwards.
+        on_progress: Is told of every epoch of every trial.
+        run: What runs a trial.
+
+    Raises:
+        MissingExtraError: Ray Tune is not installed.
+        LexitreeError: Ray cannot be started or has stopped.
+    """
+    ray, tune = require_tune()
+    folder = sweep.folder / RAY_FOLDER
+    shutil.rmtree(folder, ignore_errors=True)
+    with _connected(ray, address, sweep):
+        tuner = tune.Tuner(
+            tune.with_resources(_trainable(tune, run), _resources(sweep.options)),
+            tune_config=tune.TuneConfig(
+                search_alg=_make_searcher(tune, sweep, on_progress),
+                num_samples=sweep.num_trials - len(sweep.store.trials),
+                reuse_actors=True,
+                trial_name_creator=_name,
+                trial_dirname_creator=_name,
+            ),
+            run_config=tune.RunConfig(
+                name=sweep.folder.resolve().name,
+                storage_path=str(folder.resolve()),
+                verbose=0,
+                failure_config=tune.FailureConfig(max_failures=_MORE_TRIES),
+            ),
+        )
+        tuner.fit()
+    if not sweep.is_done:
+        raise LexitreeError("Ray Tune has stopped before the last trial", remedy="Continue it with --resume.")
+
+
+def require_tune() -> tuple[Any, Any]:
+    """Import Ray and Ray Tune; call it early to fail before anything is written.
+
+    Raises:
+        MissingExtraError: One of them is not installed.
+    """
+    for name, value in _QUIET.items():
+        os.environ.setdefault(name, value)
+    ray = import_extra("ray", extra="ray", purpose="The engine ray")
+    return ray, import_extra("ray.tune", extra="ray", purpose="The engine ray", package="ray[tune]")
+
+
+@contextmanager
+def _connected(ray: Any, address: str | None, sweep: Sweep) -> Generator[None]:
+    if address is None and ray.is_initialized():
+        yield
+        return
+    settings: dict[str, Any] = {"address": address, "logging_level": logging.ERROR, "log_to_driver": False}
+    if address is None:
+        num_cpus = sweep.jobs * _resources(sweep.options)["cpu"]
+        settings |= {"address": "local", "num_cpus": num_cpus, "object_store_memory": _STORE_BYTES}
+        settings["include_dashboard"] = False
+    try:
+        ray.init(**settings)
+    except (OSError, RuntimeError, ValueError) as error:
+        raise LexitreeError(
+            f"Ray cannot be {'started' if address is None else f'reached at {address}'} ({error})",
+            remedy="Start a cluster with 'ray start --head', or omit --address.",
+        ) from error
+    try:
+        yield
+    finally:
+        ray.shutdown()
+
+
+def _resources(options: Mapping[str, Any]) -> dict[str, int]:
+    """What each trial needs."""
+    gpus = {"gpu": 1} if str(options.get("device", "")).startswith("cuda") else {}
+    return {"cpu": int(options.get("threads", 1)), **gpus}
+
+
+def _trainable(tune: Any, run: RunTrial) -> Any:
+    """The function that Ray runs on some machine: it reports every epoch, and at last how the trial has ended."""
+
+    def train_trial(config: dict[str, Any]) -> None:
+        job: TrialJob = config["job"]
+
+        def report(seed: int, epoch: int, score: float) -> None:
+            tune.report({"seed": seed, "epoch": epoch, "score": score})
+
+        outcome = run(job, report)
+        scores = outcome.scores
+        # As text, because Ray would take a table apart.
+        tune.report({"score": max(scores) if scores else math.nan, "outcome": json.dumps(outcome.as_dict())})
+
+    return train_trial
+
+
+def _name(trial: Any) -> str:
+    return f"trial-{trial.config['job'].number}"
+
+
+def _make_searcher(tune: Any, sweep: Sweep, on_progress: OnProgress | None) -> Any:
+    """What Ray Tune asks for trials and tells of results: the ledger of the sweep."""
+
+    class LedgerSearcher(tune.search.Searcher):
+        def __init__(self) -> None:
+            super().__init__(metric="score", mode="max")
+            self.numbers: dict[str, int] = {}
+
+        def suggest(self, trial_id: str) -> Any:
+            if len(self.numbers) >= sweep.jobs:
+                return None
+            job = sweep.next_job()
+            if job is None:
+                return None
+            self.numbers[trial_id] = job.number
+            return {"job": job}
+
+        def on_trial_result(self, trial_id: str, result: dict[str, Any]) -> None:
+            if on_progress is not None and "epoch" in result:
+                on_progress(self.numbers[trial_id], result["seed"], result["epoch"], result["score"])
+
+        def on_trial_complete(
+            self, trial_id: str, result: dict[str, Any] | None = None, error: bool = False
+        ) -> None:
+            number = self.numbers.pop(trial_id)
+            if error or not result or "outcome" not in result:
+                sweep.finish(number, Outcome("failed", {}, 0.0, "its process was killed again and again"))
+            else:
+                sweep.finish(number, Outcome.from_dict(json.loads(result["outcome"])))
+
+        def save(self, checkpoint_path: str) -> None:
+            """The ledger saves itself."""
+
+        def restore(self, checkpoint_path: str) -> None:
+            raise NotImplementedError
+
+        def __reduce__(self) -> tuple[Any, ...]:
+            # Ray keeps a copy of its arguments, which nobody reads; the ledger's open files cannot be copied.
+            return (str, ())
+
+    return LedgerSearcher()

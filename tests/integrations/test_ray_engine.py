@@ -1,0 +1,145 @@
+"""Parts labelled with Ray: the rows of one process, whatever dies meanwhile. `scripts/record_engines.py` takes more."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from lexitree.corpora.tables import Row
+from lexitree.errors import MissingExtraError
+from lexitree.integrations.ray_engine import ray_engine
+from lexitree.pipeline import part_worker
+from lexitree.pipeline.inputs import Inputs
+from lexitree.pipeline.labelling import LabellingJob
+from lexitree.pipeline.part_engine import PartEngine
+from lexitree.pipeline.part_worker import PartResult, PartTask, PartWorker
+from lexitree.pipeline.workers import LabellerSettings
+from tests.cli.untrained_parser import save_untrained_parser
+from tests.command import assert_one_clear_error, files_of, leftovers, run_command
+from tests.pipeline.stubs import open_stub
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def ray(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Ray, whose workers find the tests too, and whose start may take its time."""
+    module = pytest.importorskip("ray", reason="needs the extra ray")
+    pytest.importorskip("ray.data", reason="needs the extra ray")
+    paths = (str(ROOT), str(ROOT / "src"), os.environ.get("PYTHONPATH"))
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, paths)))
+    monkeypatch.setenv("RAY_raylet_start_wait_time_s", "120")
+    return module
+
+
+def test_without_ray_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(MissingExtraError, match=r"(?s)'ray'.*\[ray\]"):
+        ray_engine()
+
+
+@pytest.mark.slow
+def test_an_actor_and_a_node_are_killed(ray: Any, tmp_path: Path) -> None:
+    from tests.integrations.ray_cluster import label_with_deaths
+
+    found = label_with_deaths(tmp_path, num_rows=480, group_rows=40)
+    assert [death.partition(" after")[0] for death in found["killed"]] == ["an actor", "a node"]
+    assert found["nodes"] == 2
+    assert found["parts"] == 12
+    assert found["parts begun again"] >= 1
+    assert found["rows"] == 480
+    assert found["near-ties of the parser"] == []
+    assert found["largest difference of a probability"] < 1e-5
+    for name in (
+        "rows missing",
+        "rows twice",
+        "texts that differ",
+        "labels that differ",
+        "head words that differ",
+    ):
+        assert found[name] == 0, name
+    assert not leftovers(tmp_path / "ray")
+
+
+@pytest.mark.slow
+def test_the_command(ray: Any, saved_model: Path, tmp_path: Path) -> None:
+    parser = save_untrained_parser(tmp_path / "parser")
+    rows = (f'{number},"the film\nis number {number} ."\n' for number in range(30))
+    (tmp_path / "a.csv").write_text("id,text\n" + "".join(rows))
+    options = ("--model", saved_model, "--parser", f"builtin:{parser}", "--column", "text", "--part-rows", 8)
+    command = ("predict", "a.csv", *options)
+    assert run_command(*command, "-o", "one/", cwd=tmp_path).returncode == 0
+    for _ in range(2):
+        # The same names from this folder, which is not that of Ray's processes.
+        finished = run_command(
+            *command, "-o", "ray/", "--engine", "ray", "--jobs", 2, cwd=tmp_path, timeout=400
+        )
+        assert (finished.returncode, finished.stdout) == (0, ""), finished.stderr
+        assert files_of(tmp_path / "ray") == files_of(tmp_path / "one")
+        (tmp_path / "ray" / "a.csv" / "part-00001.csv").unlink()
+    options = ("--engine", "ray", "--address", "127.0.0.1:1")
+    failed = run_command(*command, "-o", "new/", *options, cwd=tmp_path, timeout=400)
+    assert_one_clear_error(failed, "Ray cannot be reached at 127.0.0.1:1", "ray start --head")
+    assert not (tmp_path / "new").exists()
+    failed = run_command(*command, "-o", "a.jsonl", "--engine", "ray", cwd=tmp_path, timeout=400)
+    assert_one_clear_error(failed, "an engine writes a folder of parts")
+
+
+class Poisoned:
+    """A worker for which some texts are poison: they raise an error or kill its process."""
+
+    def __init__(self, worker: PartWorker) -> None:
+        self.worker = worker
+        self.device = worker.device
+
+    def __call__(self, task: PartTask) -> PartResult:
+        part_worker.open_labeller = open_stub(poison)
+        return self.worker(task)
+
+
+def poison(row: Row) -> None:
+    if row.text == "raises":
+        raise RuntimeError("poison")
+    if row.text == "kills":
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+def poisoned(engine: PartEngine) -> PartEngine:
+    return lambda worker: engine(cast(PartWorker, Poisoned(worker)))
+
+
+@pytest.mark.slow
+def test_poisoned_rows_are_written_to_a_side_file(ray: Any, saved_model: Path, tmp_path: Path) -> None:
+    texts = [f"text {number}" for number in range(60)]
+    texts[7], texts[33] = "raises", "kills"
+    (tmp_path / "a.txt").write_text("".join(f"{text}\n" for text in texts))
+    job = LabellingJob(
+        Inputs([tmp_path / "a.txt"]),
+        f"{tmp_path}/out/",
+        LabellerSettings(saved_model),
+        part_rows=15,
+        engine=poisoned(ray_engine(num_workers=2)),
+    )
+    job.run()
+    assert sorted(error.place.line for error in job.failed.errors) == [8, 34]
+    found = files_of(tmp_path / "out")
+    sides = {name: json.loads(text) for name, text in found.items() if "_failed" in name}
+    assert {name: (row["row"], row["text"]) for name, row in sides.items()} == {
+        "a.txt/_failed-00000.jsonl": (8, "raises"),
+        "a.txt/_failed-00002.jsonl": (34, "kills"),
+    }
+    rows = [
+        json.loads(line)
+        for name in sorted(found)
+        if "/part-" in name
+        for line in found[name].decode().splitlines()
+    ]
+    assert [row["text"] for row in rows] == texts
+    assert [number for number, row in enumerate(rows) if not row["sentences"]] == [7, 33]
+    assert not ray.is_initialized()

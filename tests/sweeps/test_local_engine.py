@@ -1,0 +1,34 @@
+"""Trials in processes: the order in which they end does not matter, and one that is killed fails alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from lexitree.sweeps.ledger import open_sweep
+from lexitree.sweeps.local_engine import run_locally
+from lexitree.tasks.classify.recipe import Recipe
+from tests.sweeps.fake_trials import deadly_third, results, run_all, slow_at_first, write_space
+
+pytest.importorskip("optuna", reason="the extra sweep is not installed")
+pytestmark = pytest.mark.slow
+
+
+def test_processes_give_the_same_trials(tmp_path: Path) -> None:
+    space = write_space(tmp_path, trials=8)
+    with open_sweep(tmp_path / "here", Recipe(), space, jobs=2) as here:
+        run_all(here)
+    heard: set[int] = set()
+    with open_sweep(tmp_path / "there", Recipe(), space, jobs=2) as there:
+        run_locally(there, run=slow_at_first, on_progress=lambda number, *_: heard.add(number))
+    assert results(there) == results(here)
+    assert heard == {trial.number for trial in there.finished() if trial.outcome.state != "failed"}
+
+
+def test_a_killed_process_fails_its_trial_and_no_other(tmp_path: Path) -> None:
+    with open_sweep(tmp_path / "runs", Recipe(), write_space(tmp_path, trials=4), jobs=1) as sweep:
+        run_locally(sweep, run=deadly_third)
+    errors = [trial.outcome.error for trial in sweep.finished()]
+    assert "was killed (SIGKILL)" in errors[2]
+    assert not any("killed" in error for error in errors[:2] + errors[3:])
