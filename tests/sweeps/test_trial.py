@@ -83,6 +83,9 @@ def test_a_hopeless_trial_is_stopped(treebank: Path, tmp_path: Path) -> None:
     assert outcome.state == "pruned"
     assert {seed: len(curve) for seed, curve in outcome.curves.items()} == {1: 2}
     assert outcome.spread is None
+    # After the last epoch of the last seed, there is nothing left to stop.
+    late = SweepSettings(unstopped_trials=1, unstopped_epochs=2)
+    assert run_trial(make_job(treebank, tmp_path / "late", others=[better], sweep=late)).state == "complete"
 
 
 @pytest.mark.parametrize(

@@ -215,8 +215,13 @@ class _Progress:
             curve.append(score)
             if self.on_score is not None:
                 self.on_score(seed, len(curve), score)
-            if self.is_hopeless(*step_scores(self.curves)[-1]):
+            if self.is_hopeless(*step_scores(self.curves)[-1]) and not self._is_over(seed):
                 raise _HopelessError
+
+    def _is_over(self, seed: int) -> bool:
+        """Whether this was the last epoch of the last seed, after which there is nothing to save by stopping."""
+        num_epochs = self.job.settings.get("training.epochs", self.job.recipe.training.epochs)
+        return seed == self.job.sweep.seeds[-1] and len(self.curves[seed]) >= num_epochs
 
 
 class _Follower(SilentObserver):
