@@ -14,22 +14,56 @@ from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
 
-LABELS = ("negative", "neutral", "positive")
 STARS = ("negative", "negative", "negative", "neutral", "positive", "positive")
 """By the number of stars out of five, from none."""
 WORDS = ("zero", "one", "two", "three", "four", "five")
 RATINGS = (
-    *("{n} {star}", "{N} {star}", "{N} {star}.", "{n} {star}!", "{n}/5", "{n}/5.", "{ten}/10", "{n} out of 5"),
-    *("{n} out of 5 stars", "{n} / 5", "{stars}", "{n}*", "{n}-star", "Rating: {n}/5", "I give it {n} {star}"),
-    *("{n} {star} from me", "My rating: {n} {star}.", "It gets {w} {star} out of five.", "A {w}-star product"),
-    *("{w} {star}", "{ten} out of 10", "{n} {star} for the {thing}", "{thing}: {n}/5", "The {thing} gets {n} {star}."),
+    *(
+        "{n} {star}",
+        "{N} {star}",
+        "{N} {star}.",
+        "{n} {star}!",
+        "{n}/5",
+        "{n}/5.",
+        "{ten}/10",
+        "{n} out of 5",
+    ),
+    *(
+        "{n} out of 5 stars",
+        "{n} / 5",
+        "{stars}",
+        "{n}*",
+        "{n}-star",
+        "Rating: {n}/5",
+        "I give it {n} {star}",
+    ),
+    *(
+        "{n} {star} from me",
+        "My rating: {n} {star}.",
+        "It gets {w} {star} out of five.",
+        "A {w}-star product",
+    ),
+    *(
+        "{w} {star}",
+        "{ten} out of 10",
+        "{n} {star} for the {thing}",
+        "{thing}: {n}/5",
+        "The {thing} gets {n} {star}.",
+    ),
 )
 SIGNS = {
     "positive": ":) :-) :D :-D =) ;) <3 ^_^ xD 🙂 😀 😊 😍 👍 ❤️ 🎉 😋 🥰 👏 💯 😁 ♥ 🙌",
     "negative": ":( :-( :'( >:( :/ </3 D: 🙁 😞 😠 😡 👎 😢 😭 💔 🤮 😤 😒 🤢 😖",
     "neutral": ":| :o 😐 🤔 😶 🚗 📦 🏠 📱",
 }
-CARRIERS = ("{}", "{} {}", "The {thing} {}", "bought the {thing} in may {}", "got it today {}", "the {thing} came {}")
+CARRIERS = (
+    "{}",
+    "{} {}",
+    "The {thing} {}",
+    "bought the {thing} in may {}",
+    "got it today {}",
+    "the {thing} came {}",
+)
 THINGS = ("food", "phone", "hotel", "book", "service", "app")
 
 
@@ -47,8 +81,13 @@ def main() -> None:
 def ratings() -> Iterator[tuple[str, str]]:
     for template, number, thing in product(RATINGS, range(6), THINGS):
         values = {
-            **{"n": number, "w": WORDS[number], "N": WORDS[number].capitalize(), "ten": 2 * number, "thing": thing},
-            **{"star": "star" if number == 1 else "stars", "stars": "★" * number + "☆" * (5 - number)},
+            "n": number,
+            "w": WORDS[number],
+            "N": WORDS[number].capitalize(),
+            "ten": 2 * number,
+            "thing": thing,
+            "star": "star" if number == 1 else "stars",
+            "stars": "★" * number + "☆" * (5 - number),
         }
         yield STARS[number], template.format(**values)
 
