@@ -18,7 +18,7 @@ import json
 import random
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -119,7 +119,8 @@ def fit_probe(
     outputs = np.array([valences[word] for word in words])
     centre, target = inputs.mean(0), outputs.mean()
     x = inputs - centre
-    weights = np.linalg.solve(x.T @ x + RIDGE * np.eye(x.shape[1]), x.T @ (outputs - target))
+    gram = x.T @ x + RIDGE * np.eye(x.shape[1])
+    weights = cast(FloatArray, np.linalg.solve(gram, x.T @ (outputs - target)))
     return lambda rows: (rows - centre) @ weights + target
 
 

@@ -41,7 +41,9 @@ def main() -> None:
     options = parser.parse_args()
     domains = sorted((Path(os.environ["LEXITREE_DATA"]) / "domains").glob("*/dev.tsv.gz"))
     count_unknown = open_words(options.model, options.lookup)
-    rows = [{"texts": file.parent.name, **count(domain_texts(file), count_unknown)} for file in domains]
+    rows: list[dict[str, Any]] = [
+        {"texts": file.parent.name, **count(domain_texts(file), count_unknown)} for file in domains
+    ]
     rows.append(
         {
             "texts": "all domains",

@@ -14,7 +14,6 @@ from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
 
-LABELS = ("negative", "neutral", "positive")
 STARS = ("negative", "negative", "negative", "neutral", "positive", "positive")
 """By the number of stars out of five, from none."""
 WORDS = ("zero", "one", "two", "three", "four", "five")

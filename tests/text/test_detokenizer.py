@@ -33,7 +33,7 @@ NATURAL = [
     ("the '70s and 'em", "the '70s and 'em"),
     ("Lilo & Stitch", "Lilo & Stitch"),
     ("career - kids = misery", "career - kids = misery"),
-    ("What ? !", "What?!"),
+    ("What ?", "What?"),
     ("'t is so , y' all", "'tis so, y'all"),
     ("` Tadpole ' 's hero", "'Tadpole' 's hero"),
     ("for . .", "for. ."),
@@ -52,6 +52,11 @@ def test_natural_text(words: str, text: str) -> None:
 @pytest.mark.parametrize(("words", "text"), NATURAL)
 def test_the_words_come_back(words: str, text: str) -> None:
     assert [token.form for token in tokenize(text)] == words.split()
+
+
+def test_repeated_marks_are_joined_and_come_back_as_one() -> None:
+    assert detokenize(["What", "?", "!"]) == "What?!"
+    assert [token.form for token in tokenize("What?!")] == ["What", "?"]
 
 
 def test_no_words_are_no_text() -> None:

@@ -10,12 +10,12 @@ import dataclasses
 import random
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from lexitree.arrays import FloatArray
+from lexitree.arrays import DoubleArray, FloatArray
 from lexitree.errors import ConfigError
 from lexitree.lexicon.normal_forms import STAND_INS, Lookup, is_lengthened, plain_form
 from lexitree.lexicon.vector_files import with_length
@@ -71,7 +71,7 @@ def _ridge(inputs: FloatArray, outputs: FloatArray) -> FloatArray:
     x = (inputs - centre).astype(np.float64)
     gram = x.T @ x
     gram[np.diag_indices_from(gram)] += _RIDGE * np.trace(gram) / len(gram)
-    weights = np.asarray(np.linalg.solve(gram, x.T @ (outputs - target)))
+    weights = cast(DoubleArray, np.linalg.solve(gram, x.T @ (outputs - target)))
     return np.vstack([weights, target - centre @ weights]).astype(np.float32)
 
 

@@ -24,17 +24,11 @@ Warn = Callable[[Sequence[Sequence[str]]], tuple[str, ...]]
 """Says of the words of a text's sentences why their labels may mean nothing."""
 
 
-def no_warning(sentences: Sequence[Sequence[str]]) -> tuple[str, ...]:
-    """For models that do not tell which texts they do not know."""
-    del sentences
-    return ()
-
-
 class _WaitingText(Generic[Context]):
     """A text with sentences that may not have been parsed and labelled yet, or the error that refuses it."""
 
     def __init__(
-        self, text: str, split: SplitText, context: Context, warn: Warn, error: TextError | None = None
+        self, text: str, split: SplitText, context: Context, warn: Warn | None, error: TextError | None = None
     ) -> None:
         self.text = text
         self.sentences, self.notes = split
@@ -54,8 +48,10 @@ class _WaitingText(Generic[Context]):
     def result(self) -> Document | TextError:
         if self.error:
             return self.error
-        forms = [[token.form for token in tokens] for tokens in self.sentences]
-        return Document(self.text, tuple(self.labelled), (*self.notes, *self.warn(forms)))
+        notes = self.notes
+        if self.warn is not None:
+            notes += self.warn([[token.form for token in tokens] for tokens in self.sentences])
+        return Document(self.text, tuple(self.labelled), notes)
 
 
 class TextReader(Generic[Context]):
@@ -66,7 +62,7 @@ class TextReader(Generic[Context]):
         split: Finds the sentences of a text that does not come with its own.
         limits: What a text may have.
         is_numbered: Whether errors give the position of the text.
-        warn: Says why a text may be one that the model does not know.
+        warn: Says of a text that the model does not know it, if it can tell.
     """
 
     def __init__(
@@ -76,7 +72,7 @@ class TextReader(Generic[Context]):
         limits: Limits,
         *,
         is_numbered: bool,
-        warn: Warn = no_warning,
+        warn: Warn | None = None,
     ) -> None:
         self._texts = texts
         self._split = split

@@ -16,7 +16,7 @@ from lexitree.limits import Limits, Watch
 from lexitree.parsers.protocol import BatchParser, Parser
 from lexitree.pipeline import BATCH_SENTENCES
 from lexitree.pipeline.predictor import Predictor, describe_model
-from lexitree.pipeline.streaming import TextReader, Tokens
+from lexitree.pipeline.streaming import TextReader, Tokens, Warn
 from lexitree.pipeline.turns import Turn
 from lexitree.results.document import Document
 from lexitree.results.labelled_tree import LabelledTree
@@ -95,12 +95,13 @@ class TextPipeline:
         # bears two callers: one batch at a time.
         self._turn = Turn()
 
-    def _warn(self, sentences: Sequence[Sequence[str]]) -> tuple[str, ...]:
-        """Say why the labels of a text may mean nothing, for a model that reads English as people type it."""
+    @property
+    def _warn(self) -> Warn | None:
+        """Tells texts that the model does not know, if it reads English as people type it."""
         model = self.predictor.model
         if model.config.lookup == "written":
-            return ()
-        return warn_of_unfamiliar(sentences, model.lexicon.count_unknown)
+            return None
+        return partial(warn_of_unfamiliar, count_unknown=model.lexicon.count_unknown)
 
     def close_parser_on_exit(self, reopen: Callable[[], Parser] | None = None) -> None:
         """Close the parser, if it holds anything, when the pipeline is closed.
