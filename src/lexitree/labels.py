@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from lexitree.arrays import DIGITS
 from lexitree.errors import ConfigError
 from lexitree.trees.tree import NO_LABEL
 
@@ -119,10 +120,15 @@ class LabelSet:
         return tuple(distance / farthest for distance in distances)
 
     def mean_score(self, probabilities: Iterable[float]) -> float | None:
-        """The mean of the labels' scores by their probabilities; None for labels without an order."""
+        """The mean of the labels' scores by their probabilities; None for labels without an order.
+
+        Probabilities count as they are written, so that the same ones have the same score.
+        """
         if self.scores is None:
             return None
-        return sum(score * share for score, share in zip(self.scores, probabilities, strict=True))
+        return sum(
+            score * round(share, DIGITS) for score, share in zip(self.scores, probabilities, strict=True)
+        )
 
     def with_grain(self, number: int) -> LabelSet:
         """The answers as fine as asked: the labels that are learned, or the sides of their scale.

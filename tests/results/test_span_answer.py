@@ -52,7 +52,7 @@ def test_each_side_of_a_contrast_speaks_for_itself(parse: str) -> None:
     assert weights == [("staff", pytest.approx(0.1)), ("slow staff", pytest.approx(0.9))]
     expected = 0.1 * np.array(ROWS["staff"]) + 0.9 * np.array(ROWS["slow staff"])
     assert list(staff.probabilities.values()) == pytest.approx(expected.tolist())
-    assert staff.score == pytest.approx(expected[2] - expected[0])
+    assert staff.score == pytest.approx(expected[2] - expected[0], abs=1e-5)
     assert staff.probability == max(staff.probabilities.values())
     assert staff.as_dict()["label"] == "negative"
     assert repr(food) == "SpanAnswer('food', 'positive' 0.80)"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import TypeVar
 
 import numpy as np
@@ -12,7 +13,7 @@ import numpy.typing as npt
 from lexitree.arrays import NO_INDEX, DoubleArray, FloatArray, IndexArray
 from lexitree.errors import TreeError
 from lexitree.lexicon.pieces import PieceLayout
-from lexitree.text.word_kinds import word_kind
+from lexitree.text.word_kinds import word_kinds
 from lexitree.trees.dependencies import DependencyTree
 from lexitree.trees.tree import Tree
 
@@ -189,7 +190,7 @@ def _leaf_kinds(trees: Sequence[Tree], num_leaves: int) -> IndexArray:
     if any(tree.has_inner_words for tree in trees):
         # No model of dependency trees has heads.
         return np.zeros(num_leaves, dtype=np.int64)
-    return np.array([word_kind(word) for tree in trees for word in tree.words], dtype=np.int64)
+    return np.array(word_kinds(chain.from_iterable(tree.words for tree in trees)), dtype=np.int64)
 
 
 def _own_words(trees: Sequence[Tree]) -> IndexArray:

@@ -10,7 +10,7 @@ from typing import Any, Protocol, Self, cast
 import numpy as np
 import numpy.typing as npt
 
-from lexitree.arrays import FloatArray, IndexArray, rounded
+from lexitree.arrays import DIGITS, FloatArray, IndexArray, rounded
 from lexitree.errors import ConfigError
 from lexitree.labels import LabelSet, order_labels
 from lexitree.trees.brackets import surface_form, tree_to_brackets
@@ -114,8 +114,8 @@ class LabelledTree:
         scores = self.label_set.scores
         if scores is None:
             return ()
-        # Not as a product of matrices: the same row gives the same number wherever it stands.
-        return tuple((self.node_probabilities.astype(float) * scores).sum(1).tolist())
+        # As `LabelSet.mean_score` does it, for all nodes at once.
+        return tuple((self.node_probabilities.astype(float).round(DIGITS) * scores).sum(1).tolist())
 
     @property
     def labels(self) -> tuple[str, ...]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import IntEnum
+from functools import lru_cache
 
-from lexitree.limits import cache_short_texts
 from lexitree.text.patterns import is_emoticon
 
 
@@ -57,13 +58,26 @@ FUNCTION_FORMS = frozenset(
 _BRACKETS = frozenset({"-lrb-", "-rrb-", "-lsb-", "-rsb-", "-lcb-", "-rcb-"})
 
 
-@cache_short_texts
+_LONGEST = 40
+"""Of longer words, only the beginning is looked at, so that what is remembered stays small."""
+
+
+def word_kinds(words: Iterable[str]) -> list[int]:
+    """The kinds of words, as they stand in trees, in plain numbers, which NumPy reads faster."""
+    return [_find_kind(word[:_LONGEST]) for word in words]
+
+
 def word_kind(word: str) -> WordKind:
     """The kind of a word, as it stands in a tree."""
+    return WordKind(_find_kind(word[:_LONGEST]))
+
+
+@lru_cache(1 << 16)
+def _find_kind(word: str) -> int:
     plain = word.lower().replace("’", "'")
     if plain in FUNCTION_FORMS:
-        return WordKind.FUNCTION
+        return WordKind.FUNCTION.value
     if plain in _BRACKETS:
-        return WordKind.PUNCTUATION
+        return WordKind.PUNCTUATION.value
     has_meaning = any(map(str.isalnum, word)) or is_emoticon(word) or not word.strip()
-    return WordKind.CONTENT if has_meaning else WordKind.PUNCTUATION
+    return (WordKind.CONTENT if has_meaning else WordKind.PUNCTUATION).value
