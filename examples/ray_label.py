@@ -9,7 +9,7 @@ labelled = reviews.map_batches(
     lexitree.Labeller,
     fn_constructor_kwargs={"model": "sentiment", "column": "comment"},
     batch_format="pyarrow",
-    compute=ray.data.ActorPoolStrategy(size=2),
+    compute=ray.data.ActorPoolStrategy(min_size=1, max_size=8),  # reading needs a core, too
 )
 for row in labelled.iter_rows():
     print(f"{row['label']} {row['score']:+.2f}: {row['comment']}")
