@@ -33,6 +33,7 @@ from lexitree.server.request_bodies import (
 from lexitree.server.service_settings import ServiceSettings
 from lexitree.settings import MAX_SIZE, REQUIRED, DeclaredSetting, Setting, Settings
 from lexitree.sweeps.search_space import Range, SweepSettings
+from lexitree.tasks.classify.augmentation import AugmentSettings
 from lexitree.tasks.classify.more_corpora import CorpusPlan
 from lexitree.tasks.classify.recipe import Recipe, TrainingConfig
 from lexitree.tasks.parse.recipe import ParserRecipe, ParserTraining, TreebankPlan
@@ -50,6 +51,7 @@ EXAMPLES: tuple[Settings, ...] = (
     TrainingConfig(),
     Recipe(model={"hidden": 5}, teacher="t", teacher_trees=("a", "b")),
     TreebankPlan(name="a", path="a.txt", held_out=0.5, recurring_in=(1, 2)),
+    AugmentSettings(typos=0.02),
     CorpusPlan(corpus="a", labels={"good": ["3", "4"]}, spans={"aspect": "none"}),
     ParserTraining(),
     ParserRecipe(treebanks=(TreebankPlan(name="a", path="a.txt", held_out=0.5),)),

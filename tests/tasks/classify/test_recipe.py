@@ -42,6 +42,7 @@ def test_the_defaults_are_the_papers_protocol() -> None:
     assert TrainingConfig().as_dict() == {
         "epochs": 30,
         "batch_size": 25,
+        "choose_by": "main",
         "learning_rate": 1e-3,
         "schedule": "constant",
         "warm_up": 0.0,
