@@ -108,7 +108,7 @@ def _paper_figure(experiment: str, run: str) -> str:
 
 
 def _roots_over_transformer(task: str) -> tuple[str, str, str]:
-    """MiniLM alone, and the BiConTree over it and over MPNet; of several, the one that is best on development data."""
+    """MiniLM alone, and the BiConTree over it and over MPNet; of several, the best on development data."""
     from lexitree_paper.experiments import find_experiment
     from lexitree_paper.score_tables import read_records
 
