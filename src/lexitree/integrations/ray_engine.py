@@ -6,8 +6,6 @@ Each actor opens the model once, and reads, labels and writes whole parts, so th
 from __future__ import annotations
 
 import logging
-import os
-import socket
 from collections import Counter
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -16,14 +14,12 @@ from typing import Any
 import numpy as np
 
 from lexitree.errors import LexitreeError, import_extra
+from lexitree.integrations.ray_cluster import connected
 from lexitree.pipeline.part_engine import ENDS_PROCESS, PartEngine, RunTasks
 from lexitree.pipeline.part_worker import PartResult, PartTask, PartWorker
 
 MAX_TRIES = 3
 """How often a task is begun: Ray repeats one whose actor has died, forever if the task itself is the reason."""
-_STORE_BYTES = 1 << 27
-"""The memory for objects of a Ray that is started here: tasks and results are small."""
-_KNOCK_SECONDS = 10
 
 
 def ray_engine(address: str | None = None, num_workers: int | None = None) -> PartEngine:
@@ -42,7 +38,8 @@ def ray_engine(address: str | None = None, num_workers: int | None = None) -> Pa
 
     @contextmanager
     def start(worker: PartWorker) -> Generator[RunTasks]:
-        with _connected(ray, address, num_workers):
+        logging.getLogger("ray.data").setLevel(logging.ERROR)
+        with connected(ray, address, num_workers):
             kind = "GPU" if worker.device.startswith("cuda") else "CPU"
             size = num_workers or max(1, int(ray.cluster_resources().get(kind, 1)))
 
@@ -53,38 +50,6 @@ def ray_engine(address: str | None = None, num_workers: int | None = None) -> Pa
             yield run
 
     return start
-
-
-@contextmanager
-def _connected(ray: Any, address: str | None, num_workers: int | None) -> Generator[None]:
-    if address is None and ray.is_initialized():
-        yield
-        return
-    settings: dict[str, Any] = {"address": address, "logging_level": logging.ERROR, "log_to_driver": False}
-    if address is None:
-        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-        settings |= {"address": "local", "num_cpus": num_workers, "object_store_memory": _STORE_BYTES}
-        settings["include_dashboard"] = False
-    logging.getLogger("ray.data").setLevel(logging.ERROR)
-    try:
-        _knock(address or "")
-        ray.init(**settings)
-    except (OSError, RuntimeError, ValueError) as error:
-        raise LexitreeError(
-            f"Ray cannot be {'started' if address is None else f'reached at {address}'} ({error})",
-            remedy="Start a cluster with 'ray start --head', or omit --address.",
-        ) from error
-    try:
-        yield
-    finally:
-        ray.shutdown()
-
-
-def _knock(address: str) -> None:
-    """Raise an error if nothing listens at `host:port`: Ray would wait for minutes."""
-    host, _, port = address.rpartition(":")
-    if host and port.isdecimal() and "/" not in host:
-        socket.create_connection((host, int(port)), timeout=_KNOCK_SECONDS).close()
 
 
 def _run_tasks(

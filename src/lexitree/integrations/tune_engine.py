@@ -8,23 +8,20 @@ written beside the trials and never read: a sweep is resumed by its own files.
 from __future__ import annotations
 
 import json
-import logging
 import math
 import os
 import shutil
-from collections.abc import Generator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from typing import Any
 
 from lexitree.errors import LexitreeError, import_extra
+from lexitree.integrations.ray_cluster import connected
 from lexitree.sweeps.ledger import Sweep
 from lexitree.sweeps.local_engine import OnProgress, RunTrial
 from lexitree.sweeps.trial import Outcome, TrialJob, run_trial
 
 RAY_FOLDER = "ray"
 """In the folder of the sweep; Ray's record, which is only for people."""
-_STORE_BYTES = 1 << 27
-"""The memory for objects of a Ray that is started here: trials are small."""
 _QUIET = {
     "RAY_AIR_NEW_OUTPUT": "0",
     "RAY_USAGE_STATS_ENABLED": "0",
@@ -57,7 +54,8 @@ def run_with_tune(
     ray, tune = require_tune()
     folder = sweep.folder / RAY_FOLDER
     shutil.rmtree(folder, ignore_errors=True)
-    with _connected(ray, address, sweep):
+    num_cpus = sweep.jobs * _resources(sweep.options)["cpu"]
+    with connected(ray, address, num_cpus):
         tuner = tune.Tuner(
             tune.with_resources(_trainable(tune, run), _resources(sweep.options)),
             tune_config=tune.TuneConfig(
@@ -89,29 +87,6 @@ def require_tune() -> tuple[Any, Any]:
         os.environ.setdefault(name, value)
     ray = import_extra("ray", extra="ray", purpose="The engine ray")
     return ray, import_extra("ray.tune", extra="ray", purpose="The engine ray", package="ray[tune]")
-
-
-@contextmanager
-def _connected(ray: Any, address: str | None, sweep: Sweep) -> Generator[None]:
-    if address is None and ray.is_initialized():
-        yield
-        return
-    settings: dict[str, Any] = {"address": address, "logging_level": logging.ERROR, "log_to_driver": False}
-    if address is None:
-        num_cpus = sweep.jobs * _resources(sweep.options)["cpu"]
-        settings |= {"address": "local", "num_cpus": num_cpus, "object_store_memory": _STORE_BYTES}
-        settings["include_dashboard"] = False
-    try:
-        ray.init(**settings)
-    except (OSError, RuntimeError, ValueError) as error:
-        raise LexitreeError(
-            f"Ray cannot be {'started' if address is None else f'reached at {address}'} ({error})",
-            remedy="Start a cluster with 'ray start --head', or omit --address.",
-        ) from error
-    try:
-        yield
-    finally:
-        ray.shutdown()
 
 
 def _resources(options: Mapping[str, Any]) -> dict[str, int]:
