@@ -1,4 +1,4 @@
-"""The connection to a Ray cluster: the one at an address, or one that is started on this machine and ended afterwards."""
+"""The connection to a Ray cluster: one at an address, or one that is started on this machine and ended afterwards."""
 
 from __future__ import annotations
 
