@@ -3,12 +3,12 @@
     python benchmarks/engine_overhead.py --output results/engine-overhead.json
     python benchmarks/engine_overhead.py --system ray --rows 4000 --rounds 1
 
-Plain processes are those of `lexitree predict --jobs`, which share the rows of a part; beside them stands a pool of
-Python, whose processes take whole parts as the workers of engines do. All systems label the same Parquet file with
-the same number of processes, one thread each, in turns, each run in a program of its own. A part of the output is a
-row group. The steady state begins when as many parts are there as there are processes, so that all have loaded the
-model, and ends with the last part. Start-up is the rest: the time of the whole run less what all rows take in the
-steady state.
+Plain processes are those of `lexitree predict --jobs`, which share the rows of a part and wait for each other at its
+end. Beside them stands a pool of Python, whose processes take whole parts as the workers of engines do. All systems
+label the same Parquet file with the same number of processes, one thread each, in turns, each run in a program of its
+own. A part of the output is a row group. The steady state begins when as many parts are there as there are processes,
+so that all have loaded the model, and ends with the last part. Start-up is the rest: the time of the whole run less
+what all rows take in the steady state. Take a quiet machine: on a busy one, the shares say nothing.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from tests.integrations.engine_tables import TEXTS_FILE, some_texts, texts_file,
 OnRows = Callable[[int], object]
 """Called with the number of rows that are labelled and written, whenever a part is."""
 
-PLAIN = "plain"
+PLAIN, POOL = "plain", "pool"
 SECONDS_BETWEEN_LOOKS = 0.05
 MIN_SHARES = {"ray": 0.85, "spark": 0.75}
 """The least share of the speed of plain processes that an engine should reach."""
@@ -125,7 +125,7 @@ def told_of_tasks(spark: Any, task_rows: int, on_rows: OnRows) -> Generator[None
 
 SYSTEMS: dict[str, Callable[[Path, Path, int, OnRows], None]] = {
     PLAIN: label_plain,
-    "pool": label_pool,
+    POOL: label_pool,
     "ray": label_ray,
     "spark": label_spark,
 }
@@ -145,13 +145,18 @@ def label(
     job.run(on_rows)
 
 
+def engines() -> list[str]:
+    """The systems that are compared with plain processes."""
+    return [name for name in SYSTEMS if name not in (PLAIN, POOL)]
+
+
 def main() -> None:
     options = parse_options()
     if options.child:
         run_child(*options.child)
         return
     load = os.getloadavg()[0]
-    systems = [PLAIN, *(options.system or [name for name in SYSTEMS if name != PLAIN])]
+    systems = [PLAIN, POOL, *(options.system or engines())]
     with tempfile.TemporaryDirectory(prefix="lexitree-") as folder:
         table = write_table(Path(folder, "texts.parquet"), some_texts(options.rows), options.group_rows)
         runs = [
@@ -185,7 +190,7 @@ def parse_options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--system", action="append", choices=[name for name in SYSTEMS if name != PLAIN])
+    parser.add_argument("--system", action="append", choices=engines())
     parser.add_argument("--rows", type=int, default=36_000)
     parser.add_argument("--group-rows", type=int, default=1_000, help="rows per row group")
     parser.add_argument("--jobs", type=int, default=2, help="processes")
@@ -219,15 +224,24 @@ def run_child(name: str, table: str, output: str, num_workers: str) -> None:
 
 
 def summarize(name: str, runs: list[dict[str, Any]], num_rows: int) -> dict[str, Any]:
-    """The medians of a system, and the medians of its shares of the plain processes in the same round."""
+    """The medians of a system, and the medians of its shares of both kinds of processes in the same round."""
     mine = [run for run in runs if run["system"] == name]
-    plain = [run for run in runs if run["system"] == PLAIN]
-    shares = sorted(run["rate"] / other["rate"] for run, other in zip(mine, plain, strict=True))
+    shares = {
+        kind: [
+            run["rate"] / other["rate"]
+            for run in mine
+            for other in runs
+            if other["system"] == kind and other["round"] == run["round"]
+        ]
+        for kind in (PLAIN, POOL)
+    }
     return {
         "system": name,
         "rows_per_second": round(statistics.median(run["rate"] for run in mine), 1),
-        "share": round(statistics.median(shares), 3),
-        "shares_of_rounds": [round(share, 3) for share in shares],
+        "share": round(statistics.median(shares[PLAIN]), 3),
+        "pool_share": round(statistics.median(shares[POOL]), 3),
+        "shares_of_rounds": [round(share, 3) for share in shares[PLAIN]],
+        "pool_shares_of_rounds": [round(share, 3) for share in shares[POOL]],
         "least_share": MIN_SHARES.get(name),
         "startup_seconds": round(statistics.median(run["startup"] for run in mine), 1),
         "whole_run_rows_per_second": round(statistics.median(num_rows / run["seconds"] for run in mine), 1),
