@@ -28,8 +28,8 @@ def test_every_run_has_a_recipe(run: PlannedRun) -> None:
     recipe = run.read()
     values = recipe.as_dict()
     for name, value in run.changes.items():
-        table, _, setting = name.partition(".")
-        assert values[table][setting] == value
+        table, _, setting = name.rpartition(".")
+        assert (values[table] if table else values)[setting] == value
     ModelConfig.from_dict({**recipe.model, "labels": ("0", "1")})
 
 
