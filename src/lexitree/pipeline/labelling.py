@@ -15,15 +15,9 @@ from lexitree.errors import ConfigError, InputError, LexitreeError, Place
 from lexitree.files import STANDARD_STREAM, plain_suffix
 from lexitree.limits import Limits
 from lexitree.pipeline import PART_ROWS
-from lexitree.pipeline.formats import (
-    OutputSettings,
-    RecordFormat,
-    Source,
-    WholeFormat,
-    format_name,
-    open_format,
-)
+from lexitree.pipeline.formats import OutputSettings, RecordFormat, Source, WholeFormat
 from lexitree.pipeline.inputs import InputKind, Inputs, UntilError
+from lexitree.pipeline.known_formats import format_name, open_format
 from lexitree.pipeline.part_engine import PartEngine, write_parts_with
 from lexitree.pipeline.part_folder import PartFolder, is_folder_name
 from lexitree.pipeline.parts import write_parts
