@@ -41,7 +41,7 @@ _HOMES: dict[Kind, str] = {
     "head method": "lexitree.models.head_methods:HEAD_METHODS",
     "parser": "lexitree.parsers.adapters:PARSER_KINDS",
     "corpus": "lexitree.corpora.named:CORPORA",
-    "format": "lexitree.pipeline.formats:FORMATS",
+    "format": "lexitree.pipeline.known_formats:FORMATS",
     "teacher": "lexitree.tasks.classify.teaching:TEACHERS",
 }
 """Where the registries are that `register` adds to. Commands are found before anything is imported."""

@@ -245,20 +245,6 @@ def test_rows_that_are_skipped_are_reported(labeller: LabellerSettings, tmp_path
     assert len((tmp_path / "out.csv").read_text().splitlines()) == 3
 
 
-def test_contradictions_are_found_before_a_model_is_loaded(tmp_path: Path) -> None:
-    nowhere = LabellerSettings(tmp_path / "none")
-    for settings, problem in (
-        ({"format": "json", "prefix": "p_"}, "for a column"),
-        ({"nodes": "root"}, "for trees"),
-        ({"resume": True}, "can be resumed"),
-        ({"head_weights": True, "nodes": "root"}, "which --nodes root does not give"),
-    ):
-        with pytest.raises(ConfigError, match=problem):
-            LabellingJob(Inputs(["a film"]), None, nowhere, **settings).run()
-    with pytest.raises(ConfigError, match="--phrases, --jobs are for text"):
-        LabellingJob(Inputs(["(_ a)"]), None, nowhere, phrases=True, num_workers=2).run()
-
-
 def test_results_are_seen_as_they_come(saved_model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each answer must be out before the next text is asked for."""
     seen: list[int] = []

@@ -15,14 +15,8 @@ from lexitree.corpora import parquet_files
 from lexitree.corpora.tables import Row
 from lexitree.errors import ConfigError, FileError, Place, TableError
 from lexitree.pipeline import part_sources
-from lexitree.pipeline.formats import (
-    CsvFormat,
-    DrawingFormat,
-    JsonFormat,
-    OutputSettings,
-    SvgFormat,
-    TableFormat,
-)
+from lexitree.pipeline.formats import OutputSettings
+from lexitree.pipeline.known_formats import CsvFormat, DrawingFormat, JsonFormat, SvgFormat, TableFormat
 from lexitree.pipeline.part_sources import Block, PartSource, RecordParts, open_parquet_parts
 
 

@@ -16,14 +16,8 @@ from lexitree.corpora.tables import Row, csv_line
 from lexitree.errors import ConfigError, FileError, Place
 from lexitree.files import to_json
 from lexitree.pipeline import resuming
-from lexitree.pipeline.formats import (
-    CsvFormat,
-    JsonFormat,
-    OutputSettings,
-    RecordFormat,
-    SvgFormat,
-    TableFormat,
-)
+from lexitree.pipeline.formats import OutputSettings, RecordFormat
+from lexitree.pipeline.known_formats import CsvFormat, JsonFormat, SvgFormat, TableFormat
 from lexitree.pipeline.resuming import check_resumable, record_ends, resume_output, settings_file
 from lexitree.trees.brackets import ReadReport
 

@@ -20,7 +20,8 @@ from lexitree.corpora.tables import Row
 from lexitree.errors import ConfigError, InputError, LexitreeError, ModelFileError, Place, TableError
 from lexitree.limits import Limits
 from lexitree.pipeline import workers as workers_module
-from lexitree.pipeline.formats import JsonFormat, OutputSettings
+from lexitree.pipeline.formats import OutputSettings
+from lexitree.pipeline.known_formats import JsonFormat
 from lexitree.pipeline.workers import LabellerSettings, Workers, open_labeller
 from tests.cli.untrained_parser import save_untrained_parser
 from tests.command import COMMAND, environment

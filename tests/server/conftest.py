@@ -1,4 +1,4 @@
-"""A running service and a real browser, for the tests of the page."""
+"""A running service and a real browser, for the tests of the page; a service of stubs, for those of the client."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ from urllib.parse import urlencode
 import pytest
 
 import lexitree
+from lexitree.server import retrying_client
 from lexitree.server.service_settings import ServiceSettings
+from tests.server.told_service import Service
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 AXE = Path(os.environ.get("LEXITREE_AXE", Path(__file__).parents[2] / ".cache/axe-core/package/axe.min.js"))
@@ -113,3 +115,20 @@ def open_page(browser: Any, service_address: str) -> Iterator[OpenPage]:
     assert not complaints
     own = (service_address, "file://", "data:", "blob:")
     assert [url for url in asked if not url.startswith(own)] == []
+
+
+@pytest.fixture
+def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The pauses of a client between its attempts, none of which is waited for."""
+    seconds: list[float] = []
+    monkeypatch.setattr(retrying_client.time, "sleep", seconds.append)
+    return seconds
+
+
+@pytest.fixture
+def service(pauses: list[float]) -> Iterator[Service]:
+    """A service that answers what a test has told it to."""
+    service = Service()
+    yield service
+    service.server.shutdown()
+    service.server.server_close()

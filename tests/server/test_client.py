@@ -1,87 +1,15 @@
-"""The client against a small HTTP server that answers what a test has told it to."""
+"""The client's requests and their answers, against a service that answers what a test has told it to."""
 
 from __future__ import annotations
 
 import json
-import socket
-from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Lock, Thread
-from typing import Any
+from collections.abc import Iterator
 
 import pytest
 
-from lexitree.errors import ConfigError, LexitreeError, ServiceError
-from lexitree.server import client as client_module
+from lexitree.errors import ServiceError
 from lexitree.server.client import BATCH_CHARACTERS, BATCH_TEXTS, Client
-
-Answer = tuple[int, dict[str, str], bytes]
-
-
-class Service:
-    """Remembers the requests and the connections they came on; `answer` says what they get."""
-
-    def __init__(self) -> None:
-        self.requests: list[tuple[str, str, dict[str, str], bytes]] = []
-        self.connections: set[Any] = set()
-        self.answer: Callable[[str, bytes], Answer] = lambda path, body: (200, {}, b"{}")
-        self.lock = Lock()
-        service = self
-
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def do_GET(self) -> None:
-                body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-                with service.lock:
-                    service.requests.append((self.command, self.path, dict(self.headers), body))
-                    service.connections.add(self.client_address)
-                    status, headers, content = service.answer(self.path, body)
-                if status == 0:
-                    self.close_connection = True
-                    return
-                self.send_response(status)
-                for name, value in {**headers, "Content-Length": str(len(content))}.items():
-                    self.send_header(name, value)
-                self.end_headers()
-                self.wfile.write(content)
-
-            do_POST = do_GET  # noqa: N815  # the base class finds it by this name
-
-            def log_message(self, *_: object) -> None:
-                pass
-
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.server.daemon_threads = True
-        self.url = f"http://127.0.0.1:{self.server.server_address[1]}"
-        Thread(target=self.server.serve_forever, args=(0.01,), daemon=True).start()
-
-
-@pytest.fixture(autouse=True)
-def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """The pauses between attempts, none of which is waited for."""
-    seconds: list[float] = []
-    monkeypatch.setattr(client_module.time, "sleep", seconds.append)
-    return seconds
-
-
-@pytest.fixture
-def service() -> Iterator[Service]:
-    service = Service()
-    yield service
-    service.server.shutdown()
-    service.server.server_close()
-
-
-def problem(status: int, detail: str = "the queue is full", **more: object) -> bytes:
-    return json.dumps(
-        {"title": "no", "status": status, "detail": detail, "request_id": "r1", **more}
-    ).encode()
-
-
-def fail_first(failures: list[Answer], then: Answer) -> Callable[[str, bytes], Answer]:
-    left = list(failures)
-    return lambda path, body: left.pop(0) if left else then
+from tests.server.told_service import Answer, Service, fail_first, problem
 
 
 def label_lines(path: str, body: bytes) -> Answer:
@@ -125,75 +53,6 @@ def test_the_other_requests(service: Service) -> None:
     assert {headers["Authorization"] for _, _, headers, _ in service.requests} == {"Bearer secret"}
     assert all(path.startswith("/nlp/") for _, path, _, _ in service.requests)
     assert len(service.connections) == 1
-
-
-def test_a_full_service_is_asked_again_when_it_says(service: Service, pauses: list[float]) -> None:
-    full: Answer = (429, {"Retry-After": "2"}, problem(429))
-    down: Answer = (503, {}, b"gone")
-    service.answer = fail_first([full, down, down], (200, {}, b'{"document": {}}'))
-    with Client(service.url) as client:
-        assert client.label("a") == {}
-    assert len(service.requests) == 4
-    assert 2 <= pauses[0] <= 3
-    assert 0.1 <= pauses[1] <= 0.2
-    assert 0.2 <= pauses[2] <= 0.4
-
-
-def test_a_service_that_stays_full_is_an_error(service: Service) -> None:
-    service.answer = lambda path, body: (429, {}, problem(429, remedy="Send less."))
-    with Client(service.url, retries=2) as client, pytest.raises(ServiceError) as raised:
-        client.label("a")
-    assert (raised.value.message, raised.value.remedy) == ("the queue is full", "Send less.")
-    assert (raised.value.status, raised.value.request_id) == (429, "r1")
-    assert len(service.requests) == 3
-
-
-@pytest.mark.parametrize("status", [400, 401, 413, 422, 500, 504])
-def test_what_would_fail_again_is_not_sent_again(service: Service, status: int) -> None:
-    service.answer = lambda path, body: (status, {}, problem(status, "no"))
-    with Client(service.url) as client, pytest.raises(ServiceError, match="no") as raised:
-        client.label("a")
-    assert raised.value.status == status
-    assert len(service.requests) == 1
-
-
-def test_a_connection_that_was_closed_meanwhile_is_replaced(service: Service, pauses: list[float]) -> None:
-    service.answer = fail_first([(200, {}, b'{"document": 1}'), (0, {}, b"")], (200, {}, b'{"document": 2}'))
-    with Client(service.url) as client:
-        assert [client.label("a"), client.label("a")] == [1, 2]
-    assert pauses == []
-    assert len(service.connections) == 2
-
-
-def test_a_worker_that_dies_during_a_request_is_no_error(service: Service, pauses: list[float]) -> None:
-    service.answer = fail_first([(0, {}, b"")], (200, {}, b'{"document": 2}'))
-    with Client(service.url) as client:
-        assert client.label("a") == 2
-    assert len(pauses) == 1
-
-
-def test_nobody_there() -> None:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))  # but does not listen
-        client = Client(f"http://127.0.0.1:{taken.getsockname()[1]}", retries=1)
-        assert not client.ready()
-        with pytest.raises(ServiceError, match=r"cannot be reached .*refused") as raised:
-            client.label("a")
-    assert "lexitree serve" in raised.value.remedy
-    assert isinstance(raised.value, LexitreeError)
-
-
-def test_a_silent_service_is_given_up() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as silent:
-        client = Client(f"http://127.0.0.1:{silent.getsockname()[1]}", timeout=0.1)
-        with pytest.raises(ServiceError, match=r"did not answer within 0\.1 seconds"):
-            client.label("a")
-
-
-@pytest.mark.parametrize("url", ["localhost:8000", "ftp://x", "http://", ""])
-def test_bad_addresses(url: str) -> None:
-    with pytest.raises(ConfigError, match="not the address of a service"):
-        Client(url)
 
 
 @pytest.mark.parametrize("content", [b"<html>", b"[1]", b"\xff", b"[" * 100_000])

@@ -30,7 +30,7 @@ from lexitree.cli.options import (
 )
 from lexitree.errors import ConfigError
 from lexitree.pipeline import BATCH_SENTENCES, PART_ROWS
-from lexitree.pipeline.formats import FORMATS
+from lexitree.pipeline.known_formats import FORMATS
 from lexitree.settings import MAX_BATCH, MAX_COUNT, MAX_PROCESSES
 
 if TYPE_CHECKING:

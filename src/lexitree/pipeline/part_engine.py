@@ -9,16 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from lexitree.errors import LexitreeError
+from lexitree.pipeline.job_settings import JobSettings
 from lexitree.pipeline.part_folder import InputFile, PartFolder
 from lexitree.pipeline.part_worker import PartResult, PartTask, PartWorker
 from lexitree.pipeline.parts import open_run, open_source
 from lexitree.pipeline.workers import CHUNK_ROWS
-
-if TYPE_CHECKING:
-    from lexitree.pipeline.labelling import LabellingJob
 
 MAX_FAILED = 1000
 """If more rows than this fail, or chunks of rows, the reason is not in the rows."""
@@ -33,7 +30,7 @@ PartEngine = Callable[[PartWorker], AbstractContextManager[RunTasks]]
 
 
 def write_parts_with(
-    engine: PartEngine, job: LabellingJob, folder: PartFolder, on_progress: Callable[[int], object]
+    engine: PartEngine, job: JobSettings, folder: PartFolder, on_progress: Callable[[int], object]
 ) -> None:
     """Label the inputs of a job into a folder, as `write_parts` does, with the workers of an engine.
 

@@ -10,20 +10,18 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 from itertools import chain, groupby, islice
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from lexitree.corpora.tables import Row
 from lexitree.errors import ConfigError, FileError, InputError, LexitreeError
 from lexitree.files import to_json
 from lexitree.pipeline.formats import RowFormat
+from lexitree.pipeline.job_settings import JobSettings
 from lexitree.pipeline.part_folder import InputFile, PartFolder
 from lexitree.pipeline.part_sources import Block, PartSource
 from lexitree.pipeline.parts import label_part, open_source, part_name
 from lexitree.pipeline.workers import Record, RowLabeller, open_labeller, without_words
 from lexitree.trees.brackets import ReadReport
-
-if TYPE_CHECKING:
-    from lexitree.pipeline.labelling import LabellingJob
 
 _SEES_FILES = "The inputs, the model and the output folder must have the same names on every node."
 
@@ -68,10 +66,10 @@ class PartWorker:
         folder: The output.
     """
 
-    def __init__(self, job: LabellingJob, folder: PartFolder) -> None:
+    def __init__(self, job: JobSettings, folder: PartFolder) -> None:
         # A copy has read nothing yet, so it can be pickled.
         inputs = replace(job.inputs, report=ReadReport())
-        self.job = replace(job, inputs=inputs, engine=None, refused=ReadReport(), failed=ReadReport())
+        self.job = replace(job, inputs=inputs, refused=ReadReport(), failed=ReadReport())
         self.folder = folder
         self.working_folder = os.getcwd()  # noqa: PTH109
         self._model: ExitStack | None = None
@@ -174,7 +172,7 @@ class _Reader(Container[int]):
     It contains the parts that are not to be read any more.
     """
 
-    def __init__(self, job: LabellingJob, file: InputFile) -> None:
+    def __init__(self, job: JobSettings, file: InputFile) -> None:
         self.file = file
         self.part = -1
         self._opened = ExitStack()

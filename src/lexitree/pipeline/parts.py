@@ -14,7 +14,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from lexitree.corpora.parquet_files import PARQUET_SUFFIX
 from lexitree.corpora.tables import Row
@@ -22,13 +22,11 @@ from lexitree.errors import ConfigError, FileError
 from lexitree.files import STANDARD_STREAM, plain_suffix
 from lexitree.pipeline.formats import OutputSettings, RowFormat
 from lexitree.pipeline.inputs import GivenText, InputKind, UntilError
+from lexitree.pipeline.job_settings import JobSettings
 from lexitree.pipeline.part_folder import InputFile, PartFolder, find_inputs
 from lexitree.pipeline.part_sources import Block, PartSource, RecordParts, open_parquet_parts
 from lexitree.pipeline.resuming import refuse_changes
 from lexitree.pipeline.workers import RowLabeller, open_labeller
-
-if TYPE_CHECKING:
-    from lexitree.pipeline.labelling import LabellingJob
 
 SETTINGS_FILE = "_lexitree.json"
 INPUT_FILE = "_input.json"
@@ -36,7 +34,7 @@ INPUT_FILE = "_input.json"
 _PART_NAME = re.compile(r"part-(\d+)\.\w+")
 
 
-def write_parts(job: LabellingJob, folder: PartFolder, on_progress: Callable[[int], object]) -> None:
+def write_parts(job: JobSettings, folder: PartFolder, on_progress: Callable[[int], object]) -> None:
     """Label the inputs of a job, which may be patterns such as `data/*.csv`, into a folder.
 
     Args:
@@ -55,7 +53,7 @@ def write_parts(job: LabellingJob, folder: PartFolder, on_progress: Callable[[in
                 parts.write(file, source, label, on_progress)
 
 
-def open_run(job: LabellingJob, folder: PartFolder) -> tuple[PartsRun, list[InputFile]]:
+def open_run(job: JobSettings, folder: PartFolder) -> tuple[PartsRun, list[InputFile]]:
     """Check a folder, which may hold parts already; the run, and the files of which something is missing."""
     files = _find_files(job, folder)
     parts = PartsRun(folder, {**job.fingerprint(job.format), "--part-rows": job.part_rows})
@@ -65,7 +63,7 @@ def open_run(job: LabellingJob, folder: PartFolder) -> tuple[PartsRun, list[Inpu
     return parts, [file for file in files if not parts.is_complete(file)]
 
 
-def _find_files(job: LabellingJob, folder: PartFolder) -> list[InputFile]:
+def _find_files(job: JobSettings, folder: PartFolder) -> list[InputFile]:
     """The files that the inputs name, without those of the output folder itself."""
     by_name: dict[str, InputFile] = {}
     for argument in job.inputs.arguments:
@@ -84,7 +82,7 @@ def _find_files(job: LabellingJob, folder: PartFolder) -> list[InputFile]:
 
 
 @contextmanager
-def open_source(job: LabellingJob, file: InputFile) -> Generator[PartSource]:
+def open_source(job: JobSettings, file: InputFile) -> Generator[PartSource]:
     """Open a file to be read part by part."""
     if plain_suffix(file.path) == PARQUET_SUFFIX:
         with open_parquet_parts(file.path, _parquet_settings(job, file)) as source:
@@ -99,7 +97,7 @@ def open_source(job: LabellingJob, file: InputFile) -> Generator[PartSource]:
     yield RecordParts(alone.output_format, alone.rows, job.part_rows)
 
 
-def _parquet_settings(job: LabellingJob, file: InputFile) -> OutputSettings:
+def _parquet_settings(job: JobSettings, file: InputFile) -> OutputSettings:
     if job.column is None:
         raise ConfigError(f"{file.path}: which column holds the texts?", remedy="Name it with --column.")
     options = {
