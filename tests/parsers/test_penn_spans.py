@@ -97,7 +97,14 @@ REAL = Path(os.environ.get("LEXITREE_DATA", "no data")) / "treebanks"
 
 
 @pytest.mark.skipif(not REAL.is_dir(), reason="needs the treebanks under $LEXITREE_DATA")
-@pytest.mark.parametrize("path", sorted(REAL.glob("*.txt")), ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path",
+    # The largest is as long as all the others together.
+    [
+        pytest.param(path, id=path.stem, marks=[pytest.mark.slow] if path.stem == "gum.train" else [])
+        for path in sorted(REAL.glob("*.txt"))
+    ],
+)
 def test_spans_restore_all_real_trees(path: Path) -> None:
     num_trees = 0
     for tree in clean_trees(read_named_trees(path)):
