@@ -16,21 +16,12 @@ from lexitree.corpora.named import find_entry
 from lexitree.errors import ConfigError, FileError
 from lexitree.learning.distributed import OneProcess, join_processes, own_device
 from lexitree.learning.observers import Observer
-from lexitree.learning.run_folder import (
-    ALREADY_THERE,
-    LESSONS_FILE,
-    claim_folder,
-)
+from lexitree.learning.run_folder import ALREADY_THERE, LESSONS_FILE, claim_folder
 from lexitree.learning.seeds import OnEvent, SeedSummary, run_seeds
 from lexitree.models.model_config import ModelConfig
 from lexitree.ops.devices import check_precision, products_in
 from lexitree.ops.threads import use_cores
-from lexitree.tasks.classify.building import (
-    add_further,
-    build_model,
-    load_recipe_corpus,
-    model_settings,
-)
+from lexitree.tasks.classify.building import add_further, build_model, load_recipe_corpus, model_settings
 from lexitree.tasks.classify.prepared_run import PreparedRun, RunResult
 from lexitree.tasks.classify.recipe import Recipe
 from lexitree.tasks.classify.task import SCORES, score_name
