@@ -14,8 +14,8 @@ import lexitree
 from lexitree.cli.main import main
 from lexitree.errors import ModelFileError
 from lexitree.saving.model_folder import CONFIG_FILE
+from lexitree.tasks.classify.prepared_run import RunResult
 from lexitree.tasks.classify.recipe import Recipe, TrainingConfig
-from lexitree.tasks.classify.run import RunResult
 from tests.installed import install_example
 from tests.test_results import load_script
 

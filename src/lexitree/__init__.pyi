@@ -82,9 +82,9 @@ from lexitree.saving.packing import list_shipped as list_shipped
 from lexitree.saving.packing import pack_model as pack_model
 from lexitree.saving.pretrained import from_pretrained as from_pretrained
 from lexitree.server.client import Client as Client
+from lexitree.tasks.classify.prepared_run import RunResult as RunResult
 from lexitree.tasks.classify.recipe import Recipe as Recipe
 from lexitree.tasks.classify.recipe import TrainingConfig as TrainingConfig
-from lexitree.tasks.classify.run import RunResult as RunResult
 from lexitree.tasks.classify.run import train as train
 from lexitree.tasks.classify.run import train_seeds as train_seeds
 from lexitree.tasks.classify.texts import fine_tune as fine_tune

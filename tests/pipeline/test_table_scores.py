@@ -13,8 +13,9 @@ from lexitree.pipeline.table_scores import holds_texts, score_table
 from lexitree.pipeline.text_pipeline import TextPipeline
 from lexitree.saving.pretrained import from_pretrained
 from lexitree.tasks.classify.building import load_recipe_corpus
+from lexitree.tasks.classify.prepared_run import RunResult
 from lexitree.tasks.classify.recipe import Recipe
-from lexitree.tasks.classify.run import RunResult, train
+from lexitree.tasks.classify.run import train
 from tests.cli.untrained_parser import save_untrained_parser
 from tests.pipeline.stubs import Batches, tiny_pipeline
 from tests.tiny import SIZES

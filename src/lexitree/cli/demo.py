@@ -17,8 +17,8 @@ from lexitree.settings import MAX_COUNT, MAX_SEED
 if TYPE_CHECKING:
     from lexitree.corpora.corpus import Corpus
     from lexitree.pipeline.predictor import Predictor
+    from lexitree.tasks.classify.prepared_run import RunResult
     from lexitree.tasks.classify.recipe import Recipe
-    from lexitree.tasks.classify.run import RunResult
     from lexitree.trees.tree import Tree
 
 NUM_DRAWN = 3

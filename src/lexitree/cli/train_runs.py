@@ -15,8 +15,8 @@ from lexitree.learning.observers import BatchProgress, EpochRecord, SilentObserv
 if TYPE_CHECKING:
     from lexitree.corpora.corpus import Corpus
     from lexitree.learning.seeds import SeedSummary
+    from lexitree.tasks.classify.prepared_run import RunResult
     from lexitree.tasks.classify.recipe import Recipe
-    from lexitree.tasks.classify.run import RunResult
     from lexitree.tasks.parse.recipe import ParserRecipe
     from lexitree.tasks.parse.run import ParserRun
     from lexitree.tasks.rerank.recipe import RerankRecipe

@@ -1,4 +1,4 @@
-"""What an output format is: the classes that are subclassed to write labelled texts and trees in one more way.
+"""What an output format is: the classes to subclass for one more way to write labelled texts and trees.
 
 To add one, subclass `RecordFormat` (a record for each text or tree, one after the other) or `WholeFormat` (one file
 that holds all of them), give it a `name`, and say in `sources` what it can write. Those of this package are in

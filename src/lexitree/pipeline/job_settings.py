@@ -1,4 +1,4 @@
-"""What a job labels, how, and where the results go: its inputs, their rows, the output format and the settings."""
+"""What a job labels, how, and where the results go: its rows, their format, and the settings."""
 
 from __future__ import annotations
 

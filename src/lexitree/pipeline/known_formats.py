@@ -1,4 +1,4 @@
-"""The formats that labelled texts and trees are written in, by name and by the ending of the output file.
+"""The output formats, by name and by the ending of a file, and those of this package.
 
 A format is a class (see `formats`), and `FORMATS` is the registry in which the library and the command line look it
 up. Those of this package are decorated with `@_built_in`. This module imports nothing heavy, so that `--help` stays

@@ -17,7 +17,7 @@ from lexitree.evaluation.accuracy import evaluate
 from lexitree.pipeline.predictor import Predictor
 from lexitree.pipeline.text_pipeline import TextPipeline
 from lexitree.saving.pretrained import from_pretrained
-from lexitree.tasks.classify.run import RunResult
+from lexitree.tasks.classify.prepared_run import RunResult
 from lexitree.tasks.classify.text_corpus import corpus_from_texts, parse_texts
 from lexitree.tasks.classify.texts import fine_tune, train_texts
 from tests.cli.untrained_parser import save_untrained_parser

@@ -5,8 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
-from importlib.metadata import version
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,59 +14,18 @@ import torch
 from lexitree.corpora.corpus import Corpus
 from lexitree.corpora.named import find_entry
 from lexitree.errors import ConfigError, FileError
-from lexitree.evaluation.accuracy import Evaluation, evaluate
 from lexitree.learning.distributed import OneProcess, join_processes, own_device
-from lexitree.learning.loop import TrainingResult
 from lexitree.learning.observers import Observer
-from lexitree.learning.run_folder import (
-    ALREADY_THERE,
-    LESSONS_FILE,
-    MODEL_FOLDER,
-    FinishedRun,
-    claim_folder,
-    run_in_folder,
-    write_result,
-)
+from lexitree.learning.run_folder import ALREADY_THERE, LESSONS_FILE, claim_folder
 from lexitree.learning.seeds import OnEvent, SeedSummary, run_seeds
-from lexitree.models.classifier import TreeClassifier
 from lexitree.models.model_config import ModelConfig
-from lexitree.models.transformer import TransformerLexicon
 from lexitree.ops.devices import check_precision, products_in
 from lexitree.ops.threads import use_cores
-from lexitree.saving.model_kinds import save_model
-from lexitree.tasks.classify.building import (
-    add_further,
-    build_model,
-    choose_vectors,
-    load_recipe_corpus,
-    model_settings,
-)
-from lexitree.tasks.classify.more_learning import MoreLearning
-from lexitree.tasks.classify.recipe import RANDOM_VECTORS, Recipe
-from lexitree.tasks.classify.task import SCORES, ClassifyTask, score_name
-from lexitree.tasks.classify.teaching import Lessons, give_lessons, learn_from, read_lessons, save_lessons
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class RunResult(FinishedRun):
-    """A finished run with the scores of its best model."""
-
-    dev: Evaluation | None
-    test: Evaluation | None
-
-    def scores(self) -> dict[str, Any]:
-        """Accuracies on the development and test splits; None where there are no labels or no split.
-
-        With further corpora, theirs are beside them: `dev_mean` and, by corpus, `dev_more`.
-        """
-        others = {name: score for name, score in self.best.scores.items() if name not in SCORES}
-        return {
-            "dev_root": self.dev.root.accuracy if self.dev else None,
-            "dev_phrase": self.dev.phrase.accuracy if self.dev and self.dev.phrase else None,
-            "test_root": self.test.root.accuracy if self.test else None,
-            "test_phrase": self.test.phrase.accuracy if self.test and self.test.phrase else None,
-            **others,
-        }
+from lexitree.tasks.classify.building import add_further, build_model, load_recipe_corpus, model_settings
+from lexitree.tasks.classify.prepared_run import PreparedRun, RunResult
+from lexitree.tasks.classify.recipe import Recipe
+from lexitree.tasks.classify.task import SCORES, score_name
+from lexitree.tasks.classify.teaching import give_lessons, read_lessons, save_lessons
 
 
 def train(
@@ -115,71 +73,14 @@ def train(
         products_in(precision),
     ):
         folder = processes.from_first(lambda: claim.enter_context(claim_folder(folder, resume=resume)))
-        if corpus is None:
-            corpus = processes.from_first(lambda: load_recipe_corpus(recipe))
-        else:
-            given, recipe = corpus, _with_corpus_name(recipe, corpus)
-            corpus = processes.from_first(lambda: add_further(given, recipe))
-        _check_corpus(corpus)
+        recipe, corpus = _read_corpus(recipe, corpus, processes)
         torch.manual_seed(recipe.training.seed)
         model = processes.from_first(lambda: build_model(recipe, corpus, backend=backend)).to(device)
-        splits = {
-            name: model.prepare(trees, training=name == "train") for name, trees in corpus.splits.items()
-        }
-        more = None
-        if corpus.further:
-            share = 1 - recipe.training.teacher_weight if recipe.teacher else 1.0
-            more = MoreLearning.prepare(model, corpus.further, share)
-            splits["train"] = more.label_training(splits["train"])
-        taught = None
+        run = PreparedRun.prepare(recipe, corpus, model, folder, processes)
         if recipe.teacher:
-            taught = processes.from_first(
-                lambda: read_lessons(
-                    lessons or _own_lessons(recipe, corpus, folder, resume, device, backend), recipe.teacher
-                )
-            )
-            splits["train"] = learn_from(
-                taught, splits["train"], recipe.training.teacher_weight, mixes_labels=more is None
-            )
-        if processes.is_first and corpus.texts is not None and corpus.texts.record is not None:
-            corpus.texts.record.write(folder)
-        task = ClassifyTask(
-            model,
-            splits["train"],
-            splits.get("dev", []),
-            recipe.training,
-            _settings_beside(recipe),
-            corpus.document_sizes("dev"),
-            more,
-            processes,
-            augment=recipe.augment,
-        )
-        about = _about_training(recipe, corpus, taught)
-
-        def save(training: TrainingResult, **scores: Any) -> None:
-            record = {**about, "best_epoch": training.best.epoch, **scores, **recipe.training.as_dict()}
-            save_model(model, folder / MODEL_FOLDER, training=record)
-
-        def save_best(training: TrainingResult) -> None:
-            save(training, **training.best.scores)
-
-        training = run_in_folder(
-            task, folder, save_best, observer=observer, minutes=minutes, processes=processes
-        )
-
-        def finish() -> RunResult:
-            dev, test = (
-                evaluate(model, splits[split], document_sizes=corpus.document_sizes(split))
-                if splits.get(split)
-                else None
-                for split in ("dev", "test")
-            )
-            run = RunResult(folder, training, dev, test)
-            save(training, **run.scores())
-            _write_result(run, recipe, model, corpus, processes)
-            return run
-
-        return processes.from_first(finish)
+            ask = partial(_own_lessons, recipe, corpus, folder, resume, device, backend)
+            run.learn_from(processes.from_first(lambda: read_lessons(lessons or ask(), recipe.teacher)))
+        return run.train(observer=observer, minutes=minutes)
 
 
 def train_seeds(
@@ -243,6 +144,17 @@ def make_lessons(
     save_lessons(give_lessons(recipe.teacher, config, corpus.train, device=device, backend=backend), path)
 
 
+def _read_corpus(recipe: Recipe, given: Corpus | None, processes: OneProcess) -> tuple[Recipe, Corpus]:
+    """The corpus with those that the recipe lists besides, and the recipe with its name."""
+    if given is None:
+        corpus = processes.from_first(lambda: load_recipe_corpus(recipe))
+    else:
+        recipe = _with_corpus_name(recipe, given)
+        corpus = processes.from_first(lambda: add_further(given, recipe))
+    _check_corpus(corpus)
+    return recipe, corpus
+
+
 def _with_corpus_name(recipe: Recipe, corpus: Corpus) -> Recipe:
     """The recipe with the name of the corpus that is trained on, unless it names that corpus already."""
     entry = find_entry(recipe.corpus)
@@ -261,56 +173,3 @@ def _check_corpus(corpus: Corpus) -> None:
             f"no sentence of the {corpus.name} development split has a label at its root, so no epoch can be chosen",
             remedy="Label the roots: the best epoch is the one that labels most development sentences correctly.",
         )
-
-
-def _settings_beside(recipe: Recipe) -> dict[str, Any]:
-    """Settings that results depend on, beside those of the model and of training."""
-    # The name of the encoder may change: its weights are in the checksum.
-    encoder = {name: value for name, value in recipe.encoder.items() if name not in ("name", "revision")}
-    return {
-        "vector_length": recipe.vector_length,
-        "encoder": encoder,
-        **({"teacher": recipe.teacher} if recipe.teacher else {}),
-        **({"start": recipe.start} if recipe.start else {}),
-        **({"more": [plan.as_dict() for plan in recipe.more]} if recipe.more else {}),
-        **({"augment": recipe.augment.as_dict()} if recipe.augment.is_on else {}),
-    }
-
-
-def _about_training(recipe: Recipe, corpus: Corpus, lessons: Lessons | None) -> dict[str, Any]:
-    """What the card of the model tells about its data."""
-    about: dict[str, Any] = {"corpus": corpus.name, "trees": len(corpus.train)}
-    if corpus.further:
-        about["more"] = ", ".join(each.name for each in corpus.further)
-    if recipe.encoder:
-        # A folder by its own name; a name on the hub has two parts, which both count.
-        name = Path(recipe.encoder["name"])
-        about["encoder"] = name.resolve().name if name.is_dir() else str(name)
-    if recipe.start:
-        about["start"] = Path(recipe.start).name
-    elif recipe.vectors or not recipe.encoder:
-        vectors = choose_vectors(recipe, corpus)
-        about["vectors"] = "none (random)" if vectors == RANDOM_VECTORS else Path(vectors).name
-    if lessons:
-        others = [Path(path).name for path in recipe.teacher_trees]
-        about |= {"teacher": lessons.about, "teacher_trees": ", ".join(["the training trees", *others])}
-    return about
-
-
-def _write_result(
-    run: RunResult, recipe: Recipe, model: TreeClassifier, corpus: Corpus, processes: OneProcess
-) -> None:
-    has_transformer = isinstance(model.lexicon, TransformerLexicon)
-    more: dict[str, Any] = {"transformers": version("transformers")} if has_transformer else {}
-    if processes.size > 1:
-        more["processes"] = processes.size
-    write_result(
-        run,
-        recipe,
-        model,
-        environment={"backend": model.what_runs, **more},
-        corpus={name: len(trees) for name, trees in corpus.splits.items()},
-        **run.scores(),
-        test_root_answers=run.test.root_answers_text if run.test else None,
-        test_root_gold=run.test.root_gold_text if run.test else None,
-    )

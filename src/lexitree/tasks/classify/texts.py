@@ -10,8 +10,9 @@ from typing import Any
 from lexitree.corpora.text_tables import texts_from_columns
 from lexitree.parsers.protocol import Parser
 from lexitree.saving.shipped import BUILTIN_PARSER, DEFAULT_MODEL
+from lexitree.tasks.classify.prepared_run import RunResult
 from lexitree.tasks.classify.recipe import Recipe
-from lexitree.tasks.classify.run import RunResult, train
+from lexitree.tasks.classify.run import train
 from lexitree.tasks.classify.starting import fine_tuning_recipe
 from lexitree.tasks.classify.text_corpus import corpus_from_texts, opened_parser
 
