@@ -129,6 +129,41 @@ def test_rows_that_fail_are_left_without_a_label(
     ]
 
 
+def test_a_file_that_changes_after_its_rows_were_counted_is_refused(
+    model: LabellerSettings, table: Path, tmp_path: Path
+) -> None:
+    def grow() -> None:
+        with table.open("a") as stream:
+            stream.writelines(f"{text}\n" for text in TEXTS)
+
+    @contextmanager
+    def slow_to_start(worker: PartWorker) -> Iterator[RunTasks]:
+        grow()
+        with here(worker) as run_tasks:
+            yield run_tasks
+
+    @contextmanager
+    def slow_to_end(worker: PartWorker) -> Iterator[RunTasks]:
+        with here(worker) as run_tasks:
+            yield run_tasks
+        grow()
+
+    with pytest.raises(FileError, match=r"a\.csv: has changed while it was labelled"):
+        label(table, tmp_path / "out", model, engine=slow_to_start)
+    # Nothing was written, so the same command labels all rows.
+    assert label(table, tmp_path / "out", model, engine=here).failed.num_errors == 0
+    assert sum(map(count_rows, (tmp_path / "out" / "a.csv").glob("part-*"))) == 22
+    with pytest.raises(FileError, match=r"a\.csv: has changed while it was labelled"):
+        label(table, tmp_path / "other", model, engine=slow_to_end)
+    with pytest.raises(FileError, match="partly labelled"):
+        label(table, tmp_path / "other", model, engine=here)
+
+
+def count_rows(part: Path) -> int:
+    """The rows of a part, without its header."""
+    return len(part.read_text().splitlines()) - 1
+
+
 def test_if_everything_fails_the_rows_are_not_to_blame(
     model: LabellerSettings, table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

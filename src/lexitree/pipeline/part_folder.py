@@ -128,6 +128,19 @@ class InputFile:
             found = Path(self.path).stat()
         return {"size": found.st_size, "version": str(found.st_mtime_ns)}
 
+    def check(self, described: Mapping[str, str | int]) -> None:
+        """Raise an error if it is not the file any more that was described."""
+        if self.describe() != described:
+            raise self.change_error()
+
+    def change_error(self) -> FileError:
+        """The error that it does not hold the rows any more that were counted."""
+        return FileError(
+            self.path,
+            "has changed while it was labelled",
+            remedy="Run the same command again when nothing writes to it any more.",
+        )
+
 
 def find_inputs(pattern: str | Path) -> list[InputFile]:
     """The file of this name or, for a pattern such as `data/*.csv`, the files that match it, sorted.

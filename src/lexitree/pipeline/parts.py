@@ -172,7 +172,7 @@ class PartsRun:
             label: What labels its rows.
             on_progress: Called with the number of texts that were labelled so far.
         """
-        self.begin(file)
+        self.begin(file, file.describe())
         done = self.done_parts(file)
         blocks = source.blocks(done)
         for first in blocks:
@@ -191,14 +191,14 @@ class PartsRun:
         """The numbers of the parts of a file that are there already."""
         return _part_numbers(self.folder.names(file.name))
 
-    def begin(self, file: InputFile) -> None:
-        """Note that a file is being labelled.
+    def begin(self, file: InputFile, described: Mapping[str, str | int]) -> None:
+        """Note that a file is being labelled, and what it was like when its rows were counted or first read.
 
         Not to be called before its columns were found to be there: a mistyped command leaves nothing behind.
         """
         if SETTINGS_FILE not in self.folder.names():
             self.folder.write_json(SETTINGS_FILE, self.fingerprint)
-        self.folder.write_json(f"{file.name}/{INPUT_FILE}", file.describe())
+        self.folder.write_json(f"{file.name}/{INPUT_FILE}", described)
 
     def finish(self, file: InputFile, num_parts: int) -> None:
         """Note that all parts of a file are there."""
