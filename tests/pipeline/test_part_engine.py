@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -30,7 +30,7 @@ class DeathError(BaseException):
 
 
 @contextmanager
-def here(worker: PartWorker) -> Iterator[RunTasks]:
+def here(worker: PartWorker) -> Generator[RunTasks]:
     """An engine that runs a copy of the worker in this process, and knows what has ended it."""
     copy: PartWorker = pickle.loads(pickle.dumps(worker))
 
@@ -137,13 +137,13 @@ def test_a_file_that_changes_after_its_rows_were_counted_is_refused(
             stream.writelines(f"{text}\n" for text in TEXTS)
 
     @contextmanager
-    def slow_to_start(worker: PartWorker) -> Iterator[RunTasks]:
+    def slow_to_start(worker: PartWorker) -> Generator[RunTasks]:
         grow()
         with here(worker) as run_tasks:
             yield run_tasks
 
     @contextmanager
-    def slow_to_end(worker: PartWorker) -> Iterator[RunTasks]:
+    def slow_to_end(worker: PartWorker) -> Generator[RunTasks]:
         with here(worker) as run_tasks:
             yield run_tasks
         grow()
@@ -180,7 +180,7 @@ def test_what_is_not_about_rows_ends_the_run(
     model: LabellerSettings, table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     @contextmanager
-    def cannot_open(*_: object) -> Iterator[Any]:
+    def cannot_open(*_: object) -> Generator[Any]:
         raise FileError("model", "is missing")
         yield
 

@@ -143,6 +143,8 @@ class PartWorker:
                 for block, records in label_part(blocks, source.output_format, labelled):
                     write(block, records)
                     result.num_labelled += len(records)
+            if result.num_labelled != task.num_rows:
+                raise task.file.change_error()
             if failures:
                 self._write_failures(task, failures)
         for _, error in failures:
