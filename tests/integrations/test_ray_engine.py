@@ -22,6 +22,7 @@ from lexitree.pipeline.part_worker import PartResult, PartTask, PartWorker
 from lexitree.pipeline.workers import LabellerSettings
 from tests.cli.untrained_parser import save_untrained_parser
 from tests.command import assert_one_clear_error, files_of, leftovers, run_command
+from tests.integrations.engine_tables import outcome
 from tests.pipeline.stubs import open_stub
 
 ROOT = Path(__file__).parents[2]
@@ -55,15 +56,7 @@ def test_an_actor_and_a_node_are_killed(ray: Any, tmp_path: Path) -> None:
     assert found["parts begun again"] >= 1
     assert found["rows"] == 480
     assert found["near-ties of the parser"] == []
-    assert found["largest difference of a probability"] < 1e-5
-    for name in (
-        "rows missing",
-        "rows twice",
-        "texts that differ",
-        "labels that differ",
-        "head words that differ",
-    ):
-        assert found[name] == 0, name
+    assert outcome(found, num_deaths=2) == "equal"
     assert not leftovers(tmp_path / "ray")
 
 
