@@ -82,6 +82,10 @@ class PartWorker:
         """Where it labels."""
         return self.job.labeller.device
 
+    def on_device(self, device: str) -> PartWorker:
+        """A worker that labels the same elsewhere."""
+        return PartWorker(replace(self.job, labeller=replace(self.job.labeller, device=device)), self.folder)
+
     def __call__(self, task: PartTask) -> PartResult:
         """Label a part and write it, or only try some of its rows."""
         from lexitree.ops.threads import one_thread
