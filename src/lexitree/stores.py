@@ -96,6 +96,13 @@ def list_stored(folder: str) -> list[str]:
         return [each.rstrip("/").rpartition("/")[2] for each in found if each.rstrip("/") != own]
 
 
+def remove_stored(address: str) -> None:
+    """Remove a file of a store."""
+    store, path = _open_store(address)
+    with _store_errors(address, "removed"):
+        store.rm_file(path)
+
+
 def put_stored(file: Path, address: str) -> None:
     """Copy a local file to a store, where it appears when it is complete."""
     store, path = _open_store(address)

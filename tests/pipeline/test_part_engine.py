@@ -16,7 +16,7 @@ from lexitree.errors import ConfigError, FileError, LexitreeError
 from lexitree.pipeline import part_engine, part_worker, parts
 from lexitree.pipeline.inputs import Inputs
 from lexitree.pipeline.labelling import LabellingJob
-from lexitree.pipeline.part_engine import ENDS_PROCESS, RunTasks
+from lexitree.pipeline.part_engine import ENDS_PROCESS, PartEngine, RunTasks
 from lexitree.pipeline.part_worker import PartResult, PartTask, PartWorker
 from lexitree.pipeline.workers import LabellerSettings
 from tests.command import files_of, leftovers
@@ -127,6 +127,26 @@ def test_rows_that_fail_are_left_without_a_label(
         },
         {"row": 8, "text": "it dies", "problem": f"the text cannot be labelled: {ENDS_PROCESS}"},
     ]
+
+
+@pytest.mark.parametrize("engine", [here, None])
+def test_a_list_of_failed_rows_goes_with_its_part(
+    engine: PartEngine | None,
+    model: LabellerSettings,
+    table: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    table.write_text("text\n" + "dies\n" + "good\n" * 4 + "dies\n")
+    output = tmp_path / "out" / "a.csv"
+    label(table, tmp_path / "out", model, engine=here)
+    lists = ["_failed-00000.jsonl", "_failed-00001.jsonl"]
+    assert sorted(path.name for path in output.glob("_failed*")) == lists
+    (output / "part-00001.csv").unlink()
+    for module in (part_worker, parts):
+        monkeypatch.setattr(module, "open_labeller", open_stub())
+    label(table, tmp_path / "out", model, engine=engine)
+    assert [path.name for path in output.glob("_failed*")] == lists[:1]
 
 
 def test_a_file_that_changes_after_its_rows_were_counted_is_refused(

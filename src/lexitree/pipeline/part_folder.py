@@ -16,7 +16,15 @@ from typing import Any, cast
 
 from lexitree.errors import FileError
 from lexitree.files import file_errors, to_json
-from lexitree.stores import describe_stored, find_stored, is_address, list_stored, open_stored, put_stored
+from lexitree.stores import (
+    describe_stored,
+    find_stored,
+    is_address,
+    list_stored,
+    open_stored,
+    put_stored,
+    remove_stored,
+)
 from lexitree.writing import atomic_path, exclusive_lock
 
 _MAGIC = re.compile(r"[*?\[]")
@@ -91,6 +99,15 @@ class PartFolder:
         if not isinstance(values, dict):
             raise FileError(path, "does not hold what lexitree has written there")
         return cast("dict[str, Any]", values)
+
+    def remove(self, name: str) -> None:
+        """Remove a file."""
+        path = self.path(name)
+        if self.is_stored:
+            remove_stored(path)
+        else:
+            with file_errors(path, "removed"):
+                Path(path).unlink()
 
     @contextmanager
     def locked(self) -> Generator[None]:

@@ -19,7 +19,7 @@ from lexitree.pipeline.formats import RowFormat
 from lexitree.pipeline.job_settings import JobSettings
 from lexitree.pipeline.part_folder import InputFile, PartFolder
 from lexitree.pipeline.part_sources import Block, PartSource
-from lexitree.pipeline.parts import label_part, open_source, part_name
+from lexitree.pipeline.parts import failed_name, label_part, open_source, part_name
 from lexitree.pipeline.workers import Record, RowLabeller, open_labeller, without_words
 from lexitree.trees.brackets import ReadReport
 
@@ -155,7 +155,7 @@ class PartWorker:
             result.failed.note(error, "skip")
 
     def _write_failures(self, task: PartTask, failures: Sequence[tuple[Row, InputError]]) -> None:
-        with self.folder.new_file(f"{task.file.name}/_failed-{task.part:05}.jsonl") as path:
+        with self.folder.new_file(failed_name(task.file, task.part)) as path:
             lines = (
                 to_json({"row": row.place.line, "text": row.text, "problem": error.problem}) + "\n"
                 for row, error in failures
