@@ -75,6 +75,8 @@ def describe_stored(address: str) -> dict[str, str | int]:
     """The size of a file in a store, and what tells that it was written again."""
     store, path = _open_store(address)
     with _store_errors(address, "read"):
+        # What another process has written since is not in the driver's memory.
+        store.invalidate_cache()
         details: dict[str, Any] = store.info(path)
     changed = next((details[sign] for sign in _SIGNS_OF_CHANGE if details.get(sign)), "")
     return {"size": int(details["size"]), "version": str(changed).strip('"')}
@@ -92,6 +94,13 @@ def list_stored(folder: str) -> list[str]:
             return []
         own = path.rstrip("/")
         return [each.rstrip("/").rpartition("/")[2] for each in found if each.rstrip("/") != own]
+
+
+def remove_stored(address: str) -> None:
+    """Remove a file of a store."""
+    store, path = _open_store(address)
+    with _store_errors(address, "removed"):
+        store.rm_file(path)
 
 
 def put_stored(file: Path, address: str) -> None:

@@ -14,6 +14,10 @@ from lexitree.text import detokenize
 
 TEXTS_FILE = "domains/goemotions/train.tsv.gz"
 """Comments of Reddit, in the folder of the real data."""
+MAX_DIFFERENCE = 1e-5
+"""How far numbers of an engine and of one process may be apart."""
+MAX_NEAR_TIES = 0.001
+"""The share of rows whose phrases may be others."""
 
 
 def texts_file() -> Path | None:
@@ -56,16 +60,18 @@ def compare_rows(found: list[dict[str, Any]], expected: list[dict[str, Any]]) ->
     """Count what differs between labelled rows and those of one process, which are told apart by their `id`.
 
     If two trees of a sentence are about as good, rounding decides which one the parser takes: rows whose phrases are
-    others are near-ties, and are listed; labels, heads and probabilities of all others are compared.
+    others are near-ties, and are listed; labels, heads, probabilities and scores of all others are compared.
     """
     counts = Counter(row["id"] for row in found)
     by_id = {row["id"]: row for row in found}
     pairs = [(by_id[row["id"]], row) for row in expected if row["id"] in by_id]
     near_ties = [theirs["id"] for ours, theirs in pairs if _spans(ours) != _spans(theirs)]
+    known = {row["id"] for row in expected}
     same = [(ours, theirs) for ours, theirs in pairs if theirs["id"] not in set(near_ties)]
     return {
         "rows": len(found),
         "rows missing": sum(row["id"] not in counts for row in expected),
+        "rows unknown": sum(row["id"] not in known for row in found),
         "rows twice": sum(number > 1 for number in counts.values()),
         "texts that differ": sum(ours["text"] != theirs["text"] for ours, theirs in pairs),
         "near-ties of the parser": near_ties,
@@ -75,17 +81,59 @@ def compare_rows(found: list[dict[str, Any]], expected: list[dict[str, Any]]) ->
         "head words that differ": sum(
             _values(ours, "head_word") != _values(theirs, "head_word") for ours, theirs in same
         ),
-        "largest difference of a probability": max(
-            (
-                abs((mine or 0) - (other or 0))
-                for ours, theirs in same
-                for mine, other in zip(
-                    _values(ours, "probability"), _values(theirs, "probability"), strict=True
-                )
-            ),
-            default=0.0,
-        ),
+        "largest difference of a probability": _largest_difference(same, "probability"),
+        "largest difference of a score": _largest_difference(same, "score"),
     }
+
+
+def outcome(found: dict[str, Any], num_deaths: int) -> str:
+    """What differs, in words, or "equal".
+
+    Args:
+        found: What `compare_rows` has counted, and what was killed.
+        num_deaths: How many should have been killed.
+    """
+    wrong = [
+        f"{name}: {found[name]}"
+        for name in (
+            "rows missing",
+            "rows unknown",
+            "rows twice",
+            "texts that differ",
+            "labels that differ",
+            "head words that differ",
+        )
+        if found[name]
+    ]
+    wrong += [
+        f"{name}: {found[name]:.2g}"
+        for name in ("largest difference of a probability", "largest difference of a score")
+        if found[name] > MAX_DIFFERENCE
+    ]
+    num_ties = len(found["near-ties of the parser"])
+    if num_ties > MAX_NEAR_TIES * found["rows"]:
+        wrong.append(f"rows with other phrases, too many for near-ties: {num_ties}")
+    if len(found["killed"]) < num_deaths:
+        wrong.append(f"killed: {len(found['killed'])} instead of {num_deaths}")
+    return ", ".join(wrong) or "equal"
+
+
+def _largest_difference(pairs: list[tuple[dict[str, Any], dict[str, Any]]], name: str) -> float:
+    return max(
+        (
+            _difference(mine, other)
+            for ours, theirs in pairs
+            for mine, other in zip(_values(ours, name), _values(theirs, name), strict=True)
+        ),
+        default=0.0,
+    )
+
+
+def _difference(mine: float | None, other: float | None) -> float:
+    if mine is None or other is None:
+        # A number that one of them lacks is as far from the other's as can be.
+        return 0.0 if mine is other else 1.0
+    return abs(mine - other)
 
 
 def _spans(row: dict[str, Any]) -> list[tuple[int, int]]:
@@ -94,4 +142,4 @@ def _spans(row: dict[str, Any]) -> list[tuple[int, int]]:
 
 def _values(row: dict[str, Any], name: str) -> list[Any]:
     """A value of the text and of all its phrases."""
-    return [row.get(name), *(phrase[name] for phrase in row["phrases"])]
+    return [row.get(name), *(phrase.get(name) for phrase in row["phrases"])]

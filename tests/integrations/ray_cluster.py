@@ -50,6 +50,9 @@ class Announcing:
         self.device = worker.device
         self.folder = folder
 
+    def on_device(self, device: str) -> Announcing:
+        return Announcing(self.worker.on_device(device), self.folder)
+
     def __call__(self, task: PartTask) -> PartResult:
         node = ray.get_runtime_context().get_node_id()
         name = f"{time.time_ns()}-{node}-{os.getpid()}-{task.part}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from lexitree.errors import ConfigError, FileError, LexitreeError
 from lexitree.pipeline import part_engine, part_worker, parts
 from lexitree.pipeline.inputs import Inputs
 from lexitree.pipeline.labelling import LabellingJob
-from lexitree.pipeline.part_engine import ENDS_PROCESS, RunTasks
+from lexitree.pipeline.part_engine import ENDS_PROCESS, PartEngine, RunTasks
 from lexitree.pipeline.part_worker import PartResult, PartTask, PartWorker
 from lexitree.pipeline.workers import LabellerSettings
 from tests.command import files_of, leftovers
@@ -30,7 +30,7 @@ class DeathError(BaseException):
 
 
 @contextmanager
-def here(worker: PartWorker) -> Iterator[RunTasks]:
+def here(worker: PartWorker) -> Generator[RunTasks]:
     """An engine that runs a copy of the worker in this process, and knows what has ended it."""
     copy: PartWorker = pickle.loads(pickle.dumps(worker))
 
@@ -129,6 +129,61 @@ def test_rows_that_fail_are_left_without_a_label(
     ]
 
 
+@pytest.mark.parametrize("engine", [here, None])
+def test_a_list_of_failed_rows_goes_with_its_part(
+    engine: PartEngine | None,
+    model: LabellerSettings,
+    table: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    table.write_text("text\n" + "dies\n" + "good\n" * 4 + "dies\n")
+    output = tmp_path / "out" / "a.csv"
+    label(table, tmp_path / "out", model, engine=here)
+    lists = ["_failed-00000.jsonl", "_failed-00001.jsonl"]
+    assert sorted(path.name for path in output.glob("_failed*")) == lists
+    (output / "part-00001.csv").unlink()
+    for module in (part_worker, parts):
+        monkeypatch.setattr(module, "open_labeller", open_stub())
+    label(table, tmp_path / "out", model, engine=engine)
+    assert [path.name for path in output.glob("_failed*")] == lists[:1]
+
+
+def test_a_file_that_changes_after_its_rows_were_counted_is_refused(
+    model: LabellerSettings, table: Path, tmp_path: Path
+) -> None:
+    def grow() -> None:
+        with table.open("a") as stream:
+            stream.writelines(f"{text}\n" for text in TEXTS)
+
+    @contextmanager
+    def slow_to_start(worker: PartWorker) -> Generator[RunTasks]:
+        grow()
+        with here(worker) as run_tasks:
+            yield run_tasks
+
+    @contextmanager
+    def slow_to_end(worker: PartWorker) -> Generator[RunTasks]:
+        with here(worker) as run_tasks:
+            yield run_tasks
+        grow()
+
+    with pytest.raises(FileError, match=r"a\.csv: has changed while it was labelled"):
+        label(table, tmp_path / "out", model, engine=slow_to_start)
+    # Nothing was written, so the same command labels all rows.
+    assert label(table, tmp_path / "out", model, engine=here).failed.num_errors == 0
+    assert sum(map(count_rows, (tmp_path / "out" / "a.csv").glob("part-*"))) == 22
+    with pytest.raises(FileError, match=r"a\.csv: has changed while it was labelled"):
+        label(table, tmp_path / "other", model, engine=slow_to_end)
+    with pytest.raises(FileError, match="partly labelled"):
+        label(table, tmp_path / "other", model, engine=here)
+
+
+def count_rows(part: Path) -> int:
+    """The rows of a part, without its header."""
+    return len(part.read_text().splitlines()) - 1
+
+
 def test_if_everything_fails_the_rows_are_not_to_blame(
     model: LabellerSettings, table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -145,7 +200,7 @@ def test_what_is_not_about_rows_ends_the_run(
     model: LabellerSettings, table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     @contextmanager
-    def cannot_open(*_: object) -> Iterator[Any]:
+    def cannot_open(*_: object) -> Generator[Any]:
         raise FileError("model", "is missing")
         yield
 

@@ -47,6 +47,15 @@ def test_values_are_read_again(folder: PartFolder) -> None:
         folder.read_json("a.json")
 
 
+def test_a_file_is_removed(folder: PartFolder) -> None:
+    folder.write_json("a.json", {})
+    folder.write_json("b.json", {})
+    folder.remove("a.json")
+    assert folder.names() == {"b.json"}
+    with pytest.raises(FileError, match=r"a\.json: cannot be removed"):
+        folder.remove("a.json")
+
+
 def test_one_process_at_a_time(folder: PartFolder) -> None:
     with folder.locked():
         if not folder.is_stored:

@@ -43,11 +43,22 @@ def test_parts_are_read_in_any_order(file: InputFile, tmp_path: Path, saved_mode
     expected = files_of(tmp_path / "one")
     worker = worker_for(job_for(file, tmp_path / "two", saved_model))
     for part in (0, 2, 1, 1, 2):
-        task = PartTask(file, part, 4)
-        assert worker(task) == PartResult(task, num_labelled=3 if part == 2 else 4)
+        task = PartTask(file, part, 3 if part == 2 else 4)
+        assert worker(task) == PartResult(task, num_labelled=task.num_rows)
         name = f"a.csv/part-{part:05}.csv"
         assert files_of(tmp_path / "two")[name] == expected[name]
         (tmp_path / "two" / name).unlink()
+
+
+@pytest.mark.parametrize(("part", "num_rows"), [(1, 3), (2, 4), (3, 4)])
+def test_a_part_without_the_rows_that_were_counted_is_not_written(
+    part: int, num_rows: int, file: InputFile, tmp_path: Path, saved_model: Path
+) -> None:
+    worker = worker_for(job_for(file, tmp_path / "out", saved_model))
+    error = worker(PartTask(file, part, num_rows)).error
+    assert isinstance(error, FileError)
+    assert error.problem == "has changed while it was labelled"
+    assert not files_of(tmp_path / "out")
 
 
 def test_rows_that_are_tried_are_not_written(file: InputFile, tmp_path: Path, saved_model: Path) -> None:

@@ -13,10 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from lexitree.errors import LexitreeError, import_extra
+from lexitree.errors import ConfigError, LexitreeError, import_extra
 from lexitree.integrations.ray_cluster import connected
 from lexitree.pipeline.part_engine import ENDS_PROCESS, PartEngine, RunTasks
 from lexitree.pipeline.part_worker import PartResult, PartTask, PartWorker
+
+_log = logging.getLogger(__name__)
 
 MAX_TRIES = 3
 """How often a task is begun: Ray repeats one whose actor has died, forever if the task itself is the reason."""
@@ -28,7 +30,8 @@ def ray_engine(address: str | None = None, num_workers: int | None = None) -> Pa
     Args:
         address: The cluster; `auto` finds that of this machine. By default, the one that this program is connected
             to is used, or Ray is started on this machine and ended afterwards.
-        num_workers: The number of actors, a core (or, on a GPU, a GPU) each; by default, as many as the cluster has.
+        num_workers: The number of actors, a core each or, on GPUs, a GPU each, of which there cannot be more than
+            the cluster has; by default, as many as it has.
 
     Raises:
         MissingExtraError: Ray is not installed.
@@ -40,16 +43,33 @@ def ray_engine(address: str | None = None, num_workers: int | None = None) -> Pa
     def start(worker: PartWorker) -> Generator[RunTasks]:
         logging.getLogger("ray.data").setLevel(logging.ERROR)
         with connected(ray, address, num_workers):
-            kind = "GPU" if worker.device.startswith("cuda") else "CPU"
-            size = num_workers or max(1, int(ray.cluster_resources().get(kind, 1)))
+            device, size = _choose_workers(worker.device, ray.cluster_resources(), num_workers)
+            placed, num_gpus = worker.on_device(device), 1 if device == "cuda" else None
+            _log.info("%d actors label on the device %s", size, device)
 
             def run(tasks: Sequence[PartTask]) -> Iterator[PartResult]:
                 pool = data.ActorPoolStrategy(size=min(size, len(tasks)), max_tasks_in_flight_per_actor=1)
-                return _run_tasks(ray, worker, tasks, pool, num_gpus=1 if kind == "GPU" else None)
+                return _run_tasks(ray, placed, tasks, pool, num_gpus)
 
             yield run
 
     return start
+
+
+def _choose_workers(device: str, resources: Mapping[str, float], num_workers: int | None) -> tuple[str, int]:
+    """Where actors label, as it is called inside of them, and how many there are.
+
+    An actor on a GPU sees no other, so there its name is `cuda`, whatever number it has on its node.
+    """
+    num_gpus = int(resources.get("GPU", 0))
+    if device == "auto":
+        device = "cuda" if num_gpus else "cpu"
+    if not device.startswith("cuda"):
+        return device, num_workers or max(1, int(resources.get("CPU", 1)))
+    if not num_gpus:
+        raise ConfigError("the Ray cluster has no GPU", remedy="Use --device cpu or --device auto.")
+    # Ray would wait for the GPUs that further actors need.
+    return "cuda", min(num_workers or num_gpus, num_gpus)
 
 
 def _run_tasks(

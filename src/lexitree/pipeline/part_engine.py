@@ -41,6 +41,8 @@ def write_parts_with(
         on_progress: Called with the number of texts that were labelled.
     """
     run, missing = open_run(job, folder)
+    # Before their rows are counted: a file that changes later does not hold the rows that workers are sent for.
+    described = {file: file.describe() for file in missing}
     num_parts: dict[InputFile, int] = {}
     tasks: list[PartTask] = []
     for file in missing:
@@ -59,11 +61,13 @@ def write_parts_with(
     starting = engine(PartWorker(job, folder)) if tasks else nullcontext(_run_nothing)
     with starting as run_tasks:
         for file in missing:
-            run.begin(file)
+            file.check(described[file])
+            run.begin(file, described[file])
         _label_tasks(run_tasks, tasks, note)
     for file in missing:
         # Left by workers that were killed.
         folder.remove_unfinished(file.name)
+        file.check(described[file])
         run.finish(file, num_parts[file])
 
 

@@ -16,7 +16,15 @@ from typing import Any, cast
 
 from lexitree.errors import FileError
 from lexitree.files import file_errors, to_json
-from lexitree.stores import describe_stored, find_stored, is_address, list_stored, open_stored, put_stored
+from lexitree.stores import (
+    describe_stored,
+    find_stored,
+    is_address,
+    list_stored,
+    open_stored,
+    put_stored,
+    remove_stored,
+)
 from lexitree.writing import atomic_path, exclusive_lock
 
 _MAGIC = re.compile(r"[*?\[]")
@@ -92,6 +100,15 @@ class PartFolder:
             raise FileError(path, "does not hold what lexitree has written there")
         return cast("dict[str, Any]", values)
 
+    def remove(self, name: str) -> None:
+        """Remove a file."""
+        path = self.path(name)
+        if self.is_stored:
+            remove_stored(path)
+        else:
+            with file_errors(path, "removed"):
+                Path(path).unlink()
+
     @contextmanager
     def locked(self) -> Generator[None]:
         """Keep other processes of this machine from writing to the folder; stores have no locks."""
@@ -127,6 +144,19 @@ class InputFile:
         with file_errors(self.path):
             found = Path(self.path).stat()
         return {"size": found.st_size, "version": str(found.st_mtime_ns)}
+
+    def check(self, described: Mapping[str, str | int]) -> None:
+        """Raise an error if it is not the file any more that was described."""
+        if self.describe() != described:
+            raise self.change_error()
+
+    def change_error(self) -> FileError:
+        """The error that it does not hold the rows any more that were counted."""
+        return FileError(
+            self.path,
+            "has changed while it was labelled",
+            remedy="Run the same command again when nothing writes to it any more.",
+        )
 
 
 def find_inputs(pattern: str | Path) -> list[InputFile]:

@@ -19,7 +19,7 @@ from lexitree.pipeline.formats import RowFormat
 from lexitree.pipeline.job_settings import JobSettings
 from lexitree.pipeline.part_folder import InputFile, PartFolder
 from lexitree.pipeline.part_sources import Block, PartSource
-from lexitree.pipeline.parts import label_part, open_source, part_name
+from lexitree.pipeline.parts import failed_name, label_part, open_source, part_name
 from lexitree.pipeline.workers import Record, RowLabeller, open_labeller, without_words
 from lexitree.trees.brackets import ReadReport
 
@@ -82,6 +82,10 @@ class PartWorker:
         """Where it labels."""
         return self.job.labeller.device
 
+    def on_device(self, device: str) -> PartWorker:
+        """A worker that labels the same elsewhere."""
+        return PartWorker(replace(self.job, labeller=replace(self.job.labeller, device=device)), self.folder)
+
     def __call__(self, task: PartTask) -> PartResult:
         """Label a part and write it, or only try some of its rows."""
         from lexitree.ops.threads import one_thread
@@ -143,13 +147,15 @@ class PartWorker:
                 for block, records in label_part(blocks, source.output_format, labelled):
                     write(block, records)
                     result.num_labelled += len(records)
+            if result.num_labelled != task.num_rows:
+                raise task.file.change_error()
             if failures:
                 self._write_failures(task, failures)
         for _, error in failures:
             result.failed.note(error, "skip")
 
     def _write_failures(self, task: PartTask, failures: Sequence[tuple[Row, InputError]]) -> None:
-        with self.folder.new_file(f"{task.file.name}/_failed-{task.part:05}.jsonl") as path:
+        with self.folder.new_file(failed_name(task.file, task.part)) as path:
             lines = (
                 to_json({"row": row.place.line, "text": row.text, "problem": error.problem}) + "\n"
                 for row, error in failures

@@ -32,6 +32,7 @@ SETTINGS_FILE = "_lexitree.json"
 INPUT_FILE = "_input.json"
 
 _PART_NAME = re.compile(r"part-(\d+)\.\w+")
+_FAILED_NAME = re.compile(r"_failed-(\d+)\.jsonl")
 
 
 def write_parts(job: JobSettings, folder: PartFolder, on_progress: Callable[[int], object]) -> None:
@@ -172,7 +173,7 @@ class PartsRun:
             label: What labels its rows.
             on_progress: Called with the number of texts that were labelled so far.
         """
-        self.begin(file)
+        self.begin(file, file.describe())
         done = self.done_parts(file)
         blocks = source.blocks(done)
         for first in blocks:
@@ -191,14 +192,19 @@ class PartsRun:
         """The numbers of the parts of a file that are there already."""
         return _part_numbers(self.folder.names(file.name))
 
-    def begin(self, file: InputFile) -> None:
-        """Note that a file is being labelled.
+    def begin(self, file: InputFile, described: Mapping[str, str | int]) -> None:
+        """Note that a file is being labelled, and what it was like when its rows were counted or first read.
+
+        Lists of rows that failed are removed if their parts are, which are labelled anew.
 
         Not to be called before its columns were found to be there: a mistyped command leaves nothing behind.
         """
         if SETTINGS_FILE not in self.folder.names():
             self.folder.write_json(SETTINGS_FILE, self.fingerprint)
-        self.folder.write_json(f"{file.name}/{INPUT_FILE}", file.describe())
+        self.folder.write_json(f"{file.name}/{INPUT_FILE}", described)
+        names = self.folder.names(file.name)
+        for part in _part_numbers(names, _FAILED_NAME) - _part_numbers(names):
+            self.folder.remove(failed_name(file, part))
 
     def finish(self, file: InputFile, num_parts: int) -> None:
         """Note that all parts of a file are there."""
@@ -210,6 +216,11 @@ class PartsRun:
 def part_name(file: InputFile, part: int, source: PartSource) -> str:
     """The name of a part in the folder."""
     return f"{file.name}/part-{part:05}{source.suffix}"
+
+
+def failed_name(file: InputFile, part: int) -> str:
+    """The name of the list of a part's rows that could not be labelled."""
+    return f"{file.name}/_failed-{part:05}.jsonl"
 
 
 def label_part(
@@ -238,5 +249,5 @@ def label_part(
     given.check()
 
 
-def _part_numbers(names: Iterable[str]) -> set[int]:
-    return {int(found[1]) for name in names if (found := _PART_NAME.fullmatch(name))}
+def _part_numbers(names: Iterable[str], pattern: re.Pattern[str] = _PART_NAME) -> set[int]:
+    return {int(found[1]) for name in names if (found := pattern.fullmatch(name))}
