@@ -12,7 +12,14 @@ import pytest
 from lexitree.integrations.tune_engine import run_with_tune
 from lexitree.sweeps.ledger import open_sweep
 from lexitree.tasks.classify.recipe import Recipe
-from tests.sweeps.fake_trials import deadly_third, fake_trial, results, run_all, write_space
+from tests.sweeps.fake_trials import (
+    deadly_third,
+    fake_trial,
+    note_working_folder,
+    results,
+    run_all,
+    write_space,
+)
 
 pytest.importorskip("optuna", reason="the extra sweep is not installed")
 ray: Any = pytest.importorskip("ray", reason="the extra ray is not installed")
@@ -55,6 +62,14 @@ def test_ray_gives_the_same_trials(tmp_path: Path) -> None:
         run_with_tune(there, run=fake_trial, on_progress=listen)
     assert results(there) == results(here)
     assert heard
+
+
+def test_relative_paths_are_those_of_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ray Tune would run trials in folders of its own."""
+    monkeypatch.chdir(tmp_path)
+    with open_sweep("runs", Recipe(), write_space(tmp_path, trials=1)) as sweep:
+        run_with_tune(sweep, run=note_working_folder)
+    assert (tmp_path / "runs" / "trials" / "0000" / "working-folder").read_text("utf-8") == str(tmp_path)
 
 
 def test_a_killed_process_fails_its_trial_and_no_other(tmp_path: Path) -> None:

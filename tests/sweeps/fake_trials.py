@@ -66,6 +66,12 @@ def deadly_third(job: TrialJob, on_score: OnScore | None = None) -> Outcome:
     return fake_trial(job, on_score)
 
 
+def note_working_folder(job: TrialJob, on_score: OnScore | None = None) -> Outcome:
+    """Write down where the trial runs."""
+    (job.folder / "working-folder").write_text(str(Path.cwd()), encoding="utf-8")
+    return fake_trial(job, on_score)
+
+
 def run_all(sweep: Sweep, *, most: int | None = None, newest_first: bool = False) -> None:
     """Run trials in this process, at most so many; with several jobs, the newest may end first."""
     waiting: list[TrialJob] = []

@@ -12,6 +12,7 @@ import math
 import os
 import shutil
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 from lexitree.errors import LexitreeError, import_extra
@@ -22,12 +23,13 @@ from lexitree.sweeps.trial import Outcome, TrialJob, run_trial
 
 RAY_FOLDER = "ray"
 """In the folder of the sweep; Ray's record, which is only for people."""
-_QUIET = {
+_ENVIRONMENT = {
     "RAY_AIR_NEW_OUTPUT": "0",
+    "RAY_CHDIR_TO_TRIAL_DIR": "0",
     "RAY_USAGE_STATS_ENABLED": "0",
     "TUNE_DISABLE_AUTO_CALLBACK_LOGGERS": "1",
 }
-"""Keeps Ray from printing tables, and from files that nobody reads."""
+"""Keeps Ray from printing tables, from other working folders, and from files that nobody reads."""
 _MORE_TRIES = 2
 """How often a trial is continued whose process has died."""
 
@@ -83,7 +85,7 @@ def require_tune() -> tuple[Any, Any]:
     Raises:
         MissingExtraError: One of them is not installed.
     """
-    for name, value in _QUIET.items():
+    for name, value in _ENVIRONMENT.items():
         os.environ.setdefault(name, value)
     ray = import_extra("ray", extra="ray", purpose="The engine ray")
     return ray, import_extra("ray.tune", extra="ray", purpose="The engine ray", package="ray[tune]")
@@ -97,9 +99,13 @@ def _resources(options: Mapping[str, Any]) -> dict[str, int]:
 
 def _trainable(tune: Any, run: RunTrial) -> Any:
     """The function that Ray runs on some machine: it reports every epoch, and at last how the trial has ended."""
+    working_folder = os.getcwd()  # noqa: PTH109
 
     def train_trial(config: dict[str, Any]) -> None:
         job: TrialJob = config["job"]
+        # Paths in the recipe may be relative; on another machine they may all be absolute, and this folder missing.
+        with suppress(OSError):
+            os.chdir(working_folder)
 
         def report(seed: int, epoch: int, score: float) -> None:
             tune.report({"seed": seed, "epoch": epoch, "score": score})

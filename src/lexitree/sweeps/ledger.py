@@ -115,8 +115,9 @@ class Sweep:
             self.recipe,
             self.space.settings_of(trial.parameters),
             self.space.settings,
-            self._trial_folder(trial.number),
-            self.folder / LESSONS_FOLDER,
+            # Engines may run it in another working folder.
+            self._trial_folder(trial.number).resolve(),
+            (self.folder / LESSONS_FOLDER).resolve(),
             self.store.complete_steps(trial.num_known),
             self.options,
         )
