@@ -9,12 +9,14 @@ from typing import Any
 
 import pytest
 
+from lexitree.errors import LexitreeError
 from lexitree.integrations.tune_engine import run_with_tune
 from lexitree.sweeps.ledger import open_sweep
 from lexitree.tasks.classify.recipe import Recipe
 from tests.sweeps.fake_trials import (
     deadly_third,
     fake_trial,
+    full_disk,
     note_working_folder,
     results,
     run_all,
@@ -78,3 +80,11 @@ def test_a_killed_process_fails_its_trial_and_no_other(tmp_path: Path) -> None:
     errors = [trial.outcome.error for trial in sweep.finished()]
     assert "killed again and again" in errors[2]
     assert not any("killed" in error for error in errors[:2] + errors[3:])
+
+
+def test_a_fault_of_a_machine_ends_the_sweep_and_not_the_trial(tmp_path: Path) -> None:
+    with open_sweep(tmp_path / "runs", Recipe(), write_space(tmp_path, trials=3)) as sweep:
+        with pytest.raises(LexitreeError, match="No space left") as raised:
+            run_with_tune(sweep, run=full_disk)
+        assert raised.value.remedy == "Make space."
+        assert len(sweep.finished()) == 1
