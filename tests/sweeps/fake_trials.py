@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import signal
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -75,6 +76,12 @@ def dies_once(job: TrialJob, on_score: OnScore | None = None) -> Outcome:
         return fake_trial(job, on_score)
     os.kill(os.getpid(), signal.SIGKILL)
     raise AssertionError
+
+
+def dies_afterwards(job: TrialJob, on_score: OnScore | None = None) -> Outcome:
+    """The process dies between this trial and the next."""
+    threading.Timer(0.2, os._exit, [1]).start()
+    return fake_trial(job, on_score)
 
 
 def full_disk(job: TrialJob, on_score: OnScore | None = None) -> Outcome:

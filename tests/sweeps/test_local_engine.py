@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
 
 from lexitree.errors import FileError
-from lexitree.sweeps.ledger import open_sweep
+from lexitree.sweeps.ledger import FinishedTrial, open_sweep
 from lexitree.sweeps.local_engine import run_locally
 from lexitree.tasks.classify.recipe import Recipe
 from tests.sweeps.fake_trials import (
     deadly_third,
+    dies_afterwards,
     dies_once,
     full_disk,
     results,
@@ -29,8 +31,12 @@ def test_processes_give_the_same_trials(tmp_path: Path) -> None:
     with open_sweep(tmp_path / "here", Recipe(), space, jobs=2) as here:
         run_all(here)
     heard: set[int] = set()
+
+    def listen(number: int, *_: float) -> None:
+        heard.add(number)
+
     with open_sweep(tmp_path / "there", Recipe(), space, jobs=2) as there:
-        run_locally(there, run=slow_at_first, on_progress=lambda number, *_: heard.add(number))
+        run_locally(there, run=slow_at_first, on_progress=listen)
     assert results(there) == results(here)
     assert heard == {trial.number for trial in there.finished() if trial.outcome.state != "failed"}
 
@@ -61,3 +67,12 @@ def test_a_fault_of_the_machine_ends_the_sweep_and_not_the_trial(tmp_path: Path)
     with open_sweep(tmp_path / "runs", Recipe(), write_space(tmp_path, trials=3), resume=True) as again:
         run_all(again)
         assert len(again.finished()) == 3
+
+
+def test_a_process_that_dies_between_two_trials_is_replaced(tmp_path: Path) -> None:
+    def dawdle(trial: FinishedTrial) -> None:
+        time.sleep(1.0)
+
+    with open_sweep(tmp_path / "runs", Recipe(), write_space(tmp_path, trials=2), on_trial=dawdle) as sweep:
+        run_locally(sweep, run=dies_afterwards)
+        assert [trial.number for trial in sweep.finished()] == [0, 1]

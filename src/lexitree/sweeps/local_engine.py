@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 from collections.abc import Callable
+from contextlib import suppress
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
@@ -95,7 +96,9 @@ class _Worker:
             with uninterrupted_children():
                 self.process.start()
             theirs.close()
-        self.connection.send(self.job)
+        # If it has died since its last trial, `receive` notices.
+        with suppress(OSError):
+            self.connection.send(self.job)
 
     def receive(self) -> Outcome | LexitreeError | tuple[int, int, float] | None:
         """The score of an epoch, how the trial has ended, or why it cannot be run; None if it is tried again."""
