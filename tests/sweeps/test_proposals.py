@@ -57,6 +57,14 @@ def test_the_median_decides_after_some_trials_and_epochs() -> None:
     assert not median_rule(SweepSettings(stopping="none"), others * 3)(9, 0.0)
 
 
+def test_a_median_of_few_trials_does_not_decide() -> None:
+    """Where others have ended early, those that go on are too few to compare with."""
+    settings = SweepSettings(unstopped_trials=3, unstopped_epochs=1)
+    others = [{1: 0.5, 2: 0.5}, {1: 0.5, 2: 0.5}, {1: 0.5, 2: 0.5, 3: 0.9}]
+    assert median_rule(settings, others)(2, 0.4)
+    assert not median_rule(settings, others)(3, 0.4)
+
+
 def test_a_damaged_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "trials.db").write_bytes(b"not a database, but long enough to be read as one" * 100)
     with pytest.raises(FileError, match="is not a file of a sweep's trials"):

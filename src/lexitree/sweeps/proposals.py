@@ -79,7 +79,9 @@ def median_rule(
         return lambda step, score: False
     optuna = require_optuna()
     pruner = optuna.pruners.MedianPruner(
-        n_startup_trials=settings.unstopped_trials, n_warmup_steps=settings.unstopped_epochs + 1
+        n_startup_trials=settings.unstopped_trials,
+        n_warmup_steps=settings.unstopped_epochs + 1,
+        n_min_trials=settings.unstopped_trials,
     )
     study = optuna.create_study(direction="maximize", pruner=pruner)
     study.add_trials(
