@@ -12,8 +12,9 @@ import pytest
 
 from lexitree.errors import CorpusNotFoundError, FileError, LexitreeError
 from lexitree.learning.run_folder import read_result, seed_folder
+from lexitree.sweeps.proposals import MAX_EPOCHS
 from lexitree.sweeps.search_space import SweepSettings
-from lexitree.sweeps.trial import MAX_EPOCHS, Outcome, TrialJob, run_trial, step_scores
+from lexitree.sweeps.trial import Outcome, TrialJob, run_trial, step_scores
 from lexitree.tasks.classify.run import train
 from tests.tiny import tiny_recipe
 

@@ -26,7 +26,7 @@ from lexitree.errors import (
 from lexitree.learning.observers import EpochRecord, SilentObserver
 from lexitree.learning.run_folder import RESULT_FILE, read_result, seed_folder
 from lexitree.learning.seeds import Spread
-from lexitree.sweeps.proposals import median_rule
+from lexitree.sweeps.proposals import MAX_EPOCHS, median_rule
 from lexitree.sweeps.search_space import SweepSettings
 from lexitree.tasks.classify.building import load_recipe_corpus
 from lexitree.tasks.classify.recipe import Recipe, TrainingConfig
@@ -34,9 +34,6 @@ from lexitree.tasks.classify.run import make_lessons, train
 from lexitree.tasks.classify.task import score_name
 from lexitree.tasks.classify.teaching import trees_checksum
 from lexitree.writing import exclusive_lock
-
-MAX_EPOCHS = 10**6
-"""Steps of a trial are numbered as if every seed had so many epochs, so that all trials count alike."""
 
 State = Literal["complete", "pruned", "failed"]
 OnScore = Callable[[int, int, float], None]
