@@ -26,6 +26,7 @@ from lexitree.sweeps.proposals import TrialStore, propose
 from lexitree.sweeps.search_space import SearchSpace
 from lexitree.sweeps.trial import Outcome, TrialJob
 from lexitree.tasks.classify.recipe import Recipe
+from lexitree.tasks.classify.task import score_name
 from lexitree.writing import exclusive_lock
 
 SWEEP_FILE = "sweep.json"
@@ -96,6 +97,11 @@ class Sweep:
         self._handed_out: set[int] = set()
         for number in range(len(self.store.trials)):
             self._discard_weights(number)
+
+    @property
+    def score(self) -> str:
+        """What trials are compared by, in words: `dev root` or, over several corpora, `dev mean`."""
+        return score_name(self.recipe.training).replace("_", " ")
 
     @property
     def is_done(self) -> bool:
