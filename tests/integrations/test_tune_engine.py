@@ -9,10 +9,19 @@ from typing import Any
 
 import pytest
 
+from lexitree.errors import LexitreeError
 from lexitree.integrations.tune_engine import run_with_tune
 from lexitree.sweeps.ledger import open_sweep
 from lexitree.tasks.classify.recipe import Recipe
-from tests.sweeps.fake_trials import deadly_third, fake_trial, results, run_all, write_space
+from tests.sweeps.fake_trials import (
+    deadly_third,
+    fake_trial,
+    full_disk,
+    note_working_folder,
+    results,
+    run_all,
+    write_space,
+)
 
 pytest.importorskip("optuna", reason="the extra sweep is not installed")
 ray: Any = pytest.importorskip("ray", reason="the extra ray is not installed")
@@ -57,9 +66,25 @@ def test_ray_gives_the_same_trials(tmp_path: Path) -> None:
     assert heard
 
 
+def test_relative_paths_are_those_of_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ray Tune would run trials in folders of its own."""
+    monkeypatch.chdir(tmp_path)
+    with open_sweep("runs", Recipe(), write_space(tmp_path, trials=1)) as sweep:
+        run_with_tune(sweep, run=note_working_folder)
+    assert (tmp_path / "runs" / "trials" / "0000" / "working-folder").read_text("utf-8") == str(tmp_path)
+
+
 def test_a_killed_process_fails_its_trial_and_no_other(tmp_path: Path) -> None:
     with open_sweep(tmp_path / "runs", Recipe(), write_space(tmp_path, trials=4)) as sweep:
         run_with_tune(sweep, run=deadly_third)
     errors = [trial.outcome.error for trial in sweep.finished()]
     assert "killed again and again" in errors[2]
     assert not any("killed" in error for error in errors[:2] + errors[3:])
+
+
+def test_a_fault_of_a_machine_ends_the_sweep_and_not_the_trial(tmp_path: Path) -> None:
+    with open_sweep(tmp_path / "runs", Recipe(), write_space(tmp_path, trials=3)) as sweep:
+        with pytest.raises(LexitreeError, match="No space left") as raised:
+            run_with_tune(sweep, run=full_disk)
+        assert raised.value.remedy == "Make space."
+        assert len(sweep.finished()) == 1

@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 import os
 import signal
+import threading
 import time
 from pathlib import Path
 from typing import Any
 
+from lexitree.errors import FileError
 from lexitree.sweeps.ledger import Sweep
 from lexitree.sweeps.proposals import median_rule
 from lexitree.sweeps.search_space import SearchSpace, read_space
@@ -63,6 +65,35 @@ def deadly_third(job: TrialJob, on_score: OnScore | None = None) -> Outcome:
     """The process of the third trial is killed."""
     if job.number == 2:
         os.kill(os.getpid(), signal.SIGKILL)
+    return fake_trial(job, on_score)
+
+
+def dies_once(job: TrialJob, on_score: OnScore | None = None) -> Outcome:
+    """The process of each trial is killed once."""
+    try:
+        (job.folder / "died").touch(exist_ok=False)
+    except FileExistsError:
+        return fake_trial(job, on_score)
+    os.kill(os.getpid(), signal.SIGKILL)
+    raise AssertionError
+
+
+def dies_afterwards(job: TrialJob, on_score: OnScore | None = None) -> Outcome:
+    """The process dies between this trial and the next."""
+    threading.Timer(0.2, os._exit, [1]).start()
+    return fake_trial(job, on_score)
+
+
+def full_disk(job: TrialJob, on_score: OnScore | None = None) -> Outcome:
+    """The second trial finds no space."""
+    if job.number == 1:
+        raise FileError(job.folder, "cannot be written (No space left on device)", remedy="Make space.")
+    return fake_trial(job, on_score)
+
+
+def note_working_folder(job: TrialJob, on_score: OnScore | None = None) -> Outcome:
+    """Write down where the trial runs."""
+    (job.folder / "working-folder").write_text(str(Path.cwd()), encoding="utf-8")
     return fake_trial(job, on_score)
 
 

@@ -36,6 +36,17 @@ def test_an_interrupted_sweep_ends_with_the_same_trials(jobs: int, tmp_path: Pat
     )
 
 
+def test_the_paths_of_a_trial_hold_in_any_working_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with open_sweep("runs", Recipe(), write_space(tmp_path)) as sweep:
+        job = sweep.next_job()
+    assert job is not None
+    assert job.folder == tmp_path / "runs" / "trials" / "0000"
+    assert job.lessons == tmp_path / "runs" / "lessons"
+
+
 def test_more_trials_can_be_added(tmp_path: Path) -> None:
     for trials in (3, 5):
         space = write_space(tmp_path, trials=trials)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from lexitree.errors import FileError
-from lexitree.sweeps.proposals import TrialStore, median_rule, propose
+from lexitree.sweeps.proposals import MAX_EPOCHS, TrialStore, median_rule, propose
 from lexitree.sweeps.search_space import SearchSpace, SweepSettings
 from tests.sweeps.fake_trials import write_space
 
@@ -55,6 +55,22 @@ def test_the_median_decides_after_some_trials_and_epochs() -> None:
     assert not median_rule(settings, others)(2, 0.65)
     assert not median_rule(settings, others[:2])(2, 0.0)
     assert not median_rule(SweepSettings(stopping="none"), others * 3)(9, 0.0)
+
+
+def test_a_median_of_few_trials_does_not_decide() -> None:
+    """Where others have ended early, those that go on are too few to compare with."""
+    settings = SweepSettings(unstopped_trials=3, unstopped_epochs=1)
+    others = [{1: 0.5, 2: 0.5}, {1: 0.5, 2: 0.5}, {1: 0.5, 2: 0.5, 3: 0.9}]
+    assert median_rule(settings, others)(2, 0.4)
+    assert not median_rule(settings, others)(3, 0.4)
+
+
+def test_a_good_first_seed_does_not_shield_the_second() -> None:
+    settings = SweepSettings(unstopped_trials=1, unstopped_epochs=1)
+    steps = (1, 2, MAX_EPOCHS + 1, MAX_EPOCHS + 2)
+    is_hopeless = median_rule(settings, [dict.fromkeys(steps, 0.5)])
+    scores = (0.9, 0.9, 0.3, 0.3)
+    assert [is_hopeless(*each) for each in zip(steps, scores, strict=True)] == [False, False, False, True]
 
 
 def test_a_damaged_file_is_refused(tmp_path: Path) -> None:

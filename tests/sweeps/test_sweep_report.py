@@ -9,7 +9,7 @@ import pytest
 
 from lexitree.sweeps.ledger import best_trial, open_sweep
 from lexitree.sweeps.sweep_report import rank_trials, write_report
-from lexitree.tasks.classify.recipe import Recipe, TrainingConfig
+from lexitree.tasks.classify.recipe import CorpusPlan, Recipe, TrainingConfig
 from tests.sweeps.fake_trials import run_all, write_space
 
 pytest.importorskip("optuna", reason="the extra sweep is not installed")
@@ -46,6 +46,17 @@ def test_a_report_has_all_trials_and_the_best_recipe(tmp_path: Path) -> None:
     records = json.loads((tmp_path / "runs" / "trials.json").read_text(encoding="utf-8"))
     assert records[best.number]["score"] == max(record["score"] or 0 for record in records)
     assert [record["state"] for record in records] == states
+
+
+def test_the_score_has_its_name(tmp_path: Path) -> None:
+    space = write_space(tmp_path, trials=1)
+    several = Recipe(more=(CorpusPlan(corpus="mini-questions"),), training=TrainingConfig(choose_by="mean"))
+    for recipe, name in ((Recipe(), "dev root"), (several, "dev mean")):
+        with open_sweep(tmp_path / name, recipe, space) as sweep:
+            run_all(sweep)
+            write_report(sweep)
+        assert f"<th>{name}</th>" in (tmp_path / name / "report.html").read_text(encoding="utf-8")
+        assert f"{name} accuracy" in (tmp_path / name / "plots.svg").read_text(encoding="utf-8")
 
 
 def test_variants_are_drawn_by_name(tmp_path: Path) -> None:

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import dataclasses
+import errno
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from lexitree.errors import CorpusNotFoundError, FileError, LexitreeError
 from lexitree.learning.run_folder import read_result, seed_folder
+from lexitree.sweeps.proposals import MAX_EPOCHS
 from lexitree.sweeps.search_space import SweepSettings
-from lexitree.sweeps.trial import MAX_EPOCHS, Outcome, TrialJob, run_trial, step_scores
+from lexitree.sweeps.trial import Outcome, TrialJob, run_trial, step_scores
 from lexitree.tasks.classify.run import train
 from tests.tiny import tiny_recipe
 
-OPTIONS = {"device": "cpu", "backend": "levelwise"}
+OPTIONS: dict[str, Any] = {"device": "cpu", "backend": "levelwise"}
 
 
 def make_job(
@@ -93,7 +96,6 @@ def test_a_hopeless_trial_is_stopped(treebank: Path, tmp_path: Path) -> None:
     [
         ({"training.decay": 0.99, "training.epochs": 30}, "no longer a number"),
         ({"teacher_trees": ["a.txt"]}, "no teacher"),
-        ({"corpus": "none-of-these"}, "none-of-these"),
     ],
 )
 def test_what_goes_wrong_is_reported(
@@ -102,6 +104,26 @@ def test_what_goes_wrong_is_reported(
     outcome = run_trial(make_job(treebank, tmp_path, settings))
     assert outcome.state == "failed"
     assert said in outcome.error
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (OSError(errno.ENOSPC, "No space left on device"), r"trials/0000: cannot be used \(No space left"),
+        (FileError("vectors.txt", "cannot be read"), "vectors.txt: cannot be read"),
+        (CorpusNotFoundError("unknown corpus"), "unknown corpus"),
+    ],
+)
+def test_a_fault_of_the_machine_is_not_an_outcome(
+    error: Exception, said: str, treebank: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: Any, **__: Any) -> None:
+        raise error
+
+    monkeypatch.setattr("lexitree.sweeps.trial.train", fail)
+    with pytest.raises(LexitreeError, match=said) as raised:
+        run_trial(make_job(treebank, tmp_path))
+    assert "--resume" in raised.value.remedy
 
 
 def test_a_teacher_is_asked_once(treebank: Path, saved_model: Path, tmp_path: Path) -> None:

@@ -54,7 +54,7 @@ def run_sweep(
             if trials:
                 write_report(sweep)
     best = best_trial(trials)
-    _show_trials(rank_trials(trials)[:NUM_SHOWN], len(trials))
+    _show_trials(rank_trials(trials)[:NUM_SHOWN], len(trials), sweep.score)
     output.print(
         f"best: trial {best.number}, {printable(describe_settings(best))}", soft_wrap=True, markup=False
     )
@@ -93,12 +93,14 @@ class _SweepProgress:
 
     def __init__(self, quiet: bool) -> None:
         self.quiet = quiet
+        self.score = ""
         columns = (TextColumn("{task.description}"), BarColumn(bar_width=24), TimeElapsedColumn())
         self.bars = Progress(*columns, console=messages, transient=True, disable=quiet)
         self.bar = self.bars.add_task("", total=None)
 
     def describe(self, sweep: Sweep, corpus: str) -> None:
         """Say what will be done."""
+        self.score = sweep.score
         num_done = len(sweep.store.trials)
         self.bars.update(self.bar, total=sweep.num_trials, completed=num_done)
         if not self.quiet:
@@ -114,16 +116,16 @@ class _SweepProgress:
         """Print how a trial has ended."""
         self.bars.update(self.bar, advance=1)
         if not self.quiet:
-            text = f"trial {trial.number:>3}  {describe_outcome(trial):<24}  {describe_settings(trial)}"
+            text = f"trial {trial.number:>3}  {describe_outcome(trial, self.score):<24}  {describe_settings(trial)}"
             messages.print(printable(text), soft_wrap=True, markup=False)
 
 
-def describe_outcome(trial: FinishedTrial) -> str:
+def describe_outcome(trial: FinishedTrial, score: str) -> str:
     """`dev root 84.2 ± 0.5`, `stopped at epoch 3`, or `failed: ...`."""
     outcome = trial.outcome
     if outcome.spread is not None:
         deviation = f" ± {percent(outcome.spread.deviation)}" if len(outcome.curves) > 1 else ""
-        return f"dev root {percent(outcome.spread.mean)}{deviation}"
+        return f"{score} {percent(outcome.spread.mean)}{deviation}"
     if outcome.state == "failed":
         return f"failed: {outcome.error}"
     seed, curve = list(outcome.curves.items())[-1]
@@ -139,8 +141,8 @@ def describe_settings(trial: FinishedTrial) -> str:
     )
 
 
-def _show_trials(trials: list[FinishedTrial], num_trials: int) -> None:
-    rows = [[str(trial.number), describe_outcome(trial), describe_settings(trial)] for trial in trials]
+def _show_trials(trials: list[FinishedTrial], num_trials: int, score: str) -> None:
+    rows = [[str(trial.number), describe_outcome(trial, score), describe_settings(trial)] for trial in trials]
     title = (
         f"{num_trials} trials"
         if len(trials) == num_trials

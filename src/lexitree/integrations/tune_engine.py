@@ -12,24 +12,24 @@ import math
 import os
 import shutil
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 from lexitree.errors import LexitreeError, import_extra
 from lexitree.integrations.ray_cluster import connected
 from lexitree.sweeps.ledger import Sweep
-from lexitree.sweeps.local_engine import OnProgress, RunTrial
+from lexitree.sweeps.local_engine import MORE_TRIES, OnProgress, RunTrial
 from lexitree.sweeps.trial import Outcome, TrialJob, run_trial
 
 RAY_FOLDER = "ray"
 """In the folder of the sweep; Ray's record, which is only for people."""
-_QUIET = {
+_ENVIRONMENT = {
     "RAY_AIR_NEW_OUTPUT": "0",
+    "RAY_CHDIR_TO_TRIAL_DIR": "0",
     "RAY_USAGE_STATS_ENABLED": "0",
     "TUNE_DISABLE_AUTO_CALLBACK_LOGGERS": "1",
 }
-"""Keeps Ray from printing tables, and from files that nobody reads."""
-_MORE_TRIES = 2
-"""How often a trial is continued whose process has died."""
+"""Keeps Ray from printing tables, from other working folders, and from files that nobody reads."""
 
 
 def run_with_tune(
@@ -49,17 +49,18 @@ def run_with_tune(
 
     Raises:
         MissingExtraError: Ray Tune is not installed.
-        LexitreeError: Ray cannot be started or has stopped.
+        LexitreeError: Ray cannot be started or has stopped, or a machine cannot run a trial; see `run_trial`.
     """
     ray, tune = require_tune()
     folder = sweep.folder / RAY_FOLDER
     shutil.rmtree(folder, ignore_errors=True)
+    searcher = _make_searcher(tune, sweep, on_progress)
     num_cpus = sweep.jobs * _resources(sweep.options)["cpu"]
     with connected(ray, address, num_cpus):
         tuner = tune.Tuner(
             tune.with_resources(_trainable(tune, run), _resources(sweep.options)),
             tune_config=tune.TuneConfig(
-                search_alg=_make_searcher(tune, sweep, on_progress),
+                search_alg=searcher,
                 num_samples=sweep.num_trials - len(sweep.store.trials),
                 reuse_actors=True,
                 trial_name_creator=_name,
@@ -69,10 +70,12 @@ def run_with_tune(
                 name=sweep.folder.resolve().name,
                 storage_path=str(folder.resolve()),
                 verbose=0,
-                failure_config=tune.FailureConfig(max_failures=_MORE_TRIES),
+                failure_config=tune.FailureConfig(max_failures=MORE_TRIES),
             ),
         )
         tuner.fit()
+    if searcher.problem is not None:
+        raise searcher.problem
     if not sweep.is_done:
         raise LexitreeError("Ray Tune has stopped before the last trial", remedy="Continue it with --resume.")
 
@@ -83,7 +86,7 @@ def require_tune() -> tuple[Any, Any]:
     Raises:
         MissingExtraError: One of them is not installed.
     """
-    for name, value in _QUIET.items():
+    for name, value in _ENVIRONMENT.items():
         os.environ.setdefault(name, value)
     ray = import_extra("ray", extra="ray", purpose="The engine ray")
     return ray, import_extra("ray.tune", extra="ray", purpose="The engine ray", package="ray[tune]")
@@ -97,14 +100,23 @@ def _resources(options: Mapping[str, Any]) -> dict[str, int]:
 
 def _trainable(tune: Any, run: RunTrial) -> Any:
     """The function that Ray runs on some machine: it reports every epoch, and at last how the trial has ended."""
+    working_folder = os.getcwd()  # noqa: PTH109
 
     def train_trial(config: dict[str, Any]) -> None:
         job: TrialJob = config["job"]
+        # Paths in the recipe may be relative; on another machine they may all be absolute, and this folder missing.
+        with suppress(OSError):
+            os.chdir(working_folder)
 
         def report(seed: int, epoch: int, score: float) -> None:
             tune.report({"seed": seed, "epoch": epoch, "score": score})
 
-        outcome = run(job, report)
+        try:
+            outcome = run(job, report)
+        except LexitreeError as error:
+            # Ray would try it again, and wrap it.
+            tune.report({"score": math.nan, "problem": [error.message, error.remedy]})
+            return
         scores = outcome.scores
         # As text, because Ray would take a table apart.
         tune.report({"score": max(scores) if scores else math.nan, "outcome": json.dumps(outcome.as_dict())})
@@ -123,8 +135,11 @@ def _make_searcher(tune: Any, sweep: Sweep, on_progress: OnProgress | None) -> A
         def __init__(self) -> None:
             super().__init__(metric="score", mode="max")
             self.numbers: dict[str, int] = {}
+            self.problem: LexitreeError | None = None
 
         def suggest(self, trial_id: str) -> Any:
+            if self.problem is not None:
+                return tune.search.Searcher.FINISHED
             if len(self.numbers) >= sweep.jobs:
                 return None
             job = sweep.next_job()
@@ -141,7 +156,10 @@ def _make_searcher(tune: Any, sweep: Sweep, on_progress: OnProgress | None) -> A
             self, trial_id: str, result: dict[str, Any] | None = None, error: bool = False
         ) -> None:
             number = self.numbers.pop(trial_id)
-            if error or not result or "outcome" not in result:
+            if result and "problem" in result:
+                message, remedy = result["problem"]
+                self.problem = LexitreeError(message, remedy=remedy)
+            elif error or not result or "outcome" not in result:
                 sweep.finish(number, Outcome("failed", {}, 0.0, "its process was killed again and again"))
             else:
                 sweep.finish(number, Outcome.from_dict(json.loads(result["outcome"])))

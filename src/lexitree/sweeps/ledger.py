@@ -26,6 +26,7 @@ from lexitree.sweeps.proposals import TrialStore, propose
 from lexitree.sweeps.search_space import SearchSpace
 from lexitree.sweeps.trial import Outcome, TrialJob
 from lexitree.tasks.classify.recipe import Recipe
+from lexitree.tasks.classify.task import score_name
 from lexitree.writing import exclusive_lock
 
 SWEEP_FILE = "sweep.json"
@@ -98,6 +99,11 @@ class Sweep:
             self._discard_weights(number)
 
     @property
+    def score(self) -> str:
+        """What trials are compared by, in words: `dev root` or, over several corpora, `dev mean`."""
+        return score_name(self.recipe.training).replace("_", " ")
+
+    @property
     def is_done(self) -> bool:
         """Whether all trials are entered."""
         return len(self.store.trials) >= self.num_trials
@@ -115,8 +121,9 @@ class Sweep:
             self.recipe,
             self.space.settings_of(trial.parameters),
             self.space.settings,
-            self._trial_folder(trial.number),
-            self.folder / LESSONS_FOLDER,
+            # Engines may run it in another working folder.
+            self._trial_folder(trial.number).resolve(),
+            (self.folder / LESSONS_FOLDER).resolve(),
             self.store.complete_steps(trial.num_known),
             self.options,
         )

@@ -1,12 +1,14 @@
-"""Runs the trials of a sweep in processes of this machine; a process that dies fails its trial and is replaced."""
+"""Runs the trials of a sweep in processes of this machine; one that dies is replaced and its trial continued."""
 
 from __future__ import annotations
 
 import multiprocessing
 from collections.abc import Callable
+from contextlib import suppress
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
+from lexitree.errors import LexitreeError
 from lexitree.processes import (
     CLEAN_UP_SECONDS,
     Lifeline,
@@ -22,6 +24,8 @@ from lexitree.sweeps.trial import OnScore, Outcome, TrialJob, run_trial
 RunTrial = Callable[[TrialJob, OnScore | None], Outcome]
 OnProgress = Callable[[int, int, int, float], None]
 """Called with a trial, a seed, an epoch and the development score after it."""
+MORE_TRIES = 2
+"""How often a trial is continued whose process has died, before it counts as failed."""
 
 
 def run_locally(sweep: Sweep, *, on_progress: OnProgress | None = None, run: RunTrial = run_trial) -> None:
@@ -31,6 +35,9 @@ def run_locally(sweep: Sweep, *, on_progress: OnProgress | None = None, run: Run
         sweep: The sweep; it says how many trials run at a time.
         on_progress: Is told of every epoch of every trial.
         run: What runs a trial, in a process of its own.
+
+    Raises:
+        LexitreeError: A trial cannot be run on this machine as it is; see `run_trial`.
     """
     line = Lifeline()
     workers = [_Worker(run, line) for _ in range(min(sweep.jobs, sweep.num_trials))]
@@ -56,10 +63,12 @@ def _listen(sweep: Sweep, worker: _Worker, on_progress: OnProgress | None) -> No
     assert worker.job is not None
     number = worker.job.number
     message = worker.receive()
+    if isinstance(message, LexitreeError):
+        raise message
     if isinstance(message, Outcome):
         worker.job = None
         sweep.finish(number, message)
-    elif on_progress is not None:
+    elif message is not None and on_progress is not None:
         on_progress(number, *message)
 
 
@@ -70,10 +79,16 @@ class _Worker:
         self.run = run
         self.line = line
         self.job: TrialJob | None = None
+        self.num_deaths = 0
         self.process: Any = None
         self.connection: Connection[Any, Any]
 
     def start(self, job: TrialJob) -> None:
+        self.job = job
+        self.num_deaths = 0
+        self._send()
+
+    def _send(self) -> None:
         if self.process is None:
             context = multiprocessing.get_context("spawn")
             self.connection, theirs = context.Pipe()
@@ -81,17 +96,23 @@ class _Worker:
             with uninterrupted_children():
                 self.process.start()
             theirs.close()
-        self.job = job
-        self.connection.send(job)
+        # If it has died since its last trial, `receive` notices.
+        with suppress(OSError):
+            self.connection.send(self.job)
 
-    def receive(self) -> Outcome | tuple[int, int, float]:
-        """The score of an epoch, or how the trial has ended."""
+    def receive(self) -> Outcome | LexitreeError | tuple[int, int, float] | None:
+        """The score of an epoch, how the trial has ended, or why it cannot be run; None if it is tried again."""
         try:
             return self.connection.recv()
         except (EOFError, OSError):
             process, self.process = self.process, None
             process.join()
-            return Outcome("failed", {}, 0.0, f"its process {how_it_ended(process.exitcode)}")
+            self.num_deaths += 1
+            if self.num_deaths > MORE_TRIES:
+                ended = how_it_ended(process.exitcode)
+                return Outcome("failed", {}, 0.0, f"its process {ended}, {self.num_deaths} times in a row")
+            self._send()
+            return None
 
     def end(self) -> None:
         if self.process is not None:
@@ -110,4 +131,7 @@ def _work(run: RunTrial, connection: Connection[Any, Any], line: Connection[Any,
             def send_score(seed: int, epoch: int, score: float) -> None:
                 connection.send((seed, epoch, score))
 
-            connection.send(run(job, send_score))
+            try:
+                connection.send(run(job, send_score))
+            except LexitreeError as error:
+                connection.send(error)

@@ -19,6 +19,8 @@ from lexitree.sweeps.search_space import Parameter, Range, SearchSpace, SweepSet
 
 STUDY_NAME = "sweep"
 _EXTRA = "sweep"
+MAX_EPOCHS = 10**6
+"""Steps of a trial are numbered as if every seed had so many epochs, so that all trials count alike."""
 
 Distribution = Any
 FrozenTrial = Any
@@ -79,17 +81,22 @@ def median_rule(
         return lambda step, score: False
     optuna = require_optuna()
     pruner = optuna.pruners.MedianPruner(
-        n_startup_trials=settings.unstopped_trials, n_warmup_steps=settings.unstopped_epochs + 1
+        n_startup_trials=settings.unstopped_trials,
+        n_min_trials=settings.unstopped_trials,
     )
     study = optuna.create_study(direction="maximize", pruner=pruner)
     study.add_trials(
         [optuna.trial.create_trial(value=0.0, intermediate_values=dict(each)) for each in others]
     )
-    trial = study.ask()
+    # Optuna goes by the best score over all steps of a trial: a good first seed would shield the others.
+    seeds: dict[int, Any] = {}
 
     def is_hopeless(step: int, score: float) -> bool:
-        trial.report(score, step)
-        return trial.should_prune()
+        place, epoch = divmod(step, MAX_EPOCHS)
+        if place not in seeds:
+            seeds[place] = study.ask()
+        seeds[place].report(score, step)
+        return epoch > settings.unstopped_epochs and seeds[place].should_prune()
 
     return is_hopeless
 

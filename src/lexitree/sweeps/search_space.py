@@ -80,7 +80,8 @@ class SweepSettings(Settings):
         Setting("Trials that must have finished before any is stopped.", at_least=1, at_most=MAX_COUNT),
     ] = 5
     unstopped_epochs: Annotated[
-        int, Setting("Epochs after which a trial is not yet stopped.", at_least=0, at_most=MAX_COUNT)
+        int,
+        Setting("Epochs of each seed after which a trial is not yet stopped.", at_least=0, at_most=MAX_COUNT),
     ] = 2
 
     def _check_together(self) -> None:

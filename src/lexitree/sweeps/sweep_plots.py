@@ -20,13 +20,14 @@ _LONGEST_NAME = 24
 """So many characters of a choice are shown."""
 
 
-def plot_sweep(trials: Sequence[FinishedTrial], space: SearchSpace, path: str | Path) -> None:
+def plot_sweep(trials: Sequence[FinishedTrial], space: SearchSpace, path: str | Path, *, score: str) -> None:
     """Draw the plots of a sweep, side by side.
 
     Args:
         trials: The trials, by number.
         space: What was varied.
         path: The file to write, with the ending of a plot.
+        score: What the trials are compared by, in words.
 
     Raises:
         MissingExtraError: matplotlib is not installed.
@@ -43,7 +44,7 @@ def plot_sweep(trials: Sequence[FinishedTrial], space: SearchSpace, path: str | 
         for axes, (title, draw) in zip(places.flat, panels, strict=False):
             draw(axes)
             axes.set_xlabel(title)
-            axes.set_ylabel("dev root accuracy (%)")
+            axes.set_ylabel(f"{score} accuracy (%)")
         for axes in list(places.flat)[len(panels) :]:
             axes.set_visible(False)
 

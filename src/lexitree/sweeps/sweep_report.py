@@ -39,7 +39,7 @@ def write_report(sweep: Sweep) -> None:
     """Write the report of all finished trials into the folder of a sweep, and the best recipe if there is one."""
     trials = sweep.finished()
     plots = sweep.folder / PLOTS_FILE
-    plot_sweep(trials, sweep.space, plots)
+    plot_sweep(trials, sweep.space, plots, score=sweep.score)
     _write(sweep.folder / TRIALS_FILE, to_json([_trial_record(each) for each in trials], indent=1) + "\n")
     _write(sweep.folder / REPORT_FILE, _page(sweep, trials, plots.read_text(encoding="utf-8")))
     if any(each.outcome.spread for each in trials):
@@ -102,7 +102,7 @@ def _page(sweep: Sweep, trials: Sequence[FinishedTrial], plots: str) -> str:
     title = f"Sweep of {sweep.recipe.corpus}"
     names = list(sweep.space.parameters)
     heads = "".join(
-        f"<th>{html_text(name)}</th>" for name in ("trial", "dev root", *names, "epochs", "s", "")
+        f"<th>{html_text(name)}</th>" for name in ("trial", sweep.score, *names, "epochs", "s", "")
     )
     rows = "".join(_row(trial, names) for trial in rank_trials(trials))
     table = f'<table class="lt-drivers"><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>'

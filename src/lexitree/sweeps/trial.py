@@ -14,11 +14,19 @@ from typing import Any, Literal
 
 from lexitree.analysis.curves import read_curve
 from lexitree.corpora.corpus import Corpus
-from lexitree.errors import ConfigError, LexitreeError, find_memory_error
+from lexitree.errors import (
+    ConfigError,
+    CorpusNotFoundError,
+    DownloadError,
+    FileError,
+    LexitreeError,
+    MissingExtraError,
+    find_memory_error,
+)
 from lexitree.learning.observers import EpochRecord, SilentObserver
 from lexitree.learning.run_folder import RESULT_FILE, read_result, seed_folder
 from lexitree.learning.seeds import Spread
-from lexitree.sweeps.proposals import median_rule
+from lexitree.sweeps.proposals import MAX_EPOCHS, median_rule
 from lexitree.sweeps.search_space import SweepSettings
 from lexitree.tasks.classify.building import load_recipe_corpus
 from lexitree.tasks.classify.recipe import Recipe, TrainingConfig
@@ -26,9 +34,6 @@ from lexitree.tasks.classify.run import make_lessons, train
 from lexitree.tasks.classify.task import score_name
 from lexitree.tasks.classify.teaching import trees_checksum
 from lexitree.writing import exclusive_lock
-
-MAX_EPOCHS = 10**6
-"""Steps of a trial are numbered as if every seed had so many epochs, so that all trials count alike."""
 
 State = Literal["complete", "pruned", "failed"]
 OnScore = Callable[[int, int, float], None]
@@ -111,16 +116,26 @@ _MAX_SECONDS_OF_AN_END = 120.0
 """How long the end of a process may take on a busy machine."""
 
 
+_MACHINE_ERRORS = (FileError, CorpusNotFoundError, DownloadError, MissingExtraError)
+"""What can be mended on the machine, and says nothing about the settings of a trial."""
+_CONTINUE = "Then continue the sweep with --resume."
+
+
 class _HopelessError(Exception):
     """The trial is worse than most others."""
 
 
 def run_trial(job: TrialJob, on_score: OnScore | None = None) -> Outcome:
-    """Train a trial with all of its seeds, or continue an interrupted one; nothing that goes wrong inside is raised.
+    """Train a trial with all of its seeds, or continue an interrupted one.
+
+    What goes wrong with its settings is its outcome, also a lack of memory: a sweep could not get past it otherwise.
 
     Args:
         job: The trial.
         on_score: Is told of every epoch.
+
+    Raises:
+        LexitreeError: The machine lacks a file or a package, or its disk is full: the trial has not ended.
     """
     start = time.perf_counter()
     progress = _Progress(job, on_score)
@@ -134,6 +149,12 @@ def run_trial(job: TrialJob, on_score: OnScore | None = None) -> Outcome:
             _train_seeds(job, progress)
     except _HopelessError:
         return end("pruned")
+    except _MACHINE_ERRORS as error:
+        error.remedy = f"{error.remedy}\n{_CONTINUE}".lstrip()
+        raise
+    except OSError as error:
+        path = error.filename or job.folder
+        raise FileError(path, f"cannot be used ({error.strerror or error})", remedy=_CONTINUE) from error
     except LexitreeError as error:
         return end("failed", error.message)
     except Exception as error:
