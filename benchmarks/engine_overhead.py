@@ -8,7 +8,8 @@ end. Beside them stands a pool of Python, whose processes take whole parts as th
 label the same Parquet file with the same number of processes, one thread each, in turns, each run in a program of its
 own. A part of the output is a row group. The steady state begins when as many parts are there as there are processes,
 so that all have loaded the model, and ends with the last part. Start-up is the rest: the time of the whole run less
-what all rows take in the steady state. Take a quiet machine: on a busy one, the shares say nothing.
+what all rows take in the steady state. Take a quiet machine: on a busy one, the shares say nothing. The
+exit status is 1 if an engine does not reach its least share of the speed of plain processes.
 """
 
 from __future__ import annotations
@@ -150,11 +151,11 @@ def engines() -> list[str]:
     return [name for name in SYSTEMS if name not in (PLAIN, POOL)]
 
 
-def main() -> None:
+def main() -> int:
     options = parse_options()
     if options.child:
         run_child(*options.child)
-        return
+        return 0
     load = os.getloadavg()[0]
     systems = [PLAIN, POOL, *(options.system or engines())]
     with tempfile.TemporaryDirectory(prefix="lexitree-") as folder:
@@ -171,6 +172,9 @@ def main() -> None:
     rows = [summarize(name, runs, options.rows) for name in systems]
     for row in rows:
         print(json.dumps(row), flush=True)
+    problems = find_problems(rows)
+    for problem in problems:
+        print(problem, file=sys.stderr)
     if options.output:
         record = {
             **describe_run({TEXTS_FILE: texts_file()}),
@@ -180,10 +184,12 @@ def main() -> None:
             "texts": options.rows,
             "rows of a part": options.group_rows,
             "note": f"When it began, the machine had a load of {load:.1f} already.",
+            "problems": problems,
             "rows": rows,
             "rounds": runs,
         }
         options.output.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+    return bool(problems)
 
 
 def parse_options() -> argparse.Namespace:
@@ -248,5 +254,14 @@ def summarize(name: str, runs: list[dict[str, Any]], num_rows: int) -> dict[str,
     }
 
 
+def find_problems(rows: list[dict[str, Any]]) -> list[str]:
+    """The engines that are slower than they should be, in words."""
+    return [
+        f"{row['system']}: a share of {row['share']} is less than {row['least_share']}"
+        for row in rows
+        if row["least_share"] is not None and row["share"] < row["least_share"]
+    ]
+
+
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 from typing import ClassVar
@@ -189,6 +190,12 @@ def test_trees_on_a_screen_have_colours(predict: Call, monkeypatch: pytest.Monke
     found = predict("the film is good")
     assert "good" in found.out
     assert "├─" in found.out
+
+
+def test_an_engine_is_not_for_trees_on_a_screen(predict: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(console.output, "_force_terminal", True)
+    monkeypatch.setattr("lexitree.cli.predict._open_engine", lambda *_: nullcontext)
+    assert_users_error(predict("the film is good", "--engine", "ray"), "an engine writes a folder of parts")
 
 
 def test_the_weights_of_all_words(predict: Call) -> None:

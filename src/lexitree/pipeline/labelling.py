@@ -103,10 +103,7 @@ class LabellingJob(JobSettings):
             with self.folder.locked():
                 write(job, self.folder, on_progress or (lambda _: None))
             return self.inputs.report
-        if self.engine is not None:
-            raise ConfigError(
-                "an engine writes a folder of parts", remedy="Name one: -o FOLDER/ (with the slash)."
-            )
+        self._check_engine()
         output_format = self.output_format
         with exclusive_lock(self._output_file, "writes it") if self._output_file else nullcontext():
             if isinstance(output_format, WholeFormat):
@@ -121,6 +118,7 @@ class LabellingJob(JobSettings):
 
     def trees(self) -> Iterator[LabelledTree]:
         """Label all inputs: a labelled tree for each tree, or for each sentence of the texts."""
+        self._check_engine()
         self._check_source()
         if self.source == "trees":
             trees = UntilError(self.inputs.trees())
@@ -129,6 +127,13 @@ class LabellingJob(JobSettings):
             return
         for document in self._documents():
             yield from document.sentences
+
+    def _check_engine(self) -> None:
+        """Refuse an engine that would do nothing."""
+        if self.engine is not None:
+            raise ConfigError(
+                "an engine writes a folder of parts", remedy="Name one: -o FOLDER/ (with the slash)."
+            )
 
     def _documents(self) -> Iterator[Document]:
         if self.num_workers > 1:
