@@ -59,6 +59,14 @@ def test_the_score_has_its_name(tmp_path: Path) -> None:
         assert f"{name} accuracy" in (tmp_path / name / "plots.svg").read_text(encoding="utf-8")
 
 
+def test_one_seed_has_no_deviation(tmp_path: Path) -> None:
+    with open_sweep(tmp_path / "runs", Recipe(), write_space(tmp_path, trials=1, seeds=(1,))) as sweep:
+        run_all(sweep)
+        write_report(sweep)
+    for name in ("report.html", "best.toml"):
+        assert "±" not in (tmp_path / "runs" / name).read_text(encoding="utf-8")
+
+
 def test_variants_are_drawn_by_name(tmp_path: Path) -> None:
     rates = "".join(
         f'[variants."rate-{rate}"]\nmodel.dropout = 0.3\n"training.learning_rate" = {rate}\n'

@@ -14,7 +14,7 @@ from lexitree.errors import CorpusNotFoundError, FileError, LexitreeError
 from lexitree.learning.run_folder import read_result, seed_folder
 from lexitree.sweeps.proposals import MAX_EPOCHS
 from lexitree.sweeps.search_space import SweepSettings
-from lexitree.sweeps.trial import Outcome, TrialJob, run_trial, step_scores
+from lexitree.sweeps.trial import Outcome, TrialJob, read_trial_corpus, run_trial, step_scores
 from lexitree.tasks.classify.run import train
 from tests.tiny import tiny_recipe
 
@@ -124,6 +124,13 @@ def test_a_fault_of_the_machine_is_not_an_outcome(
     with pytest.raises(LexitreeError, match=said) as raised:
         run_trial(make_job(treebank, tmp_path))
     assert "--resume" in raised.value.remedy
+
+
+def test_a_corpus_is_read_once_for_all_shapes_of_a_model(treebank: Path) -> None:
+    recipe = tiny_recipe(treebank)
+    first = read_trial_corpus(recipe)
+    assert read_trial_corpus(recipe.with_values({"model.dropout": 0.4, "training.epochs": 9})) is first
+    assert read_trial_corpus(recipe.with_values({"model.supervision": "root"})) is not first
 
 
 def test_a_teacher_is_asked_once(treebank: Path, saved_model: Path, tmp_path: Path) -> None:

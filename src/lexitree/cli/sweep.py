@@ -90,7 +90,8 @@ def sweep_command(
     [bold]Afterwards:[/bold]  lexitree train --recipe runs/sweep/best.toml -o runs/best
 
     A trial that is worse than the median of the others at the same epoch is stopped. The test split is never used.
-    --resume continues a sweep that was interrupted at any moment, and ends with the same trials.
+    --resume continues a sweep that was interrupted at any moment, and ends with the same trials if --jobs is
+    the same.
     """
     from lexitree.cli.sweep_runs import run_sweep
     from lexitree.ops.devices import choose_device

@@ -31,6 +31,9 @@ _ENVIRONMENT = {
 }
 """Keeps Ray from printing tables, from other working folders, and from files that nobody reads."""
 
+_GIVEN_UP = f"Ray gave it up after {MORE_TRIES + 1} tries: its process was killed or failed; see Ray's log"
+"""Ray does not tell the searcher which of them it was."""
+
 
 def run_with_tune(
     sweep: Sweep,
@@ -160,7 +163,7 @@ def _make_searcher(tune: Any, sweep: Sweep, on_progress: OnProgress | None) -> A
                 message, remedy = result["problem"]
                 self.problem = LexitreeError(message, remedy=remedy)
             elif error or not result or "outcome" not in result:
-                sweep.finish(number, Outcome("failed", {}, 0.0, "its process was killed again and again"))
+                sweep.finish(number, Outcome("failed", {}, 0.0, _GIVEN_UP))
             else:
                 sweep.finish(number, Outcome.from_dict(json.loads(result["outcome"])))
 

@@ -61,12 +61,10 @@ def rank_trials(trials: Sequence[FinishedTrial]) -> list[FinishedTrial]:
 def best_recipe_text(recipe: Recipe, trials: Sequence[FinishedTrial], folder: Path) -> str:
     """The recipe of the best trial as TOML for `lexitree train --recipe`: what differs from the defaults."""
     best = best_trial(trials)
-    spread = best.outcome.spread
-    assert spread is not None
-    seeds = ", ".join(map(str, best.outcome.curves))
+    seeds = f"seeds {', '.join(map(str, best.outcome.curves))}"
     return (
         f"# The best of {len(trials)} trials of a sweep (lexitree {__version__}): trial {best.number}, development\n"
-        f"# accuracy {100 * spread.mean:.2f} ± {100 * spread.deviation:.2f} over the seeds {seeds}.\n"
+        f"# accuracy {_score_text(best)} ({seeds}).\n"
         f"# Run: lexitree train --recipe {folder / BEST_FILE} -o runs/best\n\n"
         f"{to_toml(changed_settings(recipe.with_values(best.settings)))}"
     )
@@ -140,13 +138,21 @@ def _about(sweep: Sweep, trials: Sequence[FinishedTrial]) -> str:
 
 
 def _row(trial: FinishedTrial, names: Sequence[str]) -> str:
-    outcome, spread = trial.outcome, trial.outcome.spread
-    score = f"{100 * spread.mean:.2f} ± {100 * spread.deviation:.2f}" if spread else "–"
+    outcome = trial.outcome
     epochs = " + ".join(str(len(curve)) for curve in outcome.curves.values())
     ends = {"complete": "", "pruned": "stopped early", "failed": f"failed: {outcome.error}"}
     values = [_shown(trial.parameters[name]) for name in names]
-    cells = [score, *values, epochs, f"{outcome.seconds:.0f}", ends[outcome.state]]
+    cells = [_score_text(trial), *values, epochs, f"{outcome.seconds:.0f}", ends[outcome.state]]
     return f"<tr><th scope='row'>{trial.number}</th>{''.join(f'<td>{html_text(cell)}</td>' for cell in cells)}</tr>"
+
+
+def _score_text(trial: FinishedTrial) -> str:
+    """`84.21 ± 0.52`; one seed has no deviation."""
+    spread = trial.outcome.spread
+    if spread is None:
+        return "–"
+    deviation = f" ± {100 * spread.deviation:.2f}" if len(trial.outcome.curves) > 1 else ""
+    return f"{100 * spread.mean:.2f}{deviation}"
 
 
 def _shown(value: object) -> str:

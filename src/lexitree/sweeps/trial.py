@@ -28,8 +28,8 @@ from lexitree.learning.run_folder import RESULT_FILE, read_result, seed_folder
 from lexitree.learning.seeds import Spread
 from lexitree.sweeps.proposals import MAX_EPOCHS, median_rule
 from lexitree.sweeps.search_space import SweepSettings
-from lexitree.tasks.classify.building import load_recipe_corpus
-from lexitree.tasks.classify.recipe import Recipe, TrainingConfig
+from lexitree.tasks.classify.building import corpus_settings, load_recipe_corpus
+from lexitree.tasks.classify.recipe import Recipe
 from lexitree.tasks.classify.run import make_lessons, train
 from lexitree.tasks.classify.task import score_name
 from lexitree.tasks.classify.teaching import trees_checksum
@@ -186,7 +186,7 @@ def read_trial_corpus(recipe: Recipe) -> Corpus:
     Raises:
         ConfigError: The corpus has no development data.
     """
-    corpus = _read_corpus(json.dumps(dataclasses.replace(recipe, training=TrainingConfig()).as_dict()))
+    corpus = _read_corpus(json.dumps(corpus_settings(recipe).as_dict()))
     if not corpus.dev:
         raise ConfigError(f"the corpus {corpus.name} has no development data, by which trials are compared")
     return corpus

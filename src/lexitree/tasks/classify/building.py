@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +21,10 @@ from lexitree.models.model_config import DEFAULT_MODEL, ModelConfig, TextReading
 from lexitree.models.transformer import TransformerConfig, open_transformer
 from lexitree.models.word_table import NUM_FIRST, Lexicon, WordTable
 from lexitree.saving import shipped
+from lexitree.tasks.classify.augmentation import AugmentSettings
 from lexitree.tasks.classify.more_corpora import with_more
 from lexitree.tasks.classify.parsed_corpus import read_unlabelled, with_parses, with_unlabelled
-from lexitree.tasks.classify.recipe import RANDOM_VECTORS, Recipe
+from lexitree.tasks.classify.recipe import RANDOM_VECTORS, Recipe, TrainingConfig
 from lexitree.tasks.classify.starting import start_model, table_of_model
 from lexitree.tasks.classify.text_corpus import find_tables, load_text_corpus, opened_parser
 from lexitree.trees.binarize import Direction
@@ -35,6 +37,16 @@ def load_recipe_corpus(recipe: Recipe) -> Corpus:
         trees = read_unlabelled(recipe.teacher_trees, recipe.data)
         corpus = with_unlabelled(corpus, trees, direction=_parse_direction(recipe))
     return corpus
+
+
+def corpus_settings(recipe: Recipe) -> Recipe:
+    """A recipe without settings that do not matter to `load_recipe_corpus`: those of the model and its training."""
+    model = {name: recipe.model[name] for name in _CORPUS_SHAPE if name in recipe.model}
+    return replace(recipe, model=model, training=TrainingConfig(), augment=AugmentSettings())
+
+
+_CORPUS_SHAPE = ("supervision", "binarization")
+"""Settings of the model by which its corpus is read."""
 
 
 def add_further(corpus: Corpus, recipe: Recipe) -> Corpus:
