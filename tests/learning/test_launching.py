@@ -73,6 +73,7 @@ def kill_at_random(arguments: list[str], folder: Path, rng: random.Random) -> No
     os.kill(victim, signal.SIGKILL)
     _, errors = process.communicate(timeout=60)
     if victim == process.pid:
+        assert process.returncode == -signal.SIGKILL
         # The others notice that they are alone, and give the folder back.
         end = time.monotonic() + 60
         while any(map(is_alive, workers)):
