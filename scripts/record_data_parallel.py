@@ -6,8 +6,10 @@
 BiConTree with static vectors and over a small transformer is trained in one process and in two, on the CPU:
 
 - in float64 for 200 updates: the largest difference between weights;
-- in float32: the losses of the first epoch, and the final scores beside those of other seeds;
+- in float32: the losses of the first epoch, the final scores beside those of other seeds, and the speed;
 - killed at random moments, each time one of the processes or the command, and resumed: compared bit by bit.
+
+The exit status is 1 if weights or losses differ by more than rounding, or if a kill has changed anything.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -61,6 +64,10 @@ PROGRAMS = {"lexitree": "lexitree", "torchrun": "torch.distributed.run"}
 MODELS = ("static vectors", "transformer")
 NUM_UPDATES = 200
 BATCH_SIZE = 25
+MAX_DIFFERENCE_OF_WEIGHTS = 1e-8
+"""In float64, after all updates."""
+MAX_DIFFERENCE_OF_LOSSES = 1e-3
+"""In float32, in the first epoch."""
 RECIPE = """\
 corpus = "{corpus}"
 [model]
@@ -108,11 +115,13 @@ def compare_in_double(recipe: Recipe, folder: Path) -> dict[str, Any]:
         launch_processes(number, partial(train_in_double, recipe, 5, path))
         weights.append(dict(np.load(path)))
     one, two = weights
+    losses = [each.pop("losses").tolist() for each in weights]
     return {
         "updates": NUM_UPDATES,
-        "largest_difference_of_weights": max(float(np.abs(one[name] - two[name]).max()) for name in one),
-        "losses_of_one": one["losses"].tolist(),
-        "losses_of_two": two["losses"].tolist(),
+        # Unlike max, it does not lose a NaN.
+        "largest_difference_of_weights": float(np.max([np.abs(one[name] - two[name]).max() for name in one])),
+        "losses_of_one": losses[0],
+        "losses_of_two": losses[1],
     }
 
 
@@ -144,10 +153,16 @@ def compare_in_single(recipe_path: Path, folder: Path, epochs: int, seeds: list[
         "one_process_phrase": one["test_phrase"],
         "one_process_phrase_deviation": statistics.stdev(alone),
         "two_processes_phrase": two["test_phrase"],
+        "one_process_trees_per_second": median_speed(one),
+        "two_processes_trees_per_second": median_speed(two),
         "phrase_of_all_seeds": alone,
         "losses_of_one": [record["loss"] for record in one["epochs"]],
         "losses_of_two": [record["loss"] for record in two["epochs"]],
     }
+
+
+def median_speed(result: dict[str, Any]) -> int:
+    return round(statistics.median(record["examples_per_second"] for record in result["epochs"]))
 
 
 def compare_kills(recipe_path: Path, folder: Path, num_kills: int, epochs: int) -> dict[str, Any]:
@@ -162,8 +177,25 @@ def compare_kills(recipe_path: Path, folder: Path, num_kills: int, epochs: int) 
     return {
         "kills": num_kills,
         "epochs": epochs,
-        "parts_that_differ": [part for part in first if first[part] != second[part]],
+        "compared": list(first),
+        "different": [part for part in first if first[part] != second[part]],
+        "parts_that_differ": sum(first[part] != second[part] for part in first),
     }
+
+
+def find_problems(record: dict[str, Any]) -> Iterator[str]:
+    """What is not as it must be."""
+    for row in record["double"]:
+        difference = row["largest_difference_of_weights"]
+        if not difference <= MAX_DIFFERENCE_OF_WEIGHTS:
+            yield f"{row['model']}: weights in float64 differ by {difference:.1e}"
+    for row in record["single"]:
+        difference = row["difference_of_first_losses"]
+        if not difference <= MAX_DIFFERENCE_OF_LOSSES:
+            yield f"{row['model']}: losses of the first epoch in float32 differ by {difference:.1e}"
+    for row in record["kills"]:
+        if row["different"]:
+            yield f"{row['model']}: kills have changed {', '.join(row['different'])}"
 
 
 def run_steps(folder: Path) -> dict[str, dict[str, str]]:
@@ -200,7 +232,7 @@ def main() -> int:
     start = time.monotonic()
 
     def keep(part: str, row: dict[str, Any]) -> None:
-        """Add a row to a table of the record, and write it: all of it takes half an hour."""
+        """Add a row to a table of the record, and write it, as all of it takes long."""
         record.setdefault(part, []).append(row)
         record["seconds"] = round(time.monotonic() - start)
         write_record("data-parallel", record)
@@ -217,12 +249,15 @@ def main() -> int:
             recipes[model] = folder / "recipe.toml"
             recipe = write_recipe(recipes[model], model, options.corpus, encoder)
             keep("double", {"model": model, **compare_in_double(recipe, folder)})
-        kills = compare_kills(recipes[MODELS[0]], work, options.kills, options.kills + 7)
-        keep("kills", {"model": MODELS[0], **kills})
+        for model, path in recipes.items():
+            kills = compare_kills(path, path.parent, options.kills, options.kills + 7)
+            keep("kills", {"model": model, **kills})
         for model, path in recipes.items():
             single = compare_in_single(path, path.parent, options.epochs, record["seeds"])
             keep("single", {"model": model, **single})
-    return 0
+    record["problems"] = list(find_problems(record))
+    print(write_record("data-parallel", record).name, *record["problems"], sep="\n")
+    return bool(record["problems"])
 
 
 if __name__ == "__main__":
