@@ -195,6 +195,24 @@ def test_the_command_of_a_run_gives_its_recipe_again(monkeypatch: pytest.MonkeyP
     assert planned == [recipe]
 
 
+def test_differences_between_processes_are_problems() -> None:
+    script = load_script("record_data_parallel")
+    record = {
+        "double": [{"model": "a", "largest_difference_of_weights": 1e-9}],
+        "single": [{"model": "a", "difference_of_first_losses": 1e-4}],
+        "kills": [{"model": "a", "different": []}],
+    }
+    assert list(script.find_problems(record)) == []
+    record["double"].append({"model": "b", "largest_difference_of_weights": float("nan")})
+    record["single"].append({"model": "b", "difference_of_first_losses": 2e-3})
+    record["kills"].append({"model": "b", "different": ["optimizer"]})
+    assert list(script.find_problems(record)) == [
+        "b: weights in float64 differ by nan",
+        "b: losses of the first epoch in float32 differ by 2.0e-03",
+        "b: kills have changed optimizer",
+    ]
+
+
 @pytest.mark.parametrize(
     ("recipe", "said"), [({"corpus": "sst"}, "files of sst"), ({"vectors": "lost.npz"}, "lost.npz")]
 )

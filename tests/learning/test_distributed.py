@@ -139,6 +139,29 @@ def test_alone() -> None:
     assert not is_data_parallel()
 
 
+def test_each_process_has_a_gpu_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    done: list[str] = []
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    monkeypatch.setattr(torch.cuda, "set_device", lambda device: done.append(f"set {device}"))
+    monkeypatch.setattr(
+        "lexitree.learning.distributed.choose_device", lambda name: done.append(f"try {name}") or name
+    )
+    for name, value in torchrun_variables(1, 2, 1).items():
+        monkeypatch.setenv(name, value)
+    for device in ("auto", "cuda", "cuda:1"):
+        done.clear()
+        assert own_device(device) == "cuda:1"
+        # Whatever comes before would open the first GPU.
+        assert done == ["set cuda:1", "try cuda:1"]
+    assert own_device("cpu") == "cpu"
+    with pytest.raises(ConfigError, match="2 processes cannot share the device cuda:0"):
+        own_device("cuda:0")
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
+    with pytest.raises(ConfigError, match="2 processes need as many GPUs"):
+        own_device("cuda")
+
+
 def test_files_are_for_the_first_process() -> None:
     def work(processes: OneProcess) -> Any:
         with join_processes() as same:

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from lexitree.errors import ConfigError
+from lexitree.errors import ConfigError, LexitreeError, LostProcessError, NotEnoughMemoryError
 from lexitree.learning.checkpoint import CHECKPOINT_FILE
 from lexitree.learning.launching import launch_processes
 from tests.command import (
@@ -140,6 +140,30 @@ def test_one_error_for_all_processes(tmp_path: Path) -> None:
     other = run_command(*arguments, "--resume", "--processes", 2, timeout=300)
     assert_one_clear_error(other, "belongs to another run", "dropout is drawn by was None, is 'example'")
     assert (tmp_path / "run" / CHECKPOINT_FILE).exists()
+
+
+def fail_while_another_waits(error: Exception) -> None:
+    """The second process fails; the first waits for it without noticing, as for a sum on a GPU."""
+    if int(os.environ["RANK"]):
+        raise error
+    time.sleep(600)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("error", "expected"),
+    [
+        (ConfigError("wrong", remedy="Mend it."), ConfigError("wrong", remedy="Mend it.")),
+        (RuntimeError("CUDA out of memory."), NotEnoughMemoryError("not enough memory: CUDA out of memory.")),
+        (LostProcessError("it does not answer"), LostProcessError("it does not answer")),
+    ],
+)
+def test_a_process_that_fails_ends_those_that_wait_for_it(error: Exception, expected: LexitreeError) -> None:
+    start = time.monotonic()
+    with pytest.raises(type(expected), match=expected.message) as raised:
+        launch_processes(2, functools.partial(fail_while_another_waits, error))
+    assert raised.value.remedy == expected.remedy
+    assert time.monotonic() - start < 60
 
 
 def test_no_processes_of_processes(monkeypatch: pytest.MonkeyPatch) -> None:

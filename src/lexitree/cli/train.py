@@ -163,7 +163,6 @@ def train_command(
 
     --resume continues a run that was interrupted at any moment, and ends with the same weights.
     """
-    from lexitree.ops.devices import choose_device
     from lexitree.tasks.classify.recipe import Recipe
     from lexitree.tasks.classify.starting import fine_tuning_recipe
 
@@ -193,7 +192,7 @@ def train_command(
         folder,
         jobs=jobs,
         quiet=quiet,
-        device=choose_device(device),
+        device=device,
         backend=backend,
         threads=threads,
         precision=precision,

@@ -143,10 +143,11 @@ def run_classifier(
 
     Of several processes that train together, the first one prints.
     """
-    from lexitree.learning.distributed import is_data_parallel, join_processes
+    from lexitree.learning.distributed import is_data_parallel, join_processes, own_device
     from lexitree.tasks.classify.building import load_recipe_corpus
     from lexitree.tasks.classify.run import train, train_seeds
 
+    options["device"] = own_device(options["device"])
     with join_processes() as processes:
         if len(seeds) > 1 and is_data_parallel():
             raise ConfigError(
@@ -188,8 +189,10 @@ def _describe_corpus(
 
     backend = get_backend(options["backend"], options["device"], training=True)
     runs = describe_report(backend.report(operations_of(recipe.model)))
-    together = f", in {num_processes} processes" if num_processes > 1 else ""
-    messages.print(f"running {runs} on {options['device']}, {options['precision']}{together}")
+    device, together = options["device"], ""
+    if num_processes > 1:
+        device, together = device.partition(":")[0], f", in {num_processes} processes"
+    messages.print(f"running {runs} on {device}, {options['precision']}{together}")
     if recipe.teacher and not options["resume"]:
         messages.print(
             f"first, {recipe.teacher} labels the {len(corpus.train):,} training trees", soft_wrap=True

@@ -252,19 +252,28 @@ def own_device(device: str) -> str:
     """The device of this process: with several processes on a machine, each has a GPU of its own.
 
     Raises:
-        ConfigError: If there are fewer GPUs than processes on this machine.
+        ConfigError: If there are fewer GPUs than processes on this machine, or a GPU is named for all of them.
     """
-    device = choose_device(device)
-    if not is_data_parallel() or device != "cuda":
-        return device
+    may_be_gpu = device == "auto" or device.startswith("cuda")
+    if not (is_data_parallel() and may_be_gpu and torch.cuda.is_available()):
+        return choose_device(device)
     local_rank, num_local = (int(os.environ[name]) for name in ("LOCAL_RANK", "LOCAL_WORLD_SIZE"))
+    own = f"cuda:{local_rank}"
+    if num_local > 1 and device not in ("auto", "cuda", own):
+        raise ConfigError(
+            f"{num_local} processes cannot share the device {device}: each needs a GPU of its own",
+            remedy="Use --device cuda. The variable CUDA_VISIBLE_DEVICES chooses among the GPUs of a machine.",
+        )
     if num_local > torch.cuda.device_count():
         raise ConfigError(
             f"{num_local} processes need as many GPUs, and this machine has {torch.cuda.device_count()}",
             remedy="Start fewer processes per machine, or train on the CPU: --device cpu.",
         )
-    torch.cuda.set_device(local_rank)
-    return f"cuda:{local_rank}"
+    if device in ("auto", "cuda"):
+        device = own
+    # Before anything is put on a GPU: by default, every process would occupy memory of the first one.
+    torch.cuda.set_device(device)
+    return choose_device(device)
 
 
 @contextmanager

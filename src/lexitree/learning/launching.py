@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import logging
+import multiprocessing
 import signal
+import sys
+import time
 import uuid
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from multiprocessing.connection import Connection
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lexitree.errors import ConfigError, LexitreeError, LostProcessError, find_memory_error
 from lexitree.learning.distributed import is_data_parallel
@@ -21,6 +24,12 @@ from lexitree.processes import (
     how_it_ended,
     interrupt_on_signals,
 )
+
+if TYPE_CHECKING:
+    from multiprocessing.queues import SimpleQueue
+
+_CAUSE_SECONDS = 5.0
+"""A process that has lost another one waits so long to be ended; its own end would pass for the cause."""
 
 _RESUME = "Run the same command with --resume; the run continues from its last epoch."
 
@@ -54,47 +63,48 @@ def launch_processes(num_processes: int, work: Callable[[], object]) -> None:
         max_restarts=0,
     )
     line = Lifeline()
+    errors: SimpleQueue[LexitreeError] = multiprocessing.get_context("spawn").SimpleQueue()
     with _own_messages_only():
         try:
-            outcomes: Mapping[int, Any] = elastic_launch(config, _run)(work, line.end)
+            elastic_launch(config, _run)(work, line.end, errors)
         except SignalException as error:
             if error.sigval in STOP_SIGNALS:
                 raise Terminated(error.sigval) from error
             raise KeyboardInterrupt from error
         except ChildFailedError as error:
-            raise _describe(error.failures) from error
+            raise _find_cause(errors, error.failures) from error
         finally:
             line.cut()
-    _raise_first(list(outcomes.values()))
 
 
-def _run(work: Callable[[], object], line: Connection) -> LexitreeError | None:
-    """The body of a process; an error is its result, so that the others have the time to end as well."""
+def _run(work: Callable[[], object], line: Connection, errors: SimpleQueue[LexitreeError]) -> None:
+    """The body of a process. If it fails, torchrun ends the others, which may be waiting for it on a GPU."""
     hold_on(line)
     interrupt_on_signals()
     with ending_at_once():
         try:
             work()
+            return
+        except LostProcessError as error:
+            time.sleep(_CAUSE_SECONDS)
+            errors.put(error)
         except LexitreeError as error:
-            return error
+            errors.put(error)
         except (MemoryError, RuntimeError) as error:
             if not (shortage := find_memory_error(error)):
                 raise
-            return shortage
-    return None
+            errors.put(shortage)
+        sys.exit(1)
 
 
-def _raise_first(outcomes: list[LexitreeError | None]) -> None:
-    """Raise the error that came first: the loss of a process is the consequence of another one."""
-    errors = [outcome for outcome in outcomes if outcome is not None]
-    for error in sorted(errors, key=lambda error: isinstance(error, LostProcessError)):
-        raise error
-
-
-def _describe(failures: Mapping[int, Any]) -> Exception:
-    """What to say about processes that have ended without a result."""
-    # Those that were not killed may have failed because another one was.
-    rank, failure = min(failures.items(), key=lambda item: item[1].exitcode)
+def _find_cause(errors: SimpleQueue[LexitreeError], failures: Mapping[int, Any]) -> Exception:
+    """The error to raise: the loss of a process is the consequence of another one."""
+    reported: list[LexitreeError] = []
+    while not errors.empty():
+        reported.append(errors.get())
+    if reported:
+        return min(reported, key=lambda error: isinstance(error, LostProcessError))
+    rank, failure = next(iter(failures.items()))
     if failure.exitcode < 0:
         return LostProcessError(f"process {rank} {how_it_ended(failure.exitcode)}", remedy=_RESUME)
     return RuntimeError(f"process {rank} failed: {failure.message}")
