@@ -135,7 +135,11 @@ def final_state(folder: Path) -> dict[str, Any]:
     """All that a run ends with, except for the times it took."""
     checkpoint = load_checkpoint(folder / CHECKPOINT_FILE)
     return {
-        "model": {path.name: path.read_bytes() for path in (folder / "model").iterdir()},
+        "model": {
+            str(path.relative_to(folder)): path.read_bytes()
+            for path in (folder / "model").rglob("*")
+            if path.is_file()
+        },
         "weights": tensor_bytes(checkpoint.weights),
         "best weights": tensor_bytes(checkpoint.best_weights),
         "optimizer": tensor_bytes(checkpoint.optimizer),
