@@ -87,6 +87,7 @@ def train_on_chain(folder: Path, num_words: int, *options: str, counted: bool = 
     )
 
 
+@pytest.mark.slow
 def test_a_chain_of_5_000_words(tmp_path: Path) -> None:
     """Trained on and predicted, by the commands a user types."""
     train_on_chain(tmp_path, 5_000, "-m", "contree-lex")

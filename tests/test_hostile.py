@@ -59,7 +59,7 @@ def test_no_file_of_trees_gets_through(hostile_files: Path, tmp_path: Path, name
     assert not leftovers(tmp_path)
 
 
-@pytest.mark.parametrize("name", ["truncated", DEEP_BRACKETS])
+@pytest.mark.parametrize("name", ["truncated", pytest.param(DEEP_BRACKETS, marks=pytest.mark.slow)])
 def test_prediction_leaves_the_output_as_it_was(
     hostile_files: Path, saved_model: Path, tmp_path: Path, name: str
 ) -> None:

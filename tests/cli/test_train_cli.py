@@ -62,6 +62,7 @@ def test_train_by_a_recipe_with_changes(call: Call, treebank: Path, tmp_path: Pa
     assert len(result["epochs"]) == 1
 
 
+@pytest.mark.slow
 def test_train_several_seeds(treebank: Path, tmp_path: Path) -> None:
     finished = run_command("train", treebank, *train_options(tmp_path / "run", "--seeds", "1,4"))
     assert finished.returncode == 0, finished.stderr

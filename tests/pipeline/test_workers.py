@@ -101,7 +101,7 @@ def test_an_error_comes_after_the_records_before_it(settings: LabellerSettings) 
     assert not multiprocessing.active_children()
 
 
-@pytest.mark.parametrize("num_workers", [1, 2])
+@pytest.mark.parametrize("num_workers", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_a_row_that_is_refused_is_noted_with_its_place(settings: LabellerSettings, num_workers: int) -> None:
     limited = replace(settings, limits=Limits(words=20))
     texts = [*TEXTS[:5], "word " * 30, TEXTS[5], "half \ud800", TEXTS[6]]
