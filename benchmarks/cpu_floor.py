@@ -5,9 +5,10 @@
 
 The floor of a step is its matrix products alone, run back to back on one thread in the very shapes of the step:
 the projections of all nodes, the products with states level by level and their gradients, the gradients of the
-weights, the classifier. A step is all of training: batching, forward, backward, update. Floor, step and inference
-take turns on the same batches in the same process; each batch counts with the least of its times, so that a busy
-machine matters less. Last, two processes that train side by side are compared with one.
+weights, the classifier. A step is all of training: batching, forward, backward, update. Floor, step, the step of the
+level-wise backend and inference take turns on the same batches in the same process; each batch counts with the
+least of its times, so that a busy machine matters less. Last, two processes that train side by side are compared
+with one.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ from lexitree.lexicon.vocabulary import Vocabulary
 from lexitree.models.classifier import TreeClassifier
 from lexitree.models.model_config import ModelConfig
 from lexitree.models.word_table import WordTable
+from lexitree.ops.registry import describe_report
 from lexitree.ops.threads import use_cores
 from lexitree.ops.tree_batch import TreeBatch, batch_examples
 from lexitree.tasks.classify.recipe import TrainingConfig
@@ -58,13 +60,14 @@ def main() -> None:
     rows = [row for name in options.models for row in measure_model(name, corpus, options)]
     print(
         f"{'model':<14}{'batch':>6}{'floor':>9}{'step':>9}{'share':>8}{'inference':>11}{'rate':>8}"
-        f"{'2 threads':>11}{'gain':>7}   (ms)"
+        f"{'2 threads':>11}{'gain':>7}{'level-wise':>12}{'gain':>7}   (ms)"
     )
     for row in rows:
         print(
             f"{row['model']:<14}{row['batch_size']:>6}{row['floor_ms']:>9.2f}{row['step_ms']:>9.2f}"
             f"{row['share_of_floor']:>7.0%} {row['inference_ms']:>11.2f}{row['inference_over_training']:>7.1f}x"
             f"{row['two_threads_ms']:>11.2f}{row['two_threads_gain']:>6.2f}x"
+            f"{row['levelwise_ms']:>12.2f}{row['levelwise_over_step']:>6.2f}x"
         )
     processes = compare_processes(options)
     print(
@@ -99,11 +102,16 @@ def parse_options() -> argparse.Namespace:
 
 def measure_model(name: str, corpus: Corpus, options: argparse.Namespace) -> list[dict[str, Any]]:
     model, examples = build(name, corpus, options.hidden, options.seed)
-    error = run_gate(model, examples[:5])
+    error = run_gate(model, examples[:5], "auto")
     if error > GATE_TOLERANCE:
         raise SystemExit(f"{name}: the backends differ by {error:.2e}; no speed is reported")
     return [
-        {"model": name, "gate_error": error, **measure(model, examples, size, options.repeats)}
+        {
+            "model": name,
+            "runs": describe_report(model.what_runs),
+            "gate_error": error,
+            **measure(model, examples, size, options.repeats),
+        }
         for size in options.batch_sizes
     ]
 
@@ -123,12 +131,19 @@ def measure(model: TreeClassifier, examples: list[Example], size: int, repeats: 
     examples = examples[: TREES_TIMED.get(size, 8 * size)]
     groups = [examples[k : k + size] for k in range(0, len(examples) - size + 1, size)]
     optimizer = LazyAdam(model, TrainingConfig())
-    times: dict[str, list[float]] = {"floor": [], "step": [], "two_threads": [], "inference": []}
+    times: dict[str, list[float]] = {
+        "floor": [],
+        "step": [],
+        "levelwise": [],
+        "two_threads": [],
+        "inference": [],
+    }
     for group in groups:
         products = allocate(step_products(model, batch_examples(group)))
         turns: dict[str, Callable[[], None]] = {
             "floor": lambda products=products: multiply(products),
             "step": lambda group=group: train_step(model, optimizer, group),
+            "levelwise": lambda group=group: train_levelwise(model, optimizer, group),
             "two_threads": lambda group=group: train_on_two_threads(model, optimizer, group),
             "inference": lambda group=group: score(model, group),
         }
@@ -140,7 +155,9 @@ def measure(model: TreeClassifier, examples: list[Example], size: int, repeats: 
                 laps[turn].append(time.perf_counter() - start)
         for turn, measured in laps.items():
             times[turn].append(1000 * min(measured[1:]))
-    floor, step, two_threads, inference = (statistics.mean(measured) for measured in times.values())
+    floor, step, levelwise, two_threads, inference = (
+        statistics.mean(measured) for measured in times.values()
+    )
     return {
         "batch_size": size,
         "floor_ms": floor,
@@ -150,6 +167,8 @@ def measure(model: TreeClassifier, examples: list[Example], size: int, repeats: 
         "inference_over_training": step / inference,
         "two_threads_ms": two_threads,
         "two_threads_gain": step / two_threads,
+        "levelwise_ms": levelwise,
+        "levelwise_over_step": levelwise / step,
     }
 
 
@@ -159,6 +178,12 @@ def train_step(model: TreeClassifier, optimizer: LazyAdam, group: list[Example])
     batch = batch_examples(group)
     (model.loss(batch) / len(group)).backward()
     optimizer.step(batch)
+
+
+def train_levelwise(model: TreeClassifier, optimizer: LazyAdam, group: list[Example]) -> None:
+    before, model.backend_name = model.backend_name, "levelwise"
+    train_step(model, optimizer, group)
+    model.backend_name = before
 
 
 def train_on_two_threads(model: TreeClassifier, optimizer: LazyAdam, group: list[Example]) -> None:

@@ -96,13 +96,13 @@ def measure(
     }
 
 
-def run_gate(model: TreeClassifier, examples: list[Example]) -> float:
-    """The largest difference of the backends in scores and gradients, in float64 without dropout."""
+def run_gate(model: TreeClassifier, examples: list[Example], backend: str = "levelwise") -> float:
+    """The largest difference of a backend from the reference in scores and gradients, in float64 without dropout."""
     model = model.double().eval()
     batch = batch_examples(examples)
     results: list[list[torch.Tensor]] = []
-    for backend in ("reference", "levelwise"):
-        model.backend_name = backend
+    for name in ("reference", backend):
+        model.backend_name = name
         model.zero_grad()
         scores = model(batch)
         model.loss(batch).backward()

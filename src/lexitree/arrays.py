@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -30,3 +30,16 @@ def rounded(values: npt.ArrayLike | None) -> Any:
         return None
     # In single precision, rounded numbers would still be written with all their digits; -0.0 becomes 0.0.
     return (np.asarray(values).astype(np.float64).round(DIGITS) + 0.0).tolist()
+
+
+@overload
+def rounded_number(value: float) -> float: ...
+
+
+@overload
+def rounded_number(value: None) -> None: ...
+
+
+def rounded_number(value: float | None) -> float | None:
+    """One number as JSON has it: `rounded` without NumPy, which takes ten times as long for a single number."""
+    return None if value is None else round(value * 10.0**DIGITS) / 10.0**DIGITS

@@ -230,5 +230,5 @@ def test_bf16_gives_nearly_the_same_scores() -> None:
 def test_fused_is_asked_for_by_name() -> None:
     operations = operations_of({"model": "bicontree"})
     assert set(get_backend("fused", DEVICE).report(operations).values()) == {"fused"}
-    fastest = "fused" if DEVICE == "cuda" else "levelwise"
-    assert set(get_backend("auto", DEVICE).report(operations).values()) == {fastest}
+    expected = [{"fused"}] if DEVICE == "cuda" else [{"native"}, {"levelwise"}]
+    assert set(get_backend("auto", DEVICE).report(operations).values()) in expected

@@ -5,12 +5,14 @@ from __future__ import annotations
 import importlib.util
 import inspect
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 
 from lexitree.errors import BackendError, ConfigError
+from lexitree.kernels import compiling, library
 from lexitree.lexicon.vocabulary import Vocabulary
 from lexitree.models.catalog import ENCODERS, operations_of
 from lexitree.models.classifier import TreeClassifier
@@ -50,7 +52,8 @@ def forget_choices() -> Iterator[None]:
     """What can run is asked for once a process; these tests change the answer."""
 
     def forget() -> None:
-        for known in (registry._get_backend, registry._warn_of_fallback, registry._why_not_on_this_gpu):
+        remembered = (registry._get_backend, registry._warn_of_fallback, registry._why_not_on_this_gpu)
+        for known in (*remembered, library._load):
             known.cache_clear()
 
     forget()
@@ -78,7 +81,7 @@ def test_implementations_by_name() -> None:
 
     assert runs("reference", BOTTOM_UP) is reference.reference_run_bottom_up
     assert runs("levelwise", BOTTOM_UP) is levelwise.levelwise_run_bottom_up
-    assert runs("auto", BOTTOM_UP) is levelwise.levelwise_run_bottom_up
+    assert runs("auto", SEQUENCES) is levelwise.levelwise_run_sequences
     assert runs("reference", TOP_DOWN, "cuda") is reference.reference_run_top_down
     assert get_backend("auto")[UPDATE_ROWS] is reference.reference_update_rows
 
@@ -145,7 +148,7 @@ def test_who_waits_for_the_host_and_what_can_be_recorded() -> None:
         if isinstance(value, Operation):
             for each in value.implementations:
                 assert each.is_recordable == (each.backend == "fused")
-                assert each.shares_nodes == (each.backend == "levelwise")
+                assert each.shares_nodes == (each.backend in ("levelwise", "native"))
                 is_levelwise = each.backend == "levelwise"
                 expected = value.name in waiting if is_levelwise else each.backend == "reference"
                 assert each.waits_for_host == expected
@@ -171,6 +174,28 @@ def test_fused_needs_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_fused_computes_in_no_other_precision() -> None:
     with pytest.raises(BackendError, match="float32 or bfloat16, not in float64"):
         get_backend("fused", "cuda", torch.float64)[BOTTOM_UP]
+
+
+@pytest.mark.filterwarnings("error")
+def test_without_compiled_kernels_a_cpu_is_level_wise(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Nobody is warned: there may be no compiler, and nothing is missing but speed."""
+    monkeypatch.setattr(compiling, "LIBRARY", tmp_path / "none.so")
+    library._load.cache_clear()
+    assert get_backend("auto").report([BOTTOM_UP, TOP_DOWN]) == {
+        "bottom_up": "levelwise",
+        "top_down": "levelwise",
+    }
+    with pytest.raises(BackendError, match="native backend cannot run: the kernels are not compiled"):
+        get_backend("native")[BOTTOM_UP]
+
+
+def test_native_kernels_are_for_a_cpu() -> None:
+    with pytest.raises(BackendError, match="native backend cannot run: it needs a CPU, and this is cuda"):
+        get_backend("native", "cuda")[BOTTOM_UP]
+    with pytest.raises(BackendError, match="float32 or float64, not in bfloat16"):
+        get_backend("native", "cpu", torch.bfloat16)[BOTTOM_UP]
 
 
 def test_without_triton_auto_is_level_wise_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -67,7 +67,9 @@ StripTracesOption = Annotated[bool, flag("--strip-traces", text="Remove the -NON
 StripTagsOption = Annotated[bool, flag("--strip-function-tags", text="Reduce labels such as NP-SBJ-1 to NP.")]
 JsonOption = Annotated[bool, flag("--json", text="Print JSON.")]
 DeviceOption = Annotated[str, typer.Option(help="auto, cpu or cuda.")]
-BACKEND_HELP = "Implementation: auto (the fastest available), fused (GPU), levelwise or reference."
+BACKEND_HELP = (
+    "Implementation: auto (the fastest available), fused (GPU), native (CPU), levelwise or reference."
+)
 BackendOption = Annotated[str, typer.Option(help=BACKEND_HELP)]
 PrecisionOption = Annotated[
     Precision, typer.Option(help="Full precision (float32), or faster and less exact on a GPU (tf32, bf16).")

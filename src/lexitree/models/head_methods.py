@@ -41,6 +41,13 @@ class HeadCell(Cell):
         """The head word of every node, from the head vectors that `forward` has made."""
         raise NotImplementedError
 
+    def compose_and_find(
+        self, word_vectors: Float[Tensor, "leaves word"], batch: TreeBatch, backend: Backend
+    ) -> tuple[Float[Tensor, "nodes word"], HeadWords]:
+        """The head vector and the head word of every node: `forward` and `find_words` in one, for prediction."""
+        x = self(word_vectors, batch, backend)
+        return x, self.find_words(x, batch)
+
     def left_shares(self, x: Float[Tensor, "nodes word"], batch: TreeBatch) -> Float[Tensor, "phrases word"]:
         """The share of each phrase's head vector that comes from its left part, by dimension."""
         raise NotImplementedError
@@ -115,6 +122,21 @@ class HeadComposer(HeadCell):
 
     def find_words(self, x: Float[Tensor, "nodes word"], batch: TreeBatch) -> HeadWords:
         return find_head_words(x, self.weights, batch, self.method, self._lean(batch))
+
+    def compose_and_find(
+        self, word_vectors: Float[Tensor, "leaves word"], batch: TreeBatch, backend: Backend
+    ) -> tuple[Float[Tensor, "nodes word"], HeadWords]:
+        weights = self.weights
+        is_native = backend.implementation(COMPOSE_HEADS).backend == "native"
+        if weights is None or not is_native or torch.is_grad_enabled() or torch.is_autocast_enabled("cpu"):
+            return super().compose_and_find(word_vectors, batch, backend)
+        # The kernel has the gates anyway.
+        from lexitree.ops.native.heads import native_heads_and_shares
+
+        self.check_input(word_vectors, batch.num_leaves, batch)
+        lean = self._lean(batch)
+        x, shares = native_heads_and_shares(word_vectors, weights, batch, lean)
+        return x, find_head_words(x, weights, batch, self.method, lean, shares)
 
     def left_shares(self, x: Float[Tensor, "nodes word"], batch: TreeBatch) -> Float[Tensor, "phrases word"]:
         return left_shares(x, self.weights, batch, self.method, self._lean(batch))

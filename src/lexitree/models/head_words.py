@@ -55,16 +55,19 @@ def find_head_words(
     batch: TreeBatch,
     method: HeadMethod,
     lean: Float[Tensor, " phrases"] | None = None,
+    from_left: Float[Tensor, "phrases word"] | None = None,
 ) -> HeadWords:
     """The paper's rule: a phrase takes the head of the child whose head vector is closer by cosine.
 
-    Where the gate is decided beforehand, it takes that child's: both may have the same vector.
+    Where the gate is decided beforehand, it takes that child's: both may have the same vector. `from_left` are the
+    left parts' shares where they are known already; computing them again takes as many products as the vectors.
     """
     pairs = _pairs(x, batch)
     takes_right = _takes_right(x[batch.num_leaves :], pairs, method)
     if lean is not None:
         takes_right = torch.where(lean == 0, takes_right, lean < 0)
-    return _follow(takes_right, _left_share(pairs, weights, method, lean), batch)
+    share = _left_share(pairs, weights, method, lean) if from_left is None else from_left
+    return _follow(takes_right, share, batch)
 
 
 def trace_heads(

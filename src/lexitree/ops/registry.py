@@ -1,8 +1,9 @@
 """The operations of the models: which implementations each has, what they can do, and which of them runs.
 
-`reference` reads like the paper, `levelwise` computes all trees of a batch one level at a time, and `fused` runs all
-levels in one GPU kernel. Not every operation has all three. A model asks `get_backend` for what a user chose and
-calls `backend[BOTTOM_UP](...)`; `Backend.report` tells what really runs, operation by operation.
+`reference` reads like the paper, `levelwise` computes all trees of a batch one level at a time, `native` runs all
+levels in one call of C on a CPU, and `fused` in one GPU kernel. Not every operation has all four. A model asks
+`get_backend` for what a user chose and calls `backend[BOTTOM_UP](...)`; `Backend.report` tells what really runs,
+operation by operation.
 
 To add an implementation, write a function with the operation's signature and list it below, fastest first.
 """
@@ -22,6 +23,7 @@ import torch
 from torch import Tensor
 
 from lexitree.errors import BackendError
+from lexitree.kernels.library import why_absent
 from lexitree.ops import levelwise, reference
 from lexitree.ops.spans import SequenceSchedule
 from lexitree.ops.tree_batch import TreeBatch
@@ -37,7 +39,7 @@ from lexitree.ops.weights import (
     TopDownWeights,
 )
 
-BACKENDS = ("auto", "reference", "levelwise", "fused")
+BACKENDS = ("auto", "reference", "levelwise", "native", "fused")
 """What a user may ask for; `auto` takes the fastest implementation of each operation that is made for the device."""
 
 OLDEST_TRITON = (3, 3)
@@ -68,6 +70,8 @@ class Implementation(Generic[Run]):
     """Whether a GPU can record it once and replay it on other batches: the host need not know the levels."""
     shares_nodes: bool = False
     """Whether it is used on trees that share nodes. The reference reads single trees, to compare sharing with."""
+    may_be_absent: bool = False
+    """Whether nobody is told when the next one runs instead, but by `Backend.report`."""
     requirement: Callable[[str], str | None] = lambda _: None
     """What else keeps it from running on a kind of device, None if nothing does."""
 
@@ -183,7 +187,8 @@ class Backend:
                 obstacle = self._obstacle(each)
                 if obstacle is None:
                     return each
-                _warn_of_fallback(each.backend, obstacle)
+                if not each.may_be_absent:
+                    _warn_of_fallback(each.backend, obstacle)
         raise BackendError(f"no implementation of {operation.name} can run on {self._device_type}")
 
     def _obstacle(self, implementation: Implementation[Any]) -> str | None:
@@ -255,6 +260,23 @@ def _levelwise(function: Run, *, waits_for_host: bool = False) -> Implementation
     return Implementation("levelwise", lambda: function, waits_for_host=waits_for_host, shares_nodes=True)
 
 
+def _native(function: str) -> Implementation[Any]:
+    return Implementation(
+        "native",
+        lambda: getattr(importlib.import_module("lexitree.ops.native"), function),
+        device_type="cpu",
+        dtypes=(torch.float32, torch.float64),
+        shares_nodes=True,
+        may_be_absent=True,
+        requirement=_why_not_native,
+    )
+
+
+def _why_not_native(device_type: str) -> str | None:
+    """What keeps a native kernel from running."""
+    return why_absent() if device_type == "cpu" else f"it needs a CPU, and this is {device_type}"
+
+
 def _fused(function: str) -> Implementation[Any]:
     return Implementation(
         "fused",
@@ -281,6 +303,7 @@ COMPOSE_HEADS: Operation[
     "compose_heads",
     (
         _fused("fused_compose_heads"),
+        _native("native_compose_heads"),
         _levelwise(levelwise.levelwise_compose_heads),
         _reference(reference.reference_compose_heads),
     ),
@@ -297,6 +320,7 @@ BOTTOM_UP: Operation[Callable[[Tensor, BottomUpWeights, TreeBatch], Tensor]] = O
     "bottom_up",
     (
         _fused("fused_run_bottom_up"),
+        _native("native_run_bottom_up"),
         _levelwise(levelwise.levelwise_run_bottom_up),
         _reference(reference.reference_run_bottom_up),
     ),
@@ -305,6 +329,7 @@ TOP_DOWN: Operation[RunTopDown] = Operation(
     "top_down",
     (
         _fused("fused_run_top_down"),
+        _native("native_run_top_down"),
         _levelwise(levelwise.levelwise_run_top_down),
         _reference(reference.reference_run_top_down),
     ),

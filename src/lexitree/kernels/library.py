@@ -1,0 +1,112 @@
+"""The compiled kernels: found, checked and called by plain addresses."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from lexitree.kernels import compiling
+
+POINTERS = {
+    "heads_forward": "pppp iii pp ppp",
+    "heads_backward": "p iii pp pp p pp",
+    "bottom_up_forward": "pppppp iiiii pp ppppp",
+    "bottom_up_backward": "ppppp iiiii pp pppp p pppppp",
+    "top_down_forward": "pppppp iiiiii pppp pppp",
+    "top_down_backward": "ppppp iiiiii pppp ppp p pppppp",
+    "lstm_pack": "pppp ii p",
+    "lstm_forward": "pp iiiiii p p",
+    "span_scores": "pppppp d iiii p",
+    "best_trees": "p iii p pppp",
+}
+"""The arguments of each function of the C sources: p is an address or None, i a whole number, d another number."""
+
+REMEDY = "python -m lexitree.kernels.compiling"
+
+Kernel = Callable[..., None]
+
+
+class Kernels:
+    """The kernels of one precision for one kind of processor, as functions of addresses and numbers.
+
+    Args:
+        library: The loaded library.
+        precision: f32 or f64.
+        target: The kind of processor.
+    """
+
+    def __init__(self, library: ctypes.CDLL, precision: str, target: str) -> None:
+        for name, arguments in POINTERS.items():
+            function = library[f"{name}_{precision}_{target}"]
+            kinds = {"p": ctypes.c_void_p, "i": ctypes.c_int64, "d": ctypes.c_double}
+            function.argtypes = [kinds[letter] for letter in arguments.replace(" ", "")]
+            setattr(self, name, _checked(function))
+
+    heads_forward: Kernel
+    heads_backward: Kernel
+    bottom_up_forward: Kernel
+    bottom_up_backward: Kernel
+    top_down_forward: Kernel
+    top_down_backward: Kernel
+    lstm_pack: Kernel
+    lstm_forward: Kernel
+    span_scores: Kernel
+    best_trees: Kernel
+
+
+def _checked(function: Any) -> Kernel:
+    """The function; what it returns tells whether there was memory."""
+
+    def run(*arguments: float | None) -> None:
+        if function(*arguments):
+            raise MemoryError
+
+    return run
+
+
+def why_absent() -> str | None:
+    """What keeps the kernels from running here, None if nothing does."""
+    found = _load()
+    return found if isinstance(found, str) else None
+
+
+def supported_targets() -> tuple[str, ...]:
+    """The kinds of processors whose kernels run on this one, fastest first."""
+    library = _load()
+    return () if isinstance(library, str) else _supported(library)
+
+
+@functools.cache
+def find_kernels(precision: str, target: str | None = None) -> Kernels:
+    """The kernels of a precision, f32 or f64, for a kind of processor or the best that this one supports.
+
+    Raises:
+        OSError: If they cannot run here; see `why_absent`.
+    """
+    library = _load()
+    if isinstance(library, str):
+        raise OSError(library)
+    return Kernels(library, precision, target or _supported(library)[0])
+
+
+@functools.cache
+def _load() -> ctypes.CDLL | str:
+    """The library, or why there is none."""
+    if not compiling.LIBRARY.exists():
+        return f"the kernels are not compiled ({REMEDY})"
+    try:
+        library = ctypes.CDLL(str(compiling.LIBRARY))
+        library.lexitree_source.restype = ctypes.c_char_p
+    except (OSError, AttributeError) as error:
+        return f"the kernels cannot be loaded: {error}"
+    if library.lexitree_source().decode() != compiling.source_hash():
+        return f"the kernels were compiled from other sources ({REMEDY})"
+    return library if _supported(library) else "this processor lacks AVX2"
+
+
+def _supported(library: ctypes.CDLL) -> tuple[str, ...]:
+    if compiling.targets() is compiling.OTHER_TARGETS:
+        return tuple(compiling.OTHER_TARGETS)
+    return tuple(target for target in compiling.X86_TARGETS if library[f"lexitree_has_{target}"]())

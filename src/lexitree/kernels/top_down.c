@@ -1,0 +1,247 @@
+/* The top-down tree LSTM, level by level from the roots to the leaves, and its gradients.
+
+   The equations stand in ops/reference.py and the order of the gates, f, i, g, o, in ops/weights.py. Rows are in the down
+   order of TreeLayout: after the roots, left and right children alternate, so that two rows are those of one parent. The
+   state of a node is h beside c. Level d, from 0, holds the places from depth_offset[d] to depth_offset[d + 1], and
+   row_of[place] is the row of x of the node there. Each function returns 0, or 1 if there is no memory. */
+#include "products.h"
+
+typedef struct {
+    long hidden, word, sides; /* with one side, both children share the weights of x */
+    long num_rows, num_nodes, num_roots, num_levels;
+    const int64_t *depth_offset, *row_of;
+} Trees;
+
+/* The places whose nodes take the weights of x of one side: roots count as left. */
+INLINE long first_place(Trees trees, long side) { return side ? trees.num_roots + 1 : 0; }
+INLINE long next_place(Trees trees, long place) {
+    return place + (trees.sides == 1 || place < trees.num_roots ? 1 : 2);
+}
+
+/* What biases and words give to the gates. */
+static int start_gates(Trees trees, const real *x, const real *weight_x, const real *bias, real *gates) {
+    const long size = 4 * trees.hidden, word = trees.word;
+    const long weight_size = packed_size(word, size);
+    real *memory = allocate(weight_size + trees.num_rows * size);
+    if (!memory) return 1;
+    const Factor times_x = packed_factor(memory, word, size);
+    real *from_words = memory + weight_size;
+    for (long side = 0; side < trees.sides; side++) {
+        pack_transposed(times_x, 0, weight_x + side * size * word, word, word);
+        multiply(x, word, trees.num_rows, times_x, bias + side * size, 0, from_words, size);
+        for (long place = first_place(trees, side); place < trees.num_nodes; place = next_place(trees, place))
+            copy_row(gates + place * size, from_words + trees.row_of[place] * size, size);
+    }
+    free(memory);
+    return 0;
+}
+
+static void squash_root(long hidden, real *gates, real *state) {
+    FOR_EACH_VECTOR(hidden) {
+        const vector i = sigmoid(load_some(gates + hidden + at, left));
+        const vector g = hyperbolic_tangent(load_some(gates + 2 * hidden + at, left));
+        const vector o = sigmoid(load_some(gates + 3 * hidden + at, left)), cell = i * g;
+        store_some(gates + at, (vector){0}, left);
+        store_some(gates + hidden + at, i, left);
+        store_some(gates + 2 * hidden + at, g, left);
+        store_some(gates + 3 * hidden + at, o, left);
+        store_some(state + at, o * hyperbolic_tangent(cell), left);
+        store_some(state + hidden + at, cell, left);
+    }
+}
+
+/* All gates but the output gate, and the cell. */
+static void squash_cell(long hidden, real *gates, const real *parent_c, real *c) {
+    FOR_EACH_VECTOR(hidden) {
+        const vector f = sigmoid(load_some(gates + at, left)), i = sigmoid(load_some(gates + hidden + at, left));
+        const vector g = hyperbolic_tangent(load_some(gates + 2 * hidden + at, left));
+        store_some(gates + at, f, left);
+        store_some(gates + hidden + at, i, left);
+        store_some(gates + 2 * hidden + at, g, left);
+        store_some(c + at, f * load_some(parent_c + at, left) + i * g, left);
+    }
+}
+
+static void squash_output(long hidden, real *o_row, real *state) {
+    FOR_EACH_VECTOR(hidden) {
+        const vector o = sigmoid(load_some(o_row + at, left));
+        store_some(o_row + at, o, left);
+        store_some(state + at, o * hyperbolic_tangent(load_some(state + hidden + at, left)), left);
+    }
+}
+
+/* Fills the gates [nodes, 4 hidden] and states [nodes, 2 hidden], and parent_states, those of each parent once; all are
+   kept for the gradients. h [nodes, hidden] is in up order. */
+EXPORT(top_down_forward)(const real *x, const real *weight_x, const real *weight_h, const real *weight_c,
+                         const real *peephole, const real *bias, int64_t hidden, int64_t word, int64_t sides,
+                         int64_t num_rows, int64_t num_roots, int64_t num_levels, const int64_t *depth_offset,
+                         const int64_t *row_of, const int64_t *down_order, const int64_t *parent_of, real *h, real *gates,
+                         real *states, real *parent_states) {
+    const Trees trees = {hidden,    word,       sides,       num_rows, depth_offset[num_levels],
+                         num_roots, num_levels, depth_offset, row_of};
+    const long size = 4 * hidden, state = 2 * hidden;
+    const long first_size = packed_size(state, state), last_size = packed_size(hidden, state);
+    const long peephole_size = packed_size(hidden, hidden), side_size = first_size + last_size + peephole_size;
+    real *memory = allocate(2 * side_size);
+    if (!memory || start_gates(trees, x, weight_x, bias, gates)) {
+        free(memory);
+        return 1;
+    }
+    Factor times_state[2], times_h[2], times_new_c[2];
+    for (long side = 0; side < 2; side++) {
+        times_state[side] = packed_factor(memory + side * side_size, state, state);
+        times_h[side] = packed_factor(times_state[side].panels + first_size, hidden, state);
+        times_new_c[side] = packed_factor(times_h[side].panels + last_size, hidden, hidden);
+        const real *of_side = weight_h + side * size * hidden;
+        pack_transposed(times_state[side], 0, of_side, hidden, hidden);
+        pack_transposed(times_state[side], hidden, weight_c + side * state * hidden, hidden, hidden);
+        pack_transposed(times_h[side], 0, of_side + state * hidden, hidden, hidden);
+        pack_transposed(times_new_c[side], 0, peephole + side * hidden * hidden, hidden, hidden);
+    }
+    for (long root = 0; root < num_roots; root++) squash_root(hidden, gates + root * size, states + root * state);
+    for (long level = 0; level < num_levels; level++) FOR_EACH_BLOCK(depth_offset, level, 0) {
+        const long parent = (first - num_roots) / 2, parents = (end - first) / 2;
+        real *above = parent_states + parent * state;
+        for (long k = 0; k < parents; k++)
+            copy_row(above + k * state, states + parent_of[2 * (parent + k)] * state, state);
+        for (long side = 0; side < 2; side++) {
+            real *of_side = gates + (first + side) * size;
+            multiply_add(above, state, parents, times_state[side], of_side, 2 * size);
+            multiply_add(above, state, parents, times_h[side], of_side + state, 2 * size);
+        }
+        for (long place = first; place < end; place++)
+            squash_cell(hidden, gates + place * size, above + (place - first) / 2 * state + hidden,
+                        states + place * state + hidden);
+        for (long side = 0; side < 2; side++)
+            multiply_add(states + (first + side) * state + hidden, 2 * state, parents, times_new_c[side],
+                         gates + (first + side) * size + 3 * hidden, 2 * size);
+        for (long place = first; place < end; place++)
+            squash_output(hidden, gates + place * size + 3 * hidden, states + place * state);
+    }
+    for (long place = 0; place < trees.num_nodes; place++)
+        copy_row(h + down_order[place] * hidden, states + place * state, hidden);
+    free(memory);
+    return 0;
+}
+
+/* The gradient of the output gate, and what h adds to that of the cell; the gradient of a state is dh beside dc. */
+static void unsquash_output(long hidden, const real *o_row, const real *c, real *dstate, real *do_row) {
+    FOR_EACH_VECTOR(hidden) {
+        const vector o = load_some(o_row + at, left), tanh_c = hyperbolic_tangent(load_some(c + at, left));
+        const vector change = load_some(dstate + at, left), dcell = load_some(dstate + hidden + at, left);
+        store_some(do_row + at, change * tanh_c * o * (1 - o), left);
+        store_some(dstate + hidden + at, dcell + change * o * (1 - tanh_c * tanh_c), left);
+    }
+}
+
+/* The gradients of the other gates; the parent's cell, if there is a parent, gets what the forget gate kept of it. */
+static void unsquash_cell(long hidden, const real *gates, const real *parent_c, const real *dc, real *dgates,
+                          real *dparent_c) {
+    FOR_EACH_VECTOR(hidden) {
+        const vector f = load_some(gates + at, left), i = load_some(gates + hidden + at, left);
+        const vector g = load_some(gates + 2 * hidden + at, left), dcell = load_some(dc + at, left);
+        const vector before = parent_c ? load_some(parent_c + at, left) : (vector){0};
+        store_some(dgates + at, dcell * before * f * (1 - f), left);
+        store_some(dgates + hidden + at, dcell * g * i * (1 - i), left);
+        store_some(dgates + 2 * hidden + at, dcell * i * (1 - g * g), left);
+        if (dparent_c) store_some(dparent_c + at, load_some(dparent_c + at, left) + dcell * f, left);
+    }
+}
+
+/* Turns the gradients of all states into those of the gates. `above` has room for the parents of a block. */
+static void run_levels_back(Trees trees, const real *weight_h, const real *weight_c, const real *peephole,
+                            const int64_t *parent_of, const real *gates, const real *states, real *dstates, real *dgates,
+                            real *above, real *memory) {
+    const long hidden = trees.hidden, size = 4 * hidden, state = 2 * hidden, num_roots = trees.num_roots;
+    const Factor by_h = factor_of_rows(weight_h, hidden, 2 * size, hidden, memory);
+    Factor by_c[2], by_new_c[2];
+    memory += rest_size(2 * size, hidden);
+    for (long side = 0; side < 2; side++) {
+        by_c[side] = factor_of_rows(weight_c + side * state * hidden, hidden, state, hidden, memory);
+        memory += rest_size(state, hidden);
+        by_new_c[side] = factor_of_rows(peephole + side * hidden * hidden, hidden, hidden, hidden, memory);
+        memory += rest_size(hidden, hidden);
+    }
+    for (long level = trees.num_levels - 1; level >= 0; level--) FOR_EACH_BLOCK(trees.depth_offset, level, 0) {
+        const long parents = (end - first) / 2;
+        for (long place = first; place < end; place++)
+            unsquash_output(hidden, gates + place * size + 3 * hidden, states + place * state + hidden,
+                            dstates + place * state, dgates + place * size + 3 * hidden);
+        for (long side = 0; side < 2; side++)
+            multiply_add(dgates + (first + side) * size + 3 * hidden, 2 * size, parents, by_new_c[side],
+                         dstates + (first + side) * state + hidden, 2 * state);
+        for (long place = first; place < end; place++) {
+            const long parent = parent_of[place - num_roots] * state + hidden;
+            unsquash_cell(hidden, gates + place * size, states + parent, dstates + place * state + hidden,
+                          dgates + place * size, dstates + parent);
+        }
+        multiply(dgates + first * size, 2 * size, parents, by_h, NULL, 0, above, state);
+        for (long side = 0; side < 2; side++)
+            multiply(dgates + (first + side) * size, 2 * size, parents, by_c[side], side ? above + hidden : NULL, state,
+                     above + hidden, state);
+        for (long k = 0; k < parents; k++)
+            add_row(dstates + parent_of[first - num_roots + 2 * k] * state, above + k * state, state);
+    }
+    for (long root = 0; root < num_roots; root++) {
+        unsquash_output(hidden, gates + root * size + 3 * hidden, states + root * state + hidden, dstates + root * state,
+                        dgates + root * size + 3 * hidden);
+        unsquash_cell(hidden, gates + root * size, NULL, dstates + root * state + hidden, dgates + root * size, NULL);
+    }
+}
+
+INLINE long most(long first, long second) { return first > second ? first : second; }
+
+/* The gradients of the word vectors, unless dx is null, and of their weights and biases. */
+static void finish_inputs(Trees trees, const real *x, const real *weight_x, const real *dgates, real *dx, real *dweight_x,
+                          real *dbias, real *from_words, real *memory) {
+    const long size = 4 * trees.hidden, word = trees.word;
+    for (long side = 0; side < trees.sides; side++) {
+        clear(from_words, trees.num_rows * size);
+        for (long place = first_place(trees, side); place < trees.num_nodes; place = next_place(trees, place))
+            add_row(from_words + trees.row_of[place] * size, dgates + place * size, size);
+        clear(dbias + side * size, size);
+        for (long row = 0; row < trees.num_rows; row++) add_row(dbias + side * size, from_words + row * size, size);
+        if (dx) {
+            const Factor by_x = factor_of_rows(weight_x + side * size * word, word, size, word, memory);
+            multiply(from_words, size, trees.num_rows, by_x, side ? dx : NULL, word, dx, word);
+        }
+        multiply_outer(from_words, size, size, x, word, word, trees.num_rows, dweight_x + side * size * word, word, 0,
+                       memory);
+    }
+}
+
+/* dh [nodes, hidden], in up order, are the gradients of all states; what follows it is filled. dx may be null. */
+EXPORT(top_down_backward)(const real *x, const real *weight_x, const real *weight_h, const real *weight_c,
+                          const real *peephole, int64_t hidden, int64_t word, int64_t sides, int64_t num_rows,
+                          int64_t num_roots, int64_t num_levels, const int64_t *depth_offset, const int64_t *row_of,
+                          const int64_t *down_order, const int64_t *parent_of, const real *gates, const real *states,
+                          const real *parent_states, const real *dh, real *dx, real *dweight_x, real *dweight_h,
+                          real *dweight_c, real *dpeephole, real *dbias) {
+    const Trees trees = {hidden,    word,       sides,       num_rows, depth_offset[num_levels],
+                         num_roots, num_levels, depth_offset, row_of};
+    const long size = 4 * hidden, state = 2 * hidden, num_nodes = trees.num_nodes, parents = (num_nodes - num_roots) / 2;
+    /* No factor is larger than these, and no last panel than a whole one. */
+    const long deepest = least(most(num_rows, parents), DEPTH_BLOCK);
+    const long packing_size = (14 * hidden + word + deepest) * (PANEL_COLUMNS + TILE_ROWS);
+    const long state_size = num_nodes * state, gate_size = num_nodes * size;
+    real *memory = allocate(packing_size + state_size + gate_size + most(ROW_BLOCK * state, num_rows * size));
+    if (!memory) return 1;
+    real *dstates = memory + packing_size, *dgates = dstates + state_size, *rest = dgates + gate_size;
+    for (long place = 0; place < num_nodes; place++) {
+        copy_row(dstates + place * state, dh + down_order[place] * hidden, hidden);
+        clear(dstates + place * state + hidden, hidden);
+    }
+    run_levels_back(trees, weight_h, weight_c, peephole, parent_of, gates, states, dstates, dgates, rest, memory);
+    const real *below = dgates + num_roots * size;
+    multiply_outer(below, 2 * size, 2 * size, parent_states, state, hidden, parents, dweight_h, hidden, 0, memory);
+    for (long side = 0; side < 2; side++) {
+        multiply_outer(below + side * size, 2 * size, state, parent_states + hidden, state, hidden, parents,
+                       dweight_c + side * state * hidden, hidden, 0, memory);
+        multiply_outer(below + side * size + 3 * hidden, 2 * size, hidden,
+                       states + (num_roots + side) * state + hidden, 2 * state, hidden, parents,
+                       dpeephole + side * hidden * hidden, hidden, 0, memory);
+    }
+    finish_inputs(trees, x, weight_x, dgates, dx, dweight_x, dbias, rest, memory);
+    free(memory);
+    return 0;
+}

@@ -1,0 +1,25 @@
+"""What the native implementations share: the kernels for a tensor's precision, and addresses."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from lexitree.kernels.library import Kernels, find_kernels
+
+_PRECISIONS = {torch.float32: "f32", torch.float64: "f64"}
+
+
+def kernels_for(tensor: Tensor) -> Kernels:
+    """The kernels that compute in the precision of a tensor."""
+    return find_kernels(_PRECISIONS[tensor.dtype])
+
+
+def addresses(*tensors: Tensor | None) -> list[int | None]:
+    """Where the numbers of contiguous tensors lie; the tensors must be kept until the kernel returns."""
+    return [None if tensor is None else tensor.data_ptr() for tensor in tensors]
+
+
+def in_rows(tensor: Tensor | None) -> Tensor | None:
+    """A tensor whose numbers lie one after the other."""
+    return None if tensor is None else tensor.contiguous()
