@@ -20,6 +20,7 @@ from lexitree.trees.brackets import tree_from_brackets
 from lexitree.trees.tree import Tree
 from tests.batch.sharing import share_subtrees
 from tests.strategies import arities
+from tests.tiny import FASTEST_ON_A_CPU
 
 
 @st.composite
@@ -84,7 +85,7 @@ def run_upwards(name: str, batch: TreeBatch, words: Tensor, backend: str) -> lis
 
 
 @pytest.mark.parametrize("name", ["contree", "contree-lex", "contree-nary", "contree-le", "rntn"])
-@pytest.mark.parametrize("backend", ["levelwise", "reference"])
+@pytest.mark.parametrize("backend", sorted({FASTEST_ON_A_CPU, "levelwise", "reference"}))
 @given(lists=st.lists(candidate_lists(), min_size=1, max_size=3))
 @settings(max_examples=10)
 def test_shared_nodes_have_the_states_and_gradients_of_single_trees(

@@ -8,8 +8,9 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor
 
-from lexitree.parsers.chart import ChartOrder
-from lexitree.parsers.penn_spans import Span, SpanTree, derive, tree_from_spans
+from lexitree.parsers.penn_spans import derive
+from lexitree.parsers.pointers import ChartOrder
+from lexitree.trees.spans import Span, SpanTree, tree_from_spans
 from lexitree.trees.tree import Tree
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 import torch
 
-from lexitree.parsers.best_trees import LabelledSpan, find_best_trees, find_k_best_trees
-from lexitree.parsers.chart import ChartOrder, log_partition, num_words_of, span_borders, sum_labels
-from lexitree.parsers.penn_spans import Span, SpanTree, tree_from_spans
+from lexitree.parsers.best_trees import find_best_trees, find_k_best_trees
+from lexitree.parsers.chart import log_partition, span_borders, sum_labels
+from lexitree.parsers.pointers import ChartOrder, LabelledSpan
+from lexitree.trees.spans import Span, SpanTree, tree_from_spans
 from lexitree.trees.tree import Tree
 from tests.parsers.enumeration import all_trees, random_scores, score_tree
 
@@ -16,7 +17,9 @@ each_size = pytest.mark.parametrize(("num_words", "num_labels"), SIZES)
 
 
 def partition(scores: torch.Tensor, lengths: list[int]) -> torch.Tensor:
-    return log_partition(*sum_labels(scores, num_words_of(len(scores))), torch.tensor(lengths))
+    return log_partition(
+        *sum_labels(scores, ChartOrder.of_spans(len(scores)).num_words), torch.tensor(lengths)
+    )
 
 
 def to_tree(spans: list[LabelledSpan], num_words: int) -> Tree:

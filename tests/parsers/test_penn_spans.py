@@ -13,16 +13,15 @@ from hypothesis import strategies as st
 from lexitree.errors import LabelError, TreeError
 from lexitree.parsers.penn_spans import (
     NO_PHRASE,
-    Span,
     clean_trees,
     derive,
     spans_from_tree,
-    tree_from_spans,
     without_root,
 )
 from lexitree.tasks.parse.data import read_named_trees
 from lexitree.trees.brackets import tree_from_brackets
 from lexitree.trees.dependencies import DependencyTree
+from lexitree.trees.spans import Span, tree_from_spans
 from lexitree.trees.tree import Tree
 from tests.strategies import any_text, trees
 

@@ -15,6 +15,7 @@ from lexitree.errors import TreeError
 from lexitree.lexicon.pieces import PieceLayout
 from lexitree.text.word_kinds import word_kinds
 from lexitree.trees.dependencies import DependencyTree
+from lexitree.trees.flat_trees import FlatTrees, stable_order
 from lexitree.trees.tree import Tree
 
 Number = TypeVar("Number", bound=np.generic)
@@ -165,6 +166,45 @@ class TreeLayout:
             depth_offset=np.cumsum(depth_sizes),
             counts=np.array([num_leaves, len(trees), len(level_sizes) - 1, len(depth_sizes) - 1]),
             targets=np.concatenate(targets, dtype=np.float64)[up_order] if targets else None,
+        )
+
+    @classmethod
+    def from_flat(cls, trees: FlatTrees, word_index: IndexArray, leaf_kind: IndexArray) -> TreeLayout:
+        """Lay out binary trees that are flat arrays already; without labels, for prediction.
+
+        Args:
+            trees: The trees.
+            word_index: The lexicon row of each word.
+            leaf_kind: The `WordKind` of each word.
+        """
+        num_leaves, num_nodes = len(word_index), len(trees.starts)
+        up_order, down = stable_order(trees.heights), stable_order(trees.depths)
+        up, place = _inverse(up_order), _inverse(down)
+        # In pre-order, the left part comes right after its phrase, and the right part after the left part's nodes.
+        left = up_order[num_leaves:] + 1
+        level_sizes, depth_sizes = np.bincount(trees.heights), np.bincount(trees.depths)
+        return cls(
+            level_sizes=tuple(level_sizes.tolist()),
+            depth_sizes=tuple(depth_sizes.tolist()),
+            tree_sizes=tuple(trees.sizes.tolist()),
+            is_binary=True,
+            word_index=word_index,
+            leaf_kind=leaf_kind,
+            inner_word_index=np.zeros(0, dtype=np.int64),
+            label_index=np.full(num_nodes, NO_INDEX),
+            children_index=up[np.stack([left, trees.next_node[left]], 1).reshape(-1)],
+            children_offset=np.arange(0, 2 * len(left) + 1, 2),
+            root_index=up[trees.first_node[:-1]],
+            span_start=trees.starts[up_order],
+            span_end=trees.ends[up_order],
+            down_order=up[down],
+            up_to_down=place[up_order],
+            # Both parts of each phrase, in the order of the phrases.
+            down_parent_index=np.repeat(np.flatnonzero(~trees.is_leaf[down]), 2),
+            preorder_index=up,
+            level_offset=np.cumsum(level_sizes),
+            depth_offset=np.cumsum(depth_sizes),
+            counts=np.array([num_leaves, trees.num_trees, len(level_sizes) - 1, len(depth_sizes) - 1]),
         )
 
     @property

@@ -11,11 +11,11 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from lexitree.arrays import IndexArray
-from lexitree.parsers.chart import ChartOrder, SplitCharts, num_words_of
+from lexitree.parsers.chart import SplitCharts
+from lexitree.parsers.native_network import runs_natively
+from lexitree.parsers.native_network import search_trees as search_natively
 from lexitree.parsers.penn_spans import NO_PHRASE
-
-LabelledSpan = tuple[int, int, int]
-"""Start, end and label number."""
+from lexitree.parsers.pointers import ChartOrder, LabelledSpan, follow_pointers, pack_pointers
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,36 +23,35 @@ class BestTrees:
     """The best tree of each sentence, stored as pointers from every span to its parts."""
 
     num_words: int
-    splits: npt.NDArray[np.int64]  # [spans, trees]
-    labels: npt.NDArray[np.int64]  # [spans, trees]
-    """The best label of the span as a phrase; for a word possibly NO_PHRASE."""
-    is_closed: npt.NDArray[np.bool_]  # [spans, trees]
-    """Whether the span scores higher as a phrase where it is a left part."""
+    pointers: npt.NDArray[np.int32]  # [spans, trees]
+    """See `Pointers`, which are packed here."""
     scores: Float[Tensor, " trees"]
 
     def spans(self, tree: int, length: int) -> list[LabelledSpan]:
         """Return the phrases of a sentence's best tree in pre-order."""
-        order = ChartOrder(self.num_words)
-        splits, labels, is_closed = self.splits[:, tree], self.labels[:, tree], self.is_closed[:, tree]
-        found: list[LabelledSpan] = []
-        waiting = [(0, length, True)]
-        while waiting:
-            start, width, closed = waiting.pop()
-            row = order.row(start, width)
-            if (closed or is_closed[row]) and labels[row] != NO_PHRASE:
-                found.append((start, start + width, int(labels[row])))
-            if width > 1:
-                left = int(splits[row]) + 1
-                waiting.append((start + left, width - left, True))
-                waiting.append((start, left, left == 1))
-        return found
+        return follow_pointers(self.pointers[:, tree], ChartOrder(self.num_words), length)
 
 
 @torch.no_grad()
 def find_best_trees(scores: Float[Tensor, "spans trees labels"], lengths: Int[Tensor, " trees"]) -> BestTrees:
     """Find the highest-scoring tree of each sentence in a batch (the CKY algorithm)."""
-    order = ChartOrder(num_words_of(len(scores)))
-    phrase_scores, labels = _best_label(scores, order.num_words)
+    pointers, best = search_trees(scores, lengths)
+    return BestTrees(ChartOrder.of_spans(len(scores)).num_words, pointers.numpy(force=True), best)
+
+
+@torch.no_grad()
+def search_trees(
+    scores: Float[Tensor, "spans trees labels"], lengths: Int[Tensor, " trees"]
+) -> tuple[Int[Tensor, "spans trees"], Float[Tensor, " trees"]]:
+    """Return the packed pointers of each sentence's best tree and its score, both where the scores are.
+
+    Nothing waits for the device.
+    """
+    order = ChartOrder.of_spans(len(scores))
+    if runs_natively(scores):
+        splits, labels, is_closed, best = search_natively(scores, lengths, order.num_words)
+        return pack_pointers(splits, is_closed, labels).int(), best
+    phrase_scores, labels = best_labels(scores)
     part_scores = scores[:, :, NO_PHRASE]
     either_scores = torch.maximum(phrase_scores, part_scores)
     charts = SplitCharts(order.num_words, (len(lengths),), scores)
@@ -64,19 +63,15 @@ def find_best_trees(scores: Float[Tensor, "spans trees labels"], lengths: Int[Te
         best, splits[rows] = (charts.left_parts(width) + charts.right_parts(width)).max(1)
         torch.add(best, either_scores[rows], out=charts.as_left(width))
         torch.add(best, phrase_scores[rows], out=charts.as_right(width))
-    return BestTrees(
-        order.num_words,
-        splits.numpy(force=True),
-        labels.numpy(force=True),
-        (phrase_scores >= part_scores).numpy(force=True),
-        charts.rights[charts.sentences(lengths)],
-    )
+    pointers = pack_pointers(splits, phrase_scores >= part_scores, labels).int()
+    return pointers, charts.rights[charts.sentences(lengths)]
 
 
-def _best_label(
-    scores: Float[Tensor, "spans trees labels"], num_words: int
+def best_labels(
+    scores: Float[Tensor, "spans trees labels"],
 ) -> tuple[Float[Tensor, "spans trees"], Int[Tensor, "spans trees"]]:
-    """Return the best label of each closed span and its score; only words may take NO_PHRASE."""
+    """Return the score and the number of the best label of each closed span; only words may take NO_PHRASE."""
+    num_words = ChartOrder.of_spans(len(scores)).num_words
     word_scores, word_labels = scores[:num_words].max(2)
     phrase_scores, phrase_labels = scores[num_words:, :, NO_PHRASE + 1 :].max(2)
     return torch.cat([word_scores, phrase_scores]), torch.cat([word_labels, phrase_labels + NO_PHRASE + 1])
@@ -140,7 +135,7 @@ def find_k_best_trees(
     Every tree has one derivation, so the best derivations are the best distinct trees. When two sorted lists are
     added, only pairs of ranks with fewer than k pairs before them can be among the k best sums.
     """
-    order = ChartOrder(num_words_of(len(scores)))
+    order = ChartOrder.of_spans(len(scores))
     pairs = [(first, second) for first in range(k) for second in range(k // (first + 1))]
     firsts, seconds = (torch.tensor(ranks, device=scores.device) for ranks in zip(*pairs, strict=True))
     label_scores, labels = _k_best_labels(scores, order.num_words, k)

@@ -11,7 +11,6 @@ closed, and so is the whole sentence. For a span over several words, `closed = s
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, cast
 
@@ -20,31 +19,10 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from lexitree.parsers.penn_spans import NO_PHRASE
+from lexitree.parsers.pointers import ChartOrder
 
 _LONGEST_KEPT = 100
 """Borders are cached up to this sentence length: those of longer sentences are large and rarely needed."""
-
-
-@dataclass(frozen=True, slots=True)
-class ChartOrder:
-    """The row of every span of a sentence of `num_words` words."""
-
-    num_words: int
-
-    @property
-    def num_spans(self) -> int:
-        return self.num_words * (self.num_words + 1) // 2
-
-    def first(self, width: int) -> int:
-        """Return the row of the first span of a width; starts count on from there."""
-        return (width - 1) * self.num_words - (width - 1) * (width - 2) // 2
-
-    def rows(self, width: int) -> slice:
-        """Return the rows of all spans of a width."""
-        return slice(self.first(width), self.first(width + 1))
-
-    def row(self, start: int, width: int) -> int:
-        return self.first(width) + start
 
 
 Borders = tuple[Int[Tensor, " spans"], Int[Tensor, " spans"]]
@@ -127,13 +105,6 @@ def log_partition(
     return cast(Tensor, _LogPartition.apply(phrase_scores, part_scores, lengths))
 
 
-def num_words_of(num_spans: int) -> int:
-    """Return the number of words of a chart with this many spans."""
-    num_words = int((2 * num_spans) ** 0.5)
-    assert num_words * (num_words + 1) == 2 * num_spans
-    return num_words
-
-
 def _sum_of_exponentials(x: Float[Tensor, "starts splits trees"]) -> Float[Tensor, "starts trees"]:
     """logsumexp over the splits, in place; torch's own also handles infinite scores, at twice the cost."""
     largest = x.amax(1)
@@ -149,7 +120,7 @@ class _LogPartition(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, phrase_scores: Tensor, part_scores: Tensor, lengths: Tensor) -> Tensor:
-        order = ChartOrder(num_words_of(len(phrase_scores)))
+        order = ChartOrder.of_spans(len(phrase_scores))
         either_scores = torch.logaddexp(phrase_scores, part_scores)
         charts = SplitCharts(order.num_words, (len(lengths),), phrase_scores)
         splits = torch.zeros_like(phrase_scores)
@@ -167,7 +138,7 @@ class _LogPartition(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> Any:
         phrase_scores, part_scores, splits, lefts, rights, lengths = ctx.saved_tensors
-        order = ChartOrder(num_words_of(len(phrase_scores)))
+        order = ChartOrder.of_spans(len(phrase_scores))
         charts = SplitCharts(order.num_words, (len(lengths),), phrase_scores)
         outside = SplitCharts(order.num_words, (len(lengths),), phrase_scores)
         charts.lefts, charts.rights = lefts, rights

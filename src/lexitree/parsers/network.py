@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated, cast
+from typing import Annotated, Self, cast
 
 import numpy as np
 import torch
@@ -13,10 +13,12 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
+from lexitree.arrays import IndexArray
 from lexitree.errors import ConfigError
 from lexitree.lexicon.vocabulary import Vocabulary
 from lexitree.ops.tree_batch import send
 from lexitree.parsers.chart import span_borders
+from lexitree.parsers.native_network import forget_weights, run_layer, runs_natively, score_spans
 from lexitree.parsers.word_features import WordFeatures, WordNumbers
 from lexitree.settings import MAX_SIZE, Setting, Settings
 
@@ -129,22 +131,46 @@ class SentenceBatch:
     def of(
         cls, sentences: Sequence[WordNumbers], styles: Sequence[int], device: torch.device | str = "cpu"
     ) -> SentenceBatch:
-        num_places = [len(sentence.words) for sentence in sentences]
-        shape = max(num_places), len(sentences)
-        vectors, words = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
-        affixes = np.zeros((*shape, sentences[0].affixes.shape[1]), np.int64)
-        for column, sentence in enumerate(sentences):
-            vectors[: num_places[column], column] = sentence.vectors
-            words[: num_places[column], column] = sentence.words
-            affixes[: num_places[column], column] = sentence.affixes
-        places = torch.tensor(num_places)
+        """Pad sentences that are numbered one by one."""
+        rows = np.concatenate(
+            [np.column_stack([sentence.vectors, sentence.words, sentence.affixes]) for sentence in sentences]
+        )
+        places = np.array([len(sentence.words) for sentence in sentences])
+        return cls.pad(rows, np.cumsum(places) - places, places, np.array(styles), device)
+
+    @classmethod
+    def pad(
+        cls,
+        rows: IndexArray,
+        first: IndexArray,
+        places: IndexArray,
+        styles: IndexArray,
+        device: torch.device | str = "cpu",
+    ) -> SentenceBatch:
+        """Pad sentences of a table of many, and send them to a device in one copy.
+
+        Args:
+            rows: The features of all places; see `WordFeatures.rows`.
+            first: The first place of each sentence.
+            places: Its number of places.
+            styles: Its style.
+            device: Where the tensors are to be.
+        """
+        longest, num_trees = int(places.max()), len(places)
+        index = np.arange(longest)[:, None] + first
+        padded = rows[np.where(np.arange(longest)[:, None] < places, index, first)]
+        num_padded = longest * num_trees
+        columns = padded.reshape(num_padded, -1)
+        parts = [columns[:, 0], columns[:, 1], columns[:, 2:].reshape(-1), styles, places]
+        buffer = send(torch.from_numpy(np.concatenate(parts)), device)
+        vectors, words, affixes, style, lengths = torch.split(buffer, [len(part) for part in parts])
         return cls(
-            send(torch.from_numpy(vectors), device),
-            send(torch.from_numpy(words), device),
-            send(torch.from_numpy(affixes), device),
-            send(torch.tensor(styles), device),
-            send(places - 2, device),
-            places,
+            vectors.view(longest, num_trees),
+            words.view(longest, num_trees),
+            affixes.view(longest, num_trees, -1),
+            style,
+            lengths - 2,
+            torch.from_numpy(places),
         )
 
 
@@ -179,12 +205,21 @@ class WordEncoder(nn.Module):
         self.layers = nn.ModuleList(nn.LSTM(size, config.hidden, bidirectional=True) for size in sizes)
         self.dropout = SharedDropout(config.dropout)
 
+    def train(self, mode: bool = True) -> Self:
+        """Change the mode; what follows may have trained the weights."""
+        forget_weights(self.layers)
+        return super().train(mode)
+
     def forward(self, batch: SentenceBatch) -> Float[Tensor, "places trees states"]:
         styles = self.styles(batch.styles).expand(len(batch.words), -1, -1)
         vectors = nn.functional.embedding(batch.vectors, cast(Tensor, self.vectors))
         affixes = self.affixes(batch.affixes).sum(2)
         states = torch.cat([vectors, self.words(batch.words), affixes, styles], 2)
         is_sorted = batch.is_sorted
+        if is_sorted and not self.training and runs_natively(states):
+            for layer in self.layers:
+                states = run_layer(cast(nn.LSTM, layer), states, batch.places)
+            return states
         for layer in self.layers:
             packed = pack_padded_sequence(self.dropout(states), batch.places, enforce_sorted=is_sorted)
             states, _ = pad_packed_sequence(layer(packed)[0])
@@ -210,9 +245,15 @@ class SpanScorer(nn.Module):
         forwards, backwards = states.chunk(2, 2)
         # Between two words: the forward state of the first and the backward state of the second.
         ends = self.ends(torch.cat([forwards[:-1], backwards[1:]], 2))
+        if not self.training and runs_natively(ends):
+            return score_spans(ends, self.bias, self.norm, self.labels)
         first, last = span_borders(len(ends) - 1, states.device)
-        spans = ends.index_select(0, last) - ends.index_select(0, first) + self.bias
-        return self.labels(self.dropout(nn.functional.relu(self.norm(spans))))
+        if torch.is_grad_enabled():
+            spans = ends.index_select(0, last) - ends.index_select(0, first) + self.bias
+            return self.labels(self.dropout(nn.functional.relu(self.norm(spans))))
+        # The same in place: there are many spans, and memory for them costs more than the arithmetic.
+        spans = ends.index_select(0, last).sub_(ends.index_select(0, first)).add_(self.bias)
+        return self.labels(self.dropout(self.norm(spans).relu_()))
 
 
 class ParserModel(nn.Module):

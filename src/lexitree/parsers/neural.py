@@ -14,21 +14,25 @@ from torch import Tensor
 from lexitree.errors import ConfigError, NotFiniteError, TreeError
 from lexitree.limits import Check, Limits, no_check
 from lexitree.ops.threads import one_thread
-from lexitree.parsers.best_trees import LabelledSpan, find_best_trees, find_k_best_trees
+from lexitree.parsers.best_trees import find_best_trees, find_k_best_trees
 from lexitree.parsers.chart import log_partition, sum_labels
+from lexitree.parsers.flat_parsing import (
+    JOINED_LABEL,
+    MAX_JOINED,
+    SPANS_AT_ONCE,
+    StartedParses,
+    batches_by_spans,
+    parse_labels,
+    start_parses,
+)
 from lexitree.parsers.network import ParserModel, SentenceBatch
-from lexitree.parsers.penn_spans import Span, SpanTree, tree_from_spans
+from lexitree.parsers.pointers import LabelledSpan
 from lexitree.parsers.protocol import Candidate
 from lexitree.parsers.text_parser import TextParser
 from lexitree.results.parsed_text import ParsedText
 from lexitree.text.bounded_text import cut_sentence
+from lexitree.trees.spans import Span, SpanTree, tree_from_spans
 from lexitree.trees.tree import Tree
-
-_JOINED_LABEL = "S"
-"""The label above the trees of a sentence's pieces."""
-
-_MAX_JOINED = 64
-"""How many trees are joined under one node."""
 
 
 def join_trees(trees: Sequence[Tree]) -> Tree:
@@ -36,8 +40,8 @@ def join_trees(trees: Sequence[Tree]) -> Tree:
 
     A root of very many pieces would be a very deep tree once it is binarized, so these are first joined in groups.
     """
-    while len(trees) > _MAX_JOINED:
-        trees = [_join(trees[first : first + _MAX_JOINED]) for first in range(0, len(trees), _MAX_JOINED)]
+    while len(trees) > MAX_JOINED:
+        trees = [_join(trees[first : first + MAX_JOINED]) for first in range(0, len(trees), MAX_JOINED)]
     return _join(trees)
 
 
@@ -45,7 +49,7 @@ def _join(trees: Sequence[Tree]) -> Tree:
     if len(trees) == 1:
         return trees[0]
     arity = np.concatenate([np.array([len(trees)]), *(tree.arity for tree in trees)])
-    labels = [_JOINED_LABEL, *(label for tree in trees for label in tree.labels)]
+    labels = [JOINED_LABEL, *(label for tree in trees for label in tree.labels)]
     return Tree(arity, labels, [word for tree in trees for word in tree.words])
 
 
@@ -73,9 +77,6 @@ def join_candidates(pieces: Sequence[Sequence[Candidate]], k: int) -> list[Candi
 _SENTENCES_AT_ONCE = 256
 """Sentences read ahead, so that they can be sorted by length."""
 
-_SPANS_AT_ONCE = {"cpu": 8_000, "cuda": 400_000}
-"""Largest number of spans per batch; more would only cost memory, and on a CPU time to allocate it."""
-
 _MAX_K = 1000
 
 Words = Sequence[str]
@@ -95,6 +96,8 @@ class NeuralParser:
         self.style = model.config.default_style if style is None else style
         """The treebank whose conventions the trees follow; "" is the generic style."""
         model.config.style_index(self.style)
+        self.parse_labels = parse_labels(model)
+        """The labels of its trees, by their numbers."""
 
     def __repr__(self) -> str:
         return (
@@ -150,6 +153,18 @@ class NeuralParser:
 
         return [join_trees(parses) for parses in self._stream(sentences, parse, _SENTENCES_AT_ONCE)]
 
+    def start_parses(self, sentences: Sequence[Words], check: Check = no_check) -> StartedParses:
+        """Begin to parse sentences into flat arrays, as `parse_sentences` parses them into trees.
+
+        On a GPU, this does not wait for the results: `finish` of what it returns does.
+
+        Args:
+            sentences: The words of each sentence.
+            check: Called before each batch of the network; may raise an error to end the work.
+        """
+        style = self.model.config.style_index(self.style)
+        return start_parses(self.model, self.parse_labels, style, list(map(_checked, sentences)), check)
+
     def parse_k_best(self, words: Words, k: int) -> list[Candidate]:
         """Return up to k distinct trees of a sentence, most probable first."""
         return next(self.parse_all_k_best([words], k))
@@ -198,15 +213,11 @@ class NeuralParser:
         self, pieces: Sequence[Words], parse: Callable[[Sequence[Words]], list[Parse]]
     ) -> list[Parse]:
         """Parse all pieces, batched by length."""
-        order = sorted(range(len(pieces)), key=lambda number: -len(pieces[number]))
         found: dict[int, Parse] = {}
-        limit = _SPANS_AT_ONCE.get(self.model.device.type, _SPANS_AT_ONCE["cpu"])
-        first = 0
-        while first < len(order):
-            num_words = len(pieces[order[first]])
-            batch = order[first : first + max(1, limit // (num_words * (num_words + 1) // 2))]
-            found.update(zip(batch, parse([pieces[number] for number in batch]), strict=True))
-            first += len(batch)
+        limit = SPANS_AT_ONCE.get(self.model.device.type, SPANS_AT_ONCE["cpu"])
+        for batch in batches_by_spans(np.array([len(piece) for piece in pieces]), limit):
+            numbers: list[int] = batch.tolist()
+            found.update(zip(numbers, parse([pieces[number] for number in numbers]), strict=True))
         return [found[number] for number in range(len(pieces))]
 
     @torch.no_grad()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy as np
 from lexitree.arrays import NodeArray
 from lexitree.corpora.treebank import STRIPS, strip_trees
 from lexitree.errors import LabelError, TreeError
+from lexitree.trees.spans import Span, SpanTree
 from lexitree.trees.tree import CHAIN_JOINT, NO_LABEL, Tree, refuse_inner_words
 
 ROOT_LABELS = frozenset({NO_LABEL, "ROOT", "S1", "TOP", "VROOT"})
@@ -18,23 +18,6 @@ ROOT_LABELS = frozenset({NO_LABEL, "ROOT", "S1", "TOP", "VROOT"})
 
 NO_PHRASE = 0
 """The label number of a span that is not a phrase: a bare word, or the first parts of a wider phrase."""
-
-
-class Span(NamedTuple):
-    """A phrase over `words[start:end]`; a unary chain is one phrase with a joined label (`S+VP`)."""
-
-    start: int
-    end: int
-    label: str
-
-
-@dataclass(frozen=True, slots=True)
-class SpanTree:
-    """A tree as a parser sees it: words, their tags, and phrases in pre-order."""
-
-    words: tuple[str, ...]
-    tags: tuple[str, ...]
-    spans: tuple[Span, ...]
 
 
 class Derivation(NamedTuple):
@@ -78,23 +61,6 @@ def spans_from_tree(tree: Tree) -> SpanTree:
             spans.append(Span(starts[node], ends[node], CHAIN_JOINT.join(chain)))
             chain.clear()
     return SpanTree(tree.words, tuple(tags), tuple(spans))
-
-
-def tree_from_spans(tree: SpanTree) -> Tree:
-    """Build the Penn tree of spans; unary chains are expanded and every word becomes a leaf."""
-    nodes: list[tuple[int, int]] = []
-    labels: list[str] = []
-    waiting = iter(tree.spans)
-    span = next(waiting, None)
-    for word, tag in enumerate(tree.tags):
-        while span is not None and span.start == word:
-            chain = span.label.split(CHAIN_JOINT)
-            nodes.extend([(span.start, span.end)] * len(chain))
-            labels.extend(chain)
-            span = next(waiting, None)
-        nodes.append((word, word + 1))
-        labels.append(tag)
-    return Tree.from_spans(tree.words, nodes, labels)
 
 
 def derive(tree: Tree, label_numbers: Mapping[str, int]) -> Derivation:

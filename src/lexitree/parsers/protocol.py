@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple, Protocol, runtime_checkable
 
 from lexitree.limits import Check
+from lexitree.trees.flat_parses import FlatParses, ParseLabels
 from lexitree.trees.tree import Tree
 
 
@@ -38,6 +39,28 @@ class BatchParser(Parser, Protocol):
 
     def parse_sentences(self, sentences: Sequence[Sequence[str]], check: Check) -> list[Tree]:
         """Return the trees of some sentences; `check` is called now and then, and may raise an error to end it."""
+        ...
+
+
+class Started(Protocol):
+    """Sentences that are being parsed, perhaps on a GPU."""
+
+    def finish(self) -> FlatParses:
+        """Wait for the parses."""
+        ...
+
+
+@runtime_checkable
+class FlatParser(Parser, Protocol):
+    """A parser that gives the parses of many sentences as arrays."""
+
+    @property
+    def parse_labels(self) -> ParseLabels:
+        """The labels of its parses."""
+        ...
+
+    def start_parses(self, sentences: Sequence[Sequence[str]], check: Check) -> Started:
+        """Begin to parse some sentences; `check` is called now and then, and may raise an error to end it."""
         ...
 
 

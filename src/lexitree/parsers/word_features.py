@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -15,6 +15,8 @@ from lexitree.limits import MAX_CACHED_CHARACTERS
 from lexitree.trees.brackets import surface_form
 
 _AFFIX_LENGTHS = (1, 2, 3, 4)
+NUM_FEATURES = 2 + 2 * len(_AFFIX_LENGTHS) + 1
+"""Row numbers per word: of two vectors, of prefixes and suffixes, and of the shape."""
 SENTENCE_START, SENTENCE_END = "\x02", "\x03"
 """Mark the start and the end of a sentence: characters that are never a word of a text."""
 
@@ -42,28 +44,42 @@ class WordFeatures:
         self.vector_words = vector_words
         self.trained_words = trained_words
         self.affix_rows = affix_rows
-        self._cache: dict[str, tuple[int, int, tuple[int, ...]]] = {}
+        self._cache = _FeatureCache(self)
 
     def number(self, words: Sequence[str]) -> WordNumbers:
         """Return the row numbers of a sentence."""
-        found = [self._look_up(word) for word in (SENTENCE_START, *words, SENTENCE_END)]
-        vectors, trained, affixes = zip(*found, strict=True)
-        return WordNumbers(
-            np.array(vectors, dtype=np.int64),
-            np.array(trained, dtype=np.int64),
-            np.array(affixes, dtype=np.int64),
-        )
+        rows = self.rows((SENTENCE_START, *words, SENTENCE_END))
+        return WordNumbers(rows[:, 0], rows[:, 1], rows[:, 2:])
 
-    def _look_up(self, word: str) -> tuple[int, int, tuple[int, ...]]:
-        found = self._cache.get(word)
-        if found is None:
-            if len(self._cache) >= _MAX_CACHED_WORDS:
-                self._cache.clear()
-            affixes = tuple(hash_affix(affix, self.affix_rows) for affix in affixes_of(word))
-            found = self.vector_words.index(word), self.trained_words.index(word), affixes
-            if len(word) <= MAX_CACHED_CHARACTERS:
-                self._cache[word] = found
+    def rows(self, words: Iterable[str]) -> IndexArray:  # [words, 2 + affixes]
+        """Return the row of each word's fixed vector, of its trained vector, and of each of its affixes."""
+        found = b"".join(map(self._cache.__getitem__, words))
+        return np.frombuffer(found, dtype=np.int64).reshape(-1, NUM_FEATURES)
+
+    def look_up(self, word: str) -> IndexArray:  # [2 + affixes]
+        """Return the row numbers of one word."""
+        affixes = (hash_affix(affix, self.affix_rows) for affix in affixes_of(word))
+        return np.array([self.vector_words.index(word), self.trained_words.index(word), *affixes], np.int64)
+
+
+class _FeatureCache(dict[str, bytes]):
+    """The rows of each word as bytes, which are put together for many words in one call."""
+
+    def __init__(self, features: WordFeatures) -> None:
+        super().__init__()
+        self._features = features
+
+    def __missing__(self, word: str) -> bytes:
+        if len(self) >= _MAX_CACHED_WORDS:
+            self.clear()
+        found = self._features.look_up(word).tobytes()
+        if len(word) <= MAX_CACHED_CHARACTERS:
+            self[word] = found
         return found
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """A copy starts empty."""
+        return type(self), (self._features,)
 
 
 def affixes_of(word: str) -> list[str]:

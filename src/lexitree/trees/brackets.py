@@ -187,7 +187,7 @@ def tree_to_brackets(tree: Tree) -> str:
             pieces.append(" ")
         if missing:
             missing[-1] -= 1
-        label = _escape(label or WRITTEN_NO_LABEL)
+        label = written_label(label)
         if num_children:
             pieces.append(f"({label}")
             missing.append(num_children)
@@ -204,6 +204,17 @@ def written_tree(tree: Tree) -> str:
     if any(map(_WHITE_SPACE.search, tree.words)):
         tree = Tree(tree.arity, tree.labels, [_WHITE_SPACE.sub("_", word) for word in tree.words])
     return tree_to_brackets(tree)
+
+
+def written_label(label: str) -> str:
+    """A label as it stands in brackets."""
+    return _escape(label or WRITTEN_NO_LABEL)
+
+
+@cache_short_texts
+def written_word(word: str) -> str:
+    """A word as it stands in the brackets of `written_tree`."""
+    return _escape(_WHITE_SPACE.sub("_", word))
 
 
 def _escape(token: str) -> str:

@@ -154,10 +154,12 @@ STANFORD = HeadRules(
 )
 
 
-_CONJUNCTIONS = frozenset({"CC", "CONJP"})
+CONJUNCTIONS = frozenset({"CC", "CONJP"})
+"""Categories that join the parts of a coordination."""
 _QUOTES_AND_STOPS = {",", ".", ":", ";", "!", "?", "-", "``", "''", "`", "'", '"', "HYPH", "NFP"}
 _BRACKETS = {"-LRB-", "-RRB-", "-LSB-", "-RSB-", "-LCB-", "-RCB-"}
-_NEVER_BY_DEFAULT = frozenset(_QUOTES_AND_STOPS | _BRACKETS | {"-NONE-"})
+NEVER_BY_DEFAULT = frozenset(_QUOTES_AND_STOPS | _BRACKETS | {"-NONE-"})
+"""Categories that are heads only if there is nothing else: punctuation and traces."""
 
 
 def head_children(tree: Tree, rules: HeadRules = COLLINS) -> NodeArray:
@@ -178,9 +180,9 @@ def head_children(tree: Tree, rules: HeadRules = COLLINS) -> NodeArray:
     """
     refuse_inner_words(tree, "given heads by rules: each node is the head of its dependents")
     children = tree.children
-    categories = [_child_category(label) for label in tree.labels]
+    categories = [child_category(label) for label in tree.labels]
     heads = [
-        _find_head([categories[child] for child in parts], _rule_of(label, rules)) if len(parts) > 1 else 0
+        _find_head([categories[child] for child in parts], find_rule(label, rules)) if len(parts) > 1 else 0
         for parts, label in zip(children, tree.labels, strict=True)
     ]
     _correct_binarized(tree, categories, heads, rules)
@@ -189,7 +191,7 @@ def head_children(tree: Tree, rules: HeadRules = COLLINS) -> NodeArray:
 
 def head_slot(label: str, parts: Sequence[str], rules: HeadRules = COLLINS) -> int:
     """Return the position of the head among the children of one phrase, by their labels; none may be an @X."""
-    return _find_head([_child_category(part) for part in parts], _rule_of(label, rules))
+    return _find_head([child_category(part) for part in parts], find_rule(label, rules))
 
 
 def head_words(tree: Tree) -> NodeArray:
@@ -225,7 +227,7 @@ def _correct_binarized(tree: Tree, categories: list[str], heads: list[int], rule
     for node, phrase in enumerate(phrases):
         if inside[node]:
             # The mark names the bottom of a collapsed chain: S over VP, split, is (S (@VP ...) ...).
-            rule_of[phrase] = _rule_of(tree.labels[node], rules)
+            rule_of[phrase] = find_rule(tree.labels[node], rules)
     for node, phrase in enumerate(phrases):
         if phrase in rule_of and not inside[node]:
             parts.setdefault(phrase, []).append(node)
@@ -252,20 +254,21 @@ def _default_head(categories: list[str], default: Default) -> int:
     slots = range(len(categories))[:: 1 if default == "left" else -1]
     if default == "last":
         return slots[0]
-    return next((slot for slot in slots if categories[slot] not in _NEVER_BY_DEFAULT), slots[0])
+    return next((slot for slot in slots if categories[slot] not in NEVER_BY_DEFAULT), slots[0])
 
 
 def _first_conjunct(categories: list[str], head: int) -> int:
     """In a coordination, the head is the child before the conjunction: A heads `A and B`."""
-    if head < 2 or categories[head - 1] not in _CONJUNCTIONS:
+    if head < 2 or categories[head - 1] not in CONJUNCTIONS:
         return head
     before = head - 2
-    while before > 0 and categories[before] in _NEVER_BY_DEFAULT:
+    while before > 0 and categories[before] in NEVER_BY_DEFAULT:
         before -= 1
-    return head if categories[before] in _NEVER_BY_DEFAULT else before
+    return head if categories[before] in NEVER_BY_DEFAULT else before
 
 
-def _rule_of(label: str, rules: HeadRules) -> HeadRule:
+def find_rule(label: str, rules: HeadRules) -> HeadRule:
+    """The rule for phrases with a label; that of a chain `S+VP` is the rule of VP."""
     return rules.by_category.get(_phrase_category(label), rules.fallback)
 
 
@@ -275,7 +278,8 @@ def _phrase_category(label: str) -> str:
 
 
 @cache_short_texts
-def _child_category(label: str) -> str:
+def child_category(label: str) -> str:
+    """The category by which a child is known to its parent; that of a chain `S+VP` is S."""
     return base_category(label.split(CHAIN_JOINT)[0])
 
 

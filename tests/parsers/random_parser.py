@@ -1,0 +1,39 @@
+"""A parser with random weights: its trees are all different, which those of a trained one are not."""
+
+from __future__ import annotations
+
+import torch
+
+from lexitree.lexicon.vocabulary import Vocabulary
+from lexitree.parsers.network import ParserConfig, ParserModel
+from lexitree.parsers.neural import NeuralParser
+
+WORDS = ("the", "film", "is", "good", "not", "a", "bad", "plot", "and", ",", ".")
+
+
+def random_parser(seed: int = 0, *, max_words: int = 250, labels: tuple[str, ...] = ()) -> NeuralParser:
+    torch.manual_seed(seed)
+    config = ParserConfig(
+        labels=labels or ("NP", "VP", "S", "PP", "S+VP", "NP+NP", "ADJP", "SBAR+S+VP", "CONJP", "X"),
+        tags=("NN", "VBZ", "DT", "JJ", "CC", ",", "."),
+        word_size=6,
+        affix_size=6,
+        affix_rows=50,
+        style_size=2,
+        hidden=8,
+        layers=1,
+        span_size=8,
+        max_words=max_words,
+    )
+    model = ParserModel(config, Vocabulary([]), Vocabulary(["\x02", "\x03", *WORDS]))
+    for weight in model.parameters():
+        torch.nn.init.normal_(weight, std=0.8)
+    return NeuralParser(model)
+
+
+def random_sentences(number: int, longest: int, seed: int = 0) -> list[list[str]]:
+    generator = torch.Generator().manual_seed(seed)
+    lengths = torch.randint(1, longest + 1, (number,), generator=generator).tolist()
+    picks = torch.randint(0, len(WORDS), (sum(lengths),), generator=generator).tolist()
+    words = iter(WORDS[pick] for pick in picks)
+    return [[next(words) for _ in range(length)] for length in lengths]
