@@ -42,6 +42,7 @@ def main() -> None:
         "work-by-length": draw_work_by_length,
         "learning-curve": draw_learning_curve,
         "scale-plan": draw_scale_plan,
+        "text-stages": draw_text_stages,
     }
     for name, draw in pictures.items():
         path = draw(IMAGES / f"{name}.svg")
@@ -253,6 +254,28 @@ def draw_scale_plan(path: Path) -> Path | None:
     axes.set_title(f"{Plan.sentences:,} sentences with phrases, {Plan.cores} cores per node", fontsize=11)
     axes.legend(fontsize=7)
     axes.grid(alpha=0.3)
+    return save_picture(figure, path)
+
+
+def draw_text_stages(path: Path) -> Path | None:
+    """A bar for each version on a CPU, and one for the GPU if it is measured, divided into stages."""
+    cpu, gpu = read_record("text-in-turns"), read_record("text-on-gpu")
+    if not cpu or "stages" not in cpu:
+        return None
+    bars = {f"one core, {row['version']}": row for row in cpu["stages"]}
+    if gpu and "stages" in gpu:
+        bars["GPU, host's time"] = gpu["stages"]["us"]
+    stages = [name for name in cpu["stages"][0] if name not in ("version", "sentences")]
+    colours = ("#9d9d9d", "#f58518", "#e45756", "#72b7b2", "#4c78a8", "#b279a2", "#54a24b")
+    figure, axes = plt.subplots(figsize=(8, 0.9 + 0.6 * len(bars)))
+    left = [0.0] * len(bars)
+    for stage, colour in zip(stages, colours, strict=True):
+        widths = [float(row[stage]) for row in bars.values()]
+        axes.barh([*bars], widths, left=left, color=colour, label=stage)
+        left = [before + width for before, width in zip(left, widths, strict=True)]
+    axes.invert_yaxis()
+    axes.set_xlabel("microseconds per sentence")
+    axes.legend(ncols=4, fontsize=8, loc="lower center", bbox_to_anchor=(0.45, 1.0), frameon=False)
     return save_picture(figure, path)
 
 

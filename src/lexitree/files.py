@@ -252,6 +252,13 @@ def to_json(record: object, *, indent: int | None = None) -> str:
     written = json.dumps(record, ensure_ascii=False, indent=indent, allow_nan=False)
     if not _has_whole_characters(written):
         return json.dumps(record, indent=indent, allow_nan=False)
+    return escape_line_ends(written)
+
+
+def escape_line_ends(written: str) -> str:
+    """JSON on one line, also for programs that take other characters for the end of a line."""
+    if written.isascii():
+        return written
     return written.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029").replace("\x85", "\\u0085")
 
 

@@ -142,7 +142,7 @@ def test_wrong_combinations_are_refused(
 ) -> None:
     assert_users_error(predict(reviews), "which column", "--column review")
     assert_users_error(predict(TEXT, "--column", "a"), "is not a file")
-    assert_users_error(predict(TEXT, "--nodes", "root"), "--nodes root is for trees")
+    assert_users_error(predict(TEXT, "--nodes", "root", "-f", "tree"), "tree shows phrases", "--format json")
     assert_users_error(predict(TEXT, "--phrases"), "--phrases is for a table")
     assert_users_error(predict(reviews, "--column", "review", "-f", "tree"), "cannot be written as tree")
     assert_users_error(predict(TEXT, "--resume"), "only a file")

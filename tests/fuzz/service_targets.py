@@ -11,6 +11,7 @@ from random import Random
 import numpy as np
 
 from lexitree.limits import Check, no_check
+from lexitree.models.inference import AskedNodes
 from lexitree.pipeline.predictor import Predictor
 from lexitree.pipeline.text_pipeline import TextPipeline
 from lexitree.results.labelled_tree import LabelledTree
@@ -43,7 +44,9 @@ def guessing_pipeline() -> TextPipeline:
 class Guesser(Predictor):
     """Labels trees without looking at them, in no time: what is tested is all around the model."""
 
-    def predict_binary(self, trees: Iterable[Tree], check: Check = no_check) -> Iterator[LabelledTree]:
+    def predict_binary(
+        self, trees: Iterable[Tree], check: Check = no_check, *, nodes: AskedNodes = "all"
+    ) -> Iterator[LabelledTree]:
         labels = self.model.config.label_set
         for tree in trees:
             check()

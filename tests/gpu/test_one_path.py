@@ -11,9 +11,9 @@ import pytest
 import torch
 
 import lexitree
+from lexitree.parsers.flat_parsing import StartedParses
 from lexitree.parsers.neural import NeuralParser
 from lexitree.pipeline.text_pipeline import TextPipeline
-from lexitree.trees.tree import Tree
 from tests.cli.conftest import Call
 
 DEVICES = (
@@ -72,13 +72,13 @@ def devices_of(parser: NeuralParser) -> set[str]:
 def test_the_parser_runs_on_the_device_of_the_model(
     call: Call, device: str, command: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    parse_sentences, seen = NeuralParser.parse_sentences, list[set[str]]()
+    start_parses, seen = NeuralParser.start_parses, list[set[str]]()
 
-    def note_device(parser: NeuralParser, sentences: Sequence[Any], *options: Any) -> list[Tree]:
+    def note_device(parser: NeuralParser, sentences: Sequence[Any], *options: Any) -> StartedParses:
         seen.append(devices_of(parser))
-        return parse_sentences(parser, sentences, *options)
+        return start_parses(parser, sentences, *options)
 
-    monkeypatch.setattr(NeuralParser, "parse_sentences", note_device)
+    monkeypatch.setattr(NeuralParser, "start_parses", note_device)
     if command == "load":
         pipe = lexitree.load("sentiment", device=device)
         pipe(TEXT)

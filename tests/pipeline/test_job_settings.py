@@ -16,7 +16,8 @@ def test_contradictions_are_found_before_a_model_is_loaded(tmp_path: Path) -> No
     nowhere = LabellerSettings(tmp_path / "none")
     for settings, problem in (
         ({"format": "json", "prefix": "p_"}, "for a column"),
-        ({"nodes": "root"}, "for trees"),
+        ({"nodes": "root", "format": "svg"}, "the format svg shows phrases"),
+        ({"nodes": "root", "format": "table", "phrases": True}, "--phrases shows phrases"),
         ({"resume": True}, "can be resumed"),
         ({"head_weights": True, "nodes": "root"}, "which --nodes root does not give"),
     ):

@@ -163,7 +163,8 @@ def test_a_missing_model_is_the_users_error_in_every_process(parser_folder: Path
 
 def test_a_process_that_was_killed_is_reported(settings: LabellerSettings) -> None:
     with Workers(settings, 2) as workers:
-        records = workers.records(rows(TEXTS), JSON)
+        # More than a process is given ahead: what it has answered before it is killed is not lost.
+        records = workers.records(rows(TEXTS * 3), JSON)
         next(records)
         workers.workers[1].process.kill()
         workers.workers[1].process.join()

@@ -36,7 +36,7 @@ def a_sentence(tree: Tree, sure: float = 0.8) -> Sentence:
         Token(word, int(end) - len(word), int(end), word) for word, end in zip(tree.words, ends, strict=True)
     ]
     labelled = LabelledTree(source=tree, label_set=STARS, node_probabilities=rows)
-    return Sentence.from_labelled(labelled, " ".join(tree.words), tuple(tokens), tree)
+    return Sentence.placed(labelled, tree, " ".join(tree.words), tuple(tokens))
 
 
 BUT = tree_from_brackets(

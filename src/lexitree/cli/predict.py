@@ -29,7 +29,7 @@ from lexitree.cli.options import (
     read_arguments,
 )
 from lexitree.errors import ConfigError
-from lexitree.pipeline import BATCH_SENTENCES, PART_ROWS
+from lexitree.pipeline import BATCH_SENTENCES, GPU_BATCH_SENTENCES, PART_ROWS
 from lexitree.pipeline.known_formats import FORMATS
 from lexitree.settings import MAX_BATCH, MAX_COUNT, MAX_PROCESSES
 
@@ -83,7 +83,13 @@ ResumeOption = Annotated[
     bool, flag("--resume", text="Continue an interrupted run; drops a partial last line.", panel=TEXT)
 ]
 BatchSizeOption = Annotated[
-    int, typer.Option(min=1, max=MAX_BATCH, help="Sentences per batch.", rich_help_panel=TEXT)
+    int | None,
+    typer.Option(
+        min=1,
+        max=MAX_BATCH,
+        help=f"Sentences per batch (default: {BATCH_SENTENCES}; on a GPU, {GPU_BATCH_SENTENCES}).",
+        rich_help_panel=TEXT,
+    ),
 ]
 ErrorsOption = Annotated[
     bool,
@@ -166,7 +172,7 @@ def predict_command(
     resume: ResumeOption = False,
     labels: LabelsOption = None,
     one_sentence: OneSentenceOption = False,
-    batch_size: BatchSizeOption = BATCH_SENTENCES,
+    batch_size: BatchSizeOption = None,
     limit: LimitOption = None,
     score: ScoreOption = False,
     jobs: JobsOption = None,

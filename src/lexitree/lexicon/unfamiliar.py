@@ -38,11 +38,12 @@ def warn_of_unfamiliar(
         sentences: The words of its sentences.
         count_unknown: Tells how many of some words the model does not know.
     """
-    words = [word.lower() for sentence in sentences for word in sentence if _is_word(word)]
+    # Most words are letters only.
+    words = [word.lower() for sentence in sentences for word in sentence if word.isalpha() or _is_word(word)]
     if not words:
         return ()
-    num_foreign = sum(word in _FOREIGN for word in words)
-    if num_foreign >= _LEAST_FOREIGN and num_foreign > sum(word in _ENGLISH for word in words):
+    num_foreign = sum(map(_FOREIGN.__contains__, words))
+    if num_foreign >= _LEAST_FOREIGN and num_foreign > sum(map(_ENGLISH.__contains__, words)):
         return ("the text does not seem to be in English, which is all that the model knows",)
     num_unknown = count_unknown(words)
     share = 1.0 if len(words) < _FEW_WORDS else _MOST_UNKNOWN

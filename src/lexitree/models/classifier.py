@@ -129,11 +129,13 @@ class TreeClassifier(nn.Module):
 
     def score_with_heads(self, batch: TreeBatch) -> tuple[Float[Tensor, "nodes scores"], HeadWords | None]:
         """The label scores and the head word of every node; None for a model without heads."""
-        x = self._input_vectors(batch)
-        scores = self._score(x, batch, None)
         heads = self.encoder.heads
-        found = None if heads is None else heads.find_words(x, batch)
-        return scores, found
+        if heads is None or self.training:
+            x = self._input_vectors(batch)
+            found = None if heads is None else heads.find_words(x, batch)
+        else:
+            x, found = heads.compose_and_find(self._word_vectors(batch), batch, self.backend)
+        return self._score(x, batch, None), found
 
     def left_head_shares(self, batch: TreeBatch) -> Float[Tensor, "phrases word"]:
         """The left part's share of each phrase's head vector, for a model that has heads.

@@ -64,8 +64,19 @@ def encoder_weights(name: str) -> list[Path]:
     return sorted(Path(locate_encoder(name)).glob("*.safetensors"))
 
 
-def read_encoder(name: str, revision: str | None = None) -> tuple[nn.Module, Any]:
-    """A transformer and its tokenizer; no code of others is run, and nothing is unpickled."""
+def read_encoder(
+    name: str, revision: str | None = None, *, weights: Mapping[str, torch.Tensor] | None = None
+) -> tuple[nn.Module, Any]:
+    """Read a transformer and its tokenizer; no code of others is run, and nothing is unpickled.
+
+    Args:
+        name: The directory, or the name on the Hugging Face hub.
+        revision: The branch, tag or commit on the hub.
+        weights: The weights, for a directory that has them in a form that `transformers` does not read.
+
+    Raises:
+        FileError: If something of it is missing, damaged or of a kind that cannot be read.
+    """
     transformers = import_transformers()
     _refuse_missing_folder(name)
     place: dict[str, Any] = {"revision": revision, "trust_remote_code": False}
@@ -74,14 +85,21 @@ def read_encoder(name: str, revision: str | None = None) -> tuple[nn.Module, Any
             tokenizer = transformers.AutoTokenizer.from_pretrained(name, **place)
             config = transformers.AutoConfig.from_pretrained(name, **place)
             # Of a model that also writes, what reads is enough.
-            can_only_read = type(config) in transformers.MODEL_FOR_TEXT_ENCODING_MAPPING
-            kind = transformers.AutoModelForTextEncoding if can_only_read else transformers.AutoModel
+            readers = transformers.MODEL_FOR_TEXT_ENCODING_MAPPING
+            can_only_read = type(config) in readers
             if config.is_encoder_decoder and not can_only_read:
                 raise ValueError(
                     f"{config.model_type} also writes, and its states are those of what it would write"
                 )
+            kind = (readers if can_only_read else transformers.MODEL_MAPPING)[type(config)]
             encoder, report = kind.from_pretrained(
-                name, use_safetensors=True, dtype=torch.float32, output_loading_info=True, **place
+                name if weights is None else None,
+                config=config,
+                state_dict=weights and dict(weights),
+                use_safetensors=True,
+                dtype=torch.float32,
+                output_loading_info=True,
+                **place,
             )
     except Exception as error:  # of a damaged or foreign directory, the library raises errors of many kinds
         raise FileError(
@@ -129,6 +147,13 @@ def write_encoder(
     for path in folder.glob("*.safetensors"):
         # Safetensors writes for the owner's eyes only; whoever may read the directory may read the model.
         path.chmod(0o644)
+
+
+def write_without_weights(encoder: Any, tokenizer: Any, folder: Path) -> None:
+    """Write the configuration and the tokenizer of a transformer, for `read_encoder` with weights from elsewhere."""
+    with _silently(import_transformers()):
+        encoder.config.save_pretrained(folder)
+        tokenizer.save_pretrained(folder)
 
 
 def import_transformers() -> Any:

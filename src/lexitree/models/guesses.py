@@ -6,8 +6,10 @@ import re
 import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import cast
 
+import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
@@ -15,6 +17,7 @@ from torch import Tensor, nn
 from lexitree.errors import ConfigError
 from lexitree.lexicon.vocabulary import UNK_INDEX, Vocabulary
 from lexitree.lexicon.word_parts import MAX_LETTERS, WordParts, joined_parts, typed_parts
+from lexitree.ops.tree_batch import send
 from lexitree.trees.brackets import surface_form
 
 SHORTEST_GROUP, LONGEST_GROUP = 2, 5
@@ -56,11 +59,18 @@ class VectorGuesser(nn.Module):
     def forward(self, words: Sequence[str]) -> Float[Tensor, "words word"]:
         """A vector for each word, by its letters alone; what other words it comes with does not matter."""
         groups = [letter_groups(word, len(self.group_vectors)) for word in words]
-        flat = torch.tensor([group for word in groups for group in word], device=self.mean.device)
-        ends = torch.tensor([len(word) for word in groups], device=self.mean.device).cumsum(0)
-        starts = torch.nn.functional.pad(ends, (1, -1))
+        flat, starts = send_bags(groups, self.mean.device)
         sums = nn.functional.embedding_bag(flat, self.group_vectors, starts, mode="sum")
         return sums @ self.projection + self.mean
+
+
+def send_bags(bags: Sequence[Sequence[int]], device: torch.device) -> tuple[Tensor, Tensor]:
+    """The rows of several bags, one after the other, and where each bag begins; sent to a device in one copy."""
+    lengths = np.array([len(bag) for bag in bags], dtype=np.int64)
+    rows = np.fromiter(chain.from_iterable(bags), dtype=np.int64, count=int(lengths.sum()))
+    numbers = np.concatenate([rows, np.cumsum(lengths) - lengths])
+    flat, starts = torch.split(send(torch.from_numpy(numbers), device), [len(rows), len(bags)])
+    return flat, starts
 
 
 def letter_groups(word: str, num_rows: int) -> list[int]:
@@ -93,19 +103,40 @@ def guess_vectors(
     surfaces = [surface_form(word) for word in words]
     parts = {word: _parts(word, vocabulary) for word in surfaces}
     strange = [part for each in parts.values() for part in each.words if not vocabulary.index(part)]
-    asked = list({**parts, **dict.fromkeys(strange)})
-    by_letters = dict(zip(asked, guesser(asked), strict=True))
-    guesses: list[Tensor] = []
+    asked = {word: number for number, word in enumerate({**parts, **dict.fromkeys(strange)})}
+    # Each guess is a weighted sum of known vectors and of those that letters give, so all are made in one call.
+    rows: list[list[int]] = []
+    weights: list[list[float]] = []
     for word in surfaces:
+        own, of_parts = asked[word], parts[word]
         if row := _row_without_repeats(word, vocabulary):
-            guesses.append(vectors[row])
-        elif parts[word].words:
-            rows = [(part, vocabulary.index(part)) for part in parts[word].words]
-            mean = torch.stack([vectors[row] if row else by_letters[part] for part, row in rows]).mean(0)
-            guesses.append(mean if parts[word].is_all else (by_letters[word] + mean) / 2)
+            rows.append([len(asked) + row])
+            weights.append([1.0])
+        elif of_parts.words:
+            share = (1.0 if of_parts.is_all else 0.5) / len(of_parts.words)
+            known = [(part, vocabulary.index(part)) for part in of_parts.words]
+            rows.append([own, *(len(asked) + row if row else asked[part] for part, row in known)])
+            weights.append([0.0 if of_parts.is_all else 0.5, *[share] * len(known)])
         else:
-            guesses.append(by_letters[word])
-    return torch.stack(guesses)
+            rows.append([own])
+            weights.append([1.0])
+    return _weighted_sums(rows, weights, guesser(list(asked)), vectors)
+
+
+def _weighted_sums(
+    rows: Sequence[Sequence[int]],
+    weights: Sequence[Sequence[float]],
+    first: Float[Tensor, "first word"],
+    others: Float[Tensor, "others word"],
+) -> Float[Tensor, "words word"]:
+    """Weighted sums of the rows of two tables, which are numbered one after the other."""
+    used = sorted({row for bag in rows for row in bag if row >= len(first)})
+    place = {row: len(first) + number for number, row in enumerate(used)}
+    known = send(torch.tensor([row - len(first) for row in used], dtype=torch.long), first.device)
+    table = torch.cat([first, others.index_select(0, known).to(first.dtype)])
+    flat, starts = send_bags([[place.get(row, row) for row in bag] for bag in rows], first.device)
+    shares = send(torch.tensor(list(chain.from_iterable(weights)), dtype=table.dtype), first.device)
+    return nn.functional.embedding_bag(flat, table, starts, mode="sum", per_sample_weights=shares)
 
 
 def _parts(word: str, vocabulary: Vocabulary) -> WordParts:

@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from lexitree.arrays import FloatArray, IndexArray
 from lexitree.batch.tree_examples import Example, example_to_label, lay_out_to_label
@@ -22,8 +22,9 @@ from lexitree.limits import Check, no_check
 from lexitree.models.classifier import TreeClassifier
 from lexitree.models.head_words import HeadWords, word_weights
 from lexitree.ops.threads import one_thread
-from lexitree.ops.tree_batch import TreeBatch
-from lexitree.trees.binarize import BinarizedTree
+from lexitree.ops.tree_batch import TreeBatch, send
+from lexitree.trees.binarize import BinarizedTree, unchanged
+from lexitree.trees.tree import Tree
 
 AskedNodes = Literal["all", "root"]
 
@@ -160,11 +161,7 @@ def _run_group(
     if nodes == "all":
         probabilities = probabilities.index_select(0, batch.preorder_index)
     probabilities = probabilities.cpu().numpy()
-    if not np.isfinite(probabilities).all():
-        raise NotFiniteError(
-            "the model's probabilities are not finite: its weights are not, or its word vectors are out of range",
-            remedy="Train it again with a smaller learning rate.",
-        )
+    check_finite(probabilities)
     if nodes == "root":
         return [NodeOutputs(example, probabilities[k : k + 1], None, None) for k, example in enumerate(group)]
     head_leaves, head_weights = _head_arrays(head_words, batch)
@@ -179,15 +176,29 @@ def _run_group(
     ]
 
 
+def check_finite(probabilities: FloatArray) -> None:
+    """Refuse the output of a model that is broken."""
+    if not np.isfinite(probabilities).all():
+        raise NotFiniteError(
+            "the model's probabilities are not finite: its weights are not, or its word vectors are out of range",
+            remedy="Train it again with a smaller learning rate.",
+        )
+
+
 def _head_arrays(heads: HeadWords | None, batch: TreeBatch) -> tuple[IndexArray | None, FloatArray | None]:
-    """By node in pre-order, tree after tree: the position of the head word in its sentence, and its share."""
     if heads is None:
         return None, None
-    first_leaf = batch.span_start.index_select(0, batch.root_index)
-    sizes = torch.tensor(batch.tree_sizes, device=batch.device)
-    leaves = heads.leaf.index_select(0, batch.preorder_index) - first_leaf.repeat_interleave(sizes)
-    weights = heads.weight.float().index_select(0, batch.preorder_index)
+    leaves, weights = head_tensors(heads, batch)
     return leaves.cpu().numpy(), weights.cpu().numpy()
+
+
+def head_tensors(heads: HeadWords, batch: TreeBatch) -> tuple[Tensor, Tensor]:
+    """By node in pre-order, tree after tree: the position of the head word in its sentence, and its share."""
+    first_leaf = batch.span_start.index_select(0, batch.root_index)
+    sizes = send(torch.tensor(batch.tree_sizes), batch.device)
+    first = first_leaf.repeat_interleave(sizes, output_size=len(batch.preorder_index))
+    leaves = heads.leaf.index_select(0, batch.preorder_index) - first
+    return leaves, heads.weight.float().index_select(0, batch.preorder_index)
 
 
 def _source_rows(group: list[Example]) -> Iterator[npt.NDArray[np.integer]]:
@@ -246,6 +257,10 @@ class HeadWeigher:
     def about(self, binary: BinarizedTree) -> TreeWeigher:
         """A weigher for a tree that the model has just labelled."""
         return TreeWeigher(self, binary)
+
+    def about_tree(self, tree: Tree) -> TreeWeigher:
+        """A weigher for a tree that the model has just labelled as it is."""
+        return self.about(unchanged(tree))
 
     def shares(self, asked: TreeWeigher) -> HeadShares:
         """The shares of a tree, remembered or computed again.

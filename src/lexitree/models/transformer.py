@@ -233,6 +233,12 @@ class TransformerLexicon(Lexicon):
         )
 
 
+def table_of(lexicon: Lexicon) -> WordTable | None:
+    """The static vectors of a lexicon: itself, or the table beside a transformer, if it has one."""
+    table = lexicon.table if isinstance(lexicon, TransformerLexicon) else lexicon
+    return table if isinstance(table, WordTable) else None
+
+
 def open_transformer(
     config: TransformerConfig, *, table: WordTable | None = None, unit: Unit = "word"
 ) -> TransformerLexicon:

@@ -131,6 +131,16 @@ class OutputFormat:
     def __init__(self, settings: OutputSettings | None = None) -> None:
         self.settings = settings or OutputSettings()
 
+    @property
+    def needs_phrases(self) -> bool:
+        """Whether it shows phrases; if not, whole sentences are labelled only, which is faster."""
+        return True
+
+    @property
+    def can_omit_phrases(self) -> bool:
+        """Whether it can be written where whole sentences are labelled only."""
+        return not self.needs_phrases
+
 
 class RecordFormat(OutputFormat):
     """A format with a record for each text or tree, written as soon as it is labelled."""
@@ -172,6 +182,10 @@ class WholeFormat(OutputFormat):
 class ValuesFormat(OutputFormat):
     """The values that are added to each row, for tables of Arrow and pandas, which hold the other columns."""
 
+    @property
+    def needs_phrases(self) -> bool:
+        return self.settings.phrases
+
     def text_record(self, row: Row, document: Document) -> list[Any]:
         """The values of the added columns, in their order."""
         return [value for _, value in self.settings.added_columns(document)]
@@ -184,6 +198,11 @@ class RowFormat(Protocol[Record_co]):
     """What makes a record of a labelled text, whatever that is."""
 
     settings: OutputSettings
+
+    @property
+    def needs_phrases(self) -> bool:
+        """Whether it shows phrases."""
+        ...
 
     def text_record(self, row: Row, document: Document) -> Record_co:
         """The record of a labelled text."""

@@ -51,7 +51,7 @@ class JobSettings:
     head_weights: bool = False
     """Whether JSON holds the weights of all words of a phrase, not only its head word's."""
     nodes: Literal["all", "root"] = "all"
-    """Whether to label all phrases of trees, or whole sentences only."""
+    """Whether to label all phrases, or whole sentences only."""
     resume: bool = False
     """Whether to continue an interrupted run: a partial last line is dropped, and records are written at once."""
     num_workers: int = 1
@@ -77,6 +77,8 @@ class JobSettings:
             object.__setattr__(self, "labeller", replace(self.labeller, needs_heads=True))
         if self.errors:
             object.__setattr__(self, "keep_refused", True)
+        if self.nodes != self.labeller.nodes:
+            object.__setattr__(self, "labeller", replace(self.labeller, nodes=self.nodes))
 
     @cached_property
     def source(self) -> Source:
@@ -119,6 +121,12 @@ class JobSettings:
             keeps_refused=self.keep_refused,
         )
         output_format = open_format(name, self.source, settings)
+        if self.nodes == "root" and self.source != "trees" and not output_format.can_omit_phrases:
+            raise ConfigError(
+                f"{'--phrases' if self.phrases else f'the format {output_format.name}'} shows phrases, which"
+                " --nodes root does not label",
+                remedy="Use --format json, table or csv, or omit --nodes root.",
+            )
         if self.resume:
             check_resumable(self.output, output_format)
         return output_format
@@ -136,8 +144,6 @@ class JobSettings:
         if self.head_weights and (self.nodes == "root" or self.column is not None):
             wrong = "--nodes root" if self.nodes == "root" else "--column"
             raise ConfigError(f"--head-weights needs the JSON of phrases, which {wrong} does not give")
-        if self.source != "trees" and self.nodes == "root":
-            raise ConfigError("--nodes root is for trees, and the input is text")
         options = {
             "--phrases": self.phrases,
             "--guard-formulas": self.guard_formulas,
@@ -186,6 +192,7 @@ class JobSettings:
             # Not there in the settings of outputs that were started before there were these options.
             **({"--errors": True} if self.errors else {}),
             **({"--score": True} if self.score else {}),
+            **({"--nodes": self.nodes} if self.nodes != "all" else {}),
             **({"--labels": self.labeller.labels} if self.labeller.labels else {}),
             **({"--warnings": True} if self.warnings else {}),
             "--one-sentence": self.labeller.one_sentence,

@@ -159,6 +159,14 @@ class JsonFormat(RecordFormat):
         super().__init__(settings)
         self.settings.check_header(can_repeat=False)
 
+    @property
+    def needs_phrases(self) -> bool:
+        return self.settings.column is None or self.settings.phrases
+
+    @property
+    def can_omit_phrases(self) -> bool:
+        return not self.settings.phrases
+
     def text_record(self, row: Row, document: Document) -> str:
         if self.settings.column is None:
             return document.to_json(head_weights=self.settings.head_weights) + "\n"
@@ -201,6 +209,10 @@ class TableFormat(RecordFormat):
     _text_columns = ("label", "probability", "text")
     _phrase_columns = ("sentence", "phrase", "start", "end", "label", "probability", "head_word", "text")
 
+    @property
+    def needs_phrases(self) -> bool:
+        return self.settings.phrases
+
     def opening(self) -> str:
         return "\t".join(self._phrase_columns if self.settings.phrases else self._text_columns) + "\n"
 
@@ -232,6 +244,10 @@ class CsvFormat(RecordFormat):
                 "JSON Lines cannot be written as CSV", remedy="Use -o FILE.jsonl, or --format json."
             )
         self.settings.check_header()
+
+    @property
+    def needs_phrases(self) -> bool:
+        return self.settings.phrases
 
     def opening(self) -> str:
         return self._line([*(self.settings.columns or ("text",)), *self.settings.added_names])

@@ -85,7 +85,8 @@ def load(
     """Open a model that is ready for use.
 
     - A model that comes with the package (`"sentiment"`, `"sentiment-binary"`, `"questions"`; see
-      `lexitree models --shipped`) reads text: `load("sentiment")("Not a bad film.")` is a document.
+      `lexitree models --shipped`) or with a package of its own (`"sentiment-accurate"`) reads text:
+      `load("sentiment")("Not a bad film.")` is a document.
     - A saved model, by its directory or as `owner/name` from the Hugging Face hub, reads what it was trained on. A
       model that was trained on texts reads text; one that was trained on trees is a `Predictor`, and reads text if a
       `parser` is given.
@@ -99,7 +100,8 @@ def load(
             the same device as the model if it is the built-in one.
         limits: Limits on one text, beyond which it is refused or truncated; by default `Limits()`.
         device: `cpu`, `cuda`, or `auto` for a GPU if there is one.
-        backend: The implementation: `auto` (the fastest here), `fused` (GPU), `levelwise` or `reference`.
+        backend: The implementation: `auto` (the fastest here), `fused` (GPU), `native` (CPU), `levelwise` or
+            `reference`.
         precision: `float32`; `bf16` keeps the weights in half the memory; `tf32` sets PyTorch's switch for the
             process.
         labels: How many labels to answer with, for a model whose labels form a scale: 3 for negative, neutral and

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 
 from lexitree.batch.tree_examples import Example, example_to_label, make_example
 from lexitree.corpora.corpus import Supervision
 from lexitree.evaluation.accuracy import Evaluation, evaluate
 from lexitree.evaluation.answers import SystemAnswers, collect_answers
+from lexitree.labels import LabelSet
 from lexitree.limits import Check, no_check
 from lexitree.models.classifier import TreeClassifier
+from lexitree.models.flat_inference import StartedOutputs, start_flat
 from lexitree.models.inference import AskedNodes, HeadWeigher, NodeOutputs, run_examples
+from lexitree.results.flat_results import FlatResults, Weigh
 from lexitree.results.labelled_tree import LabelledTree
 from lexitree.trees.binarize import unchanged
+from lexitree.trees.flat_parses import FlatParses
+from lexitree.trees.flat_trees import FlatTrees
 from lexitree.trees.tree import Tree
 
 
@@ -49,13 +55,31 @@ class Predictor:
         outputs = run_examples(self.model, map(self._prepare, trees), nodes=nodes, heads=nodes == "all")
         return map(self._labelled_tree, outputs)
 
-    def predict_binary(self, trees: Iterable[Tree], check: Check = no_check) -> Iterator[LabelledTree]:
+    def predict_binary(
+        self, trees: Iterable[Tree], check: Check = no_check, *, nodes: AskedNodes = "all"
+    ) -> Iterator[LabelledTree]:
         """Label binary trees as they are: `predict_all` for trees that the caller has binarized and checked.
 
         `check` is called before each batch and may raise an error to end the work.
         """
         examples = (example_to_label(unchanged(tree), self.model.lexicon) for tree in trees)
-        return map(self._labelled_tree, run_examples(self.model, examples, heads=True, check=check))
+        outputs = run_examples(self.model, examples, nodes=nodes, heads=nodes == "all", check=check)
+        return map(self._labelled_tree, outputs)
+
+    def start_flat(
+        self, parses: FlatParses, trees: FlatTrees, words: Sequence[str], *, nodes: AskedNodes, check: Check
+    ) -> StartedResults:
+        """Begin to label many sentences as arrays; on a GPU, this does not wait for the results.
+
+        Args:
+            parses: The parses of the sentences.
+            trees: The binary trees that were made of them.
+            words: The words of all sentences, one sentence after the other.
+            nodes: Whether to label all phrases or whole sentences only.
+            check: Called before each batch; may raise an error to end the work.
+        """
+        started = start_flat(self.model, trees, words, nodes=nodes, check=check)
+        return StartedResults(self._label_set, parses, started, self._weigher.about_tree)
 
     def evaluate(self, trees: Iterable[Tree], *, supervision: Supervision | None = None) -> Evaluation:
         """Score the model on trees that carry gold labels.
@@ -95,6 +119,22 @@ class Predictor:
             head_index=output.head_index,
             head_weight=output.head_weight,
             weigher=self._weigher.about(output.example.binary),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class StartedResults:
+    """Sentences that are being labelled; a GPU may still be at work until `finish`."""
+
+    label_set: LabelSet
+    parses: FlatParses
+    outputs: StartedOutputs
+    weigh: Weigh
+
+    def finish(self) -> FlatResults:
+        """The labelled sentences."""
+        return FlatResults(
+            self.label_set, self.parses, self.outputs.trees, *self.outputs.finish(), self.weigh
         )
 
 

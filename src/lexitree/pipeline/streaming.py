@@ -9,11 +9,9 @@ from typing import Generic, TypeVar
 from lexitree.errors import TextError
 from lexitree.limits import Limits
 from lexitree.results.document import Document
-from lexitree.results.labelled_tree import LabelledTree
 from lexitree.results.sentence import Sentence
 from lexitree.text import AnyText, TokenizedText
 from lexitree.text.bounded_text import SplitText, Tokens, split_within
-from lexitree.trees.tree import Tree
 
 MAX_WAITING_TEXTS = 1024
 """Texts that may wait for a sentence before them to be labelled: those without words are not in any batch."""
@@ -22,6 +20,10 @@ Context = TypeVar("Context")
 
 Warn = Callable[[Sequence[Sequence[str]]], tuple[str, ...]]
 """Says of the words of a text's sentences why their labels may mean nothing."""
+
+
+PlaceSentence = Callable[[str, Tokens], Sentence]
+"""Puts a sentence that was labelled into its place in a text, given the text and the sentence's tokens."""
 
 
 class _WaitingText(Generic[Context]):
@@ -41,9 +43,8 @@ class _WaitingText(Generic[Context]):
     def is_complete(self) -> bool:
         return len(self.labelled) == len(self.sentences)
 
-    def add(self, parse: Tree, labelled: LabelledTree) -> None:
-        tokens = self.sentences[len(self.labelled)]
-        self.labelled.append(Sentence.from_labelled(labelled, self.text, tokens, parse))
+    def add(self, place: PlaceSentence) -> None:
+        self.labelled.append(place(self.text, self.sentences[len(self.labelled)]))
 
     def result(self) -> Document | TextError:
         if self.error:
@@ -80,6 +81,7 @@ class TextReader(Generic[Context]):
         self._is_numbered = is_numbered
         self._warn = warn
         self._num_read = 0
+        self._num_untaken = 0
         self._waiting: deque[_WaitingText[Context]] = deque()
         self._unread: deque[list[str]] = deque()
         self.in_flight: deque[list[str]] = deque()
@@ -100,6 +102,7 @@ class TextReader(Generic[Context]):
             text, split_text = (given.text, given.tokens_within) if is_split else (given, self._split)
             number = self._num_read if self._is_numbered else None
             self._num_read += 1
+            self._num_untaken += 1
             try:
                 split, error = split_within(text, split_text, self._limits, number), None
             except TextError as refusal:
@@ -112,21 +115,42 @@ class TextReader(Generic[Context]):
         self.is_exhausted = True
         return False
 
+    def has_batch(self, num_sentences: int | None) -> bool:
+        """As `has_enough`, where sentences that were taken may wait for others to be labelled."""
+        if num_sentences is None:
+            return False
+        return len(self._unread) >= num_sentences or self._num_untaken >= max(
+            MAX_WAITING_TEXTS, num_sentences
+        )
+
     def take(self, num_sentences: int | None = None) -> list[list[str]]:
         """The words of the next sentences, at most so many, that have been read and not taken."""
+        self._num_untaken = 0
         number = len(self._unread) if num_sentences is None else min(num_sentences, len(self._unread))
         return [self._unread.popleft() for _ in range(number)]
 
-    def add(self, parse: Tree, labelled: LabelledTree) -> Iterator[tuple[Document | TextError, Context]]:
+    def take_batch(self, num_sentences: int | None) -> list[list[str]]:
+        """The same for who keeps the words of sentences until they are labelled: they are forgotten here."""
+        taken = self.take(num_sentences)
+        for _ in taken:
+            self.in_flight.popleft()
+        return taken
+
+    def add(self, place: PlaceSentence) -> Iterator[tuple[Document | TextError, Context]]:
         """Put the next sentence into its document, and yield those that are complete before it."""
         yield from self.finished()
-        self._waiting[0].add(parse, labelled)
+        self._waiting[0].add(place)
 
     def finished(self) -> Iterator[tuple[Document | TextError, Context]]:
         """Take the documents that are complete, and the errors between them, from the front of the queue."""
         while self._waiting and self._waiting[0].is_complete:
             done = self._waiting.popleft()
             yield done.result(), done.context
+
+    @property
+    def has_finished(self) -> bool:
+        """Whether `finished` has something to give."""
+        return bool(self._waiting) and self._waiting[0].is_complete
 
     @property
     def first_waiting(self) -> int | None:

@@ -13,13 +13,16 @@ from typing import Any, Self, TypedDict, TypeVar, Unpack, get_args, overload
 from lexitree.errors import ConfigError, OnError, OnTextError, TextError, TreeError
 from lexitree.lexicon.unfamiliar import warn_of_unfamiliar
 from lexitree.limits import Limits, Watch
-from lexitree.parsers.protocol import BatchParser, Parser
-from lexitree.pipeline import BATCH_SENTENCES
+from lexitree.models.inference import AskedNodes
+from lexitree.parsers.protocol import BatchParser, FlatParser, Parser
+from lexitree.pipeline import batch_sentences
+from lexitree.pipeline.flat_labelling import FlatLabeller, can_label_flat
 from lexitree.pipeline.predictor import Predictor, describe_model
 from lexitree.pipeline.streaming import TextReader, Tokens, Warn
 from lexitree.pipeline.turns import Turn
 from lexitree.results.document import Document
 from lexitree.results.labelled_tree import LabelledTree
+from lexitree.results.sentence import Sentence
 from lexitree.text import AnyText, Layout, TokenizedSentence, TokenizedText, split_sentences
 from lexitree.text.bounded_text import SplitText, split_within
 from lexitree.text.columns import TextColumn, texts_of_column
@@ -34,10 +37,12 @@ Context = TypeVar("Context")
 class StreamOptions(TypedDict, total=False):
     """How a stream of texts is labelled."""
 
-    batch_size: int
-    """How many sentences are labelled together."""
+    batch_size: int | None
+    """How many sentences are labelled together; by default as many as fit the device (`batch_sentences`)."""
     one_sentence: bool
     """Whether each string is taken as a single sentence."""
+    nodes: AskedNodes
+    """Whether all phrases are labelled ("all"), or whole sentences only ("root"), which is faster."""
     limits: Limits | None
     """What a text may have; by default the pipeline's limits. `seconds` is for each batch, without
     the time in the source of the texts; a batch that takes longer ends the stream, whatever `on_error` says."""
@@ -86,7 +91,9 @@ class TextPipeline:
             )
         self.predictor = predictor
         self.parser = parser
-        self.binarize = _binarizer(binarize or predictor.model.config.parse_binarization)
+        way = binarize or predictor.model.config.parse_binarization
+        self.binarize = _binarizer(way)
+        self._direction: Direction | None = None if callable(way) else way
         self.split: Layout | Splitter = split
         self.limits = limits or Limits()
         self._resources = ExitStack()
@@ -121,7 +128,7 @@ class TextPipeline:
         """A copy has the weights of model and parser; a parser that is a program of its own is opened again."""
         reopen = self._reopen_parser
         parser = None if reopen else self.parser
-        settings = {"binarize": self.binarize, "split": self.split, "limits": self.limits}
+        settings = {"binarize": self._direction or self.binarize, "split": self.split, "limits": self.limits}
         return _copied_pipeline, (type(self), self.predictor, parser, reopen, settings)
 
     def __repr__(self) -> str:
@@ -261,11 +268,14 @@ class TextPipeline:
         pairs: Iterable[tuple[AnyText, Context]],
         on_error: OnTextError,
         *,
-        batch_size: int = BATCH_SENTENCES,
+        batch_size: int | None = None,
         one_sentence: bool = False,
+        nodes: AskedNodes = "all",
         limits: Limits | None = None,
         cancel: Event | None = None,
     ) -> Iterator[tuple[Document | TextError, Context]]:
+        if batch_size is None:
+            batch_size = batch_sentences(self.predictor.model.device.type)
         if batch_size < 1:
             raise ConfigError(f"the batch size must be at least 1, not {batch_size}")
         if on_error not in get_args(OnTextError):
@@ -274,24 +284,68 @@ class TextPipeline:
         split = partial(self._split, one_sentence=one_sentence)
         watch = Watch(limits.seconds, cancel)
         reader = TextReader(watch.pausing(pairs), split, limits, is_numbered=True, warn=self._warn)
-        return _handle_errors(self._run(reader, batch_size, watch), on_error)
+        return _handle_errors(self._run(reader, batch_size, watch, nodes), on_error)
 
     def _run(
-        self, reader: TextReader[Context], batch_size: int | None, watch: Watch
+        self, reader: TextReader[Context], batch_size: int | None, watch: Watch, nodes: AskedNodes = "all"
+    ) -> Iterator[tuple[Document | TextError, Context]]:
+        flat = self._flat_labeller(nodes, watch)
+        if flat is not None:
+            return self._run_flat(flat, reader, batch_size, watch)
+        return self._run_by_sentence(reader, batch_size, watch, nodes)
+
+    def _flat_labeller(self, nodes: AskedNodes, watch: Watch) -> FlatLabeller | None:
+        """What labels whole batches as arrays, if parser, binarizer and model do."""
+        parser, direction = self.parser, self._direction
+        if (
+            direction is None
+            or not isinstance(parser, FlatParser)
+            or not can_label_flat(self.predictor, parser)
+        ):
+            return None
+        return FlatLabeller(self.predictor, parser, direction, nodes, watch.check)
+
+    def _run_flat(
+        self, flat: FlatLabeller, reader: TextReader[Context], batch_size: int | None, watch: Watch
+    ) -> Iterator[tuple[Document | TextError, Context]]:
+        while True:
+            watch.start(reader.first_waiting)
+            # Nobody waits for the texts: their source may take any time, or use this very pipeline.
+            while not reader.has_batch(batch_size) and reader.read():
+                watch.check()
+                if reader.has_finished:
+                    with watch.paused():
+                        yield from reader.finished()
+            taken = reader.take_batch(batch_size)
+            if not taken and flat.is_empty:
+                if reader.is_exhausted:
+                    break
+                continue
+            with self._turn.held(watch.check):
+                results = flat.put(taken)
+            if results is not None:
+                for number in range(results.num_sentences):
+                    yield from reader.add(partial(results.sentence, number))
+                del results
+                yield from reader.finished()
+        yield from reader.finished()
+
+    def _run_by_sentence(
+        self, reader: TextReader[Context], batch_size: int | None, watch: Watch, nodes: AskedNodes
     ) -> Iterator[tuple[Document | TextError, Context]]:
         parse = self._open_parser(reader, batch_size, watch)
         while True:
             watch.start(reader.first_waiting)
-            # Nobody waits for the texts: their source may take any time, or use this very pipeline.
+            # As above, nobody waits for the texts.
             while not reader.has_enough(batch_size) and reader.read():
                 watch.check()
                 with watch.paused():
                     yield from reader.finished()
-            labelled = self._label(parse, reader.in_flight, watch)
+            labelled = self._label(parse, reader.in_flight, watch, nodes)
             if not labelled:
                 break
             for tree, prediction in labelled:
-                yield from reader.add(tree, prediction)
+                yield from reader.add(partial(Sentence.placed, prediction, tree))
             del labelled
             yield from reader.finished()
         if not reader.is_empty:
@@ -351,7 +405,11 @@ class TextPipeline:
         return [sentence.tokens for sentence in split_sentences(text, layout)]
 
     def _label(
-        self, parse: Callable[[], list[Tree]], in_flight: deque[list[str]], watch: Watch
+        self,
+        parse: Callable[[], list[Tree]],
+        in_flight: deque[list[str]],
+        watch: Watch,
+        nodes: AskedNodes,
     ) -> list[tuple[Tree, LabelledTree]]:
         """The next parses, each with the model's prediction; none at the end of the stream."""
         with self._turn.held(watch.check):
@@ -360,7 +418,8 @@ class TextPipeline:
                 raise TreeError("the parser gave more trees than there are sentences")
             trees = [self._binary_tree(tree, in_flight.popleft()) for tree in taken]
             watch.check()
-            return list(zip(taken, self.predictor.predict_binary(trees, watch.check), strict=True))
+            labelled = self.predictor.predict_binary(trees, watch.check, nodes=nodes)
+            return list(zip(taken, labelled, strict=True))
 
     def _binary_tree(self, parse: Tree, words: Sequence[str]) -> Tree:
         """The binary tree that the model reads, over the sentence's own words, however the parser spells them."""

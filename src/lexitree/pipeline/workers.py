@@ -1,7 +1,8 @@
 """Labels rows of text in this process, or in several processes that each have a model and a parser of their own.
 
-With several processes, chunks of rows are handed out and their records taken back in turns, so the order is kept, and
-no more chunks are held than there are processes. This one then loads no model of its own.
+With several processes, chunks of rows are handed out and their records taken back in turns, so the order is kept.
+Each process has a chunk to label and another that waits, so none is idle while its records are written, and no more
+are held. This one then loads no model of its own.
 """
 
 from __future__ import annotations
@@ -11,16 +12,17 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import chain, islice
 from multiprocessing.connection import Connection
 from pathlib import Path
+from queue import SimpleQueue
+from threading import Thread
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Never, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Never, Protocol, Self, TypeVar
 
 from lexitree.corpora.tables import Row
 from lexitree.errors import ConfigError, InputError, LexitreeError, Place, TextError, find_memory_error
 from lexitree.limits import Limits
-from lexitree.pipeline import BATCH_SENTENCES
 from lexitree.pipeline.formats import RowFormat
 from lexitree.processes import how_it_ended, uninterrupted_children
 from lexitree.saving.shipped import BUILTIN_PARSER, DEFAULT_MODEL
@@ -52,8 +54,8 @@ class LabellerSettings:
     device: str = "auto"
     backend: str = "auto"
     precision: Precision = "float32"
-    batch_size: int = BATCH_SENTENCES
-    """How many sentences are labelled together."""
+    batch_size: int | None = None
+    """How many sentences are labelled together; by default as many as fit the device."""
     one_sentence: bool = False
     """Whether each text is taken as a single sentence."""
     needs_heads: bool = False
@@ -62,6 +64,8 @@ class LabellerSettings:
     """What a text may have before it is refused."""
     labels: int | None = None
     """How many labels to answer with; by default, those of the model."""
+    nodes: Literal["all", "root"] = "all"
+    """Whether all phrases are labelled or whole sentences only; so are those of which a format shows no phrases."""
 
     def open_predictor(self) -> Predictor:
         """Load the model to label trees."""
@@ -94,14 +98,21 @@ class LabellerSettings:
             raise ConfigError(f"--head-weights is for models with heads, and {name} has none")
 
     def documents(
-        self, pipe: TextPipeline, rows: Iterable[Row]
+        self, pipe: TextPipeline, rows: Iterable[Row], *, phrases: bool = True
     ) -> Iterator[tuple[Document | InputError, Row]]:
-        """Label rows: each document, or the error that says where a refused text stands, with its row."""
+        """Label rows: each document, or the error that says where a refused text stands, with its row.
+
+        Args:
+            pipe: The pipeline.
+            rows: The rows.
+            phrases: Whether the phrases of the documents will be asked for.
+        """
         results = pipe.stream_pairs(
             ((row.text, row) for row in rows),
             on_error="return",
             batch_size=self.batch_size,
             one_sentence=self.one_sentence,
+            nodes=self.nodes if phrases else "root",
         )
         return ((_with_place(result, row.place), row) for result, row in results)
 
@@ -109,7 +120,7 @@ class LabellerSettings:
         self, pipe: TextPipeline, rows: Iterable[Row], output_format: RowFormat[Record]
     ) -> Iterator[Record | InputError]:
         """Label rows and write each in a format; the error instead, or before it, for a row that is refused."""
-        for result, row in self.documents(pipe, rows):
+        for result, row in self.documents(pipe, rows, phrases=output_format.needs_phrases):
             document = result
             if isinstance(document, InputError):
                 yield document
@@ -228,9 +239,11 @@ class Workers:
         first = list(islice(chunks, self.num_workers))
         # All are started before any is given its rows: those wait in a pipe, a large chunk until they are read.
         self.workers += [_Worker(self.settings) for _ in first[len(self.workers) :]]
-        busy = deque(self.workers[: len(first)])
-        for worker, chunk in zip(busy, first, strict=True):
+        workers = self.workers[: len(first)]
+        busy: deque[_Worker] = deque()
+        for worker, chunk in zip(chain(workers, workers), chain(first, chunks), strict=False):
             worker.give(chunk, output_format)
+            busy.append(worker)
         while busy:
             worker = busy.popleft()
             records, error = worker.take()
@@ -285,16 +298,27 @@ class _Worker:
             self.process.terminate()
 
 
+def _receive(connection: Connection, given: SimpleQueue[Any]) -> None:
+    """Receive chunks until the other side is gone, which None tells."""
+    try:
+        with suppress(EOFError, OSError):
+            while True:
+                given.put(connection.recv())
+    finally:
+        given.put(None)
+
+
 def _serve(settings: LabellerSettings, connection: Connection) -> None:
     """Answer chunk after chunk in a process of its own, until the other side is gone."""
     from lexitree.ops.threads import one_thread
 
     pipe: TextPipeline | None = None
-    with one_thread(), suppress(EOFError, BrokenPipeError, ConnectionResetError):
-        while True:
-            rows: list[Row]
-            output_format: RowFormat[Any]
-            rows, output_format = connection.recv()
+    given: SimpleQueue[tuple[list[Row], RowFormat[Any]] | None] = SimpleQueue()
+    # Chunks are received while others are labelled: neither side waits for the other to read.
+    Thread(target=_receive, args=(connection, given), daemon=True).start()
+    with one_thread(), suppress(BrokenPipeError, ConnectionResetError):
+        while (chunk := given.get()) is not None:
+            rows, output_format = chunk
             records: list[Any] = []
             problem: LexitreeError | None = None
             try:

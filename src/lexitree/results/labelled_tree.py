@@ -82,7 +82,9 @@ class LabelledTree:
     @property
     def label(self) -> str:
         """The likeliest label of the sentence."""
-        return self.labels[0]
+        rows = self.node_probabilities
+        # Not by way of `labels`, which would look up all nodes.
+        return self.label_set.names[int(rows[0].argmax())] if len(rows) else self.labels[0]
 
     @property
     def label_id(self) -> str:
@@ -102,7 +104,10 @@ class LabelledTree:
     @property
     def score(self) -> float | None:
         """Where the sentence stands on the scale of its labels, from -1 to 1; see `Document.score`."""
-        return self.node_scores[0] if self.node_scores else None
+        if not len(self.node_probabilities):
+            return None
+        # Not by way of `node_scores`, which would compute all nodes'.
+        return self.label_set.mean_score(self.node_probabilities[0].tolist())
 
     @property
     def node_scores(self) -> tuple[float, ...]:

@@ -160,8 +160,8 @@ class Sentence(PlacedSentence, LabelledTree):
     """The tree as the parser gave it, with Penn labels."""
 
     @classmethod
-    def from_labelled(
-        cls, labelled: LabelledTree, document_text: str, tokens: tuple[Token, ...], parse: Tree
+    def placed(
+        cls, labelled: LabelledTree, parse: Tree, document_text: str, tokens: tuple[Token, ...]
     ) -> Self:
         """The labelled tree of a sentence, put in its place in a text."""
         values = {each.name: getattr(labelled, each.name) for each in fields(LabelledTree)}
@@ -176,6 +176,11 @@ class Sentence(PlacedSentence, LabelledTree):
     def phrases(self) -> tuple[Phrase, ...]:
         """All phrases, single words included, in pre-order: the whole sentence first, a phrase before its parts."""
         return tuple(Phrase(self, node) for node in range(self.source.num_nodes))
+
+    @property
+    def has_all_phrases(self) -> bool:
+        """Whether all phrases are labelled, and not the sentence only."""
+        return len(self.node_probabilities) == 2 * len(self.tokens) - 1
 
     @property
     def whole(self) -> Phrase:
@@ -273,7 +278,7 @@ class Sentence(PlacedSentence, LabelledTree):
         Args:
             head_weights: Whether to give the weights of all words of each phrase, and not the head's only.
         """
-        phrases = list(self.phrase_records())
+        phrases = list(self.phrase_records()) if self.has_all_phrases else []
         for node, phrase in enumerate(phrases):
             if self.head_index is None:
                 del phrase["head"], phrase["head_word"], phrase["head_weight"]
@@ -288,12 +293,15 @@ class Sentence(PlacedSentence, LabelledTree):
             "score": rounded(self.score),
             "tokens": [{"start": token.start, "end": token.end, "text": token.text} for token in self.tokens],
             "parse": written_tree(self.parse),
-            "phrases": phrases,
+            **({"phrases": phrases} if self.has_all_phrases else {}),
         }
 
     def brackets(self) -> str:
         """The tree in brackets, with the ids of its labels, as treebanks have them."""
         return written_tree(self.tree)
+
+    def __repr__(self) -> str:
+        return f"Sentence({short_text(self.text)!r}, {self._verdict()})"
 
     def __str__(self) -> str:
         return self.text
