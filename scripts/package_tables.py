@@ -53,7 +53,8 @@ def render_recipes() -> str:
 
 def _measured(name: str) -> str:
     record = read_record(name)
-    if record is None:
+    # A record of the same name may be of something else than a training run.
+    if record is None or "runs" not in record:
         return "not measured yet"
     runs = record["runs"].values()
     scores = [score for score in ("test_root", "test_phrase") if all(run[score] is not None for run in runs)]

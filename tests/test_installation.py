@@ -13,7 +13,7 @@ import pytest
 
 from lexitree import installation
 from lexitree.errors import MissingExtraError
-from lexitree.installation import install_command
+from lexitree.installation import install_command, install_package_command
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="other quotes on Windows")
 
@@ -57,10 +57,34 @@ def test_the_command_names_where_it_was_installed_from(
     assert MissingExtraError("matplotlib", "plots", "A plot").remedy == f"Install it with: {command}"
 
 
+@pytest.mark.parametrize(
+    ("origin", "command"),
+    [
+        (None, "pip install lexitree-x"),
+        ({"url": "file:///home/me/clone", "dir_info": {}}, "pip install /home/me/clone/packages/lexitree-x"),
+        (
+            {"url": "file:///my%20clone", "dir_info": {"editable": True}},
+            "pip install '/my clone/packages/lexitree-x'",
+        ),
+        (
+            {"url": "https://example.org/l.git", "vcs_info": {"vcs": "git", "commit_id": "abc"}},
+            "pip install 'lexitree-x @ git+https://example.org/l.git#subdirectory=packages/lexitree-x'",
+        ),
+        ({"url": "file:///tmp/lexitree-1.0-py3-none-any.whl", "archive_info": {}}, "pip install lexitree-x"),
+    ],
+)
+def test_another_package_of_the_repository(
+    origin: Any, command: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    installed_from(monkeypatch, origin)
+    assert install_package_command("lexitree-x") == command
+
+
 def test_inside_the_clone_a_point_will_do(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     installed_from(monkeypatch, {"url": tmp_path.as_uri(), "dir_info": {"editable": True}})
     monkeypatch.chdir(tmp_path)
     assert install_command("plots") == "pip install -e '.[plots]'"
+    assert install_package_command("lexitree-x") == "pip install ./packages/lexitree-x"
 
 
 def test_a_copy_that_was_never_installed(monkeypatch: pytest.MonkeyPatch) -> None:

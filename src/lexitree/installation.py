@@ -1,4 +1,4 @@
-"""How this copy of lexitree was installed, and so which pip command adds an extra to it.
+"""How this copy of lexitree was installed, and so which pip command adds an extra or another package to it.
 
 It is asked in error messages only, so the modules it needs are imported then.
 """
@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 PACKAGE = "lexitree"
+PACKAGES = "packages"
+"""The folder of a clone with further packages."""
 
 
 def install_command(extra: str, *, options: str = "") -> str:
@@ -29,17 +31,39 @@ def install_command(extra: str, *, options: str = "") -> str:
     return " ".join(filter(None, ("pip install", options, _requirement(f"[{extra}]"))))
 
 
+def install_package_command(package: str) -> str:
+    """The pip command that installs another package of the same repository, from where this copy came from.
+
+    Args:
+        package: The package, which has a folder of its name in the folder `packages` of the repository.
+
+    Returns:
+        A command for a shell: `pip install ./packages/NAME`, or `pip install NAME` for a copy from an index.
+    """
+    origin, folder = _origin(), f"{PACKAGES}/{package}"
+    if "vcs_info" in origin:
+        return f"pip install {_quote(f'{package} @ {_vcs_address(origin)}#subdirectory={folder}')}"
+    if "dir_info" in origin:
+        path = f"{_shown_folder(str(origin.get('url', '')))}/{folder}"
+        return f"pip install {_quote(path) if ' ' in path else path}"
+    return f"pip install {package}"
+
+
 def _requirement(extras: str) -> str:
     origin = _origin()
     url = str(origin.get("url", ""))
     if "vcs_info" in origin:
-        vcs = origin["vcs_info"]
-        revision = f"@{vcs['requested_revision']}" if "requested_revision" in vcs else ""
-        return _quote(f"{PACKAGE}{extras} @ {vcs['vcs']}+{url}{revision}")
+        return _quote(f"{PACKAGE}{extras} @ {_vcs_address(origin)}")
     if "dir_info" in origin:
         is_editable = origin["dir_info"].get("editable", False)
         return ("-e " if is_editable else "") + _quote(_shown_folder(url) + extras)
     return _quote(f"{PACKAGE}{extras} @ {url}" if url else f"{PACKAGE}{extras}")
+
+
+def _vcs_address(origin: dict[str, Any]) -> str:
+    vcs = origin["vcs_info"]
+    revision = f"@{vcs['requested_revision']}" if "requested_revision" in vcs else ""
+    return f"{vcs['vcs']}+{origin.get('url', '')}{revision}"
 
 
 def _origin() -> dict[str, Any]:

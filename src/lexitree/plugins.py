@@ -1,4 +1,4 @@
-"""What other packages add to lexitree: models, head methods, parsers, corpora, output formats, teachers, commands.
+"""What other packages add to lexitree: models, trained or not, head methods, parsers, corpora and so on.
 
 Each of these has one `Registry`. Its entries are built in, added by the decorator `register` in the running program,
 or named by an entry point of an installed package, which is imported only when the entry is asked for:
@@ -22,11 +22,12 @@ from typing import Any, Generic, Literal, TypeVar
 from lexitree.errors import ConfigError, PluginError
 from lexitree.suggestions import close_names, did_you_mean
 
-Kind = Literal["model", "head method", "parser", "corpus", "format", "teacher", "command"]
+Kind = Literal["model", "shipped model", "head method", "parser", "corpus", "format", "teacher", "command"]
 """What can be added."""
 
 GROUPS: dict[Kind, str] = {
     "model": "lexitree.models",
+    "shipped model": "lexitree.shipped_models",
     "head method": "lexitree.head_methods",
     "parser": "lexitree.parsers",
     "corpus": "lexitree.corpora",
@@ -44,7 +45,8 @@ _HOMES: dict[Kind, str] = {
     "format": "lexitree.pipeline.known_formats:FORMATS",
     "teacher": "lexitree.tasks.classify.teaching:TEACHERS",
 }
-"""Where the registries are that `register` adds to. Commands are found before anything is imported."""
+"""Where the registries are that `register` adds to. Commands are found before anything is imported; a trained model
+is a folder, which needs no other name in a running program."""
 
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]*", re.ASCII)
 """A name must fit on a command line, before a colon and into an error message."""

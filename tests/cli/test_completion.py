@@ -30,7 +30,7 @@ def test_names_that_begin_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert [name for name, _ in complete_models("")] == list(shipped_names())
     (tmp_path / "runs" / "mine" / "model" / "config.json").touch()
     assert [name for name, _ in complete_models("runs/m")] == ["runs/mine/model"]
-    assert [name for name, _ in complete_models("sentiment-")] == ["sentiment-binary"]
+    assert [name for name, _ in complete_models("sentiment-b")] == ["sentiment-binary"]
     assert [name for name, _ in complete_corpora("")] == list(CORPORA)
     assert complete_corpora("mini-questions-")[0][0] == "mini-questions-fine"
     assert [name for name, _ in complete_downloads("g")] == ["glove-840b", "glove-6b"]

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from lexitree.saving.model_kinds import save_model
+from lexitree.saving.shipped import SEPARATE, SHIPPED_MODELS
 from tests.cli.conftest import Call
 from tests.cli.untrained_parser import save_untrained_parser
 from tests.saving.edited_models import MAKERS, make
@@ -82,14 +83,15 @@ def test_info_of_a_run_is_that_of_its_model(call: Call, trained_run: Path) -> No
     assert call("info", trained_run, "--json") == call("info", trained_run / "model", "--json")
 
 
-def test_models_of_the_package(call: Call, shipped_folder: Path) -> None:
-    assert "no models come with this version" in call("models", "--shipped").err
-    assert json.loads(call("models", "--shipped", "--json").out) == []
+def test_models_of_the_package(call: Call, shipped_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(SHIPPED_MODELS, "_installed", dict)
+    assert [each["name"] for each in json.loads(call("models", "--shipped", "--json").out)] == [*SEPARATE]
+    assert "not installed" in call("models", "--shipped").out
     names = {"0": "bad", "1": "good"}
     record = {"test_root": 0.875, "dev_root": 0.5, "seed": 3}
     save_model(tiny_model(label_names=names), shipped_folder / "sentiment", training=record)
     save_untrained_parser(shipped_folder / "parser")
-    (first, second) = json.loads(call("models", "--shipped", "--json").out)
+    (first, second, _) = json.loads(call("models", "--shipped", "--json").out)
     assert first["name"] == "sentiment"
     assert first["answers"] == ["bad", "good"]
     assert first["scores"] == {"test_root": 0.875, "dev_root": 0.5}

@@ -17,6 +17,7 @@ from lexitree.saving.pretrained import from_pretrained
 from tests.cli.conftest import Call, assert_users_error
 from tests.command import run_command
 from tests.saving.edited_models import make
+from tests.saving.test_saved_transformer import make_model
 from tests.tiny import tiny_model
 
 
@@ -72,6 +73,17 @@ def test_a_small_table_in_words(call: Call, saved_model: Path, treebank: Path, t
     assert not from_pretrained(folder).lexicon.can_guess
 
 
+def test_words_of_texts_come_before_others(
+    call: Call, saved_model: Path, treebank: Path, vectors: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "texts.tsv").write_text("1\tboring, boring\n")
+    folder, options = tmp_path / "packed", ("--words", 14, "--corpus", treebank, "--vectors", vectors)
+    for texts, found in (((), "movie"), (("--texts", tmp_path / "texts.tsv"), "boring")):
+        assert call("pack", saved_model, "-o", folder, *options, *texts, "--no-guesses").code == 0
+        vocabulary = from_pretrained(folder).lexicon.vocabulary
+        assert [word for word in ("movie", "boring") if word in vocabulary] == [found]
+
+
 def test_only_smaller(call: Call, saved_model: Path, tmp_path: Path) -> None:
     found = call("pack", saved_model, "-o", tmp_path / "packed", "--json")
     report = json.loads(found.out)
@@ -102,9 +114,33 @@ def test_other_kinds_are_only_made_smaller(call: Call, kind: str, tmp_path: Path
     assert report["table"] == "int8"
     assert report["bytes"] < report["bytes_before"]
     assert load_model(tmp_path / "packed").training_record == {"note": "nothing"}
-    for options in (("--words", 3), ("--trees", "mini-reviews"), ("--no-guesses",)):
+    for options in (("--words", 3), ("--trees", "mini-reviews"), ("--texts", __file__), ("--no-guesses",)):
         found = call("pack", folder, "-o", tmp_path / "other", *options)
         assert_users_error(found, f"is a {kind}, whose words cannot be changed", options[0])
+
+
+@pytest.mark.parametrize("with_table", [False, True])
+def test_a_model_over_a_transformer(
+    call: Call, encoders: dict[str, Path], treebank: Path, tmp_path: Path, with_table: bool
+) -> None:
+    folder, packed = tmp_path / "model", tmp_path / "packed"
+    save_model(make_model(encoders["bert"], with_table=with_table), folder, training={"seed": 7})
+    found = call("pack", folder, "-o", packed, "--corpus", treebank, "--json")
+    assert found.code == 0, found.err
+    report = json.loads(found.out)
+    assert report["bytes_before"] == ModelFolder(folder).num_bytes > report["bytes"]
+    assert report["bytes"] == sum(path.stat().st_size for path in packed.rglob("*") if path.is_file())
+    assert report["before"] == report["after"]
+    assert ("words" in report) is with_table
+    record = ModelFolder(packed).training
+    assert (record["seed"], record["test_root"]) == (7, report["after"]["test"]["root"])
+    assert record.get("words") == (13 if with_table else None)
+
+
+def test_a_transformer_alone_has_no_words(call: Call, encoders: dict[str, Path], tmp_path: Path) -> None:
+    folder = save_model(make_model(encoders["bert"]), tmp_path / "model")
+    found = call("pack", folder, "-o", tmp_path / "packed", "--trees", "mini-reviews")
+    assert_users_error(found, "no table of words of its own", "in pieces")
 
 
 @pytest.fixture

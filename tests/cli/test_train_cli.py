@@ -17,7 +17,7 @@ from lexitree.tasks.parse.recipe import ParserRecipe
 from lexitree.tasks.rerank.recipe import RerankRecipe
 from tests.cli.conftest import Call, assert_users_error
 from tests.command import files_of, find_command, run_command, set_options
-from tests.tiny import SIZES, tiny_model
+from tests.tiny import FASTEST_ON_A_CPU, SIZES, tiny_model
 
 SIZE_OPTIONS = set_options({f"model.{name}": size for name, size in SIZES.items()})
 
@@ -30,7 +30,7 @@ def test_train_shows_what_it_does(call: Call, treebank: Path, tmp_path: Path) ->
     finished = call("train", treebank, *train_options(tmp_path / "run"))
     assert finished.code == 0
     assert re.search(r"40 train, 10 dev, 10 test trees; labels on all nodes", finished.err)
-    assert "running the levelwise backend on cpu" in finished.err
+    assert f"running the {FASTEST_ON_A_CPU} backend on cpu" in finished.err
     lines = [line for line in finished.err.splitlines() if line.startswith("seed 1 epoch")]
     assert len(lines) == 2
     assert re.match(
@@ -70,7 +70,7 @@ def test_train_several_seeds(treebank: Path, tmp_path: Path) -> None:
     assert re.search(r"mean .*\d+\.\d ± \d+\.\d", finished.stdout)
     assert re.search(r"seed 4 epoch  2", finished.stderr)
     assert finished.stderr.count("40 train, 10 dev, 10 test trees; labels on all nodes") == 1
-    assert finished.stderr.count("running the levelwise backend on cpu") == 1
+    assert finished.stderr.count(f"running the {FASTEST_ON_A_CPU} backend on cpu") == 1
     summary = json.loads((tmp_path / "run" / "summary.json").read_text())
     assert set(summary["seeds"]) == {"1", "4"}
     best = tmp_path / "run" / f"seed-{summary['best_seed']}" / "model"

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from lexitree.learning.checkpoint import CHECKPOINT_FILE
+from lexitree.saving.model_folder import QUANTIZED_ENCODER
 from tests.cli.conftest import Call, assert_users_error
 from tests.command import COMMAND, environment, files_of, run_command, set_options
 
@@ -109,11 +110,10 @@ def test_mistakes_are_told(
     assert_users_error(call("train", treebank, "-o", tmp_path / "run", "--quiet", *given), *parts)
 
 
-def test_a_model_that_cannot_be_packed(run_folder: Path, treebank: Path, call: Call, tmp_path: Path) -> None:
-    assert_users_error(
-        call("pack", run_folder / "model", "-o", tmp_path / "packed", "--corpus", treebank),
-        "no table of words of its own",
-    )
+def test_its_model_is_packed(run_folder: Path, treebank: Path, call: Call, tmp_path: Path) -> None:
+    packed = call("pack", run_folder / "model", "-o", tmp_path / "packed", "--corpus", treebank)
+    assert packed.code == 0, packed.err
+    assert (tmp_path / "packed" / QUANTIZED_ENCODER).is_file()
 
 
 @pytest.mark.slow

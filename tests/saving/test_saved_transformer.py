@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 
 from lexitree.errors import ConfigError, LexitreeError, MissingExtraError, ModelFileError
 from lexitree.learning.optimizer import LazyAdam
-from lexitree.lexicon.vocabulary import Vocabulary
+from lexitree.lexicon.vocabulary import Vocabulary, count_words
 from lexitree.models import transformer
 from lexitree.models.catalog import encoder_class
 from lexitree.models.classifier import TreeClassifier
@@ -26,6 +27,7 @@ from lexitree.pipeline.predictor import Predictor
 from lexitree.saving.model_kinds import save_model
 from lexitree.saving.packing import pack_model
 from lexitree.saving.pretrained import from_pretrained
+from lexitree.saving.quantized import bytes_from_rows, rows_from_bytes
 from lexitree.tasks.classify.recipe import TrainingConfig
 from lexitree.tasks.classify.steps import PlainStep
 from tests.command import files_of
@@ -33,6 +35,7 @@ from tests.saving.edited_models import edit_config, seal
 from tests.tiny import LABELS, tiny_trees
 from tests.tiny_encoders import KINDS
 
+EMBEDDINGS = "embeddings.word_embeddings.weight"
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
 
@@ -113,13 +116,47 @@ def test_training_goes_on_from_what_was_read(encoders: dict[str, Path], tmp_path
 def test_short_forms(encoders: dict[str, Path], tmp_path: Path, form: Any, with_table: bool) -> None:
     model = trained(make_model(encoders["bert"], with_table=with_table))
     whole, short = (save_model(model, tmp_path / name, table=name) for name in ("float32", form))
-    sizes = [len((folder / "encoder" / "model.safetensors").read_bytes()) for folder in (whole, short)]
+    sizes = [sum(path.stat().st_size for path in folder.rglob("*.safetensors")) for folder in (whole, short)]
     assert sizes[1] < 0.7 * sizes[0]
     loaded = from_pretrained(short)
     assert {weight.dtype for weight in loaded.parameters()} == {torch.float32}
     batch = batch_examples(model.prepare(tiny_trees(6)))
     with torch.no_grad():
         torch.testing.assert_close(loaded(batch), model(batch), rtol=0.05, atol=0.05)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_one_byte_per_number_of_a_transformer(encoders: dict[str, Path], tmp_path: Path, kind: str) -> None:
+    model = trained(make_model(encoders[kind], with_table=True))
+    folder = save_model(model, tmp_path / "model", table="int8")
+    stored = load_file(folder / "encoder" / "quantized.safetensors")
+    before, after = (lexicon_of(each).encoder.state_dict() for each in (model, from_pretrained(folder)))
+    assert before.keys() == after.keys()
+    for name, weight in before.items():
+        is_matrix = weight.ndim == 2
+        expected = rows_from_bytes(*bytes_from_rows(weight)) if is_matrix else weight.half().float()
+        assert torch.equal(after[name], expected), name
+        if name in stored:
+            assert stored[name].dtype == (torch.int8 if is_matrix else torch.float16), name
+    # Written again, nothing is lost; and nothing is there that other programs would read as plain weights.
+    again = save_model(from_pretrained(folder), tmp_path / "again", table="int8")
+    assert files_of(again) == files_of(folder)
+    assert not (folder / "encoder" / "model.safetensors").exists()
+    assert all(path.stat().st_mode & 0o444 == 0o444 for path in (folder / "encoder").iterdir())
+
+
+def test_one_byte_per_number_changes_no_label(encoders: dict[str, Path], tmp_path: Path) -> None:
+    model = make_model(encoders["bert"], with_table=True)
+    step = PlainStep(model, LazyAdam(model, TrainingConfig(encoder_rate=1e-3, learning_rate=1e-2)))
+    for _ in range(30):
+        step(model.prepare(tiny_trees(20)))
+    loaded = from_pretrained(save_model(model, tmp_path / "model", table="int8"))
+    trees = tiny_trees(40)
+    sure = [found.node_probabilities for found in Predictor(model).predict_all(trees)]
+    rounded = [found.node_probabilities for found in Predictor(loaded).predict_all(trees)]
+    assert {int(each[0].argmax()) for each in sure} == {0, 1}
+    for expected, found in zip(sure, rounded, strict=True):
+        assert expected.argmax(1).tolist() == found.argmax(1).tolist()
 
 
 def test_another_precision_is_kept(encoders: dict[str, Path], tmp_path: Path) -> None:
@@ -208,6 +245,45 @@ def test_a_damaged_description(saved: Path, change: object) -> None:
         from_pretrained(saved)
 
 
+@pytest.mark.parametrize("name", ["config.json", "quantized.safetensors", "tokenizer.json"])
+def test_a_damaged_transformer_in_int8(saved: Path, tmp_path: Path, name: str) -> None:
+    folder = save_model(from_pretrained(saved), tmp_path / "short", table="int8")
+    path = folder / "encoder" / name
+    content = path.read_bytes()
+    path.write_bytes(content[:-50])
+    with pytest.raises(ModelFileError, match=f"{name}: is damaged, cut off or from another model"):
+        from_pretrained(folder)
+    seal(folder)
+    with pytest.raises(ModelFileError, match=r"is damaged or cut off|its transformer cannot be read"):
+        from_pretrained(folder)
+    path.unlink()
+    with pytest.raises(ModelFileError, match=f"{name}: is missing"):
+        from_pretrained(folder)
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        (lambda tensors: tensors.pop(EMBEDDINGS + ".scale"), "has no scale for each of its rows"),
+        (
+            lambda tensors: tensors.update({EMBEDDINGS: tensors[EMBEDDINGS].float()}),
+            "must be float16, or int8",
+        ),
+        (lambda tensors: (tensors.pop(EMBEDDINGS), tensors.pop(EMBEDDINGS + ".scale")), "lacks weights"),
+        (lambda tensors: tensors.update({EMBEDDINGS: tensors[EMBEDDINGS][:, :3]}), "cannot be read"),
+    ],
+)
+def test_weights_in_int8_that_do_not_fit(saved: Path, tmp_path: Path, change: Any, problem: str) -> None:
+    folder = save_model(from_pretrained(saved), tmp_path / "short", table="int8")
+    path = folder / "encoder" / "quantized.safetensors"
+    tensors = load_file(path)
+    change(tensors)
+    save_file({name: tensor.contiguous() for name, tensor in tensors.items()}, path)
+    seal(folder)
+    with pytest.raises(ModelFileError, match=problem):
+        from_pretrained(folder)
+
+
 @pytest.mark.parametrize("name", ["config.json", "model.safetensors", "tokenizer.json"])
 def test_a_damaged_transformer(saved: Path, name: str) -> None:
     path = saved / "encoder" / name
@@ -284,10 +360,24 @@ def test_other_content_is_left_alone(saved: Path, encoders: dict[str, Path]) -> 
         save_model(make_model(encoders["bert"]), saved)
 
 
-def test_there_is_nothing_to_pack(encoders: dict[str, Path]) -> None:
-    for with_table in (False, True):
-        with pytest.raises(ConfigError, match="no table of words of its own"):
-            pack_model(make_model(encoders["bert"], with_table=with_table), {"the": 1})
+def test_a_transformer_alone_has_no_words_to_change(encoders: dict[str, Path]) -> None:
+    with pytest.raises(ConfigError, match="no table of words of its own"):
+        pack_model(make_model(encoders["bert"]), {"the": 1})
+
+
+def test_the_words_beside_a_transformer_are_packed(encoders: dict[str, Path], tmp_path: Path) -> None:
+    model = trained(make_model(encoders["bert"], with_table=True))
+    before, old = answers(model), lexicon_of(model).table
+    assert old is not None
+    packed = pack_model(model, count_words(tiny_trees(60)))
+    assert answers(model) == before
+    assert (packed.num_words, packed.num_added, packed.similarity) == (len(old.vocabulary), 0, None)
+    few = pack_model(model, count_words(tiny_trees(60)), num_words=4)
+    table = lexicon_of(model).table
+    assert table is not None
+    assert few.num_words == len(table.vocabulary) == 4
+    assert table.guesser is None
+    assert answers(from_pretrained(save_model(model, tmp_path / "model"))) == answers(model)
 
 
 def test_head_words_and_their_weights(encoders: dict[str, Path]) -> None:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 NUM_DRAWN = 3
 MAX_DRAWN_WORDS = 11
 DEMO_EPOCHS = 10
-SENTENCE = "The acting is great, but the story goes nowhere."
+SENTENCE = "Friendly staff, but the room was dirty and noisy."
 
 
 def demo_command(

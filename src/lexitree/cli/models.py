@@ -7,14 +7,14 @@ from typing import Annotated, Any, cast
 
 import typer
 
-from lexitree.cli.console import messages, output, percent, printable, show_table
+from lexitree.cli.console import output, percent, printable, show_table
 from lexitree.cli.options import JsonOption, ModelArgument, flag
 
 
 def models_command(
     only_shipped: Annotated[
         bool,
-        flag("--shipped", text="List the trained models that come with the package, with sizes and scores."),
+        flag("--shipped", text="List the trained models that are ready for use, with sizes and scores."),
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -71,11 +71,11 @@ def _show_shipped(as_json: bool) -> None:
     if as_json:
         typer.echo(json.dumps([dataclasses.asdict(model) for model in models], indent=2, ensure_ascii=False))
         return
-    if not models:
-        messages.print("no models come with this version")
-        return
     rows: list[list[str]] = []
     for model in models:
+        if not model.is_installed:
+            rows.append([model.name, "–", "–", "not installed"])
+            continue
         size = f"as {model.weights_of}" if model.weights_of else f"{model.num_bytes / 1e6:.1f} MB"
         scores = [f"{kind.replace('_', ' ')} {percent(share)}" for kind, share in model.scores.items()]
         answers = ", ".join(model.answers) or "Penn trees"
@@ -92,7 +92,7 @@ def info_command(model: ModelArgument, as_json: JsonOption = False) -> None:
     from lexitree.saving.card import ABOUT
     from lexitree.saving.model_folder import ModelFolder
     from lexitree.saving.model_kinds import load_model
-    from lexitree.saving.pretrained import describe_encoder
+    from lexitree.saving.saved_encoder import describe_encoder
 
     folder = ModelFolder.find(model)
     loaded = load_model(folder, device="cpu")

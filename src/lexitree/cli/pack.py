@@ -57,9 +57,21 @@ TreesOption = Annotated[
         show_default=False,
     ),
 ]
+TextsOption = Annotated[
+    list[Path] | None,
+    typer.Option(
+        help="A table of texts (.tsv, .csv, .jsonl) whose words to keep as well; may be repeated.",
+        exists=True,
+        dir_okay=False,
+        show_default=False,
+    ),
+]
 TableOption = Annotated[
     TableForm,
-    typer.Option(help="Precision of the word vectors; with float16 and int8, other weights are float16."),
+    typer.Option(
+        help="Precision of word vectors and of a transformer's matrices; with float16 and int8, other weights are"
+        " float16."
+    ),
 ]
 AnswersOption = Annotated[
     str | None,
@@ -90,6 +102,7 @@ def pack_command(
     vectors: VectorsOption = None,
     corpus: CorpusOption = None,
     trees: TreesOption = None,
+    texts: TextsOption = None,
     table: TableOption = "int8",
     answers: AnswersOption = None,
     about: AboutOption = None,
@@ -101,21 +114,23 @@ def pack_command(
 
     Example: lexitree pack runs/sst/model -o sentiment --vectors glove.840B.300d.zip --corpus sst --words 40000
 
-    Words of the training data are kept first, then those of --trees, then others of the vectors in the order of their
-    file. Words outside the vocabulary get a vector guessed from their letters and parts. Parsers and rerankers keep
-    their words and are only written with fewer bytes.
+    Words of the training data are kept first, then those of --trees and --texts, then others of the vectors in the
+    order of their file. Words outside the vocabulary get a vector guessed from their letters and parts; not beside a
+    transformer, which reads every word in pieces. Parsers, rerankers and models over a transformer alone keep their
+    words and are only written with fewer bytes.
     """
     from lexitree.saving.card import ABOUT
     from lexitree.saving.model_folder import CLASSIFIER, ModelFolder
 
     source = ModelFolder.find(model)
     said = {ABOUT: about.read_text(encoding="utf-8")} if about else {}
-    size_before = _size(source.path)
+    size_before = source.num_bytes
     changes = {
         "--words": num_words,
         "--vectors": vectors,
         "--corpus": corpus,
         "--trees": trees,
+        "--texts": texts,
         "--no-guesses": no_guesses,
     }
     given = [name for name, value in changes.items() if value]
@@ -132,11 +147,17 @@ def pack_command(
             vectors=vectors,
             corpus=corpus,
             trees=trees or [],
+            texts=texts or [],
             guess=not no_guesses,
             said=said,
             data=data,
         )
-    report = {"model": str(folder), "bytes_before": size_before, "bytes": _size(folder), **report}
+    report = {
+        "model": str(folder),
+        "bytes_before": size_before,
+        "bytes": ModelFolder(folder).num_bytes,
+        **report,
+    }
     if as_json:
         typer.echo(json.dumps(report, indent=2))
     else:
@@ -167,15 +188,17 @@ def _pack_classifier(
     vectors: Path | None,
     corpus: str | None,
     trees: list[str],
+    texts: list[Path],
     guess: bool,
     said: Mapping[str, str],
     data: Path | None,
 ) -> dict[str, Any]:
     import dataclasses
 
-    from lexitree.cli.vectors import count_source_words
+    from lexitree.cli.vectors import count_source_words, count_text_words
     from lexitree.corpora.named import load_corpus
     from lexitree.lexicon.vocabulary import count_words
+    from lexitree.models.transformer import table_of
     from lexitree.saving.model_kinds import save_model
     from lexitree.saving.packing import pack_model
     from lexitree.saving.pretrained import from_pretrained
@@ -188,23 +211,27 @@ def _pack_classifier(
     loaded = load_corpus(corpus, data=data) if corpus else None
     model = from_pretrained(source, device="cpu")
     before = _score(model, loaded) if loaded else {}
-    packed = pack_model(
-        model,
-        count_words(loaded.train) if loaded else {},
-        num_words=num_words,
-        vectors=_read_all(vectors) if vectors else None,
-        others=count_source_words(trees, data, "utf-8", "raise") if trees else None,
-        guess=guess,
-    )
-    record = {**model.training_record, **said}
+    record, report = {**model.training_record, **said}, dict[str, Any](table=table)
+    # A transformer alone has no words to change.
+    if table_of(model.lexicon) or num_words or vectors or trees or texts:
+        packed = pack_model(
+            model,
+            count_words(loaded.train) if loaded else {},
+            num_words=num_words,
+            vectors=_read_all(vectors) if vectors else None,
+            others=count_source_words(trees, data, "utf-8", "raise")
+            + count_text_words(texts, "utf-8", "raise"),
+            guess=guess,
+        )
+        report["words"] = dataclasses.asdict(packed)
+        if loaded:
+            record |= {"words": packed.num_words, "words_added": packed.num_added}
     save_model(model, folder, table=table, training=record)
-    report: dict[str, Any] = {"table": table, "words": dataclasses.asdict(packed)}
     if not loaded:
         return report
     # The scores that count are those of the model as it is read back.
     after = _score(from_pretrained(folder, device="cpu"), loaded)
-    words = {"words": packed.num_words, "words_added": packed.num_added}
-    save_model(model, folder, table=table, training={**record, **words, **_accuracy_record(after)})
+    save_model(model, folder, table=table, training={**record, **_accuracy_record(after)})
     return {**report, "before": before, "after": after}
 
 
@@ -256,10 +283,6 @@ def _score(model: TreeClassifier, corpus: Corpus) -> Scores:
 
 def _accuracy_record(scores: Scores) -> dict[str, float | None]:
     return {f"{split}_{kind}": share for split, each in scores.items() for kind, share in each.items()}
-
-
-def _size(folder: Path) -> int:
-    return sum(path.stat().st_size for path in folder.iterdir())
 
 
 def _show(report: Mapping[str, Any]) -> None:

@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any
 
 from lexitree.errors import TextError, import_extra
 from lexitree.limits import Limits
-from lexitree.pipeline import BATCH_SENTENCES
 from lexitree.saving import shipped
 from lexitree.text import TokenizedText
 
@@ -109,7 +108,7 @@ class PhraseLabeller:
         """
         return self._fill(doc, self.pipeline(_tokenized(doc)))
 
-    def pipe(self, stream: Iterable[Doc], *, batch_size: int = BATCH_SENTENCES) -> Iterator[Doc]:
+    def pipe(self, stream: Iterable[Doc], *, batch_size: int | None = None) -> Iterator[Doc]:
         """Label a stream of documents, some sentences at a time.
 
         Args:

@@ -45,6 +45,8 @@ MODEL_FOLDER = "model"
 """Where a training run has its model."""
 ENCODER_FOLDER = "encoder"
 """Where a model has its transformer, as the library `transformers` writes it."""
+QUANTIZED_ENCODER = f"{ENCODER_FOLDER}/quantized.safetensors"
+"""The weights of a transformer in int8, which the library does not read."""
 
 CLASSIFIER = "classifier"
 PLUGINS = "plugins"
@@ -74,7 +76,7 @@ def locate_model(name: str | Path, *, revision: str | None = None) -> Path:
     if not shipped.is_shipped(name):
         recover_folder(folder)
     is_folder = os.path.isdir(folder)  # noqa: PTH112 - Path.is_dir fails for names that are too long
-    if shipped.is_shipped(name) or (name in shipped.NAMES and not is_folder):
+    if shipped.is_shipped(name) or (shipped.is_known(name) and not is_folder):
         return shipped.shipped_folder(str(name))
     if is_folder:
         return _inside_run(folder)
@@ -133,6 +135,11 @@ class ModelFolder:
     def kind(self) -> str:
         """What the model is: a classifier, a parser or a reranker."""
         return self.values.get("kind", CLASSIFIER)
+
+    @property
+    def num_bytes(self) -> int:
+        """The size of all its files, those of its transformer included."""
+        return sum(path.stat().st_size for path in self.path.rglob("*") if path.is_file())
 
     @property
     def training(self) -> dict[str, Any]:
@@ -211,6 +218,11 @@ class ModelFolder:
             if name.startswith(f"{ENCODER_FOLDER}/"):
                 self._check(name)
         return inside
+
+    @property
+    def quantized_encoder(self) -> dict[str, Tensor] | None:
+        """The weights of its transformer in 32 bits if they were saved in int8, else None."""
+        return self.tensors(QUANTIZED_ENCODER) if (self.path / QUANTIZED_ENCODER).is_file() else None
 
     @property
     def _checksums(self) -> dict[str, Any]:

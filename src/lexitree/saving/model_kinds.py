@@ -76,7 +76,7 @@ class ModelParts:
     entries: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """Further entries of config.json."""
     write_encoder: Callable[[Path, TableForm], None] | None = None
-    """Writes its transformer to a folder, if it has one that must be saved."""
+    """Writes its transformer into the folder of the model, if it has one that must be saved."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,9 +129,9 @@ def save_model(
         model: A classifier, a parser or a reranker.
         folder: The folder. An older model of the same kind in it is replaced; anything else is left alone.
         training: The training record (data, scores, settings) for its card; by default the one it was loaded with.
-        table: How word vectors are written: in `float32`, or with two bytes (`float16`) or one (`int8`) per number;
-            all other weights then take two. A loaded model always computes in 32 bits. By default, parsers are
-            written in `float16` and other models as they are.
+        table: How word vectors and the matrices of a transformer are written: in `float32`, or with two bytes
+            (`float16`) or one (`int8`) per number; all other weights then take two. A loaded model always computes
+            in 32 bits. By default, parsers are written in `float16` and other models as they are.
 
     Returns:
         The folder.
@@ -280,13 +280,17 @@ def write_model(
 
 def _write_weights(parts: ModelParts, folder: Path, table: TableForm) -> None:
     for name, tensors in parts.tensors.items():
-        save_file(shrink_tensors(tensors, parts.tables, table), folder / name, metadata={"format": "pt"})
-        # Safetensors makes files that only their owner can read.
-        (folder / name).chmod(0o644)
+        write_tensors(shrink_tensors(tensors, parts.tables, table), folder / name)
     for name, vocabulary in parts.vocabularies.items():
         _write_text(folder / name, vocabulary.to_json())
     if parts.write_encoder is not None:
-        parts.write_encoder(folder / ENCODER_FOLDER, table)
+        parts.write_encoder(folder, table)
+
+
+def write_tensors(tensors: Mapping[str, Tensor], path: Path) -> None:
+    """Write tensors to a file that whoever may read its folder may read; safetensors leaves it to its owner."""
+    save_file(dict(tensors), path, metadata={"format": "pt"})
+    path.chmod(0o644)
 
 
 def _write_text(path: Path, text: str) -> None:

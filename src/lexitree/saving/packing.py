@@ -20,6 +20,7 @@ from lexitree.lexicon.vocabulary import UNK, Vocabulary
 from lexitree.models.classifier import TreeClassifier
 from lexitree.models.guesses import fit_guesser
 from lexitree.models.model_config import ModelConfig
+from lexitree.models.transformer import TransformerLexicon, table_of
 from lexitree.models.word_table import WordTable
 from lexitree.saving import shipped
 from lexitree.saving.model_folder import CLASSIFIER, ModelFolder
@@ -146,6 +147,8 @@ def pack_model(
 ) -> PackedWords:
     """Give a model another vocabulary, and guesses for the vectors of all other words.
 
+    Beside a transformer, which reads every word in pieces, no vectors are guessed.
+
     Args:
         model: The model, which is changed in place.
         trained: The words of the training data, with counts.
@@ -157,19 +160,22 @@ def pack_model(
     Raises:
         ConfigError: If the model has no table of words, or was not trained with these vectors.
     """
-    old = model.lexicon
-    if not isinstance(old, WordTable):
+    lexicon, old = model.lexicon, table_of(model.lexicon)
+    if old is None:
         raise ConfigError(
-            f"a model with a {type(old).__name__} has no table of words of its own to pack",
-            remedy="A transformer reads all words in pieces. To make the model smaller, save it with"
-            ' table="float16".',
+            f"a model with a {type(lexicon).__name__} has no table of words of its own to change",
+            remedy="A transformer reads all words in pieces; omit what changes words.",
         )
+    guess = guess and lexicon is old
     every = resize_table(old, trained, vectors=vectors, others=others)
     words = every.vocabulary.words
     fitted = fit_guesser(words[:_MAX_FITTED], every.vectors[1 : 1 + _MAX_FITTED]) if guess else None
     table = resize_table(every, trained, others=others, num_words=num_words)
     table.guesser = fitted.guesser if fitted else None
-    model.lexicon = table.to(model.device)
+    if isinstance(lexicon, TransformerLexicon):
+        lexicon.table = table.to(model.device)
+    else:
+        model.lexicon = table.to(model.device)
     return PackedWords(
         len(table.vocabulary),
         sum(word not in old.vocabulary for word in table.vocabulary),
@@ -193,22 +199,33 @@ class ShippedModel:
     answers: tuple[str, ...]
     """The names of its labels; empty for the parser."""
     scores: Mapping[str, float]
+    is_installed: bool = True
+    package: str | None = None
+    """The package that it comes with, if that is not lexitree."""
 
 
 def list_shipped() -> list[ShippedModel]:
-    """List the models that come with this version."""
-    return [_describe(name) for name in shipped.shipped_names()]
+    """List the models that come with this version, and those with packages of their own.
+
+    Of a model that is not installed, only the name and the package are known.
+    """
+    missing = [
+        ShippedModel(name, 0, None, (), {}, is_installed=False, package=shipped.SEPARATE[name])
+        for name in shipped.missing_names()
+    ]
+    return [*map(_describe, shipped.shipped_names()), *missing]
 
 
 def _describe(name: str) -> ShippedModel:
-    folder = ModelFolder(shipped.shipped_folder(name))
+    folder, source = ModelFolder(shipped.shipped_folder(name)), shipped.SHIPPED_MODELS.source(name)
     is_classifier = folder.kind == CLASSIFIER
     return ShippedModel(
         name,
-        sum(path.stat().st_size for path in folder.path.iterdir()),
+        folder.num_bytes,
         folder.values.get("weights_of"),
         folder.settings(ModelConfig.from_dict).label_set.names if is_classifier else (),
         dict(_scores(folder.training)),
+        package=source and source.package,
     )
 
 

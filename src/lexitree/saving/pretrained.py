@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, cast
@@ -12,21 +11,18 @@ import torch
 from torch import Tensor
 
 from lexitree.batch.tree_examples import TreeKind
-from lexitree.errors import ConfigError, LexitreeError, MissingExtraError, ModelFileError
-from lexitree.lexicon.pieces import Unit
+from lexitree.errors import ConfigError, LexitreeError, ModelFileError
 from lexitree.models.catalog import ENCODERS, encoder_class
 from lexitree.models.classifier import TreeClassifier
-from lexitree.models.encoder_files import KNOWN_ENCODERS, locate_encoder, read_encoder, write_encoder
 from lexitree.models.head_methods import HEAD_METHODS
 from lexitree.models.model_config import ModelConfig, TextReading
-from lexitree.models.transformer import TransformerConfig, TransformerLexicon, open_transformer
-from lexitree.models.word_table import Lexicon, WordTable
+from lexitree.models.transformer import TransformerLexicon, table_of
+from lexitree.models.word_table import Lexicon
 from lexitree.plugins import Kind, Source
 from lexitree.saving.card import Card
 from lexitree.saving.model_folder import (
     CLASSIFIER,
     CONFIG_FILE,
-    ENCODER_FOLDER,
     PLUGINS,
     VOCABULARY_FILE,
     WEIGHTS_FILE,
@@ -36,96 +32,18 @@ from lexitree.saving.model_folder import (
     without_weights,
 )
 from lexitree.saving.model_kinds import ModelKind, ModelParts
-from lexitree.saving.quantized import TableForm, shrink_tensors
+from lexitree.saving.saved_encoder import (
+    describe_encoder,
+    encoder_entry,
+    encoder_writer,
+    open_saved_encoder,
+)
 
 READING = "text"
 """The entry of config.json that says how a model that was trained on texts reads them."""
 
 PREFIX = "lexicon.encoder."
 """The prefix of a transformer's weights among those of a model."""
-
-_COMMIT = re.compile("[0-9a-f]{40}")
-"""A revision that never changes, unlike branches and tags."""
-_HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*", re.ASCII)
-
-
-def encoder_entry(lexicon: TransformerLexicon) -> dict[str, Any]:
-    """Describe a transformer for config.json.
-
-    A transformer that was not trained and that the hub has under a fixed commit need not be saved: its name will do.
-    """
-    config = lexicon.config
-    is_trained = lexicon.was_trained or not lexicon.is_frozen
-    is_saved = is_trained or not _COMMIT.fullmatch(config.revision or "")
-    return {**config.as_dict(), "name": _public_name(config), "trained": is_trained, "saved": is_saved}
-
-
-def encoder_writer(lexicon: TransformerLexicon) -> Callable[[Path, TableForm], None]:
-    """A function that writes a transformer to a folder; with a short form, in half precision."""
-
-    def write(folder: Path, table: TableForm) -> None:
-        is_short = table != "float32"
-        weights = shrink_tensors(lexicon.encoder.state_dict(), (), "float16") if is_short else None
-        write_encoder(lexicon.encoder, lexicon.splitter.tokenizer, folder, weights=weights)
-
-    return write
-
-
-def _public_name(config: TransformerConfig) -> str:
-    """The name that means something on other machines; the path of a local folder does not."""
-    if config.revision:
-        return locate_encoder(config.name, config.revision)
-    return config.name if config.name in KNOWN_ENCODERS else Path(config.name).resolve().name
-
-
-def describe_encoder(values: Mapping[str, Any]) -> str:
-    """Say in words what config.json says of a transformer."""
-    revision = f", revision {values['revision']}" if values.get("revision") else ""
-    what = "trained with the model" if values.get("trained", True) else "not trained further"
-    return f"{values.get('name')}{revision}, {what}"
-
-
-def open_saved_encoder(
-    folder: ModelFolder, values: Mapping[str, Any], table: WordTable | None, unit: Unit
-) -> TransformerLexicon:
-    """Open the transformer that an entry of config.json describes.
-
-    Args:
-        folder: The folder of the model.
-        values: The entry of config.json.
-        table: The word vectors beside it, if the model has any.
-        unit: What it gives vectors of.
-    """
-    settings = {"trained": True, "saved": (folder.path / ENCODER_FOLDER).is_dir(), **values}
-    is_trained, is_saved = settings.pop("trained"), settings.pop("saved")
-    try:
-        config = TransformerConfig.from_dict(settings)
-        if is_saved:
-            encoder, tokenizer = read_encoder(str(folder.encoder_folder))
-            lexicon = TransformerLexicon(config, encoder, tokenizer, table=table, unit=unit)
-        else:
-            _refuse_other_names(folder, config)
-            lexicon = open_transformer(config, table=table, unit=unit)
-    except (ModelFileError, MissingExtraError):
-        raise
-    except LexitreeError as error:
-        raise ModelFileError(
-            folder.path, f"its transformer cannot be read: {error.message}", remedy=error.remedy
-        ) from error
-    lexicon.was_trained = bool(is_trained)
-    return lexicon
-
-
-def _refuse_other_names(folder: ModelFolder, config: TransformerConfig) -> None:
-    """A model of somebody else may name a transformer that anybody can get, and no directory of this machine."""
-    is_fixed = _HUB_NAME.fullmatch(config.name) and _COMMIT.fullmatch(config.revision or "")
-    if not (is_fixed or config.name in KNOWN_ENCODERS) or Path(config.name).is_dir():
-        raise ModelFileError(
-            folder.path / CONFIG_FILE,
-            f"names a transformer that a saved model cannot have: {config.name!r:.80}",
-            remedy="It must be in the model's folder, or on the Hugging Face hub as owner/name with a commit.",
-        )
-
 
 _TABLES = ("lexicon.vectors", "lexicon.table.vectors", "lexicon.guesser.group_vectors")
 
@@ -163,9 +81,9 @@ def from_pretrained(
 def _take_apart(model: TreeClassifier, training: Mapping[str, Any]) -> ModelParts:
     lexicon = model.lexicon
     transformer = lexicon if isinstance(lexicon, TransformerLexicon) else None
-    words = lexicon if transformer is None else transformer.table
-    if not isinstance(words, WordTable | None):
-        raise ConfigError(f"a model with a {type(words).__name__} cannot be saved in this format")
+    words = table_of(lexicon)
+    if transformer is words is None:
+        raise ConfigError(f"a model with a {type(lexicon).__name__} cannot be saved in this format")
     entry = None if transformer is None else encoder_entry(transformer)
     own = {name: tensor for name, tensor in saved_tensors(model).items() if not name.startswith(PREFIX)}
     return ModelParts(

@@ -1,4 +1,4 @@
-"""Writing weights with fewer bytes: one per number for tables of word vectors, two for all others."""
+"""Writing weights with fewer bytes: one per number for tables and transformers, two for all others."""
 
 from __future__ import annotations
 
@@ -36,6 +36,16 @@ def shrink_tensors(
         else:
             shrunk[name] = (tensor if form == "float32" else half(tensor)).contiguous()
     return shrunk
+
+
+def shrink_encoder(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Convert the weights of a transformer to int8: its matrices, which are nearly all of it, have a scale by row.
+
+    A weight with two names is written once.
+    """
+    names: dict[int, str] = {}
+    once = {name: each for name, each in weights.items() if names.setdefault(each.data_ptr(), name) == name}
+    return shrink_tensors(once, [name for name, each in once.items() if each.ndim == 2], "int8")
 
 
 def restore_tensors(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
