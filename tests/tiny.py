@@ -10,6 +10,7 @@ import torch
 
 from lexitree.arrays import NO_INDEX
 from lexitree.corpora.corpus import Corpus
+from lexitree.kernels.library import why_absent
 from lexitree.labels import LabelSet
 from lexitree.lexicon.vocabulary import Vocabulary
 from lexitree.models.catalog import ENCODERS
@@ -28,6 +29,9 @@ CONSTITUENCY_MODELS = tuple(
     if encoder.tree_kind == "constituency" and encoder.reads == "word"
 )
 """The models that read the trees made here; the others have tests of their own."""
+
+FASTEST_ON_A_CPU = "native" if why_absent() is None else "levelwise"
+"""What runs the tiny models, if the kernels are compiled."""
 
 LABELS = ("0", "1")
 FINER_LABELS = {"--": "0", "-": "0", "o": "", "+": "1", "++": "1"}

@@ -107,7 +107,7 @@ class LabelSet:
         """The labels that a model learns, as a set of their own."""
         return LabelSet(self.trained_ids, self.readable)
 
-    @property
+    @cached_property
     def scores(self) -> tuple[float, ...] | None:
         """Where each label stands on its scale, from -1 to 1; None for labels without an order.
 

@@ -52,7 +52,7 @@ def a_document(text: str, labels: LabelSet = STARS, *, heads: bool = True) -> Do
             node_probabilities=rows,
             head_index=np.array([_head(binary, node) for node in range(binary.num_nodes)]) if heads else None,
         )
-        sentences.append(Sentence.from_labelled(labelled, text, tokenized.tokens, parse))
+        sentences.append(Sentence.placed(labelled, parse, text, tokenized.tokens))
     return Document(text, tuple(sentences))
 
 

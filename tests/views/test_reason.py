@@ -233,13 +233,10 @@ def sentiment() -> TextPipeline:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
+        ("The food was not good.", "negative: *not* outweighs *good*"),
         (
-            "Not a bad film.",
-            "narrowly positive: *Not* turns *a bad film* (very negative) into *Not a bad film* (positive)",
-        ),
-        (
-            "The pool was lovely, but our room smelled of damp and nobody apologised.",
-            "negative: *our room smelled of damp* and *nobody apologised* outweigh *The pool was lovely* after *but*",
+            "Friendly staff, but the room was dirty and noisy.",
+            "negative: *the room was dirty and noisy* outweighs *Friendly staff* after *but*",
         ),
         (
             "Although the acting is superb, the plot is dull and predictable.",

@@ -27,6 +27,7 @@ from lexitree.tasks.classify.task import ClassifyTask
 from tests.command import files_of, leftovers
 from tests.tiny import (
     CONSTITUENCY_MODELS,
+    FASTEST_ON_A_CPU,
     FINER_LABELS,
     LABELS,
     tiny_polarity,
@@ -47,7 +48,7 @@ def test_what_a_run_leaves(trained_run: Path, treebank: Path) -> None:
     result = json.loads((trained_run / RESULT_FILE).read_text())
     assert result["corpus"] == {"train": 40, "dev": 10, "test": 10}
     assert result["recipe"]["corpus"] == str(treebank)
-    assert set(result["environment"]["backend"].values()) == {"levelwise"}
+    assert set(result["environment"]["backend"].values()) == {FASTEST_ON_A_CPU}
     assert [record["epoch"] for record in result["epochs"]] == list(range(1, 26))
     assert result["dev_root"] == max(record["dev_root"] for record in result["epochs"])
     assert result["test_root"] > 0.8

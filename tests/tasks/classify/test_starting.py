@@ -51,6 +51,15 @@ def test_weights_are_taken_over_and_labels_of_the_same_name(base: tuple[Path, Tr
     assert (model.config.supervision, model.config.binarization) == ("root", "head")
 
 
+def test_trees_with_labelled_phrases_are_read_as_the_base_model_reads_them(
+    base: tuple[Path, TreeClassifier],
+) -> None:
+    folder, old = base
+    corpus = dataclasses.replace(corpus_of("0", "1"), supervision="all")
+    model = build_model(fine_tuning_recipe(str(folder)), corpus)
+    assert (model.config.supervision, model.config.binarization) == ("all", old.config.binarization)
+
+
 def test_new_words_have_rows_of_their_own(base: tuple[Path, TreeClassifier]) -> None:
     _, old = base
     assert isinstance(old.lexicon, WordTable)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import itertools
 import math
 import random
 from collections.abc import Sequence
@@ -84,9 +85,9 @@ def gradients(model: RerankerModel, batch: ListBatch) -> dict[str, Tensor]:
 def test_scores_and_gradients_are_those_of_the_reference(name: str, score_words: bool) -> None:
     reference = tiny_model(name, LISTS, backend="reference", score_words=score_words)
     expected = gradients(reference, make_batch(reference, LISTS))
-    levelwise = tiny_model(name, LISTS, backend="levelwise", score_words=score_words)
-    for shares in (True, False):
-        found = gradients(levelwise, make_batch(levelwise, LISTS, shares=shares))
+    for backend, shares in itertools.product(("levelwise", "auto"), (True, False)):
+        model = tiny_model(name, LISTS, backend=backend, score_words=score_words)
+        found = gradients(model, make_batch(model, LISTS, shares=shares))
         assert found.keys() == expected.keys()
         for key, value in expected.items():
             torch.testing.assert_close(found[key], value, rtol=0, atol=TOLERANCE, msg=key)
@@ -114,11 +115,13 @@ LABELS = ("S", "NP", "VP", "NN", ",")
 @settings(max_examples=15)
 def test_trees_of_every_shape_have_the_scores_of_the_reference(name: str, lists: list[CandidateList]) -> None:
     binary = prepared(lists)
-    found, expected = (
-        scores_of(tiny_model(name, binary, backend=backend), binary) for backend in ("levelwise", "reference")
+    found, fastest, expected = (
+        scores_of(tiny_model(name, binary, backend=backend), binary)
+        for backend in ("levelwise", "auto", "reference")
     )
-    for one, other in zip(found, expected, strict=True):
-        np.testing.assert_allclose(one, other, atol=TOLERANCE)
+    for one, other, wanted in zip(found, fastest, expected, strict=True):
+        np.testing.assert_allclose(one, wanted, atol=TOLERANCE)
+        np.testing.assert_allclose(other, wanted, atol=TOLERANCE)
 
 
 @each_model

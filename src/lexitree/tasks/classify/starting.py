@@ -15,7 +15,7 @@ from lexitree.lexicon.normal_forms import Lookup
 from lexitree.lexicon.vocabulary import UNK, UNK_INDEX, Vocabulary, count_words
 from lexitree.models.classifier import TreeClassifier
 from lexitree.models.model_config import ModelConfig
-from lexitree.models.transformer import TransformerLexicon
+from lexitree.models.transformer import table_of
 from lexitree.models.word_table import WordTable
 from lexitree.saving.pretrained import from_pretrained
 from lexitree.tasks.classify.recipe import Recipe, TrainingConfig
@@ -72,8 +72,10 @@ def _adapted_config(name: str, base: ModelConfig, settings: Mapping[str, Any]) -
                 remedy=f"Omit the setting, or start from another model. Settings that can differ: "
                 f"{', '.join(_CHANGEABLE)}.",
             )
-    # Parses are read as the base model reads them.
-    return dataclasses.replace(base, **{"binarization": base.parse_binarization, **changed, **labels})
+    if changed.get("supervision", base.supervision) == "root":
+        # Parses are read as the base model reads them. Trees whose phrases are labelled are binary already.
+        changed = {"binarization": base.parse_binarization, **changed}
+    return dataclasses.replace(base, **changed, **labels)
 
 
 @torch.no_grad()
@@ -136,9 +138,8 @@ def table_of_model(
     Raises:
         ConfigError: It has none, but a transformer.
     """
-    lexicon = from_pretrained(name).lexicon
-    table = lexicon.table if isinstance(lexicon, TransformerLexicon) else lexicon
-    if not isinstance(table, WordTable):
+    table = table_of(from_pretrained(name).lexicon)
+    if table is None:
         raise ConfigError(f"the model {name} has no word vectors", remedy="Take those of another: --vectors.")
     table.vocabulary = Vocabulary(table.vocabulary.words, lookup)
     return _train_words_of(with_words_of(table, trees, min_count), trees)
