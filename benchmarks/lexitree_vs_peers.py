@@ -2,6 +2,7 @@
 
     python benchmarks/lexitree_vs_peers.py                 # real SST trees, through LEXITREE_DATA
     python benchmarks/lexitree_vs_peers.py --corpus mini-reviews --threads 2
+    python benchmarks/lexitree_vs_peers.py --occasions 4 --busy-cores 0 1 --output results/lexitree-vs-peers.json
 
 The peers are DyNet with automatic batching, DGL's message passing and pytorch-tree-lstm. Each is installed from
 the package index, pinned, into an environment of its own in a cache folder; one that cannot be installed is
@@ -12,10 +13,13 @@ with this package's.
 
 What is timed (see peers/protocol.py) goes from trees prepared one by one to the gradients of all weights: batching
 or graph building, look-up of words (with sparse gradients everywhere), cell, loss at every node, backward; no
-update. All systems run the same batches in turns, in rounds, so that a busy machine slows all; a ratio is the
-median over the rounds of (seconds of the peer / seconds of lexitree in the same round). With more than one thread
-that is not enough: threads that wait for one another suffer out of proportion from any other program, and those of
-systems with many small operations most, so `--threads 2` needs a machine with free cores.
+update. All systems run the same batches in turns, in rounds, so that a busy machine slows all; the ratio of an
+occasion is the median over the rounds of (seconds of the peer / seconds of lexitree in the same round). On each
+occasion all processes are started anew, on an idle machine or beside cores that are kept busy, and the rows have the
+median, the lowest and the highest ratio of the occasions: rounds of one occasion vary less than occasions do.
+
+With more than one thread turns are not enough: threads that wait for one another suffer out of proportion from any
+other program, and those of systems with many small operations most, so `--threads 2` needs a machine with free cores.
 """
 
 from __future__ import annotations
@@ -25,6 +29,7 @@ import json
 import statistics
 import sys
 import tempfile
+import time
 from pathlib import Path
 from typing import Any
 
@@ -38,9 +43,11 @@ from lexitree.lexicon.vocabulary import Vocabulary
 from lexitree.models.word_table import WordTable
 from peers.environments import PEERS, AbsentPeerError, Peer, default_cache, prepare
 from peers.exchange import NO_WORD, PlainTree, make_weights, read_arrays, write_arrays, write_trees
+from peers.occasions import busy_cores, combine, load_average
 from peers.recursion import run_recursion
 from peers.workers import Worker, script
 
+TREE_FILE = "trees.jsonl"
 GATE_TOLERANCE = 1e-4
 """Relative, for float32: the largest difference of a gradient over the largest entry of the true one."""
 
@@ -48,6 +55,8 @@ SOURCE = Path(lexitree.__file__).parent.parent
 """The workers measure the very package that this program imports."""
 
 OURS = "lexitree"
+LEVELWISE = "lexitree, level-wise"
+"""The same package without its native kernels: what these gain."""
 
 
 def main() -> None:
@@ -55,31 +64,55 @@ def main() -> None:
     trees, num_words, classes = read_corpus(options)
     absent: dict[str, str] = {}
     versions: dict[str, dict[str, str]] = {}
-    rows: list[dict[str, Any]] = []
+    occasions: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory() as folder:
-        tree_file = Path(folder) / "trees.jsonl"
-        write_trees(tree_file, trees)
-        for cell in ("n-ary", "child-sum"):
-            peers = [peer for peer in PEERS if peer.cell == cell and peer.name in options.peers]
-            if not peers:
-                continue
-            weights = make_weights(cell, num_words, options.word_size, options.hidden, classes, options.seed)
-            weight_file = Path(folder) / f"{cell}.npz"
-            write_arrays(weight_file, weights)
-            workers = start_workers(
-                peers, [str(tree_file), str(weight_file), "--cell", cell], options, absent
-            )
-            try:
-                errors = run_gate(workers, cell, trees[: options.gate_trees], weights, Path(folder))
-                for batch_size in options.batch_sizes:
-                    rows += measure(workers, cell, batch_size, len(trees), errors, options)
-                versions |= {worker.name: worker.versions for worker in workers}
-            finally:
-                for worker in workers:
-                    worker.close()
-    print_table(rows, absent, options)
+        write_trees(Path(folder) / TREE_FILE, trees)
+        for number in range(options.occasions):
+            # By turns, so that what else happens to the machine meets both alike.
+            for num_busy in options.busy_cores:
+                time.sleep(options.pause if occasions else 0)
+                before = load_average()
+                with busy_cores(num_busy):
+                    rows = measure_all(trees, num_words, classes, Path(folder), options, absent, versions)
+                rows = [{"busy_cores": num_busy, **row} for row in rows]
+                occasions.append({"number": number + 1, "load_average_before": before, "rows": rows})
+    rows = combine([occasion["rows"] for occasion in occasions])
+    for num_busy in options.busy_cores:
+        print(f"{options.occasions} occasions beside {num_busy} busy cores:")
+        print_table([row for row in rows if row["busy_cores"] == num_busy], absent, options)
     if options.output:
-        write_record(rows, absent, versions, options)
+        write_record(rows, occasions, absent, versions, options)
+
+
+def measure_all(
+    trees: list[PlainTree],
+    num_words: int,
+    classes: int,
+    folder: Path,
+    options: argparse.Namespace,
+    absent: dict[str, str],
+    versions: dict[str, dict[str, str]],
+) -> list[dict[str, Any]]:
+    """The rows of one occasion: both cells, all batch sizes, with processes of their own."""
+    rows: list[dict[str, Any]] = []
+    for cell in ("n-ary", "child-sum"):
+        peers = [peer for peer in PEERS if peer.cell == cell and peer.name in options.peers]
+        if not peers:
+            continue
+        weights = make_weights(cell, num_words, options.word_size, options.hidden, classes, options.seed)
+        weight_file = folder / f"{cell}.npz"
+        write_arrays(weight_file, weights)
+        arguments = [str(folder / TREE_FILE), str(weight_file), "--cell", cell]
+        workers = start_workers(peers, arguments, options, absent)
+        try:
+            errors = run_gate(workers, cell, trees[: options.gate_trees], weights, folder)
+            for batch_size in options.batch_sizes:
+                rows += measure(workers, cell, batch_size, len(trees), errors, options)
+            versions |= {worker.name: worker.versions for worker in workers}
+        finally:
+            for worker in workers:
+                worker.close()
+    return rows
 
 
 def parse_options() -> argparse.Namespace:
@@ -95,6 +128,11 @@ def parse_options() -> argparse.Namespace:
     parser.add_argument(
         "--trees", type=int, default=128, help="trees a round, in as many batches as it takes"
     )
+    parser.add_argument("--occasions", type=int, default=1, help="of each load; processes are started anew")
+    parser.add_argument(
+        "--busy-cores", nargs="+", type=int, default=[0], help="loads: how many cores other work keeps busy"
+    )
+    parser.add_argument("--pause", type=float, default=20, help="seconds between two occasions")
     parser.add_argument("--gate-trees", type=int, default=25)
     parser.add_argument("--word-size", type=int, default=300)
     parser.add_argument("--hidden", type=int, default=150)
@@ -127,9 +165,12 @@ def read_corpus(options: argparse.Namespace) -> tuple[list[PlainTree], int, int]
 def start_workers(
     peers: list[Peer], arguments: list[str], options: argparse.Namespace, absent: dict[str, str]
 ) -> list[Worker]:
-    """This package's worker first, then those of the peers that can be had; the others are noted as absent."""
+    """This package's two workers first, then those of the peers that can be had; the others are noted as absent."""
     command = [sys.executable, script("lexitree_worker.py"), *arguments]
-    workers = [Worker(OURS, command, options.threads, python_path=SOURCE)]
+    workers = [
+        Worker(name, [*command, "--backend", backend], options.threads, python_path=SOURCE)
+        for name, backend in ((OURS, "auto"), (LEVELWISE, "levelwise"))
+    ]
     for peer in peers:
         try:
             command = [str(prepare(peer, options.cache)), script(peer.worker), *arguments]
@@ -211,11 +252,11 @@ def describe_ratio(theirs: list[float], ours: list[float]) -> dict[str, float]:
 
 
 def print_table(rows: list[dict[str, Any]], absent: dict[str, str], options: argparse.Namespace) -> None:
-    print(f"{'cell':<11}{'batch':>6}  {'system':<19}{'trees/s':>9}{'ratio':>9}   over the rounds    gate")
+    print(f"{'cell':<11}{'batch':>6}  {'system':<21}{'trees/s':>9}{'ratio':>9}   over the rounds    gate")
     for row in rows:
         spread = f"{row['lowest_ratio']:.2f} to {row['highest_ratio']:.2f}"
         print(
-            f"{row['cell']:<11}{row['batch_size']:>6}  {row['system']:<19}{row['trees_per_second']:>9.0f}"
+            f"{row['cell']:<11}{row['batch_size']:>6}  {row['system']:<21}{row['trees_per_second']:>9.0f}"
             f"{row['ratio']:>8.2f}x   {spread:<18} {row['gate_error']:.0e}"
         )
     for name, reason in absent.items():
@@ -226,13 +267,15 @@ def print_table(rows: list[dict[str, Any]], absent: dict[str, str], options: arg
 
 def write_record(
     rows: list[dict[str, Any]],
+    occasions: list[dict[str, Any]],
     absent: dict[str, str],
     versions: dict[str, dict[str, str]],
     options: argparse.Namespace,
 ) -> None:
     record = {
         **describe_run(corpus_files(options.corpus)),
-        "what": "forward and backward of tree LSTMs; ratio: seconds of the system over seconds of lexitree",
+        "what": "forward and backward of tree LSTMs; ratio: seconds of the system over seconds of lexitree, the"
+        " median of the occasions with the lowest and the highest",
         "seeds": [options.seed],
         "threads": options.threads,
         "rounds": options.rounds,
@@ -243,6 +286,7 @@ def write_record(
         "versions": versions,
         "absent": absent,
         "rows": rows,
+        "by_occasion": occasions,
     }
     options.output.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
 

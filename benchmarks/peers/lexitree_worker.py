@@ -1,4 +1,4 @@
-"""This package's level-wise backend, from the same files and timed the same way as the other libraries."""
+"""This package, by the backend that is asked for, from the same files and timed like the other libraries."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from protocol import serve
 from torch import Tensor
 from torch.nn.functional import cross_entropy, embedding, linear
 
-from lexitree.ops.registry import BOTTOM_UP, get_backend
+from lexitree.ops.registry import BOTTOM_UP, CHILD_SUM, get_backend
 from lexitree.ops.tree_batch import TreeBatch
 from lexitree.ops.weights import BottomUpWeights, ChildSumWeights
 from lexitree.trees.tree import Tree
@@ -24,7 +24,7 @@ class LexitreeTreeLSTM:
 
     def __init__(self, trees: list[PlainTree], weights: dict[str, Any], options: argparse.Namespace) -> None:
         torch.set_num_threads(options.threads)
-        self.backend = get_backend("levelwise")
+        self.backend = get_backend(options.backend)
         self.cell = options.cell
         self.parameters = {name: torch.tensor(array, requires_grad=True) for name, array in weights.items()}
         self.phrase = len(weights["embedding"]) - 1
@@ -55,7 +55,7 @@ class LexitreeTreeLSTM:
         # In the order of a batch the leaves come first, so the phrases are the rest.
         phrases = words.new_full((batch.num_nodes - batch.num_leaves,), self.phrase)
         x = embedding(torch.cat([words, phrases]), p["embedding"], sparse=True)
-        return self.backend.run_child_sum(x, ChildSumWeights(x=p["x"], h=p["h"], bias=p["bias"]), batch)
+        return self.backend[CHILD_SUM](x, ChildSumWeights(x=p["x"], h=p["h"], bias=p["bias"]), batch)
 
     def gradients(self) -> dict[str, Any]:
         return {

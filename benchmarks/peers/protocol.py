@@ -45,6 +45,7 @@ def parse_options() -> argparse.Namespace:
     parser.add_argument("weights", type=Path)
     parser.add_argument("--cell", required=True)
     parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--backend", default="auto", help="this package's implementation")
     return parser.parse_args()
 
 

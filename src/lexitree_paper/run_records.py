@@ -116,7 +116,10 @@ def source_digest() -> str:
     """Return the SHA-256 of the names and contents of all source files."""
     folder = _ROOT / _SOURCES
     paths = [
-        path for path in folder.rglob("*") if path.is_file() and not _NOT_SOURCE.intersection(path.parts)
+        path
+        for path in folder.rglob("*")
+        # Compiled kernels are made from the sources.
+        if path.is_file() and not _NOT_SOURCE.intersection(path.parts) and ".so" not in path.suffixes
     ]
     return _digest({path.relative_to(folder).as_posix(): _blob_id(path.read_bytes()) for path in paths})
 
