@@ -1,7 +1,7 @@
 import lexitree
 
 pipe = lexitree.load("sentiment")
-document = pipe("The acting is great, but the story goes nowhere. Still, I laughed a lot.")
+document = pipe("Friendly staff, but the room was dirty and noisy. Still, the breakfast was lovely.")
 for sentence in document.sentences:
     print(f"{sentence.label} {sentence.probability:.2f}: {sentence.text}")
     for phrase in sentence.phrases:

@@ -19,7 +19,7 @@ def render_record(record: Mapping[str, Any], table: str = "") -> str:
     parts = [record["what"][0].upper() + record["what"][1:] + "."] if "what" in record and not table else []
     parts.append(_runs_table(record["runs"]) if "runs" in record else rows_table(record[table or "rows"]))
     # Tables of one record may have been measured one by one.
-    parts.append(_origin({**record, **record.get("origins", {}).get(table, {})}))
+    parts.append(show_origin({**record, **record.get("origins", {}).get(table, {})}))
     return "\n\n".join(parts)
 
 
@@ -51,7 +51,8 @@ def rows_table(rows: Sequence[Mapping[str, Any]]) -> str:
     )
 
 
-def _origin(record: Mapping[str, Any]) -> str:
+def show_origin(record: Mapping[str, Any]) -> str:
+    """Where the figures of a record come from."""
     machine = record["machine"]
     processor = machine.get("gpu") or f"{machine['cpu']}, {machine['cores']} cores"
     lines = [
@@ -171,16 +172,30 @@ def render_speed() -> str:
             ]
         )
     if peers := read_record("lexitree-vs-peers"):
-        rows += [
-            [
-                f"training against {row['system']} {next(iter(peers['versions'][row['system']].values()))}"
-                f" ({row['cell']} cell, one CPU thread, batch 25)",
-                f"{row['ratio']:.1f} times as fast ({row['lowest_ratio']:.1f} to {row['highest_ratio']:.1f})",
-            ]
-            for row in peers["rows"]
-            if row["batch_size"] == 25 and row["system"] != "lexitree"
-        ]
+        rows += [_against_peer(row, peers) for row in peers["rows"] if _is_shown(row)]
     return make_table(["what", "measured"], rows) if rows else NOT_MEASURED
+
+
+def _is_shown(row: Mapping[str, Any]) -> bool:
+    """Whether a row is about another library, on an idle machine, in batches of the usual size.
+
+    Rows of one occasion only, in older records, do not say enough to be quoted.
+    """
+    is_peer = not row["system"].startswith("lexitree")
+    return is_peer and row["batch_size"] == 25 and row.get("busy_cores") == 0
+
+
+def _against_peer(row: Mapping[str, Any], peers: Mapping[str, Any]) -> list[str]:
+    """How lexitree compares with a library when the machine is idle, with the range over all occasions and loads."""
+    key = ("cell", "batch_size", "system")
+    alike = [other for other in peers["rows"] if all(other[name] == row[name] for name in key)]
+    lowest = min(other["lowest_ratio"] for other in alike)
+    highest = max(other["highest_ratio"] for other in alike)
+    version = next(iter(peers["versions"][row["system"]].values()))
+    return [
+        f"training against {row['system']} {version} ({row['cell']} cell, one CPU thread, batch {row['batch_size']})",
+        f"{row['ratio']:.1f} times as fast ({lowest:.1f} to {highest:.1f})",
+    ]
 
 
 def render_gpu_training_time() -> str:
@@ -223,7 +238,7 @@ def render_robustness() -> str:
             [
                 what,
                 f"{failures} foreign exceptions, peak memory {fuzz['peak_mib']:,} MiB",
-                _origin(fuzz).replace("\n", " "),
+                show_origin(fuzz).replace("\n", " "),
             ]
         )
     if faults := read_record("fault-injection"):
@@ -232,7 +247,11 @@ def render_robustness() -> str:
             f" {faults['num_kills']} kills at random moments"
         )
         rows.append(
-            [what, f"{faults['num_violations']} files damaged or lost", _origin(faults).replace("\n", " ")]
+            [
+                what,
+                f"{faults['num_violations']} files damaged or lost",
+                show_origin(faults).replace("\n", " "),
+            ]
         )
     if service := read_record("service-fuzz"):
         ways = service["ways"]
@@ -242,7 +261,7 @@ def render_robustness() -> str:
             [
                 f"damaged requests to the service: {counted}",
                 f"{failures} unhandled exceptions or answers out of order",
-                _origin(service).replace("\n", " "),
+                show_origin(service).replace("\n", " "),
             ]
         )
     if faults := read_record("service-faults"):
@@ -251,7 +270,7 @@ def render_robustness() -> str:
             [
                 f"{len(faults['rows'])} kinds of clients that misbehave, and ends of the service",
                 f"{changed} left it otherwise than before",
-                _origin(faults).replace("\n", " "),
+                show_origin(faults).replace("\n", " "),
             ]
         )
     return make_table(["tried", "outcome", "command, commit and machine"], rows) if rows else NOT_MEASURED

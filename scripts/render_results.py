@@ -7,7 +7,8 @@ NAME is a record of results/, `NAME:TABLE` one of the tables of a record, `tour/
 or `data-parallel/STEP` (a command with its output), `file/NAME` (a file of the tour), `example/FILE`,
 `reproduce/EXPERIMENT`, or one of the tables that are counted from the package itself or put together from several
 records: limits, models, recipes, embedded-corpora, speed, gpu-training-time, robustness, training-losses, reproduced,
-question-choice, scale-assumptions, scale-plan, scale-limits.
+question-choice, transformer-question-choice, reranking-reruns, tuning-effort, scale-assumptions, scale-plan,
+scale-limits.
 """
 
 from __future__ import annotations
@@ -21,7 +22,14 @@ from pathlib import Path
 
 from markdown_text import fence
 from package_tables import render_embedded_corpora, render_limits, render_models, render_recipes
-from protocol_tables import render_losses, render_question_choice, render_reproduced
+from protocol_tables import (
+    render_losses,
+    render_question_choice,
+    render_reproduced,
+    render_reruns,
+    render_transformer_question_choice,
+    render_tuning_effort,
+)
 from record_tables import (
     NOT_MEASURED,
     render_gpu_training_time,
@@ -114,6 +122,9 @@ _COUNTED: dict[str, Callable[[], str]] = {
     "training-losses": render_losses,
     "reproduced": render_reproduced,
     "question-choice": render_question_choice,
+    "transformer-question-choice": render_transformer_question_choice,
+    "reranking-reruns": render_reruns,
+    "tuning-effort": render_tuning_effort,
     "robustness": render_robustness,
     "limits": render_limits,
     "models": render_models,
