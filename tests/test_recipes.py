@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 from lexitree.cli.main import make_app
 from lexitree.cli.options import plan_recipe
 from lexitree.corpora.named import find_entry
-from lexitree.models.catalog import ENCODERS
+from lexitree.models.registries import ENCODERS
 from lexitree.settings import Settings
 from lexitree.sweeps.search_space import SearchSpace
 from lexitree.tasks.classify.recipe import Recipe

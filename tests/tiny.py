@@ -13,9 +13,9 @@ from lexitree.corpora.corpus import Corpus
 from lexitree.kernels.library import why_absent
 from lexitree.labels import LabelSet
 from lexitree.lexicon.vocabulary import Vocabulary
-from lexitree.models.catalog import ENCODERS
 from lexitree.models.classifier import TreeClassifier
 from lexitree.models.model_config import ModelConfig
+from lexitree.models.registries import ENCODERS
 from lexitree.models.word_table import WordTable
 from lexitree.tasks.classify.recipe import Recipe, TrainingConfig
 from lexitree.trees.brackets import tree_from_brackets, tree_to_brackets

@@ -17,7 +17,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Generic, Literal, TypeVar, cast
 
 from lexitree.errors import ConfigError, PluginError
 from lexitree.suggestions import close_names, did_you_mean
@@ -38,8 +38,8 @@ GROUPS: dict[Kind, str] = {
 """The entry points of each kind."""
 
 _HOMES: dict[Kind, str] = {
-    "model": "lexitree.models.catalog:ENCODERS",
-    "head method": "lexitree.models.head_methods:HEAD_METHODS",
+    "model": "lexitree.models.registries:ENCODERS",
+    "head method": "lexitree.models.registries:HEAD_METHODS",
     "parser": "lexitree.parsers.adapters:PARSER_KINDS",
     "corpus": "lexitree.corpora.named:CORPORA",
     "format": "lexitree.pipeline.known_formats:FORMATS",
@@ -74,6 +74,18 @@ class Source:
         return {name: value for name, value in parts.items() if value}
 
 
+@dataclass(frozen=True, slots=True)
+class Later:
+    """A built-in entry in a module that is imported when the entry is asked for, and not when names are listed."""
+
+    home: str
+    """The module and the name in it: `lexitree.models.catalog:RNTN`."""
+
+    def load(self) -> Any:
+        module, _, attribute = self.home.partition(":")
+        return getattr(importlib.import_module(module), attribute)
+
+
 class Registry(Mapping[str, Entry], Generic[Entry]):
     """Everything of one kind by name.
 
@@ -82,7 +94,7 @@ class Registry(Mapping[str, Entry], Generic[Entry]):
 
     Args:
         kind: What it holds.
-        built_in: The entries of lexitree itself.
+        built_in: The entries of lexitree itself; those that are `Later` are imported when they are asked for.
         admit: Makes an entry of a name and what a package has under it, or raises a `TypeError` that says what it
             must be.
     """
@@ -90,7 +102,7 @@ class Registry(Mapping[str, Entry], Generic[Entry]):
     def __init__(
         self,
         kind: Kind,
-        built_in: Mapping[str, Entry] | None = None,
+        built_in: Mapping[str, Entry | Later] | None = None,
         admit: Callable[[str, Any, Source], Entry] = lambda _, value, __: value,
     ) -> None:
         self.kind: Kind = kind
@@ -124,7 +136,10 @@ class Registry(Mapping[str, Entry], Generic[Entry]):
             PluginError: Its package cannot be imported, offers something else, or is not the only one.
         """
         if name in self.built_in:
-            return self.built_in[name]
+            found = self.built_in[name]
+            if isinstance(found, Later):
+                found = self.built_in[name] = cast(Entry, found.load())
+            return found
         source = self._only_source(name)
         if name in self._added:
             return self._added[name][1]

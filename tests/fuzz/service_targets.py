@@ -11,7 +11,7 @@ from random import Random
 import numpy as np
 
 from lexitree.limits import Check, no_check
-from lexitree.models.inference import AskedNodes
+from lexitree.models.label_model import AskedNodes
 from lexitree.pipeline.predictor import Predictor
 from lexitree.pipeline.text_pipeline import TextPipeline
 from lexitree.results.labelled_tree import LabelledTree

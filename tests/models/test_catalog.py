@@ -6,8 +6,9 @@ import pytest
 
 from lexitree.errors import ConfigError, NotEnoughMemoryError
 from lexitree.models import catalog
-from lexitree.models.catalog import ENCODERS, check_memory, count_parameters, encoder_class, list_models
+from lexitree.models.catalog import check_memory, count_parameters, encoder_class, list_models
 from lexitree.models.model_config import ModelConfig
+from lexitree.models.registries import ENCODERS
 from lexitree.settings import MAX_SIZE
 from tests.ops.comparison import make_model
 

@@ -9,8 +9,8 @@ import torch
 from lexitree.batch.tree_layout import TreeLayout
 from lexitree.errors import CancelledError, NotFiniteError
 from lexitree.models import flat_inference
-from lexitree.models.flat_inference import can_run_flat, start_flat
-from lexitree.models.inference import AskedNodes
+from lexitree.models.flat_inference import start_flat
+from lexitree.models.label_model import AskedNodes
 from lexitree.pipeline.predictor import Predictor
 from lexitree.text.word_kinds import word_kinds
 from lexitree.trees.flat_trees import FlatTrees, binarize_parses
@@ -46,7 +46,7 @@ def test_answers_are_those_for_trees(name: str, max_nodes: int, monkeypatch: pyt
     monkeypatch.setattr(flat_inference, "_NODES_AT_ONCE", {"cpu": max_nodes})
     trees, words, forest = some_trees(12)
     model = tiny_model(name)
-    assert can_run_flat(model)
+    assert model.reads_flat_trees
     outputs = start_flat(model, trees, words).finish()
     roots = start_flat(model, trees, words, nodes="root").finish()
     for number, expected in enumerate(Predictor(model).predict_binary(forest)):

@@ -7,7 +7,8 @@ import torch
 from torch import Tensor
 
 from lexitree.errors import PluginError
-from lexitree.models.head_methods import HEAD_METHODS, HeadComposer, HeadGate, HeadMixer
+from lexitree.models.head_methods import HeadComposer, HeadGate, HeadMixer
+from lexitree.models.registries import HEAD_METHODS
 from lexitree.ops.registry import get_backend
 from lexitree.ops.tree_batch import TreeBatch
 from lexitree.trees.tree import Tree

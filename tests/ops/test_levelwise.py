@@ -10,8 +10,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lexitree.models.catalog import ENCODERS
 from lexitree.models.model_config import ModelConfig
+from lexitree.models.registries import ENCODERS
 from lexitree.ops import levelwise, reference
 from lexitree.ops.spans import SequenceSchedule
 from lexitree.ops.tree_batch import TreeBatch

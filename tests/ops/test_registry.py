@@ -14,9 +14,10 @@ import torch
 from lexitree.errors import BackendError, ConfigError
 from lexitree.kernels import compiling, library
 from lexitree.lexicon.vocabulary import Vocabulary
-from lexitree.models.catalog import ENCODERS, operations_of
+from lexitree.models.catalog import operations_of
 from lexitree.models.classifier import TreeClassifier
 from lexitree.models.model_config import ModelConfig
+from lexitree.models.registries import ENCODERS
 from lexitree.models.word_table import WordTable
 from lexitree.ops import levelwise, reference, registry
 from lexitree.ops.registry import (

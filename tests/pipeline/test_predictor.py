@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import lexitree
 from lexitree.errors import ConfigError
 from lexitree.models import encoders, inference
-from lexitree.models.catalog import ENCODERS
+from lexitree.models.registries import ENCODERS
 from lexitree.pipeline.predictor import Predictor
 from lexitree.results.labelled_tree import LabelledTree
 from lexitree.trees.brackets import tree_from_brackets

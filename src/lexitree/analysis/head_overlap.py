@@ -17,8 +17,8 @@ from lexitree.batch.tree_examples import make_examples
 from lexitree.batch.tree_layout import TreeLayout
 from lexitree.corpora.treebank import Strip, read_any, strip_trees
 from lexitree.errors import ConfigError, TreeError
-from lexitree.models.classifier import TreeClassifier
 from lexitree.models.inference import run_examples
+from lexitree.models.label_model import LabelModel
 from lexitree.ops.threads import one_thread
 from lexitree.ops.tree_batch import TreeBatch
 from lexitree.tasks.rerank.model import RerankerModel
@@ -91,7 +91,7 @@ def read_penn_trees(
     return kept, len(compared) - len(kept)
 
 
-def model_overlap(model: TreeClassifier, trees: Iterable[Tree]) -> HeadOverlap:
+def model_overlap(model: LabelModel, trees: Iterable[Tree]) -> HeadOverlap:
     """Compare the heads that a model has learned with Collins' on trees with Penn labels, of any arity.
 
     Raises:

@@ -17,8 +17,8 @@ from lexitree.analysis.mistakes import NEGATIONS, Slice
 from lexitree.arrays import NO_INDEX, BoolArray, IndexArray
 from lexitree.batch.tree_examples import make_examples
 from lexitree.errors import ConfigError
-from lexitree.models.classifier import TreeClassifier
 from lexitree.models.inference import run_examples
+from lexitree.models.label_model import LabelModel
 from lexitree.text.word_kinds import WordKind, word_kind
 from lexitree.trees.tree import Tree
 
@@ -38,7 +38,7 @@ class PhraseAnswers:
     """[seeds, nodes] of each tree."""
 
 
-def collect_phrases(name: str, models: Iterable[TreeClassifier], trees: Sequence[Tree]) -> PhraseAnswers:
+def collect_phrases(name: str, models: Iterable[LabelModel], trees: Sequence[Tree]) -> PhraseAnswers:
     """Collect what the models of one system answer for every phrase.
 
     Args:

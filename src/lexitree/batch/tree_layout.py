@@ -169,13 +169,20 @@ class TreeLayout:
         )
 
     @classmethod
-    def from_flat(cls, trees: FlatTrees, word_index: IndexArray, leaf_kind: IndexArray) -> TreeLayout:
+    def from_flat(
+        cls,
+        trees: FlatTrees,
+        word_index: IndexArray,
+        leaf_kind: IndexArray,
+        unknown_words: tuple[str, ...] = (),
+    ) -> TreeLayout:
         """Lay out binary trees that are flat arrays already; without labels, for prediction.
 
         Args:
             trees: The trees.
-            word_index: The lexicon row of each word.
+            word_index: The lexicon row of each word; ~k for unknown word k.
             leaf_kind: The `WordKind` of each word.
+            unknown_words: Words without a lexicon row, for which the lexicon guesses vectors.
         """
         num_leaves, num_nodes = len(word_index), len(trees.starts)
         up_order, down = stable_order(trees.heights), stable_order(trees.depths)
@@ -205,6 +212,7 @@ class TreeLayout:
             level_offset=np.cumsum(level_sizes),
             depth_offset=np.cumsum(depth_sizes),
             counts=np.array([num_leaves, trees.num_trees, len(level_sizes) - 1, len(depth_sizes) - 1]),
+            unknown_words=unknown_words,
         )
 
     @property

@@ -29,7 +29,8 @@ def models_command(
     if only_shipped:
         _show_shipped(as_json)
         return
-    from lexitree.models.catalog import ENCODERS, PAPER_SIZES, list_models
+    from lexitree.models.catalog import PAPER_SIZES, list_models
+    from lexitree.models.registries import ENCODERS
 
     rows: list[dict[str, Any]] = [
         {

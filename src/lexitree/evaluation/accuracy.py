@@ -14,8 +14,8 @@ from lexitree.arrays import NO_INDEX, BoolArray, IndexArray
 from lexitree.batch.tree_examples import Example
 from lexitree.corpora.corpus import Supervision
 from lexitree.evaluation.answers import answers_to_text
-from lexitree.models.classifier import TreeClassifier
-from lexitree.models.inference import AskedNodes, NodeOutputs, run_examples
+from lexitree.models.inference import NodeOutputs, run_examples
+from lexitree.models.label_model import AskedNodes, LabelModel
 from lexitree.results.document import mean_probabilities
 
 _TREES_PER_COUNT = 1000
@@ -104,7 +104,7 @@ class Evaluation:
 
 
 def evaluate(
-    model: TreeClassifier,
+    model: LabelModel,
     examples: Iterable[Example],
     *,
     supervision: Supervision | None = None,
@@ -138,9 +138,7 @@ def evaluate(
     return Evaluation(root, phrase, np.concatenate(root_answers), np.concatenate(root_gold))
 
 
-def _evaluate_documents(
-    model: TreeClassifier, examples: Iterable[Example], sizes: Sequence[int]
-) -> Evaluation:
+def _evaluate_documents(model: LabelModel, examples: Iterable[Example], sizes: Sequence[int]) -> Evaluation:
     outputs = run_examples(model, examples, nodes="root")
     gold, predicted = (np.zeros(len(sizes), dtype=np.int64) for _ in range(2))
     for number, size in enumerate(sizes):

@@ -14,8 +14,8 @@ from lexitree.arrays import NO_INDEX, BoolArray, DoubleArray, IndexArray
 from lexitree.batch.tree_examples import make_examples
 from lexitree.errors import ConfigError
 from lexitree.labels import LabelSet
-from lexitree.models.classifier import TreeClassifier
 from lexitree.models.inference import run_examples
+from lexitree.models.label_model import LabelModel
 from lexitree.trees.tree import Tree
 
 ALPHABET = string.digits + string.ascii_lowercase + string.ascii_uppercase
@@ -93,7 +93,7 @@ class SystemAnswers:
         return self.probabilities.mean(0)
 
 
-def collect_answers(name: str, models: Iterable[TreeClassifier], trees: Iterable[Tree]) -> SystemAnswers:
+def collect_answers(name: str, models: Iterable[LabelModel], trees: Iterable[Tree]) -> SystemAnswers:
     """Collect what the models of one system answer for every sentence with a gold label.
 
     Args:

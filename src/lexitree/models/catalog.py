@@ -1,7 +1,7 @@
 """All models by name, the encoders of other papers, and the paper's table of model sizes.
 
-To add a model, write an `Encoder` over cells and list it in `_BUILT_IN`; `lexitree.models.cells` has all steps. Other
-packages add theirs by an entry point; see `lexitree.plugins`.
+To add a model, write an `Encoder` over cells and list it in `lexitree.models.registries`; `lexitree.models.cells` has
+all steps. Other packages add theirs by an entry point; see `lexitree.plugins`.
 """
 
 from __future__ import annotations
@@ -19,21 +19,17 @@ from torch import Tensor
 from lexitree.errors import NotEnoughMemoryError
 from lexitree.models.cells import LabelScorer
 from lexitree.models.encoders import (
-    BiConTree,
     BiLSTM,
     BottomUpEncoder,
-    ConTree,
-    ConTreeLex,
     Encoder,
-    TopDownConTree,
     make_bottom_up,
     pick,
 )
 from lexitree.models.model_config import DEFAULT_MODEL, DEFAULT_WORD_SIZE, ModelConfig
 from lexitree.models.other_cells import ChildSumLSTM, GatedChildrenLSTM, TensorNetwork
+from lexitree.models.registries import ENCODERS
 from lexitree.ops.registry import Backend, Operation
 from lexitree.ops.tree_batch import TreeBatch
-from lexitree.plugins import Registry, Source
 
 
 class NaryConTree(BottomUpEncoder):
@@ -98,36 +94,6 @@ class PooledTransformer(Encoder):
         # The vectors come tree by tree in pre-order.
         return pick(torch.empty_like(x).index_copy(0, batch.preorder_index, x), nodes)
 
-
-_BUILT_IN: dict[str, type[Encoder]] = {
-    "rntn": RNTN,
-    "bilstm-plain": PlainBiLSTM,
-    "bilstm": BiLSTM,
-    "deptree": DepTree,
-    "contree": ConTree,
-    "contree-nary": NaryConTree,
-    "contree-le": GatedChildrenConTree,
-    "topdown": TopDownConTree,
-    "contree-lex": ConTreeLex,
-    "bicontree": BiConTree,
-    "pooled": PooledTransformer,
-}
-
-
-def _admit(name: str, value: Any, source: Source) -> type[Encoder]:
-    if not (isinstance(value, type) and issubclass(value, Encoder)):
-        raise TypeError("must be a subclass of lexitree.Encoder")
-    missing = [each for each in ("title", "about", "num_states") if not hasattr(value, each)]
-    if missing:
-        raise TypeError(f"does not say what it is: {' and '.join(missing)} of its class must be set")
-    settings: object = getattr(value, "config_class")  # noqa: B009 - of another package: it may be anything
-    if not (isinstance(settings, type) and issubclass(settings, ModelConfig)):
-        raise TypeError("must have settings (config_class) that are a subclass of lexitree.ModelConfig")
-    return value
-
-
-ENCODERS: Registry[type[Encoder]] = Registry("model", _BUILT_IN, _admit)
-"""All models by name."""
 
 PAPER_SIZES: dict[str, tuple[int, ...]] = {
     "rntn": (25, 35),

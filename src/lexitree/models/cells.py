@@ -6,8 +6,8 @@ To add a tree cell:
    `lexitree.ops.reference`. That is enough to train it; a level-wise implementation makes it fast.
 2. List the operation and its implementations in `lexitree.ops.registry`.
 3. Add a `Recurrence` here, or in `lexitree.models.other_cells`, that owns the weights and names the operation.
-4. Add an `Encoder` that uses it, in `lexitree.models.catalog`, and list that in `_BUILT_IN`. It can then be trained
-   with `lexitree train --model NAME`.
+4. Add an `Encoder` that uses it, in `lexitree.models.catalog`, and list it in `lexitree.models.registries`.
+   It can then be trained with `lexitree train --model NAME`.
 5. Compare the implementations in `tests/ops`.
 """
 
@@ -16,13 +16,14 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable
-from typing import Any, ClassVar, Literal, ParamSpec, TypeVar, cast
+from typing import Any, ClassVar, ParamSpec, TypeVar, cast
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
 from lexitree.errors import TreeError
+from lexitree.models.model_config import BiasInit
 from lexitree.ops.registry import (
     BOTTOM_UP,
     SEQUENCES,
@@ -39,8 +40,6 @@ from lexitree.ops.weights import (
     SequenceWeights,
     TopDownWeights,
 )
-
-BiasInit = Literal["uniform", "zero"]
 
 
 def glorot_matrix(*shape: int, rows: int, columns: int) -> nn.Parameter:

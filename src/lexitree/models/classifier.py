@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import AbstractContextManager
 from typing import Any, ClassVar
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from lexitree.arrays import NO_INDEX
-from lexitree.batch.tree_examples import Example, make_examples
+from lexitree.arrays import NO_INDEX, FloatArray
+from lexitree.batch.tree_examples import Example, TreeKind, make_examples
+from lexitree.batch.tree_layout import TreeLayout
 from lexitree.corpora.corpus import Supervision
 from lexitree.errors import ConfigError, TreeError
 from lexitree.models.catalog import encoder_class
@@ -19,8 +21,10 @@ from lexitree.models.dropout import drop_states, drop_words
 from lexitree.models.head_methods import head_entropy as entropy_of_heads
 from lexitree.models.head_words import HeadWords
 from lexitree.models.label_grains import LabelGrains
+from lexitree.models.label_model import AskedNodes
 from lexitree.models.model_config import ModelConfig, TextReading
-from lexitree.models.word_table import Lexicon
+from lexitree.models.tensor_inference import StartedTensors, find_shares, start_tensors, without_dropout
+from lexitree.models.word_table import Lexicon, WordTable
 from lexitree.ops.registry import Backend, Implementation, check_backend, get_backend
 from lexitree.ops.tree_batch import TreeBatch
 from lexitree.trees.tree import Tree
@@ -72,6 +76,26 @@ class TreeClassifier(nn.Module):
     @property
     def device(self) -> torch.device:
         return self.scorer.label_bias.device
+
+    @property
+    def device_type(self) -> str:
+        """The kind of device it computes on."""
+        return self.device.type
+
+    @property
+    def tree_kind(self) -> TreeKind:
+        """The trees that it reads."""
+        return self.encoder.tree_kind
+
+    @property
+    def has_heads(self) -> bool:
+        """Whether its phrases have head words."""
+        return self.encoder.has_heads
+
+    @property
+    def reads_flat_trees(self) -> bool:
+        """Whether it reads phrases of single words; a transformer reads pieces of whole sentences."""
+        return isinstance(self.lexicon, WordTable) and self.encoder.tree_kind == "constituency"
 
     @property
     def backend(self) -> Backend:
@@ -147,6 +171,20 @@ class TreeClassifier(nn.Module):
         assert heads is not None
         x = heads(self._word_vectors(batch), batch, self.backend)
         return heads.left_shares(x, batch)
+
+    def in_use(self) -> AbstractContextManager[None]:
+        """A block in which nothing is dropped out; a model in training returns to it afterwards."""
+        return without_dropout(self)
+
+    def start_batch(
+        self, layout: TreeLayout, *, nodes: AskedNodes = "all", heads: bool = False, finer: bool = False
+    ) -> StartedTensors:
+        """Begin to label a batch; see `LabelModel.start_batch`."""
+        return start_tensors(self, layout, nodes, heads, finer)
+
+    def head_shares(self, layout: TreeLayout) -> FloatArray:  # [phrases, word]
+        """The left parts' shares of the head vectors of a batch; see `LabelModel.head_shares`."""
+        return find_shares(self, layout)
 
     def answer_probabilities(
         self, scores: Float[Tensor, "nodes scores"], *, finer: bool = False

@@ -1,7 +1,7 @@
 """The paper's encoders: they turn word vectors into the features that nodes are labelled by.
 
 An encoder combines cells (`lexitree.models.cells`, which lists the steps to add one). To be found by its name it is
-listed in `lexitree.models.catalog.ENCODERS`, where the encoders of other papers stand too.
+listed in `lexitree.models.registries.ENCODERS`; `lexitree.models.catalog` has the encoders of other papers.
 """
 
 from __future__ import annotations
@@ -26,8 +26,9 @@ from lexitree.models.cells import (
     SequenceLSTM,
     TopDownLSTM,
 )
-from lexitree.models.head_methods import HEAD_METHODS, HeadCell
+from lexitree.models.head_methods import HeadCell
 from lexitree.models.model_config import ModelConfig
+from lexitree.models.registries import HEAD_METHODS
 from lexitree.ops.registry import BOTTOM_UP, SEQUENCES, TOP_DOWN, Backend, Operation
 from lexitree.ops.spans import SequenceSchedule, distinct_phrases, span_means
 from lexitree.ops.threads import run_side_by_side
@@ -109,6 +110,23 @@ class Encoder(nn.Module):
         leaves or, in dependency trees, of all nodes.
         """
         raise NotImplementedError
+
+
+def check_encoder(value: Any) -> type[Encoder]:
+    """Check what another package offers as a model.
+
+    Raises:
+        TypeError: It is no model; the message says what it must be.
+    """
+    if not (isinstance(value, type) and issubclass(value, Encoder)):
+        raise TypeError("must be a subclass of lexitree.Encoder")
+    missing = [each for each in ("title", "about", "num_states") if not hasattr(value, each)]
+    if missing:
+        raise TypeError(f"does not say what it is: {' and '.join(missing)} of its class must be set")
+    settings: object = getattr(value, "config_class")  # noqa: B009 - of another package: it may be anything
+    if not (isinstance(settings, type) and issubclass(settings, ModelConfig)):
+        raise TypeError("must have settings (config_class) that are a subclass of lexitree.ModelConfig")
+    return value
 
 
 def make_heads(config: ModelConfig) -> HeadCell:

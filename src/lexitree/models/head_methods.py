@@ -9,20 +9,19 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from lexitree.errors import ConfigError
-from lexitree.models.cells import BiasInit, Cell, glorot_bias, glorot_matrix, not_compiled
+from lexitree.models.cells import Cell, glorot_bias, glorot_matrix, not_compiled
 from lexitree.models.head_words import (
-    HeadCandidates,
     HeadWords,
     find_head_words,
     lean_to_candidates,
     left_shares,
     trace_heads,
 )
+from lexitree.models.model_config import BiasInit
+from lexitree.models.registries import check_candidates
 from lexitree.ops.registry import COMPOSE_HEADS, MIX_HEADS, Backend
 from lexitree.ops.tree_batch import TreeBatch
-from lexitree.ops.weights import HeadMethod, HeadWeights
-from lexitree.plugins import Registry, Source
+from lexitree.ops.weights import HeadCandidates, HeadMethod, HeadWeights
 
 
 class HeadCell(Cell):
@@ -51,19 +50,6 @@ class HeadCell(Cell):
     def left_shares(self, x: Float[Tensor, "nodes word"], batch: TreeBatch) -> Float[Tensor, "phrases word"]:
         """The share of each phrase's head vector that comes from its left part, by dimension."""
         raise NotImplementedError
-
-
-def check_candidates(candidates: HeadCandidates, method: str) -> None:
-    """Check that a head method can restrict the words that may be heads.
-
-    Raises:
-        ConfigError: If it cannot: only the gate can.
-    """
-    if candidates != "all" and method != "G":
-        raise ConfigError(
-            f"the head method {method} cannot restrict head words to {candidates}",
-            remedy="Choose the learned gate: head_method = G; or head_candidates = all.",
-        )
 
 
 class HeadComposer(HeadCell):
@@ -218,7 +204,18 @@ class MakeHeads(Protocol):
     ) -> HeadCell: ...
 
 
-def _admit(name: str, value: Any, source: Source) -> MakeHeads:
+GATED_HEADS, LEFT_HEADS, RIGHT_HEADS, MEAN_HEADS = (
+    partial(HeadComposer, method=method) for method in get_args(HeadMethod)
+)
+"""What makes the heads of the paper's methods."""
+
+
+def heads_by_gate(name: str, value: Any) -> MakeHeads:
+    """What makes heads by a gate of another package.
+
+    Raises:
+        TypeError: It is no gate.
+    """
     if not (isinstance(value, type) and issubclass(value, HeadGate)):
         raise TypeError("must be a subclass of lexitree.HeadGate")
 
@@ -227,9 +224,3 @@ def _admit(name: str, value: Any, source: Source) -> MakeHeads:
         return HeadMixer(value(word_size))
 
     return make_heads
-
-
-HEAD_METHODS: Registry[MakeHeads] = Registry(
-    "head method", {method: partial(HeadComposer, method=method) for method in get_args(HeadMethod)}, _admit
-)
-"""The head methods by name: the four of the paper, and those of other packages."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -12,11 +12,8 @@ from torch import Tensor
 
 from lexitree.arrays import FloatArray
 from lexitree.ops.tree_batch import TreeBatch
-from lexitree.ops.weights import HeadMethod, HeadWeights, check_head_method
+from lexitree.ops.weights import HeadCandidates, HeadMethod, HeadWeights, check_head_method
 from lexitree.text.word_kinds import WordKind
-
-HeadCandidates = Literal["all", "words", "content"]
-"""Which words may be the head of a phrase that has others: all of them; all but punctuation; content words."""
 
 DECIDED = 1e4
 """What is added to the input of a gate that is decided beforehand: its sigmoid is 0 or 1 in every precision."""

@@ -5,28 +5,21 @@ Head weights are computed only when they are asked for.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import torch
-from torch import Tensor, nn
 
 from lexitree.arrays import FloatArray, IndexArray
 from lexitree.batch.tree_examples import Example, example_to_label, lay_out_to_label
 from lexitree.errors import NotFiniteError
 from lexitree.limits import Check, no_check
-from lexitree.models.classifier import TreeClassifier
-from lexitree.models.head_words import HeadWords, word_weights
-from lexitree.ops.threads import one_thread
-from lexitree.ops.tree_batch import TreeBatch, send
+from lexitree.models.head_words import word_weights
+from lexitree.models.label_model import AskedNodes, LabelModel
 from lexitree.trees.binarize import BinarizedTree, unchanged
 from lexitree.trees.tree import Tree
-
-AskedNodes = Literal["all", "root"]
 
 MAX_BATCH_NODES = 12_000
 """A batch takes trees up to this number of nodes, so memory is bounded by the longest tree."""
@@ -50,7 +43,7 @@ class NodeOutputs:
 
 
 def run_examples(
-    model: TreeClassifier,
+    model: LabelModel,
     examples: Iterable[Example],
     *,
     nodes: AskedNodes = "all",
@@ -77,26 +70,9 @@ def run_examples(
     Raises:
         NotFiniteError: If the model gives no finite probabilities.
     """
-    with in_use(model):
+    with model.in_use():
         for window in group_by_nodes(examples, BATCHES_PER_WINDOW * max_batch_nodes, MAX_WINDOW_TREES):
             yield from _run_window(model, window, nodes, heads, finer, max_batch_nodes, check)
-
-
-@contextmanager
-def in_use(model: nn.Module) -> Generator[None, None, None]:
-    """Switch dropout off for the block; a model that was in training returns to it afterwards.
-
-    A model in training may be used by one thread at a time.
-    """
-    if not model.training:
-        # Nothing is changed that another thread using the model could see.
-        yield
-        return
-    model.eval()
-    try:
-        yield
-    finally:
-        model.train()
 
 
 def group_by_nodes(
@@ -116,7 +92,7 @@ def group_by_nodes(
 
 
 def _run_window(
-    model: TreeClassifier,
+    model: LabelModel,
     window: list[Example],
     nodes: AskedNodes,
     heads: bool,
@@ -133,44 +109,23 @@ def _run_window(
     return [by_place[place] for place in range(len(window))]
 
 
-def batch_to_label(
-    model: TreeClassifier, examples: Sequence[Example], *, roots_only: bool = False
-) -> TreeBatch:
-    """Batch examples for prediction, where the model is.
-
-    Words that the lexicon does not know get vectors of their own, if it guesses. The guesses belong to the batch and
-    the model stays as it is, so threads can share it. With `roots_only`, only the labels of the roots will be asked
-    for.
-    """
-    layout = lay_out_to_label(examples, guesses=model.lexicon.can_guess, roots_only=roots_only)
-    guesses = model.lexicon.guess(layout.unknown_words) if layout.unknown_words else None
-    return TreeBatch.from_layout(layout, model.device, guesses)
-
-
-@torch.inference_mode()
 def _run_group(
-    model: TreeClassifier, group: list[Example], nodes: AskedNodes, heads: bool, finer: bool
+    model: LabelModel, group: list[Example], nodes: AskedNodes, heads: bool, finer: bool
 ) -> list[NodeOutputs]:
-    batch = batch_to_label(model, group, roots_only=nodes == "root")
-    head_words = None
-    if heads and nodes == "all":
-        scores, head_words = model.score_with_heads(batch)
-    else:
-        scores = model(batch, batch.root_index if nodes == "root" else None)
-    probabilities = model.answer_probabilities(scores, finer=finer).float()
-    if nodes == "all":
-        probabilities = probabilities.index_select(0, batch.preorder_index)
-    probabilities = probabilities.cpu().numpy()
-    check_finite(probabilities)
+    layout = lay_out_to_label(group, guesses=model.lexicon.can_guess, roots_only=nodes == "root")
+    found = model.start_batch(layout, nodes=nodes, heads=heads, finer=finer).finish()
+    check_finite(found.probabilities)
     if nodes == "root":
-        return [NodeOutputs(example, probabilities[k : k + 1], None, None) for k, example in enumerate(group)]
-    head_leaves, head_weights = _head_arrays(head_words, batch)
+        return [
+            NodeOutputs(example, found.probabilities[place : place + 1], None, None)
+            for place, example in enumerate(group)
+        ]
     return [
         NodeOutputs(
             example,
-            probabilities[rows],
-            None if head_leaves is None else head_leaves[rows],
-            None if head_weights is None else head_weights[rows],
+            found.probabilities[rows],
+            None if found.head_index is None else found.head_index[rows],
+            None if found.head_weight is None else found.head_weight[rows],
         )
         for example, rows in zip(group, _source_rows(group), strict=True)
     ]
@@ -183,22 +138,6 @@ def check_finite(probabilities: FloatArray) -> None:
             "the model's probabilities are not finite: its weights are not, or its word vectors are out of range",
             remedy="Train it again with a smaller learning rate.",
         )
-
-
-def _head_arrays(heads: HeadWords | None, batch: TreeBatch) -> tuple[IndexArray | None, FloatArray | None]:
-    if heads is None:
-        return None, None
-    leaves, weights = head_tensors(heads, batch)
-    return leaves.cpu().numpy(), weights.cpu().numpy()
-
-
-def head_tensors(heads: HeadWords, batch: TreeBatch) -> tuple[Tensor, Tensor]:
-    """By node in pre-order, tree after tree: the position of the head word in its sentence, and its share."""
-    first_leaf = batch.span_start.index_select(0, batch.root_index)
-    sizes = send(torch.tensor(batch.tree_sizes), batch.device)
-    first = first_leaf.repeat_interleave(sizes, output_size=len(batch.preorder_index))
-    leaves = heads.leaf.index_select(0, batch.preorder_index) - first
-    return leaves, heads.weight.float().index_select(0, batch.preorder_index)
 
 
 def _source_rows(group: list[Example]) -> Iterator[npt.NDArray[np.integer]]:
@@ -229,18 +168,11 @@ class HeadShares(NamedTuple):
         return word_weights(arity, self.from_left[top - start :])
 
 
-@torch.inference_mode()
-@one_thread()
-def find_head_shares(model: TreeClassifier, binary: BinarizedTree) -> HeadShares:
+def find_head_shares(model: LabelModel, binary: BinarizedTree) -> HeadShares:
     """Compute how the head vectors of a tree are made up, for a model with heads."""
     example = example_to_label(binary, model.lexicon)
-    batch = batch_to_label(model, [example])
-    # Only a transformer drops anything out here; the rest of a model in training stays in training.
-    with in_use(model.lexicon):
-        from_left = model.left_head_shares(batch)
-    nodes = batch.preorder_index
-    phrases = nodes[nodes >= batch.num_leaves] - batch.num_leaves
-    return HeadShares(binary, from_left.index_select(0, phrases).float().cpu().numpy())
+    layout = lay_out_to_label([example], guesses=model.lexicon.can_guess)
+    return HeadShares(binary, model.head_shares(layout))
 
 
 class HeadWeigher:
@@ -250,7 +182,7 @@ class HeadWeigher:
     tuple that is replaced as a whole: at worst, two threads compute a tree twice.
     """
 
-    def __init__(self, model: TreeClassifier) -> None:
+    def __init__(self, model: LabelModel) -> None:
         self._model = model
         self._recent: tuple[tuple[TreeWeigher, HeadShares], ...] = ()
 

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal, Self
 
 from lexitree.corpora.corpus import Supervision
 from lexitree.errors import ConfigError
 from lexitree.labels import LabelSet
 from lexitree.lexicon.normal_forms import Lookup
-from lexitree.models.cells import BiasInit
-from lexitree.models.head_methods import HEAD_METHODS, check_candidates
-from lexitree.models.head_words import HeadCandidates
+from lexitree.models.registries import ENCODERS, HEAD_METHODS, check_candidates
+from lexitree.ops.weights import HeadCandidates
 from lexitree.settings import MAX_SIZE, MAX_STEP, Setting, Settings
 from lexitree.text import Layout
 from lexitree.trees.binarize import Direction
+
+BiasInit = Literal["uniform", "zero"]
+"""Initial biases: random as in the authors' code, or zero."""
 
 DEFAULT_MODEL = "bicontree"
 DEFAULT_WORD_SIZE = 300
@@ -123,11 +125,11 @@ class ModelConfig(Settings):
     @classmethod
     def for_values(cls, values: Mapping[str, Any]) -> type[Self]:
         """The settings class of the model that the values name: one of another package may have more settings."""
-        # Models are built from these settings, so their module imports this one.
-        from lexitree.models.catalog import encoder_class
-
         name = values.get("model", DEFAULT_MODEL)
-        found = encoder_class(name).config_class if isinstance(name, str) else cls
+        # Built-in models have these settings, and are not imported for that.
+        if not isinstance(name, str) or name in ENCODERS.built_in:
+            return cls
+        found = ENCODERS.find(name).config_class
         return found if issubclass(found, cls) else cls
 
     def _check_together(self) -> None:

@@ -7,18 +7,22 @@ a leaf has come last, so that each group is one slice.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal, NamedTuple, get_args
-
-from jaxtyping import Float
-from torch import Tensor
+from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 from lexitree.errors import ConfigError
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
+    from torch import Tensor
 
 HeadMethod = Literal["G", "L", "R", "A"]
 """How a phrase gets its head vector: a learned gate (G), the left or right child's (L, R), their mean (A)."""
 
+HeadCandidates = Literal["all", "words", "content"]
+"""Which words may be the head of a phrase that has others: all of them; all but punctuation; content words."""
 
-ShareOfLeft = Callable[[Tensor, Tensor], Tensor]
+
+ShareOfLeft = Callable[["Tensor", "Tensor"], "Tensor"]
 """A gate of another package: the share of each phrase's head vector that comes from its left part, [phrases, word] or
 [phrases, 1], from the head vectors of the left and the right parts of some phrases, [phrases, word]."""
 

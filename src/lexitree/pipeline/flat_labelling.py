@@ -13,8 +13,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from lexitree.limits import Check
-from lexitree.models.flat_inference import can_run_flat
-from lexitree.models.inference import AskedNodes
+from lexitree.models.label_model import AskedNodes
 from lexitree.parsers.protocol import FlatParser, Parser, Started
 from lexitree.pipeline.predictor import Predictor, StartedResults
 from lexitree.results.flat_results import FlatResults
@@ -54,7 +53,7 @@ class FlatLabeller:
         self._direction: Direction = direction
         self._nodes: AskedNodes = nodes
         self._check = check
-        self._num_ahead = _BATCHES_AHEAD.get(predictor.model.device.type, 0)
+        self._num_ahead = _BATCHES_AHEAD.get(predictor.model.device_type, 0)
         self._parsing: deque[_Parsing] = deque()
         self._labelling: deque[StartedResults] = deque()
 
@@ -85,4 +84,6 @@ class FlatLabeller:
 
 def can_label_flat(predictor: Predictor, parser: Parser) -> bool:
     """Whether a model and a parser work on arrays."""
-    return isinstance(parser, FlatParser) and parser.parse_labels.are_plain and can_run_flat(predictor.model)
+    return (
+        isinstance(parser, FlatParser) and parser.parse_labels.are_plain and predictor.model.reads_flat_trees
+    )

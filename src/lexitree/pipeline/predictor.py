@@ -12,9 +12,9 @@ from lexitree.evaluation.accuracy import Evaluation, evaluate
 from lexitree.evaluation.answers import SystemAnswers, collect_answers
 from lexitree.labels import LabelSet
 from lexitree.limits import Check, no_check
-from lexitree.models.classifier import TreeClassifier
 from lexitree.models.flat_inference import StartedOutputs, start_flat
-from lexitree.models.inference import AskedNodes, HeadWeigher, NodeOutputs, run_examples
+from lexitree.models.inference import HeadWeigher, NodeOutputs, run_examples
+from lexitree.models.label_model import AskedNodes, LabelModel
 from lexitree.results.flat_results import FlatResults, Weigh
 from lexitree.results.labelled_tree import LabelledTree
 from lexitree.trees.binarize import unchanged
@@ -26,7 +26,7 @@ from lexitree.trees.tree import Tree
 class Predictor:
     """A model ready for use on trees of any shape."""
 
-    def __init__(self, model: TreeClassifier) -> None:
+    def __init__(self, model: LabelModel) -> None:
         self.model = model
         self._weigher = HeadWeigher(model)
         self._label_set = model.config.label_set
@@ -108,7 +108,7 @@ class Predictor:
             # A tree without gold labels may well be a parse; if it is not, both directions split it alike.
             direction=config.binarization if labels else config.parse_binarization,
             supervision=supervision,
-            kind=self.model.encoder.tree_kind,
+            kind=self.model.tree_kind,
         )
 
     def _labelled_tree(self, output: NodeOutputs) -> LabelledTree:
@@ -138,6 +138,6 @@ class StartedResults:
         )
 
 
-def describe_model(model: TreeClassifier) -> str:
+def describe_model(model: LabelModel) -> str:
     """`bicontree, 5 labels, cpu`: a model in a few words."""
     return f"{model.config.model}, {len(model.config.label_set)} labels, {model.device}"

@@ -96,7 +96,7 @@ def score_table(
         labels=model.config.labels,
         direction=model.config.parse_binarization,
         supervision="root",
-        kind=model.encoder.tree_kind,
+        kind=model.tree_kind,
     )
     return ScoredTexts(evaluate(model, examples, document_sizes=parsed.sizes), table, len(rows))
 

@@ -13,7 +13,7 @@ from typing import Any, Self, TypedDict, TypeVar, Unpack, get_args, overload
 from lexitree.errors import ConfigError, OnError, OnTextError, TextError, TreeError
 from lexitree.lexicon.unfamiliar import warn_of_unfamiliar
 from lexitree.limits import Limits, Watch
-from lexitree.models.inference import AskedNodes
+from lexitree.models.label_model import AskedNodes
 from lexitree.parsers.protocol import BatchParser, FlatParser, Parser
 from lexitree.pipeline import batch_sentences
 from lexitree.pipeline.flat_labelling import FlatLabeller, can_label_flat
@@ -84,7 +84,7 @@ class TextPipeline:
         split: Layout | Splitter = "text",
         limits: Limits | None = None,
     ) -> None:
-        if predictor.model.encoder.tree_kind == "dependency":
+        if predictor.model.tree_kind == "dependency":
             raise ConfigError(
                 "this model reads dependency trees, and a parser gives constituency trees",
                 remedy="Choose another model, or give it dependency trees: lexitree predict MODEL FILE.toks",
@@ -275,7 +275,7 @@ class TextPipeline:
         cancel: Event | None = None,
     ) -> Iterator[tuple[Document | TextError, Context]]:
         if batch_size is None:
-            batch_size = batch_sentences(self.predictor.model.device.type)
+            batch_size = batch_sentences(self.predictor.model.device_type)
         if batch_size < 1:
             raise ConfigError(f"the batch size must be at least 1, not {batch_size}")
         if on_error not in get_args(OnTextError):

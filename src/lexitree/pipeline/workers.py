@@ -93,7 +93,7 @@ class LabellerSettings:
         }
 
     def _check_heads(self, predictor: Predictor) -> None:
-        if self.needs_heads and not predictor.model.encoder.has_heads:
+        if self.needs_heads and not predictor.model.has_heads:
             name = predictor.model.config.model
             raise ConfigError(f"--head-weights is for models with heads, and {name} has none")
 

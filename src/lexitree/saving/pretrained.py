@@ -12,10 +12,10 @@ from torch import Tensor
 
 from lexitree.batch.tree_examples import TreeKind
 from lexitree.errors import ConfigError, LexitreeError, ModelFileError
-from lexitree.models.catalog import ENCODERS, encoder_class
+from lexitree.models.catalog import encoder_class
 from lexitree.models.classifier import TreeClassifier
-from lexitree.models.head_methods import HEAD_METHODS
 from lexitree.models.model_config import ModelConfig, TextReading
+from lexitree.models.registries import ENCODERS, HEAD_METHODS
 from lexitree.models.transformer import TransformerLexicon, table_of
 from lexitree.models.word_table import Lexicon
 from lexitree.plugins import Kind, Source

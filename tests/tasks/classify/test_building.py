@@ -15,9 +15,9 @@ from lexitree.errors import CheckpointError, ConfigError, FileError, LexitreeErr
 from lexitree.evaluation.accuracy import evaluate
 from lexitree.learning.checkpoint import CHECKPOINT_FILE, load_checkpoint
 from lexitree.learning.optimizer import LazyAdam
-from lexitree.models.catalog import ENCODERS
 from lexitree.models.classifier import TreeClassifier
 from lexitree.models.encoder_files import read_encoder
+from lexitree.models.registries import ENCODERS
 from lexitree.models.transformer import TransformerLexicon
 from lexitree.ops.tree_batch import batch_examples
 from lexitree.saving.pretrained import from_pretrained

@@ -8,8 +8,7 @@ from typing import Annotated, Any
 
 from lexitree.errors import ConfigError
 from lexitree.learning.schedule import Averaging, Decay, Epochs, LexicalSettings, SeededRecipe, TrainWords
-from lexitree.models.cells import BiasInit
-from lexitree.models.model_config import DEFAULT_WORD_SIZE, ModelConfig
+from lexitree.models.model_config import DEFAULT_WORD_SIZE, BiasInit, ModelConfig
 from lexitree.ops.weights import HeadMethod
 from lexitree.settings import MAX_BATCH, MAX_COUNT, MAX_SIZE, MAX_STEP, Setting, Settings
 from lexitree.trees.binarize import Direction

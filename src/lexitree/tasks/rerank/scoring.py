@@ -13,7 +13,7 @@ import torch
 from lexitree.arrays import DoubleArray
 from lexitree.errors import NotFiniteError
 from lexitree.evaluation.significance import TIE_DECIMALS
-from lexitree.models.inference import in_use
+from lexitree.models.tensor_inference import without_dropout
 from lexitree.ops.threads import one_thread
 from lexitree.tasks.rerank.batches import batch_lists
 from lexitree.tasks.rerank.examples import GoldCounts, ListExample
@@ -89,7 +89,7 @@ def score_lists(
 ) -> Iterator[ScoredList]:
     """What the model and the parser think of the candidates of each list, in the order of the lists."""
     waiting = iter(examples)
-    with in_use(model):
+    with without_dropout(model):
         while window := list(islice(waiting, read_ahead)):
             yield from _score_window(model, window)
 
