@@ -7,7 +7,7 @@ import torch
 from hypothesis import given
 
 from lexitree.lexicon.vocabulary import Vocabulary
-from lexitree.models.guesses import MAX_LETTERS, VectorGuesser, guess_vectors, letter_groups
+from lexitree.models.guesses import VectorGuesser, guess_vectors
 from lexitree.models.word_table import WordTable
 from tests.strategies import any_text
 
@@ -31,26 +31,6 @@ def guess(word: str) -> torch.Tensor:
 
 def row(word: str) -> torch.Tensor:
     return VECTORS[VOCABULARY.index(word)]
-
-
-def test_the_rows_of_letters_are_the_same_on_every_machine() -> None:
-    """They are saved with models: other numbers here would be other vectors for all who have one."""
-    assert letter_groups("ab", 1 << 15) == GROUPS_OF_AB
-    assert letter_groups("Ab", 1 << 15)[:-1] == GROUPS_OF_AB[:-1]
-    assert len({letter_groups(word, 1 << 15)[-1] for word in ("ab", "Ab", "AB")}) == 3
-
-
-GROUPS_OF_AB = [15054, 18541, 1649, 8052, 27787, 11676, 2152]
-
-
-def test_a_group_counts_once() -> None:
-    assert len(letter_groups("haha", 100)) == len({"<h", "ha", "ah", "a>"}) + 4 + 3 + 2 + 1
-    assert letter_groups("hahahahaha", 100) == letter_groups("hahahahahahaha", 100)
-
-
-def test_a_long_word_costs_no_more_than_others() -> None:
-    letters = "abcdefghij" * 100_000
-    assert letter_groups(letters, 100) == letter_groups(letters[:MAX_LETTERS], 100)
 
 
 @given(any_text())

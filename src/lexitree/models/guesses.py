@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -15,14 +13,9 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from lexitree.errors import ConfigError
-from lexitree.lexicon.vocabulary import UNK_INDEX, Vocabulary
-from lexitree.lexicon.word_parts import MAX_LETTERS, WordParts, joined_parts, typed_parts
+from lexitree.lexicon.guessing import flatten_bags, letter_groups, plan_guesses
+from lexitree.lexicon.vocabulary import Vocabulary
 from lexitree.ops.tree_batch import send
-from lexitree.trees.brackets import surface_form
-
-SHORTEST_GROUP, LONGEST_GROUP = 2, 5
-
-_REPEATS = re.compile(r"(\D)\1\1+")
 
 
 class VectorGuesser(nn.Module):
@@ -66,26 +59,10 @@ class VectorGuesser(nn.Module):
 
 def send_bags(bags: Sequence[Sequence[int]], device: torch.device) -> tuple[Tensor, Tensor]:
     """The rows of several bags, one after the other, and where each bag begins; sent to a device in one copy."""
-    lengths = np.array([len(bag) for bag in bags], dtype=np.int64)
-    rows = np.fromiter(chain.from_iterable(bags), dtype=np.int64, count=int(lengths.sum()))
-    numbers = np.concatenate([rows, np.cumsum(lengths) - lengths])
-    flat, starts = torch.split(send(torch.from_numpy(numbers), device), [len(rows), len(bags)])
-    return flat, starts
-
-
-def letter_groups(word: str, num_rows: int) -> list[int]:
-    """The rows of a word's groups of two to five letters, each group once, and of how it is capitalized.
-
-    A checksum is the same on every machine, which Python's own hash of a text is not.
-    """
-    framed = f"<{word.lower()[:MAX_LETTERS]}>"
-    groups = {
-        framed[start : start + size]: None
-        for size in range(SHORTEST_GROUP, LONGEST_GROUP + 1)
-        for start in range(len(framed) - size + 1)
-    }
-    case = f"case {word[:1].isupper():d}{word.isupper():d}"
-    return [zlib.crc32(group.encode("utf-8", "surrogatepass")) % num_rows for group in (*groups, case)]
+    rows, starts = flatten_bags(bags)
+    numbers = torch.from_numpy(np.concatenate([rows, starts]))
+    sent = torch.split(send(numbers, device), [len(rows), len(bags)])
+    return sent[0], sent[1]
 
 
 def guess_vectors(
@@ -94,63 +71,14 @@ def guess_vectors(
     vectors: Float[Tensor, "rows word"],
     guesser: VectorGuesser,
 ) -> Float[Tensor, "words word"]:
-    """A vector for each word that a vocabulary does not have.
-
-    `goooood` has the vector of `good`. That of `thought-provokingly` is half what its letters say, and half the mean
-    of its parts; that of a hashtag or a pictograph is the mean of its words, where these are looked up. All others go
-    by their letters.
-    """
-    surfaces = [surface_form(word) for word in words]
-    parts = {word: _parts(word, vocabulary) for word in surfaces}
-    strange = [part for each in parts.values() for part in each.words if not vocabulary.index(part)]
-    asked = {word: number for number, word in enumerate({**parts, **dict.fromkeys(strange)})}
-    # Each guess is a weighted sum of known vectors and of those that letters give, so all are made in one call.
-    rows: list[list[int]] = []
-    weights: list[list[float]] = []
-    for word in surfaces:
-        own, of_parts = asked[word], parts[word]
-        if row := _row_without_repeats(word, vocabulary):
-            rows.append([len(asked) + row])
-            weights.append([1.0])
-        elif of_parts.words:
-            share = (1.0 if of_parts.is_all else 0.5) / len(of_parts.words)
-            known = [(part, vocabulary.index(part)) for part in of_parts.words]
-            rows.append([own, *(len(asked) + row if row else asked[part] for part, row in known)])
-            weights.append([0.0 if of_parts.is_all else 0.5, *[share] * len(known)])
-        else:
-            rows.append([own])
-            weights.append([1.0])
-    return _weighted_sums(rows, weights, guesser(list(asked)), vectors)
-
-
-def _weighted_sums(
-    rows: Sequence[Sequence[int]],
-    weights: Sequence[Sequence[float]],
-    first: Float[Tensor, "first word"],
-    others: Float[Tensor, "others word"],
-) -> Float[Tensor, "words word"]:
-    """Weighted sums of the rows of two tables, which are numbered one after the other."""
-    used = sorted({row for bag in rows for row in bag if row >= len(first)})
-    place = {row: len(first) + number for number, row in enumerate(used)}
-    known = send(torch.tensor([row - len(first) for row in used], dtype=torch.long), first.device)
-    table = torch.cat([first, others.index_select(0, known).to(first.dtype)])
-    flat, starts = send_bags([[place.get(row, row) for row in bag] for bag in rows], first.device)
-    shares = send(torch.tensor(list(chain.from_iterable(weights)), dtype=table.dtype), first.device)
+    """A vector for each word that a vocabulary does not have; `plan_guesses` says which."""
+    plan = plan_guesses(words, vocabulary)
+    spelled = guesser(plan.spelled)
+    known = send(torch.tensor(plan.known, dtype=torch.long), spelled.device)
+    table = torch.cat([spelled, vectors.index_select(0, known).to(spelled.dtype)])
+    flat, starts = send_bags(plan.bags, spelled.device)
+    shares = send(torch.tensor(list(chain.from_iterable(plan.weights)), dtype=table.dtype), spelled.device)
     return nn.functional.embedding_bag(flat, table, starts, mode="sum", per_sample_weights=shares)
-
-
-def _parts(word: str, vocabulary: Vocabulary) -> WordParts:
-    """The words that a word is made of; none if it is not."""
-    if vocabulary.lookup == "written":
-        return WordParts(joined_parts(word), is_all=False)
-    return typed_parts(word, vocabulary.index)
-
-
-def _row_without_repeats(word: str, vocabulary: Vocabulary) -> int:
-    """The row of the word that is lengthened by repeating a letter, digits aside; 0 where it is no such word."""
-    if not _REPEATS.search(word):
-        return UNK_INDEX
-    return vocabulary.index(_REPEATS.sub(r"\1\1", word)) or vocabulary.index(_REPEATS.sub(r"\1", word))
 
 
 NUM_ROWS = 1 << 15

@@ -105,5 +105,5 @@ class LabelModel(Protocol):
         ...
 
     def head_shares(self, layout: TreeLayout) -> FloatArray:  # [phrases, word]
-        """The left part's share of each phrase's head vector, tree after tree in pre-order; for a model with heads."""
+        """The left part's share of each phrase's head vector, tree after tree in pre-order, if it has heads."""
         ...
