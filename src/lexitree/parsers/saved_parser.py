@@ -18,10 +18,9 @@ from lexitree.saving.model_folder import (
     VOCABULARY_FILE,
     WEIGHTS_FILE,
     ModelFolder,
-    fill_weights,
-    without_weights,
 )
 from lexitree.saving.model_kinds import ModelKind, ModelParts
+from lexitree.saving.torch_weights import fill_weights, read_tensors, without_weights
 
 _VECTORS = "vectors"
 
@@ -86,8 +85,8 @@ def _card(model: ParserModel) -> Card:
 def _build(folder: ModelFolder, device: str | torch.device, *, style: str | None = None) -> NeuralParser:
     config = folder.settings(ParserConfig.from_dict)
     vocabularies = [folder.vocabulary(name) for name in (VOCABULARY_FILE, TRAINED_WORDS_FILE)]
-    weights = folder.tensors(WEIGHTS_FILE, form=KIND.table)
-    vectors = folder.tensors(VECTORS_FILE, form=KIND.table).get(_VECTORS)
+    weights = read_tensors(folder, WEIGHTS_FILE, form=KIND.table)
+    vectors = read_tensors(folder, VECTORS_FILE, form=KIND.table).get(_VECTORS)
     with without_weights():
         model = ParserModel(config, *vocabularies)
     if vectors is None or vectors.shape != model.vectors.shape:

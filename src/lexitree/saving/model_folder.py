@@ -10,25 +10,23 @@ from __future__ import annotations
 import json
 import os
 import zlib
-from collections.abc import Callable, Generator, Iterable, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar, cast, get_args
 
-import torch
-from safetensors import SafetensorError
-from safetensors.torch import load_file  # pyright: ignore[reportUnknownVariableType]
-from torch import Tensor, nn
-from torch.overrides import TorchFunctionMode
-
 from lexitree.errors import ConfigError, LexitreeError, ModelFileError, import_extra
 from lexitree.lexicon.normal_forms import Lookup
 from lexitree.lexicon.vocabulary import Vocabulary
-from lexitree.models.guesses import VectorGuesser
-from lexitree.models.word_table import WordTable
 from lexitree.saving import shipped
-from lexitree.saving.quantized import TableForm, restore_tensors
+from lexitree.saving.stored_arrays import (
+    RELOAD,
+    StoredTable,
+    TableForm,
+    read_stored_arrays,
+    stored_tables,
+)
 from lexitree.writing import recover_folder
 
 FORMAT = 2
@@ -54,7 +52,6 @@ PLUGINS = "plugins"
 CHECKSUM = "checksum"
 """The entry of config.json with the checksum of its others; models of older versions have none."""
 
-_RELOAD = "Copy or download the model again."
 _CHUNK_BYTES = 1 << 20
 Settings = TypeVar("Settings")
 
@@ -180,30 +177,21 @@ class ModelFolder:
 
     def vocabulary(self, name: str = VOCABULARY_FILE, lookup: Lookup = "written") -> Vocabulary:
         """Read a vocabulary."""
-        path = self._check(name)
+        path = self.checked_path(name)
         return Vocabulary.from_json(path.read_bytes(), path, lookup)
 
-    def tensors(self, name: str = WEIGHTS_FILE, *, form: TableForm = "float32") -> dict[str, Tensor]:
-        """Read weights: as they were saved or, if they were shrunk, in 32 bits.
+    def tables(self, name: str = WEIGHTS_FILE, *, form: TableForm = "float32") -> dict[str, StoredTable]:
+        """Map weights into memory, as they were saved.
 
         Args:
             name: The file.
             form: How the weights were saved, for folders whose config.json does not say.
         """
-        path = self._check(name)
+        path = self.checked_path(name)
         try:
-            tensors = load_file(path)
-        except (SafetensorError, OSError, ValueError) as error:
-            raise ModelFileError(path, f"is damaged or cut off ({error})", remedy=_RELOAD) from error
-        if self.values.get("table", form) != "float32":
-            try:
-                return restore_tensors(tensors)
-            except ValueError as error:
-                raise ModelFileError(path, f"is not in the form that {CONFIG_FILE} says ({error})") from error
-        dtypes = {tensor.dtype for tensor in tensors.values()}
-        if len(dtypes) != 1 or not dtypes.pop().is_floating_point:
-            raise ModelFileError(path, "must hold floating-point numbers of one precision", remedy=_RELOAD)
-        return tensors
+            return stored_tables(read_stored_arrays(path), self.values.get("table", form))
+        except ValueError as error:
+            raise ModelFileError(path, f"is not in the form that {CONFIG_FILE} says ({error})") from error
 
     @property
     def encoder_folder(self) -> Path:
@@ -212,36 +200,36 @@ class ModelFolder:
         if not inside.is_dir():
             # The hub may have one of this name, but not the one that was trained with the model.
             problem = "is missing, and with it the model's transformer"
-            raise ModelFileError(inside, problem, remedy=_RELOAD)
+            raise ModelFileError(inside, problem, remedy=RELOAD)
         # Those of older versions have none for these files.
         for name in self._checksums:
             if name.startswith(f"{ENCODER_FOLDER}/"):
-                self._check(name)
+                self.checked_path(name)
         return inside
-
-    @property
-    def quantized_encoder(self) -> dict[str, Tensor] | None:
-        """The weights of its transformer in 32 bits if they were saved in int8, else None."""
-        return self.tensors(QUANTIZED_ENCODER) if (self.path / QUANTIZED_ENCODER).is_file() else None
 
     @property
     def _checksums(self) -> dict[str, Any]:
         return self.values.get("checksums") or {}
 
-    def _check(self, name: str) -> Path:
+    def checked_path(self, name: str) -> Path:
         """Compare a file with its checksum, and return its path."""
         path = self.path / name
         try:
             found = checksum(path)
         except FileNotFoundError as error:
-            raise ModelFileError(path, "is missing", remedy=_RELOAD) from error
+            raise ModelFileError(path, "is missing", remedy=RELOAD) from error
         except OSError as error:
             raise ModelFileError(path, f"cannot be read ({error.strerror or error})") from error
         if self.values["format"] == 1 and "checksums" not in self.values:
             return path
         if found != self._checksums.get(name):
-            raise ModelFileError(path, "is damaged, cut off or from another model", remedy=_RELOAD)
+            raise ModelFileError(path, "is damaged, cut off or from another model", remedy=RELOAD)
         return path
+
+    def mismatched_words(self) -> ModelFileError:
+        """The error for a vocabulary and a table of vectors of different models."""
+        problem = f"{WEIGHTS_FILE} and {VOCABULARY_FILE} do not belong together"
+        return ModelFileError(self.path, problem, remedy=RELOAD)
 
     @contextmanager
     def must_fit(self) -> Generator[None]:
@@ -253,32 +241,6 @@ class ModelFolder:
             raise ModelFileError(
                 self.path, f"{WEIGHTS_FILE} does not fit {CONFIG_FILE} ({problem})"
             ) from error
-
-    def empty_table(
-        self, tensors: Mapping[str, Tensor], prefix: str = "lexicon.", lookup: Lookup = "written"
-    ) -> WordTable:
-        """Make a table for the words of the vocabulary, without weights but with the sizes of the saved ones."""
-        vocabulary = self.vocabulary(lookup=lookup)
-        vectors = tensors.get(prefix + "vectors")
-        if vectors is None or vectors.ndim != 2 or len(vectors) != vocabulary.num_rows:
-            raise ModelFileError(
-                self.path, f"{WEIGHTS_FILE} and {VOCABULARY_FILE} do not belong together", remedy=_RELOAD
-            )
-        guesser = {
-            name.removeprefix(prefix + "guesser."): torch.empty(tensor.shape)
-            for name, tensor in tensors.items()
-            if name.startswith(prefix + "guesser.")
-        }
-        return WordTable(
-            vocabulary, torch.empty(vectors.shape), VectorGuesser(**guesser) if guesser else None
-        )
-
-
-def saved_tensors(model: nn.Module) -> dict[str, Tensor]:
-    """The weights of a model as its folder has them: tables of words with the rows that are never trained."""
-    parts = cast(Iterable[tuple[str, nn.Module]], model.named_modules())
-    tables = {f"{name}.vectors": part.rows() for name, part in parts if isinstance(part, WordTable)}
-    return {**model.state_dict(), **tables}
 
 
 def checksum(path: Path) -> str:
@@ -326,7 +288,7 @@ def _check_config(path: Path, values: Mapping[str, Any], found: str) -> None:
         raise ModelFileError(
             path,
             "is damaged: its checksum is wrong",
-            remedy=f"{_RELOAD} If you have edited the file, remove its entry {CHECKSUM!r}.",
+            remedy=f"{RELOAD} If you have edited the file, remove its entry {CHECKSUM!r}.",
         )
     for name, kind in (("kind", str), ("training", dict), ("checksums", dict)):
         if values.get(name) is not None and not isinstance(values[name], kind):
@@ -339,40 +301,3 @@ def _is_table_of_texts(value: object) -> bool:
     return isinstance(value, dict) and all(
         isinstance(each, str) for pair in cast(dict[object, object], value).items() for each in pair
     )
-
-
-@contextmanager
-def without_weights() -> Generator[None]:
-    """Build modules without memory and without drawing their weights, which are read from a file afterwards."""
-    with torch.device("meta"), _NothingDrawn():
-        yield
-
-
-class _NothingDrawn(TorchFunctionMode):
-    """Skips the initialization of new modules."""
-
-    def __torch_function__(
-        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
-    ) -> Any:
-        values = kwargs or {}
-        if getattr(func, "__module__", "") == "torch.nn.init":
-            return values["tensor"] if "tensor" in values else args[0]
-        return func(*args, **values)
-
-
-def fill_weights(model: nn.Module, tensors: Mapping[str, Tensor], *, present: str | None = None) -> None:
-    """Give a model its weights, ready for more training.
-
-    Args:
-        model: A model that was built without weights.
-        tensors: The weights.
-        present: The prefix of weights that the model has already.
-
-    Raises:
-        ValueError: If weights are missing or unknown.
-    """
-    found: Any = model.load_state_dict(tensors, strict=False, assign=True)
-    missing = [name for name in found.missing_keys if present is None or not name.startswith(present)]
-    if wrong := [*found.unexpected_keys, *missing]:
-        raise ValueError(f"missing or unknown weights: {', '.join(wrong[:3])}")
-    model.requires_grad_(True)

@@ -34,7 +34,8 @@ from lexitree.saving.model_folder import (
     checksum,
     config_checksum,
 )
-from lexitree.saving.quantized import TableForm, shrink_tensors
+from lexitree.saving.quantized import shrink_tensors
+from lexitree.saving.stored_arrays import TableForm
 from lexitree.version import __version__
 from lexitree.writing import atomic_folder, atomic_write
 

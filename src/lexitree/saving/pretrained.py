@@ -27,9 +27,6 @@ from lexitree.saving.model_folder import (
     VOCABULARY_FILE,
     WEIGHTS_FILE,
     ModelFolder,
-    fill_weights,
-    saved_tensors,
-    without_weights,
 )
 from lexitree.saving.model_kinds import ModelKind, ModelParts
 from lexitree.saving.saved_encoder import (
@@ -37,6 +34,13 @@ from lexitree.saving.saved_encoder import (
     encoder_entry,
     encoder_writer,
     open_saved_encoder,
+)
+from lexitree.saving.torch_weights import (
+    empty_table,
+    fill_weights,
+    read_tensors,
+    saved_tensors,
+    without_weights,
 )
 
 READING = "text"
@@ -179,7 +183,7 @@ def _build(folder: ModelFolder, device: str | torch.device, *, backend: str = "a
     _refuse_missing_plugins(folder)
     config = folder.settings(ModelConfig.from_dict)
     weights = folder.weights
-    tensors = weights.tensors()
+    tensors = read_tensors(weights)
     with weights.must_fit():
         lexicon = _empty_lexicon(weights, tensors, config)
         with _really_built() if folder.plugins else without_weights():
@@ -225,13 +229,13 @@ def _empty_lexicon(folder: ModelFolder, tensors: Mapping[str, Tensor], config: M
     encoder: object = folder.values.get("encoder")
     if encoder is None:
         with without_weights():
-            return folder.empty_table(tensors, lookup=config.lookup)
+            return empty_table(folder, tensors, lookup=config.lookup)
     if not isinstance(encoder, dict):
         raise ModelFileError(folder.path / CONFIG_FILE, "does not say which transformer the model has")
     table = None
     if "lexicon.table.vectors" in tensors:
         with without_weights():
-            table = folder.empty_table(tensors, "lexicon.table.", config.lookup)
+            table = empty_table(folder, tensors, "lexicon.table.", config.lookup)
     unit = encoder_class(config.model).reads
     return open_saved_encoder(folder, cast(dict[str, Any], encoder), table, unit)
 

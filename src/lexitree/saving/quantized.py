@@ -8,8 +8,7 @@ import torch
 from jaxtyping import Float, Float16, Int8
 from torch import Tensor
 
-from lexitree.saving.stored_arrays import SCALE
-from lexitree.saving.stored_arrays import TableForm as TableForm
+from lexitree.saving.stored_arrays import SCALE, TableForm
 
 _LARGEST_BYTE = 127
 

@@ -20,7 +20,9 @@ from lexitree.models.transformer import TransformerConfig, TransformerLexicon, o
 from lexitree.models.word_table import WordTable
 from lexitree.saving.model_folder import CONFIG_FILE, ENCODER_FOLDER, QUANTIZED_ENCODER, ModelFolder
 from lexitree.saving.model_kinds import write_tensors
-from lexitree.saving.quantized import TableForm, shrink_encoder, shrink_tensors
+from lexitree.saving.quantized import shrink_encoder, shrink_tensors
+from lexitree.saving.stored_arrays import TableForm
+from lexitree.saving.torch_weights import read_quantized_encoder
 
 _COMMIT = re.compile("[0-9a-f]{40}")
 """A revision that never changes, unlike branches and tags."""
@@ -84,7 +86,9 @@ def open_saved_encoder(
     try:
         config = TransformerConfig.from_dict(settings)
         if is_saved:
-            encoder, tokenizer = read_encoder(str(folder.encoder_folder), weights=folder.quantized_encoder)
+            encoder, tokenizer = read_encoder(
+                str(folder.encoder_folder), weights=read_quantized_encoder(folder)
+            )
             lexicon = TransformerLexicon(config, encoder, tokenizer, table=table, unit=unit)
         else:
             _refuse_other_names(folder, config)

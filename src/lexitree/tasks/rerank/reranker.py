@@ -23,11 +23,15 @@ from lexitree.saving.model_folder import (
     VOCABULARY_FILE,
     WEIGHTS_FILE,
     ModelFolder,
+)
+from lexitree.saving.model_kinds import ModelKind, ModelParts
+from lexitree.saving.torch_weights import (
+    empty_table,
     fill_weights,
+    read_tensors,
     saved_tensors,
     without_weights,
 )
-from lexitree.saving.model_kinds import ModelKind, ModelParts
 from lexitree.tasks.rerank.examples import ListExample, binarize_list, make_list_example
 from lexitree.tasks.rerank.lists import CandidateList, ScoredTree, parse_list
 from lexitree.tasks.rerank.model import RerankerModel
@@ -250,10 +254,10 @@ def _build(
     config = folder.settings(RerankerConfig.from_dict)
     if base_weight is not None:
         config = dataclasses.replace(config, base_weight=base_weight)
-    tensors = folder.tensors()
+    tensors = read_tensors(folder)
     with folder.must_fit():
         with without_weights():
-            model = RerankerModel(config, folder.empty_table(tensors), backend=backend)
+            model = RerankerModel(config, empty_table(folder, tensors), backend=backend)
         fill_weights(model, tensors)
     return Reranker(model.to(device))
 
