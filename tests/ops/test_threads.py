@@ -7,7 +7,8 @@ from collections.abc import Iterator
 import pytest
 import torch
 
-from lexitree.ops.threads import num_cores, one_thread, use_cores
+from lexitree.ops.openmp import one_thread
+from lexitree.ops.threads import num_cores, use_cores
 from lexitree.trees.brackets import tree_from_brackets
 from lexitree.trees.tree import Tree
 from tests.ops.comparison import assert_agree, make_batch, make_model, run

@@ -17,7 +17,7 @@ import torch
 
 from lexitree.errors import ConfigError
 from lexitree.limits import Check
-from lexitree.ops.threads import openmp_threads
+from lexitree.ops.openmp import openmp_threads
 from lexitree.pipeline import turns
 from lexitree.pipeline.text_pipeline import TextPipeline
 from lexitree.pipeline.turns import Turn

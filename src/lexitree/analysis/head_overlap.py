@@ -19,7 +19,7 @@ from lexitree.corpora.treebank import Strip, read_any, strip_trees
 from lexitree.errors import ConfigError, TreeError
 from lexitree.models.inference import run_examples
 from lexitree.models.label_model import LabelModel
-from lexitree.ops.threads import one_thread
+from lexitree.ops.openmp import one_thread
 from lexitree.ops.tree_batch import TreeBatch
 from lexitree.tasks.rerank.model import RerankerModel
 from lexitree.trees.binarize import Direction, binarize, collapse_unary, unbinarize

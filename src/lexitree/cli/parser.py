@@ -76,7 +76,7 @@ def train_command(
     """
     from lexitree.cli.train_runs import run_parser
     from lexitree.ops.devices import choose_device
-    from lexitree.ops.threads import openmp_threads
+    from lexitree.ops.openmp import openmp_threads
     from lexitree.tasks.parse.recipe import ParserRecipe, small_sizes
 
     planned = ParserRecipe.from_toml(recipe)

@@ -12,7 +12,7 @@ import numpy as np
 
 from lexitree.corpora.tables import Row, find_column
 from lexitree.errors import ConfigError, InputError, Place
-from lexitree.ops.threads import openmp_threads
+from lexitree.ops.openmp import openmp_threads
 from lexitree.pipeline.arrow_columns import extend_batch, extend_schema, texts_of_arrow
 from lexitree.pipeline.formats import OutputSettings, ValuesFormat
 from lexitree.pipeline.text_pipeline import TextPipeline

@@ -24,6 +24,7 @@ from torch import Tensor, nn
 
 from lexitree.errors import TreeError
 from lexitree.models.model_config import BiasInit
+from lexitree.ops.openmp import one_thread
 from lexitree.ops.registry import (
     BOTTOM_UP,
     SEQUENCES,
@@ -33,7 +34,6 @@ from lexitree.ops.registry import (
     get_backend,
 )
 from lexitree.ops.spans import SequenceSchedule
-from lexitree.ops.threads import one_thread
 from lexitree.ops.tree_batch import TreeBatch
 from lexitree.ops.weights import (
     BottomUpWeights,

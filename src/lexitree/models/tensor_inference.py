@@ -14,7 +14,7 @@ from lexitree.arrays import FloatArray
 from lexitree.batch.tree_layout import TreeLayout
 from lexitree.models.head_words import HeadWords
 from lexitree.models.label_model import AskedNodes, NodeArrays
-from lexitree.ops.threads import one_thread
+from lexitree.ops.openmp import one_thread
 from lexitree.ops.tree_batch import TreeBatch, send
 
 if TYPE_CHECKING:

@@ -1,14 +1,21 @@
-"""Chooses the device that a model runs on, and how exactly it multiplies float32 numbers."""
+"""Chooses the device that a model runs on, and how exactly it multiplies float32 numbers.
+
+torch is imported only where something other than a CPU may be meant.
+"""
 
 from __future__ import annotations
 
+import importlib.util
+import sys
 from collections.abc import Generator
 from contextlib import contextmanager
-from typing import Literal, get_args
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
-import torch
+from lexitree.errors import BackendError, ConfigError, import_extra
 
-from lexitree.errors import BackendError, ConfigError
+if TYPE_CHECKING:
+    import torch
 
 Precision = Literal["float32", "tf32", "bf16"]
 """float32 throughout; products on a GPU's matrix units with 10 bits (tf32); all of it with 8 bits (bf16)."""
@@ -30,12 +37,16 @@ def check_precision(precision: str, *, training: bool = False) -> None:
 
 def set_precision(precision: str) -> None:
     """Set PyTorch's own switch, which holds for the whole process; the fused kernels follow it."""
+    import torch
+
     torch.set_float32_matmul_precision(_MATMUL[precision])
 
 
 @contextmanager
 def products_in(precision: str) -> Generator[None, None, None]:
     """Compute the block in a precision, and restore the process's setting afterwards."""
+    import torch
+
     before = torch.get_float32_matmul_precision()
     set_precision(precision)
     try:
@@ -58,6 +69,9 @@ def choose_device(device: str) -> str:
     """
     if device == "auto":
         return _best_device()
+    if device == "cpu":
+        return device
+    torch: Any = import_extra("torch", extra="train", purpose=f"The device '{device}'")
     if device.startswith("cuda") and not torch.cuda.is_available():
         raise BackendError("this machine has no CUDA device", remedy="Use --device cpu or --device auto.")
     try:
@@ -71,12 +85,31 @@ def choose_device(device: str) -> str:
     return device
 
 
+def device_type(device: str | torch.device) -> str:
+    """The kind of a device: cuda for `cuda:1`."""
+    return str(device).partition(":")[0]
+
+
 def _best_device() -> str:
+    if not _may_have_gpu():
+        return "cpu"
+    import torch
+
     return "cuda" if torch.cuda.is_available() else "cpu"
+
+
+def _may_have_gpu() -> bool:
+    """Whether it is worth a second to import torch and ask it for a GPU."""
+    if importlib.util.find_spec("torch") is None or sys.platform == "darwin":
+        return False
+    # The driver of an NVIDIA GPU shows itself here on Linux, also in a container; WSL has the other name.
+    return sys.platform != "linux" or any(Path(path).exists() for path in ("/dev/nvidiactl", "/dev/dxg"))
 
 
 def _try_float64(device: str) -> None:
     """Some devices, such as mps, have no float64, which parts of the arithmetic need."""
+    import torch
+
     try:
         torch.zeros(1, dtype=torch.float64, device=device).item()
     except (RuntimeError, TypeError, NotImplementedError) as error:

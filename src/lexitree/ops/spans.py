@@ -11,7 +11,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from lexitree.arrays import IndexArray
-from lexitree.ops.threads import one_thread
+from lexitree.ops.openmp import one_thread
 
 
 def number_phrases(words: IndexArray, start: IndexArray, end: IndexArray) -> IndexArray:

@@ -16,6 +16,8 @@ from typing import Any, TypeVar, cast
 import torch
 from torch import Tensor
 
+from lexitree.ops.openmp import one_thread, openmp_threads
+
 
 def _on_two_streams(
     first: Callable[[], Tensor], second: Callable[[], Tensor], inputs: Sequence[Tensor], device: torch.device
@@ -70,27 +72,6 @@ def use_cores(number: int, *, wide_products: bool = False) -> Generator[None]:
             yield
     finally:
         _num_cores = before
-
-
-@contextmanager
-def openmp_threads(number: int) -> Generator[None]:
-    """Run the block with a number of OpenMP threads, and restore torch's setting afterwards."""
-    before = torch.get_num_threads()
-    if before == number:
-        yield
-        return
-    torch.set_num_threads(number)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
-
-
-@contextmanager
-def one_thread() -> Generator[None]:
-    """Run the block, or a decorated function, without OpenMP, and restore torch's setting afterwards."""
-    with openmp_threads(1):
-        yield
 
 
 def run_side_by_side(

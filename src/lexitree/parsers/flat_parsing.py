@@ -14,7 +14,7 @@ from torch import Tensor
 from lexitree.arrays import IndexArray
 from lexitree.errors import NotFiniteError
 from lexitree.limits import Check
-from lexitree.ops.threads import one_thread
+from lexitree.ops.openmp import one_thread
 from lexitree.parsers.best_trees import best_labels, search_trees
 from lexitree.parsers.host_search import search_on_host
 from lexitree.parsers.native_network import runs_natively

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from lexitree.errors import ConfigError, NotFiniteError, TreeError
 from lexitree.limits import Check, Limits, no_check
-from lexitree.ops.threads import one_thread
+from lexitree.ops.openmp import one_thread
 from lexitree.parsers.best_trees import find_best_trees, find_k_best_trees
 from lexitree.parsers.chart import log_partition, sum_labels
 from lexitree.parsers.flat_parsing import (

@@ -15,6 +15,7 @@ from typing import cast
 from lexitree.corpora.tables import Row
 from lexitree.errors import ConfigError, FileError, InputError, LexitreeError
 from lexitree.files import to_json
+from lexitree.ops.openmp import one_thread
 from lexitree.pipeline.formats import RowFormat
 from lexitree.pipeline.job_settings import JobSettings
 from lexitree.pipeline.part_folder import InputFile, PartFolder
@@ -88,13 +89,11 @@ class PartWorker:
 
     def __call__(self, task: PartTask) -> PartResult:
         """Label a part and write it, or only try some of its rows."""
-        from lexitree.ops.threads import one_thread
-
         result = PartResult(task)
         try:
+            label = self._open()
             # An engine has one worker per core.
             with one_thread():
-                label = self._open()
                 self._refused = result.refused
                 if task.tried is None:
                     self._write(result, label)

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, Literal, Never, Protocol, Self, TypeVar
 from lexitree.corpora.tables import Row
 from lexitree.errors import ConfigError, InputError, LexitreeError, Place, TextError, find_memory_error
 from lexitree.limits import Limits
+from lexitree.ops.openmp import one_thread
 from lexitree.pipeline.formats import RowFormat
 from lexitree.processes import how_it_ended, uninterrupted_children
 from lexitree.saving.shipped import BUILTIN_PARSER, DEFAULT_MODEL
@@ -310,20 +311,19 @@ def _receive(connection: Connection, given: SimpleQueue[Any]) -> None:
 
 def _serve(settings: LabellerSettings, connection: Connection) -> None:
     """Answer chunk after chunk in a process of its own, until the other side is gone."""
-    from lexitree.ops.threads import one_thread
-
     pipe: TextPipeline | None = None
     given: SimpleQueue[tuple[list[Row], RowFormat[Any]] | None] = SimpleQueue()
     # Chunks are received while others are labelled: neither side waits for the other to read.
     Thread(target=_receive, args=(connection, given), daemon=True).start()
-    with one_thread(), suppress(BrokenPipeError, ConnectionResetError):
+    with suppress(BrokenPipeError, ConnectionResetError):
         while (chunk := given.get()) is not None:
             rows, output_format = chunk
             records: list[Any] = []
             problem: LexitreeError | None = None
             try:
                 pipe = pipe or settings.open_pipeline()
-                records.extend(settings.records(pipe, rows, output_format))
+                with one_thread():
+                    records.extend(settings.records(pipe, rows, output_format))
             except LexitreeError as error:
                 problem = error
             except Exception as error:

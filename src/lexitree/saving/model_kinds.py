@@ -21,7 +21,7 @@ from torch import Tensor
 from lexitree.errors import FileError, LexitreeError, ModelFileError, import_extra
 from lexitree.lexicon.vocabulary import Vocabulary
 from lexitree.ops.devices import choose_device
-from lexitree.ops.threads import one_thread
+from lexitree.ops.openmp import one_thread
 from lexitree.saving.card import Card, render_card
 from lexitree.saving.model_folder import (
     CARD_FILE,

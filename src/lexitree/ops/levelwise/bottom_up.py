@@ -20,7 +20,7 @@ from lexitree.ops.levelwise.levels import (
     run_pairs_backward,
     sigmoid_gradient,
 )
-from lexitree.ops.threads import one_thread
+from lexitree.ops.openmp import one_thread
 from lexitree.ops.tree_batch import TreeBatch
 from lexitree.ops.weights import BottomUpWeights
 

@@ -19,7 +19,7 @@ from lexitree.ops.levelwise.levels import (
     level_by_level,
     sigmoid_gradient,
 )
-from lexitree.ops.threads import one_thread
+from lexitree.ops.openmp import one_thread
 from lexitree.ops.tree_batch import TreeBatch
 from lexitree.ops.weights import HeadMethod, HeadWeights, ShareOfLeft, check_head_method
 

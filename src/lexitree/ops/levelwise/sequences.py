@@ -17,8 +17,8 @@ from lexitree.ops.levelwise.levels import (
     sigmoid_gradient,
     tanh_gradient,
 )
+from lexitree.ops.openmp import one_thread
 from lexitree.ops.spans import SequenceSchedule
-from lexitree.ops.threads import one_thread
 from lexitree.ops.weights import SequenceWeights
 
 

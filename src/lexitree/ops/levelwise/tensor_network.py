@@ -12,7 +12,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from lexitree.ops.levelwise.levels import EdgeOrder, apply, arrive, cut, level_by_level, tanh_gradient
-from lexitree.ops.threads import one_thread
+from lexitree.ops.openmp import one_thread
 from lexitree.ops.tree_batch import TreeBatch
 from lexitree.ops.weights import TensorWeights
 

@@ -18,7 +18,7 @@ from lexitree.ops.levelwise.levels import (
     sigmoid_gradient,
     tanh_gradient,
 )
-from lexitree.ops.threads import one_thread
+from lexitree.ops.openmp import one_thread
 from lexitree.ops.tree_batch import TreeBatch
 from lexitree.ops.weights import TopDownWeights
 

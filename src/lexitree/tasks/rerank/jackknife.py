@@ -21,7 +21,7 @@ from lexitree.errors import ConfigError
 from lexitree.files import file_errors
 from lexitree.learning.observers import Observer
 from lexitree.learning.run_folder import MODEL_FOLDER
-from lexitree.ops.threads import openmp_threads
+from lexitree.ops.openmp import openmp_threads
 from lexitree.parsers.neural import NeuralParser
 from lexitree.parsers.protocol import Candidate
 from lexitree.parsers.saved_parser import load_parser

@@ -21,7 +21,7 @@ from lexitree.models.catalog import check_memory
 from lexitree.models.model_config import DEFAULT_WORD_SIZE
 from lexitree.models.word_table import NUM_FIRST, WordTable
 from lexitree.ops.devices import choose_device
-from lexitree.ops.threads import one_thread
+from lexitree.ops.openmp import one_thread
 from lexitree.saving.model_kinds import save_model
 from lexitree.tasks.parse.data import find_data_file
 from lexitree.tasks.rerank.data import RerankData, load_rerank_data

@@ -14,7 +14,7 @@ from lexitree.arrays import DoubleArray
 from lexitree.errors import NotFiniteError
 from lexitree.evaluation.significance import TIE_DECIMALS
 from lexitree.models.tensor_inference import without_dropout
-from lexitree.ops.threads import one_thread
+from lexitree.ops.openmp import one_thread
 from lexitree.tasks.rerank.batches import batch_lists
 from lexitree.tasks.rerank.examples import GoldCounts, ListExample
 from lexitree.tasks.rerank.model import RerankerModel
