@@ -18,8 +18,8 @@ from lexitree.files import plain_suffix
 from lexitree.labels import LabelSet
 from lexitree.pipeline.text_pipeline import TextPipeline
 from lexitree.saving import shipped
+from lexitree.saving.classifier_entries import READING
 from lexitree.saving.model_folder import ModelFolder
-from lexitree.saving.pretrained import READING
 from lexitree.tasks.classify.text_corpus import find_tables, parse_texts
 from lexitree.text import Layout
 

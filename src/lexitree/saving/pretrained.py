@@ -11,19 +11,24 @@ import torch
 from torch import Tensor
 
 from lexitree.batch.tree_examples import TreeKind
-from lexitree.errors import ConfigError, LexitreeError, ModelFileError
+from lexitree.errors import ConfigError, ModelFileError
 from lexitree.models.catalog import encoder_class
 from lexitree.models.classifier import TreeClassifier
-from lexitree.models.model_config import ModelConfig, TextReading
-from lexitree.models.registries import ENCODERS, HEAD_METHODS
+from lexitree.models.model_config import ModelConfig
 from lexitree.models.transformer import TransformerLexicon, table_of
 from lexitree.models.word_table import Lexicon
-from lexitree.plugins import Kind, Source
 from lexitree.saving.card import Card
+from lexitree.saving.classifier_entries import (
+    ENCODER,
+    READING,
+    needed_plugins,
+    plugins_entry,
+    read_reading,
+    refuse_missing_plugins,
+)
 from lexitree.saving.model_folder import (
     CLASSIFIER,
     CONFIG_FILE,
-    PLUGINS,
     VOCABULARY_FILE,
     WEIGHTS_FILE,
     ModelFolder,
@@ -42,9 +47,6 @@ from lexitree.saving.torch_weights import (
     saved_tensors,
     without_weights,
 )
-
-READING = "text"
-"""The entry of config.json that says how a model that was trained on texts reads them."""
 
 PREFIX = "lexicon.encoder."
 """The prefix of a transformer's weights among those of a model."""
@@ -97,41 +99,12 @@ def _take_apart(model: TreeClassifier, training: Mapping[str, Any]) -> ModelPart
         tables=_TABLES,
         vocabularies={} if words is None else {VOCABULARY_FILE: words.vocabulary},
         entries={
-            **({} if entry is None else {"encoder": entry}),
+            **({} if entry is None else {ENCODER: entry}),
             **({} if model.reading is None else {READING: {"format": 1, **model.reading.as_dict()}}),
-            **_plugins_entry(model.config),
+            **plugins_entry(model.config),
         },
         write_encoder=encoder_writer(transformer) if transformer and entry and entry["saved"] else None,
     )
-
-
-def _plugins(config: ModelConfig) -> list[tuple[str, str, Source]]:
-    """What a model needs of other packages: of which kind, by which name, from where."""
-    parts = ((ENCODERS, config.model), (HEAD_METHODS, config.head_method))
-    found = [(registry.kind, name, registry.source(name)) for registry, name in parts]
-    return [(kind, name, source) for kind, name, source in found if source is not None]
-
-
-def _plugins_entry(config: ModelConfig) -> dict[str, list[dict[str, str]]]:
-    """What config.json says of that; nothing if the model needs no other package."""
-    needed = [{"kind": kind, "name": name, **source.as_dict()} for kind, name, source in _plugins(config)]
-    return {PLUGINS: needed} if needed else {}
-
-
-def _refuse_missing_plugins(folder: ModelFolder) -> None:
-    """Say which packages are missing, before their settings look wrong. Nothing is imported by what the file says."""
-    known = {registry.kind: registry for registry in (ENCODERS, HEAD_METHODS)}
-    for needed in folder.plugins:
-        registry = known.get(cast(Kind, needed.get("kind")))
-        if registry is None or needed.get("name") in registry:
-            continue
-        what, package, version = (needed.get(each, "") for each in ("name", "package", "version"))
-        owner = f"of the package {package} {version}" if package else f"of the module {needed.get('module')}"
-        raise ModelFileError(
-            folder.path,
-            f"needs the {registry.kind} {what!r} {owner.strip()}, which is not installed",
-            remedy=f"Install it: pip install {package}" if package else "Import the module first.",
-        )
 
 
 def _card(
@@ -144,7 +117,7 @@ def _card(
         *([_describe_finer(config)] if config.finer_labels else []),
         f"state size {config.hidden}, word vectors {config.word_size}, head method {config.head_method}",
     ]
-    facts += [f"needs the {kind} {name} of {source}" for kind, name, source in _plugins(config)]
+    facts += [f"needs the {kind} {name} of {source}" for kind, name, source in needed_plugins(config)]
     parameters = f"{model.num_parameters():,} parameters without the word vectors"
     if encoder_values:
         facts.append(f"words are read by a transformer: {describe_encoder(encoder_values)}")
@@ -180,7 +153,7 @@ def _describe_finer(config: ModelConfig) -> str:
 
 
 def _build(folder: ModelFolder, device: str | torch.device, *, backend: str = "auto") -> TreeClassifier:
-    _refuse_missing_plugins(folder)
+    refuse_missing_plugins(folder)
     config = folder.settings(ModelConfig.from_dict)
     weights = folder.weights
     tensors = read_tensors(weights)
@@ -191,27 +164,10 @@ def _build(folder: ModelFolder, device: str | torch.device, *, backend: str = "a
         fill_weights(model, tensors, present=PREFIX)
     # A transformer is read in 32 bits, whatever the other weights have.
     model.to(model.scorer.label_bias.dtype)
-    model.reading = _read_reading(folder)
+    model.reading = read_reading(folder)
     if isinstance(lexicon, TransformerLexicon) and not lexicon.was_trained:
         lexicon.choose_trained(words=True, encoder=False)
     return model.to(device).eval()
-
-
-def _read_reading(folder: ModelFolder) -> TextReading | None:
-    values: object = folder.values.get(READING)
-    if values is None:
-        return None
-    try:
-        settings = dict(cast(Mapping[str, Any], values))
-        if settings.pop("format") != 1:
-            raise ConfigError("unknown format")
-        return TextReading.from_dict(settings)
-    except (LexitreeError, TypeError, ValueError, KeyError) as error:
-        raise ModelFileError(
-            folder.path / CONFIG_FILE,
-            f"does not say how the model reads texts ({error})",
-            remedy="Upgrade lexitree, or copy the model again.",
-        ) from error
 
 
 @contextmanager
@@ -226,7 +182,7 @@ def _really_built() -> Generator[None]:
 
 def _empty_lexicon(folder: ModelFolder, tensors: Mapping[str, Tensor], config: ModelConfig) -> Lexicon:
     """Make the lexicon without weights, except for those of a transformer."""
-    encoder: object = folder.values.get("encoder")
+    encoder: object = folder.values.get(ENCODER)
     if encoder is None:
         with without_weights():
             return empty_table(folder, tensors, lookup=config.lookup)
