@@ -16,6 +16,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
+from lexitree.errors import explain_missing
 from lexitree.version import __version__
 
 _NAMES = {
@@ -68,8 +69,9 @@ _NAMES = {
     "results.searching": "Match search",
     "results.sentence": "Phrase Sentence",
     "saving.model_kinds": "load_model push_to_hub save_model",
-    "saving.packing": "list_shipped pack_model",
+    "saving.packing": "pack_model",
     "saving.pretrained": "from_pretrained",
+    "saving.shipped_list": "list_shipped",
     "server.client": "Client",
     "tasks.classify.recipe": "Recipe TrainingConfig",
     "tasks.classify.prepared_run": "RunResult",
@@ -104,7 +106,10 @@ __all__ = ["__version__", *_HOMES]  # pyright: ignore[reportUnsupportedDunderAll
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'lexitree' has no attribute {name!r}")
-    value = getattr(importlib.import_module(f"lexitree.{_HOMES[name]}"), name)
+    try:
+        value = getattr(importlib.import_module(f"lexitree.{_HOMES[name]}"), name)
+    except ModuleNotFoundError as error:
+        raise explain_missing(error, f"lexitree.{name}") from error
     globals()[name] = value
     return value
 

@@ -78,9 +78,9 @@ from lexitree.results.sentence import Sentence as Sentence
 from lexitree.saving.model_kinds import load_model as load_model
 from lexitree.saving.model_kinds import push_to_hub as push_to_hub
 from lexitree.saving.model_kinds import save_model as save_model
-from lexitree.saving.packing import list_shipped as list_shipped
 from lexitree.saving.packing import pack_model as pack_model
 from lexitree.saving.pretrained import from_pretrained as from_pretrained
+from lexitree.saving.shipped_list import list_shipped as list_shipped
 from lexitree.server.client import Client as Client
 from lexitree.tasks.classify.prepared_run import RunResult as RunResult
 from lexitree.tasks.classify.recipe import Recipe as Recipe

@@ -304,6 +304,21 @@ class MissingExtraError(LexitreeError):
         self.args = (package, extra, purpose)
 
 
+_EXTRA_OF = {"torch": "train", "jaxtyping": "train"}
+"""The extras of packages that whole modules of lexitree are built on."""
+
+
+def explain_missing(error: ModuleNotFoundError, purpose: str) -> ModuleNotFoundError | MissingExtraError:
+    """What to raise when a module of lexitree cannot be imported: an error that names the extra, if there is one.
+
+    Args:
+        error: The error of the import.
+        purpose: What the module is needed for; the subject of the error message.
+    """
+    package = (error.name or "").partition(".")[0]
+    return MissingExtraError(package, _EXTRA_OF[package], purpose) if package in _EXTRA_OF else error
+
+
 def import_extra(module: str, *, extra: str, purpose: str, package: str = "") -> ModuleType:
     """Import a module of an optional dependency.
 

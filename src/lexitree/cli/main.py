@@ -25,7 +25,7 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 import typer
 
 from lexitree.cli.console import messages, printable, show_error
-from lexitree.errors import LexitreeError, find_memory_error
+from lexitree.errors import LexitreeError, explain_missing, find_memory_error
 from lexitree.plugins import Registry, Source, blame
 from lexitree.processes import Terminated, interrupt_on_signals
 from lexitree.streams import open_missing_streams, write_always, write_utf8
@@ -198,6 +198,8 @@ def _report(error: BaseException) -> int | str | None:
         return error.code
     if isinstance(error, OSError):
         error = _describe_os_error(error)
+    if isinstance(error, ModuleNotFoundError):
+        error = explain_missing(error, "This command")
     shown = error if isinstance(error, LexitreeError) else find_memory_error(error)
     show_error(shown or _internal_error(error))
     return 1 if shown else _INTERNAL_ERROR

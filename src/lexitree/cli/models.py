@@ -66,7 +66,7 @@ def models_command(
 def _show_shipped(as_json: bool) -> None:
     import dataclasses
 
-    from lexitree.saving.packing import list_shipped
+    from lexitree.saving.shipped_list import list_shipped
 
     models = list_shipped()
     if as_json:

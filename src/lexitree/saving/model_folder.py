@@ -47,6 +47,8 @@ QUANTIZED_ENCODER = f"{ENCODER_FOLDER}/quantized.safetensors"
 """The weights of a transformer in int8, which the library does not read."""
 
 CLASSIFIER = "classifier"
+COMMANDS = {CLASSIFIER: "lexitree predict", "parser": "lexitree parser", "reranker": "lexitree rerank"}
+"""The kinds of models, and the command that uses each."""
 PLUGINS = "plugins"
 """The entry of config.json with what the model needs of other packages."""
 CHECKSUM = "checksum"
@@ -132,6 +134,25 @@ class ModelFolder:
     def kind(self) -> str:
         """What the model is: a classifier, a parser or a reranker."""
         return self.values.get("kind", CLASSIFIER)
+
+    def must_be(self, kind: str) -> None:
+        """Check that the model is of a kind.
+
+        Raises:
+            ModelFileError: If it is of another one.
+        """
+        if self.kind not in COMMANDS:
+            raise ModelFileError(
+                self.path / CONFIG_FILE,
+                f"is of an unknown kind, {self.kind!r:.40}",
+                remedy="Upgrade lexitree.",
+            )
+        if self.kind != kind:
+            raise ModelFileError(
+                self.path,
+                f"is a {self.kind}, not a {kind}",
+                remedy=f"Use `{COMMANDS[self.kind]}` for a {self.kind}.",
+            )
 
     @property
     def num_bytes(self) -> int:

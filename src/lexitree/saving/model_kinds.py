@@ -47,9 +47,6 @@ KIND_MODULES = {
 """The module whose `KIND` describes each kind. It is imported when a model of that kind is met, because parsers and
 tasks build on this room."""
 
-_COMMANDS = {"classifier": "lexitree predict", "parser": "lexitree parser", "reranker": "lexitree rerank"}
-"""The command that uses each kind."""
-
 
 class SavableModel(Protocol):
     """A model that can be saved: it names its kind and carries its training record."""
@@ -104,13 +101,7 @@ class ModelKind(Generic[Model]):
     ) -> Model:
         """Load a model of this kind; see `load_model`."""
         folder = name if isinstance(name, ModelFolder) else ModelFolder.find(name, revision=revision)
-        if folder.kind != self.name:
-            _refuse_unknown_kind(folder)
-            raise ModelFileError(
-                folder.path,
-                f"is a {folder.kind}, not a {self.name}",
-                remedy=f"Use `{_COMMANDS[folder.kind]}` for a {folder.kind}.",
-            )
+        folder.must_be(self.name)
         device = choose_device(device) if isinstance(device, str) else device
         model = self.build(folder, device, **options)
         model.training_record = folder.training
@@ -167,7 +158,7 @@ def load_model(
         ModelFileError: If the model is missing, damaged or of a newer version.
     """
     folder = name if isinstance(name, ModelFolder) else ModelFolder.find(name, revision=revision)
-    _refuse_unknown_kind(folder)
+    folder.must_be(folder.kind)
     return _kind(folder.kind).load(folder, device=device, **options)
 
 
@@ -202,15 +193,6 @@ def push_to_hub(model: SavableModel, name: str, *, private: bool = False, revisi
 
 def _kind(name: str) -> ModelKind[Any]:
     return importlib.import_module(KIND_MODULES[name]).KIND
-
-
-def _refuse_unknown_kind(folder: ModelFolder) -> None:
-    if folder.kind not in KIND_MODULES:
-        raise ModelFileError(
-            folder.path / CONFIG_FILE,
-            f"is of an unknown kind, {folder.kind!r:.40}",
-            remedy="Upgrade lexitree.",
-        )
 
 
 def store_settings(folder: ModelFolder, settings: Mapping[str, Any], training: Mapping[str, Any]) -> None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,11 +19,9 @@ from lexitree.lexicon.vector_streams import WordVectors
 from lexitree.lexicon.vocabulary import UNK, Vocabulary
 from lexitree.models.classifier import TreeClassifier
 from lexitree.models.guesses import fit_guesser
-from lexitree.models.model_config import ModelConfig
 from lexitree.models.transformer import TransformerLexicon, table_of
 from lexitree.models.word_table import WordTable
 from lexitree.saving import shipped
-from lexitree.saving.model_folder import CLASSIFIER, ModelFolder
 from lexitree.saving.model_kinds import write_model
 from lexitree.saving.pretrained import KIND
 from lexitree.trees.brackets import surface_form
@@ -182,61 +180,6 @@ def pack_model(
         fitted.similarity if fitted else None,
         fitted.mean_similarity if fitted else None,
     )
-
-
-_SCORES = ("test_root", "test_phrase", "dev_root", "dev_phrase", "test_f1", "dev_f1")
-"""The entries of a training record that say how good a model is."""
-
-
-@dataclass(frozen=True, slots=True)
-class ShippedModel:
-    """A shipped model, as its own files describe it."""
-
-    name: str
-    num_bytes: int
-    """The size of its files; a model that uses another's weights is small."""
-    weights_of: str | None
-    answers: tuple[str, ...]
-    """The names of its labels; empty for the parser."""
-    scores: Mapping[str, float]
-    is_installed: bool = True
-    package: str | None = None
-    """The package that it comes with, if that is not lexitree."""
-
-
-def list_shipped() -> list[ShippedModel]:
-    """List the models that come with this version, and those with packages of their own.
-
-    Of a model that is not installed, only the name and the package are known.
-    """
-    missing = [
-        ShippedModel(name, 0, None, (), {}, is_installed=False, package=shipped.SEPARATE[name])
-        for name in shipped.missing_names()
-    ]
-    return [*map(_describe, shipped.shipped_names()), *missing]
-
-
-def _describe(name: str) -> ShippedModel:
-    folder, source = ModelFolder(shipped.shipped_folder(name)), shipped.SHIPPED_MODELS.source(name)
-    is_classifier = folder.kind == CLASSIFIER
-    return ShippedModel(
-        name,
-        folder.num_bytes,
-        folder.values.get("weights_of"),
-        folder.settings(ModelConfig.from_dict).label_set.names if is_classifier else (),
-        dict(_scores(folder.training)),
-        package=source and source.package,
-    )
-
-
-def _scores(training: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
-    """The scores of a training record; those of several test treebanks one by one."""
-    for kind in _SCORES:
-        found: object = training.get(kind)
-        if isinstance(found, Mapping):
-            yield from ((f"{kind} {name}", score) for name, score in cast(Mapping[str, float], found).items())
-        elif isinstance(found, int | float):
-            yield kind, float(found)
 
 
 def with_answers_of(model: TreeClassifier, corpus: Corpus) -> None:
