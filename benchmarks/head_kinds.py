@@ -28,7 +28,7 @@ from lexitree import Sentence, TextPipeline, TokenizedText
 from lexitree.corpora.named import load_corpus
 from lexitree.corpora.text_files import read_texts
 from lexitree.models.head_methods import HeadComposer
-from lexitree.models.head_words import HeadCandidates
+from lexitree.ops.weights import HeadCandidates
 from lexitree.text.word_kinds import WordKind, word_kind
 
 MIN_WORDS = 3

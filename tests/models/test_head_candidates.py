@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from lexitree.errors import ConfigError
 from lexitree.models.catalog import ENCODERS
 from lexitree.models.head_methods import HeadComposer, head_entropy
-from lexitree.models.head_words import HeadCandidates, lean_to_candidates
+from lexitree.models.head_words import lean_to_candidates
 from lexitree.ops.tree_batch import TreeBatch, fill_batch
+from lexitree.ops.weights import HeadCandidates
 from lexitree.text.word_kinds import WordKind, word_kind
 from lexitree.trees.brackets import tree_from_brackets
 from lexitree.trees.tree import Tree

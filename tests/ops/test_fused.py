@@ -19,11 +19,11 @@ from torch import Tensor
 from lexitree.models.catalog import operations_of
 from lexitree.models.classifier import TreeClassifier
 from lexitree.models.encoders import BiConTree
-from lexitree.models.head_words import HeadCandidates
 from lexitree.models.model_config import ModelConfig
 from lexitree.ops.devices import products_in
 from lexitree.ops.registry import get_backend
 from lexitree.ops.tree_batch import TreeBatch, fill_batch
+from lexitree.ops.weights import HeadCandidates
 from lexitree.trees.brackets import tree_from_brackets
 from lexitree.trees.tree import Tree
 from tests.ops.comparison import make_batch, make_model, run

@@ -20,7 +20,8 @@ from lexitree.batch.tree_examples import Example, example_to_label, lay_out_to_l
 from lexitree.errors import NotFiniteError
 from lexitree.limits import Check, no_check
 from lexitree.models.classifier import TreeClassifier
-from lexitree.models.head_words import HeadWords, word_weights
+from lexitree.models.head_words import HeadWords
+from lexitree.ops.numpy.heads import word_weights
 from lexitree.ops.threads import one_thread
 from lexitree.ops.tree_batch import TreeBatch, send
 from lexitree.trees.binarize import BinarizedTree, unchanged

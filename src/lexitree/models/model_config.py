@@ -12,7 +12,7 @@ from lexitree.labels import LabelSet
 from lexitree.lexicon.normal_forms import Lookup
 from lexitree.models.cells import BiasInit
 from lexitree.models.head_methods import HEAD_METHODS, check_candidates
-from lexitree.models.head_words import HeadCandidates
+from lexitree.ops.weights import HeadCandidates
 from lexitree.settings import MAX_SIZE, MAX_STEP, Setting, Settings
 from lexitree.text import Layout
 from lexitree.trees.binarize import Direction

@@ -1,29 +1,60 @@
 """The weights of the operations, stacked so that one product gives all gates, with the paper's names beside them.
 
 Gates stand in the order forget, input, candidate, output: those that see the old cells come first and those that
-a leaf has come last, so that each group is one slice.
+a leaf has come last, so that each group is one slice. The weights are tensors or, where torch is not needed, NumPy
+arrays: `HeadWeights` holds tensors, `HeadWeights[RealArray]` arrays.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, get_args, runtime_checkable
 
 from jaxtyping import Float
-from torch import Tensor
 
 from lexitree.errors import ConfigError
+
+if TYPE_CHECKING:
+    from typing import Generic
+
+    from torch import Tensor
+    from typing_extensions import TypeVar
+
+    class _Shaped(Protocol):
+        @property
+        def shape(self) -> tuple[int, ...]: ...
+
+    Numbers = TypeVar("Numbers", bound=_Shaped, default=Tensor)
+else:
+    # When the program runs, weights are plain named tuples: what checks types in the tests knows no generic ones.
+    class _NoBase:
+        def __mro_entries__(self, bases: tuple[object, ...]) -> tuple[type, ...]:
+            return ()
+
+    Generic = {"Numbers": _NoBase()}
+    Numbers = "Numbers"
 
 HeadMethod = Literal["G", "L", "R", "A"]
 """How a phrase gets its head vector: a learned gate (G), the left or right child's (L, R), their mean (A)."""
 
+HeadCandidates = Literal["all", "words", "content"]
+"""Which words may be the head of a phrase that has others: all of them; all but punctuation; content words."""
 
-ShareOfLeft = Callable[[Tensor, Tensor], Tensor]
-"""A gate of another package: the share of each phrase's head vector that comes from its left part, [phrases, word] or
-[phrases, 1], from the head vectors of the left and the right parts of some phrases, [phrases, word]."""
+DECIDED = 1e4
+"""What is added to the input of a gate that is decided beforehand: its sigmoid is 0 or 1 in every precision."""
 
 
-def check_head_method(method: str, weights: HeadWeights | None) -> None:
+@runtime_checkable
+class ShareOfLeft(Protocol):
+    """A gate of another package: the share of each phrase's head vector that comes from its left part.
+
+    It is [phrases, word] or [phrases, 1], and made from the head vectors of the left and the right parts of some
+    phrases, [phrases, word].
+    """
+
+    def __call__(self, left: Tensor, right: Tensor, /) -> Tensor: ...
+
+
+def check_head_method(method: str, weights: object) -> None:
     """Check that a head method exists, and has weights where it needs them.
 
     Raises:
@@ -36,31 +67,40 @@ def check_head_method(method: str, weights: HeadWeights | None) -> None:
         raise ConfigError("the head method G needs the weights of its gate")
 
 
-class HeadWeights(NamedTuple):
+class HeadWeights(NamedTuple, Generic[Numbers]):
     """Head words by method G: z = sigmoid(W_zx^L x_L + W_zx^R x_R + b_z)."""
 
-    gate: Float[Tensor, "word two_words"]
+    gate: Float[Numbers, "word two_words"]
     """[W_zx^L W_zx^R]"""
-    bias: Float[Tensor, " word"]
+    bias: Float[Numbers, " word"]
     """b_z"""
 
 
-class BottomUpWeights(NamedTuple):
+class DenseWeights(NamedTuple, Generic[Numbers]):
+    """A dense layer: W x + b."""
+
+    weight: Float[Numbers, "columns size"]
+    """W"""
+    bias: Float[Numbers, " columns"]
+    """b"""
+
+
+class BottomUpWeights(NamedTuple, Generic[Numbers]):
     """The bottom-up tree LSTM; rows are the gates f_L, f_R, i, g, o (for x: f, i, g, o, with one f for both).
 
     Zhu et al. (2015) let the gates see the cells. The binary N-ary cell of Tai et al. (2015) is the same without:
     `c` and `peephole` are None together.
     """
 
-    x: Float[Tensor, "x_gates word"]
+    x: Float[Numbers, "x_gates word"]
     """W_xf W_xi W_xg W_xo when words reach every node (+Lex); W_xi W_xg W_xo when they reach the leaves only."""
-    h: Float[Tensor, "5*hidden 2*hidden"]
+    h: Float[Numbers, "5*hidden 2*hidden"]
     """W_h*^L beside W_h*^R"""
-    c: Float[Tensor, "3*hidden 2*hidden"] | None
+    c: Float[Numbers, "3*hidden 2*hidden"] | None
     """W_c*^L beside W_c*^R, for f_L, f_R, i"""
-    peephole: Float[Tensor, "hidden hidden"] | None
+    peephole: Float[Numbers, "hidden hidden"] | None
     """W_co, which sees the new cell"""
-    bias: Float[Tensor, " 5*hidden"]
+    bias: Float[Numbers, " 5*hidden"]
     """b_fl b_fr b_i b_g b_o"""
 
     @property
@@ -73,14 +113,14 @@ class BottomUpWeights(NamedTuple):
         return self.x.shape[0] == 4 * self.hidden
 
 
-class ChildSumWeights(NamedTuple):
+class ChildSumWeights(NamedTuple, Generic[Numbers]):
     """The child-sum tree LSTM of Tai et al. (2015), for any number of children; rows are the gates f, i, g, o."""
 
-    x: Float[Tensor, "4*hidden word"]
+    x: Float[Numbers, "4*hidden word"]
     """W_f W_i W_g W_o; every node has a word"""
-    h: Float[Tensor, "4*hidden hidden"]
+    h: Float[Numbers, "4*hidden hidden"]
     """U_f, which sees one child at a time, and U_i U_g U_o, which see their sum"""
-    bias: Float[Tensor, " 4*hidden"]
+    bias: Float[Numbers, " 4*hidden"]
     """b_f b_i b_g b_o"""
 
     @property
@@ -88,18 +128,18 @@ class ChildSumWeights(NamedTuple):
         return self.h.shape[-1]
 
 
-class TopDownWeights(NamedTuple):
+class TopDownWeights(NamedTuple, Generic[Numbers]):
     """The top-down tree LSTM; rows are the gates f, i, g, o, the first dimension is the side (left, right)."""
 
-    x: Float[Tensor, "sides 4*hidden word"]
+    x: Float[Numbers, "sides 4*hidden word"]
     """W_x*; one side when both share it, as in the paper's parameter counts, two as in its equations"""
-    h: Float[Tensor, "2 4*hidden hidden"]
+    h: Float[Numbers, "2 4*hidden hidden"]
     """W_h*^N"""
-    c: Float[Tensor, "2 2*hidden hidden"]
+    c: Float[Numbers, "2 2*hidden hidden"]
     """W_c*^N, for f and i"""
-    peephole: Float[Tensor, "2 hidden hidden"]
+    peephole: Float[Numbers, "2 hidden hidden"]
     """W_co^N, which sees the new cell"""
-    bias: Float[Tensor, "sides 4*hidden"]
+    bias: Float[Numbers, "sides 4*hidden"]
     """b_f b_i b_g b_o"""
 
     @property
@@ -107,40 +147,40 @@ class TopDownWeights(NamedTuple):
         return self.h.shape[-1]
 
 
-class GatedChildrenWeights(NamedTuple):
+class GatedChildrenWeights(NamedTuple, Generic[Numbers]):
     """The tree LSTM of Le and Zuidema (2015), in which each child has an input gate and a forget gate of its own.
 
     Both children's gates share their weights: "own" meets the child that the gate is for, "sister" the other one.
     Words enter by weights of their own (x), phrases by those of their states (h) and cells (c).
     """
 
-    x: Float[Tensor, "hidden word"]
+    x: Float[Numbers, "hidden word"]
     """W_x, which makes of a word what its label is scored by"""
-    x_bias: Float[Tensor, " hidden"]
+    x_bias: Float[Numbers, " hidden"]
     """b_x"""
-    own_x: Float[Tensor, "2*hidden word"]
+    own_x: Float[Numbers, "2*hidden word"]
     """W_f1 W_i1 of a word"""
-    sister_x: Float[Tensor, "2*hidden word"]
+    sister_x: Float[Numbers, "2*hidden word"]
     """W_f2 W_i2 of a word"""
-    candidate_x: Float[Tensor, "2 hidden word"]
+    candidate_x: Float[Numbers, "2 hidden word"]
     """W_c1 W_c2 of a word: by side, since here the order of the children counts"""
-    output_x: Float[Tensor, "2 hidden word"]
+    output_x: Float[Numbers, "2 hidden word"]
     """W_o1 W_o2 of a word, by side"""
-    own_h: Float[Tensor, "2*hidden hidden"]
+    own_h: Float[Numbers, "2*hidden hidden"]
     """W_f1 W_i1"""
-    sister_h: Float[Tensor, "2*hidden hidden"]
+    sister_h: Float[Numbers, "2*hidden hidden"]
     """W_f2 W_i2"""
-    own_c: Float[Tensor, "2*hidden hidden"]
+    own_c: Float[Numbers, "2*hidden hidden"]
     """W_cf1 W_ci1"""
-    sister_c: Float[Tensor, "2*hidden hidden"]
+    sister_c: Float[Numbers, "2*hidden hidden"]
     """W_cf2 W_ci2"""
-    candidate: Float[Tensor, "2 hidden hidden"]
+    candidate: Float[Numbers, "2 hidden hidden"]
     """W_c1 W_c2"""
-    output: Float[Tensor, "hidden 2*hidden"]
+    output: Float[Numbers, "hidden 2*hidden"]
     """W_o1 beside W_o2"""
-    peephole: Float[Tensor, "hidden hidden"]
+    peephole: Float[Numbers, "hidden hidden"]
     """W_co, which sees the new cell"""
-    bias: Float[Tensor, " 4*hidden"]
+    bias: Float[Numbers, " 4*hidden"]
     """b_f b_i b_c b_o"""
 
     @property
@@ -148,30 +188,30 @@ class GatedChildrenWeights(NamedTuple):
         return self.peephole.shape[0]
 
 
-class TensorWeights(NamedTuple):
+class TensorWeights(NamedTuple, Generic[Numbers]):
     """The recursive neural tensor network of Socher et al. (2013)."""
 
-    slices: Float[Tensor, "hidden 2*hidden 2*hidden"]
+    slices: Float[Numbers, "hidden 2*hidden 2*hidden"]
     """V, one matrix for each number of the parent's vector"""
-    matrix: Float[Tensor, "hidden 2*hidden"]
+    matrix: Float[Numbers, "hidden 2*hidden"]
     """W"""
-    bias: Float[Tensor, " hidden"]
+    bias: Float[Numbers, " hidden"]
     """b"""
 
 
-class SequenceWeights(NamedTuple):
+class SequenceWeights(NamedTuple, Generic[Numbers]):
     """One direction of the sequence LSTM; rows are the gates f, i, g, o.
 
     The paper's has full peepholes. In the plain LSTM `c` and `peephole` are None together.
     """
 
-    x: Float[Tensor, "4*hidden word"]
-    h: Float[Tensor, "4*hidden hidden"]
-    c: Float[Tensor, "2*hidden hidden"] | None
+    x: Float[Numbers, "4*hidden word"]
+    h: Float[Numbers, "4*hidden hidden"]
+    c: Float[Numbers, "2*hidden hidden"] | None
     """for f and i"""
-    peephole: Float[Tensor, "hidden hidden"] | None
+    peephole: Float[Numbers, "hidden hidden"] | None
     """W_co, which sees the new cell"""
-    bias: Float[Tensor, " 4*hidden"]
+    bias: Float[Numbers, " 4*hidden"]
 
     @property
     def hidden(self) -> int:
