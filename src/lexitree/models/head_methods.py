@@ -12,16 +12,15 @@ from torch import Tensor, nn
 from lexitree.errors import ConfigError
 from lexitree.models.cells import BiasInit, Cell, glorot_bias, glorot_matrix, not_compiled
 from lexitree.models.head_words import (
-    HeadCandidates,
     HeadWords,
     find_head_words,
     lean_to_candidates,
     left_shares,
     trace_heads,
 )
-from lexitree.ops.registry import COMPOSE_HEADS, MIX_HEADS, Backend
+from lexitree.ops.registry import COMPOSE_HEADS, MIX_HEADS, Backend, compose_heads_by
 from lexitree.ops.tree_batch import TreeBatch
-from lexitree.ops.weights import HeadMethod, HeadWeights
+from lexitree.ops.weights import HeadCandidates, HeadMethod, HeadWeights
 from lexitree.plugins import Registry, Source
 
 
@@ -95,6 +94,7 @@ class HeadComposer(HeadCell):
         super().__init__()
         check_candidates(candidates, method)
         self.method: HeadMethod = method
+        self.operation = compose_heads_by(method)
         self.candidates: HeadCandidates = candidates
         self.gate = self.bias = None
         if method == "G":
@@ -114,7 +114,7 @@ class HeadComposer(HeadCell):
     ) -> Float[Tensor, "nodes word"]:
         """The head vector of every node, in the batch's up order."""
         self.check_input(word_vectors, batch.num_leaves, batch)
-        run = self.chosen(backend, word_vectors)[COMPOSE_HEADS]
+        run = self.chosen(backend, word_vectors)[self.operation]
         return run(word_vectors, self.weights, batch, self.method, self._lean(batch))
 
     def _lean(self, batch: TreeBatch) -> Tensor | None:
@@ -127,7 +127,7 @@ class HeadComposer(HeadCell):
         self, word_vectors: Float[Tensor, "leaves word"], batch: TreeBatch, backend: Backend
     ) -> tuple[Float[Tensor, "nodes word"], HeadWords]:
         weights = self.weights
-        is_native = backend.implementation(COMPOSE_HEADS).backend == "native"
+        is_native = backend.implementation(self.operation).backend == "native"
         if weights is None or not is_native or torch.is_grad_enabled() or torch.is_autocast_enabled("cpu"):
             return super().compose_and_find(word_vectors, batch, backend)
         # The kernel has the gates anyway.
