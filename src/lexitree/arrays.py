@@ -16,6 +16,8 @@ FloatArray = npt.NDArray[np.float32]
 """Vectors, weights and probabilities."""
 DoubleArray = npt.NDArray[np.float64]
 """Scores and statistics that are sums of many numbers."""
+RealArray = npt.NDArray[np.floating[Any]]
+"""What is computed in the precision of a model's weights, float32 or float64."""
 
 NO_INDEX = -1
 """"None" in an index array: the parent of a root, the label of an unlabelled node."""

@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from lexitree.arrays import FloatArray
 from lexitree.errors import ConfigError
 from lexitree.models.classifier import TreeClassifier
-from lexitree.models.head_words import word_weights
 from lexitree.models.inference import MOST_KEPT, find_head_shares
+from lexitree.ops.numpy.heads import word_weights
 from lexitree.ops.reference import reference_compose_heads
 from lexitree.ops.tree_batch import batch_examples
 from lexitree.pipeline.predictor import Predictor

@@ -7,8 +7,9 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lexitree.models.head_words import find_head_words, left_shares, word_weights
+from lexitree.models.head_words import find_head_words, left_shares
 from lexitree.ops import levelwise
+from lexitree.ops.numpy.heads import word_weights
 from lexitree.ops.tree_batch import TreeBatch
 from lexitree.ops.weights import HeadMethod, HeadWeights
 from lexitree.trees.brackets import tree_from_brackets

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lexitree.ops.spans import distinct_phrases, number_phrases
+from lexitree.ops.numpy.spans import distinct_phrases, number_phrases
 
 
 @st.composite

@@ -20,23 +20,30 @@ from lexitree.models.model_config import ModelConfig
 from lexitree.models.registries import ENCODERS
 from lexitree.models.word_table import WordTable
 from lexitree.ops import levelwise, reference, registry
+from lexitree.ops.numpy import numpy_run_bottom_up
 from lexitree.ops.registry import (
     BACKENDS,
     BOTTOM_UP,
     CHILD_SUM,
+    COMPOSE_HEADS,
+    DENSE,
+    FIXED_HEADS,
+    HEADS_AND_SHARES,
+    MIX_HEADS,
     SEQUENCES,
     TOP_DOWN,
     UPDATE_ROWS,
     Implementation,
     Operation,
     check_backend,
+    compose_heads_by,
     describe_report,
     get_backend,
 )
 from lexitree.ops.tree_batch import TreeBatch
-from lexitree.ops.weights import check_head_method
+from lexitree.ops.weights import HeadMethod, check_head_method
 from lexitree.trees.brackets import tree_from_brackets
-from tests.tiny import LABELS, SIZES
+from tests.tiny import FASTEST_ON_A_CPU, LABELS, SIZES, tiny_model
 
 LEVELWISE_ONLY = {
     "deptree": "child_sum",
@@ -70,7 +77,7 @@ def with_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _ignore_requirement(
-    self: Implementation[Any], device_type: str, dtype: torch.dtype, *, training: bool = False
+    self: Implementation[Any], device_type: str, dtype: str, *, training: bool = False
 ) -> str | None:
     return None if self.dtypes is None or dtype in self.dtypes else "dtype"
 
@@ -134,13 +141,94 @@ def test_asking_for_what_a_model_lacks_is_an_error(model: str) -> None:
 
 def test_every_operation_has_a_reference_that_runs_everywhere() -> None:
     operations = [value for value in vars(registry).values() if isinstance(value, Operation)]
-    assert len(operations) == 9
-    for operation in operations:
-        names = [each.backend for each in operation.implementations]
+    with_tensors = [each for each in operations if each.find("reference")]
+    assert [operation for operation in operations if operation not in with_tensors] == [
+        HEADS_AND_SHARES,
+        DENSE,
+    ]
+    assert len(with_tensors) == 10
+    for operation in with_tensors:
+        of_torch = [each for each in operation.implementations if each.library == "torch"]
+        names = [each.backend for each in of_torch]
         assert names == [name for name in reversed(BACKENDS) if name in names]
-        last = operation.implementations[-1]
+        last = of_torch[-1]
         assert last.backend == "reference"
         assert last.obstacle("cuda", torch.float64) is last.obstacle("cpu", torch.float32) is None
+
+
+def test_every_forward_operation_but_the_gates_of_others_has_a_numpy_implementation() -> None:
+    operations = [value for value in vars(registry).values() if isinstance(value, Operation)]
+    without = [operation for operation in operations if operation.find("numpy", "numpy") is None]
+    assert without == [MIX_HEADS, UPDATE_ROWS]
+    for operation in operations:
+        of_numpy = [each for each in operation.implementations if each.library == "numpy"]
+        assert [each.backend for each in of_numpy] in (["native", "numpy"], ["numpy"], [])
+        for each in of_numpy:
+            assert not each.trains
+            assert callable(each.load())
+
+
+@pytest.mark.filterwarnings("error")
+def test_numpy_arrays_take_the_fastest_or_what_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = [COMPOSE_HEADS, BOTTOM_UP, TOP_DOWN, SEQUENCES, DENSE]
+    by_name = get_backend("numpy", library="numpy")
+    assert set(by_name.report(asked).values()) == {"numpy"}
+    assert by_name.on_arrays(BOTTOM_UP) is numpy_run_bottom_up
+    monkeypatch.setattr(registry, "why_absent", lambda: None)
+    for name in ("auto", "native"):
+        assert get_backend(name, dtype="float64", library="numpy").report(asked) == {
+            "compose_heads": "native",
+            "bottom_up": "native",
+            "top_down": "native",
+            "sequences": "numpy",
+            "dense": "native",
+        }
+    monkeypatch.setattr(registry, "why_absent", lambda: "the kernels are not compiled")
+    registry._get_backend.cache_clear()
+    assert set(get_backend("auto", library="numpy").report(asked).values()) == {"numpy"}
+    with pytest.raises(
+        BackendError, match=r"native backend cannot run: the kernels are not compiled\n.*numpy"
+    ):
+        get_backend("native", library="numpy")[BOTTOM_UP]
+
+
+def test_each_library_has_its_backends() -> None:
+    for name in ("reference", "levelwise", "fused"):
+        with pytest.raises(BackendError, match=f"the {name} backend needs torch\n.*auto, numpy, native"):
+            get_backend(name, library="numpy")
+    with pytest.raises(BackendError, match="the numpy backend takes NumPy arrays"):
+        get_backend("numpy")
+    with pytest.raises(BackendError, match="the numpy backend takes NumPy arrays"):
+        check_backend("numpy", [BOTTOM_UP])
+    check_backend("numpy", [BOTTOM_UP], library="numpy")
+    with pytest.raises(BackendError, match="no native implementation: there is none of sequences"):
+        check_backend("native", [SEQUENCES], library="numpy")
+
+
+def test_what_cannot_run_on_numpy_arrays_says_so() -> None:
+    backend = get_backend("auto", library="numpy")
+    with pytest.raises(BackendError, match="no implementation of mix_heads takes the arrays of numpy"):
+        backend[MIX_HEADS]
+    with pytest.raises(BackendError, match="no implementation of dense takes the arrays of torch"):
+        get_backend("auto")[DENSE]
+    with pytest.raises(BackendError, match="numpy backend cannot run: it needs a CPU, and this is cuda"):
+        get_backend("numpy", "cuda", library="numpy")[BOTTOM_UP]
+    with pytest.raises(BackendError, match="no implementation of bottom_up can run on cuda"):
+        get_backend("auto", "cuda", library="numpy")[BOTTOM_UP]
+    with pytest.raises(BackendError, match="float32 or float64, not in float16"):
+        get_backend("numpy", dtype="float16", library="numpy")[BOTTOM_UP]
+    with pytest.raises(BackendError, match="no backward pass"):
+        get_backend("numpy", training=True, library="numpy")[BOTTOM_UP]
+
+
+@pytest.mark.parametrize("method", ["L", "R", "A"])
+def test_head_methods_without_a_gate_are_not_reported_as_native(method: HeadMethod) -> None:
+    model = tiny_model("bicontree", head_method=method)
+    assert model.what_runs["compose_heads"] == "levelwise"
+    assert model.what_runs["bottom_up"] == FASTEST_ON_A_CPU
+    assert tiny_model("bicontree").what_runs["compose_heads"] == FASTEST_ON_A_CPU
+    assert compose_heads_by(method) is FIXED_HEADS
+    assert get_backend("auto", library="numpy").report([FIXED_HEADS]) == {"compose_heads": "numpy"}
 
 
 def test_who_waits_for_the_host_and_what_can_be_recorded() -> None:
@@ -149,7 +237,7 @@ def test_who_waits_for_the_host_and_what_can_be_recorded() -> None:
         if isinstance(value, Operation):
             for each in value.implementations:
                 assert each.is_recordable == (each.backend == "fused")
-                assert each.shares_nodes == (each.backend in ("levelwise", "native"))
+                assert each.shares_nodes == (each.backend in ("levelwise", "native", "numpy"))
                 is_levelwise = each.backend == "levelwise"
                 expected = value.name in waiting if is_levelwise else each.backend == "reference"
                 assert each.waits_for_host == expected

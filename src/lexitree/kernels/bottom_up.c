@@ -54,36 +54,77 @@ static void squash_output(long hidden, real *o_row, const real *c, real *h) {
     }
 }
 
-/* The weights of the word vectors, packed; the forget gates of a phrase share theirs, and leaves have none. */
+/* The weights as they are packed. The forget gates of a phrase share those of its word, and leaves have none. Where gates
+   see the cells, f_L, f_R and i see all of a pair, and g and o its first half. */
 typedef struct {
-    Factor last, forget;
-} WordFactors;
+    Factor word_last, word_forget, pair, h, new_c;
+    real *bias;
+} Weights;
 
-static WordFactors pack_words(Trees trees, const real *weight_x, real *memory) {
-    const long hidden = trees.hidden, word = trees.word;
-    const WordFactors times = {packed_factor(memory, word, 3 * hidden),
-                               packed_factor(memory + packed_size(word, 3 * hidden), word, hidden)};
-    pack_transposed(times.last, 0, weight_x + (trees.is_lexical ? hidden * word : 0), word, word);
-    if (trees.is_lexical) pack_transposed(times.forget, 0, weight_x, word, word);
-    return times;
+/* Where the packed weights lie in memory that has room for `weights_size`. */
+static Weights lay_out(Trees trees, real *memory) {
+    const long hidden = trees.hidden, word = trees.word, seeing = trees.has_peepholes ? 3 : 5;
+    Weights weights;
+    weights.word_last = packed_factor(memory, word, 3 * hidden);
+    memory += packed_size(word, 3 * hidden);
+    weights.word_forget = packed_factor(memory, word, hidden);
+    memory += trees.is_lexical ? packed_size(word, hidden) : 0;
+    weights.pair = packed_factor(memory, trees.pair, seeing * hidden);
+    memory += packed_size(trees.pair, seeing * hidden);
+    weights.h = packed_factor(memory, 2 * hidden, 2 * hidden);
+    memory += trees.has_peepholes ? packed_size(2 * hidden, 2 * hidden) : 0;
+    weights.new_c = packed_factor(memory, hidden, hidden);
+    weights.bias = memory + (trees.has_peepholes ? packed_size(hidden, hidden) : 0);
+    return weights;
 }
 
-static void run_leaves(Trees trees, const real *x, WordFactors times, const real *bias, real *gates, real *h, real *c) {
+static long weights_size(Trees trees) {
+    const long hidden = trees.hidden, word = trees.word, with_cells = trees.has_peepholes;
+    const long of_words = packed_size(word, 3 * hidden) + (trees.is_lexical ? packed_size(word, hidden) : 0);
+    const long of_cells = with_cells ? packed_size(2 * hidden, 2 * hidden) + packed_size(hidden, hidden) : 0;
+    return of_words + packed_size(trees.pair, (with_cells ? 3 : 5) * hidden) + of_cells + 5 * hidden;
+}
+
+static void pack(Trees trees, Weights weights, const real *weight_x, const real *weight_h, const real *weight_c,
+                 const real *peephole, const real *bias) {
+    const long hidden = trees.hidden, word = trees.word;
+    pack_transposed(weights.word_last, 0, weight_x + (trees.is_lexical ? hidden * word : 0), word, word);
+    if (trees.is_lexical) pack_transposed(weights.word_forget, 0, weight_x, word, word);
+    pack_transposed(weights.pair, 0, weight_h, 2 * hidden, 2 * hidden);
+    if (trees.has_peepholes) {
+        pack_transposed(weights.pair, 2 * hidden, weight_c, 2 * hidden, 2 * hidden);
+        pack_transposed(weights.h, 0, weight_h + 3 * hidden * 2 * hidden, 2 * hidden, 2 * hidden);
+        pack_transposed(weights.new_c, 0, peephole, hidden, hidden);
+    }
+    copy_row(weights.bias, bias, 5 * hidden);
+}
+
+/* What the forward pass fills: h and c [nodes, hidden]. If it `keeps_all`, the gates and pairs of all nodes too; if not,
+   their buffers have room for those of a block. */
+typedef struct {
+    real *h, *c;
+    int keeps_all;
+    real *leaf_gates, *gates, *pairs;
+} Filled;
+
+static void run_leaves(Trees trees, Weights weights, const real *x, Filled to) {
     const long hidden = trees.hidden;
     const int64_t all[] = {0, trees.num_leaves};
     FOR_EACH_BLOCK(all, 0, 0) {
-        multiply(x + first * trees.word, trees.word, end - first, times.last, bias + 2 * hidden, 0,
-                 gates + first * 3 * hidden, 3 * hidden);
+        real *gates = to.leaf_gates + (to.keeps_all ? first * 3 * hidden : 0);
+        multiply(x + first * trees.word, trees.word, end - first, weights.word_last, weights.bias + 2 * hidden, 0, gates,
+                 3 * hidden);
         for (long leaf = first; leaf < end; leaf++)
-            squash_leaf(hidden, gates + leaf * 3 * hidden, h + leaf * hidden, c + leaf * hidden);
+            squash_leaf(hidden, gates + (leaf - first) * 3 * hidden, to.h + leaf * hidden, to.c + leaf * hidden);
     }
 }
 
 /* What their words and biases give to the gates of some phrases, before any state is known. */
-static void start_gates(Trees trees, const real *x, WordFactors times, const real *bias, long rows, real *gates) {
+static void start_gates(Trees trees, Weights weights, const real *x, long rows, real *gates) {
     const long hidden = trees.hidden, word = trees.word;
-    multiply(x, word, rows, times.last, bias + 2 * hidden, 0, gates + 2 * hidden, 5 * hidden);
-    multiply(x, word, rows, times.forget, NULL, 0, gates, 5 * hidden);
+    const real *bias = weights.bias;
+    multiply(x, word, rows, weights.word_last, bias + 2 * hidden, 0, gates + 2 * hidden, 5 * hidden);
+    multiply(x, word, rows, weights.word_forget, NULL, 0, gates, 5 * hidden);
     for (long row = 0; row < rows; row++) {
         real *f_L = gates + row * 5 * hidden, *f_R = f_L + hidden;
         FOR_EACH_VECTOR(hidden) {
@@ -94,6 +135,65 @@ static void start_gates(Trees trees, const real *x, WordFactors times, const rea
     }
 }
 
+static void run_forward(Trees trees, Weights weights, const real *x, Filled to) {
+    const long hidden = trees.hidden, word = trees.word, pair = trees.pair, num_leaves = trees.num_leaves;
+    const int64_t *children = trees.children;
+    const real *inner_x = x + num_leaves * word;
+    /* The words of few phrases are multiplied at once: level by level, the weights would be read as often. */
+    const int starts_all = trees.is_lexical && trees.num_inner <= ROW_BLOCK;
+    run_leaves(trees, weights, x, to);
+    if (starts_all) start_gates(trees, weights, inner_x, trees.num_inner, to.gates);
+    for (long level = 0; level < trees.num_levels; level++) FOR_EACH_BLOCK(trees.level_offset, level, num_leaves) {
+        const long rows = end - first;
+        real *pairs = to.pairs + (to.keeps_all ? first * pair : 0);
+        real *gates = to.gates + (to.keeps_all || starts_all ? first * 5 * hidden : 0);
+        real *c = to.c + (num_leaves + first) * hidden, *h = to.h + (num_leaves + first) * hidden;
+        for (long row = 0; row < rows; row++)
+            for (long side = 0; side < 2; side++) {
+                const long child = children[2 * (first + row) + side] * hidden;
+                copy_row(pairs + row * pair + side * hidden, to.h + child, hidden);
+                if (trees.has_peepholes) copy_row(pairs + row * pair + (2 + side) * hidden, to.c + child, hidden);
+            }
+        const real *start = trees.is_lexical ? gates : weights.bias;
+        const long step = trees.is_lexical ? 5 * hidden : 0;
+        if (trees.is_lexical && !starts_all) start_gates(trees, weights, inner_x + first * word, rows, gates);
+        multiply(pairs, pair, rows, weights.pair, start, step, gates, 5 * hidden);
+        if (trees.has_peepholes)
+            multiply(pairs, pair, rows, weights.h, start + 3 * hidden, step, gates + 3 * hidden, 5 * hidden);
+        for (long row = 0; row < rows; row++)
+            squash_cell(hidden, gates + row * 5 * hidden, to.c + children[2 * (first + row)] * hidden,
+                        to.c + children[2 * (first + row) + 1] * hidden, c + row * hidden);
+        if (trees.has_peepholes) multiply_add(c, hidden, rows, weights.new_c, gates + 4 * hidden, 5 * hidden);
+        for (long row = 0; row < rows; row++)
+            squash_output(hidden, gates + (5 * row + 4) * hidden, c + row * hidden, h + row * hidden);
+    }
+}
+
+/* Packs the weights, once for many batches. `packed` has room for the numbers of the weights, the rows of each transposed
+   and rounded up to a multiple of 16; see weights_size. */
+EXPORT(bottom_up_pack)(const real *weight_x, const real *weight_h, const real *weight_c, const real *peephole,
+                       const real *bias, int64_t hidden, int64_t word, int64_t is_lexical, real *packed) {
+    const int64_t no_level[] = {0};
+    const Trees trees = describe(hidden, word, is_lexical, weight_c != NULL, 0, 0, no_level, NULL);
+    pack(trees, lay_out(trees, packed), weight_x, weight_h, weight_c, peephole, bias);
+    return 0;
+}
+
+/* Fills h [nodes, hidden], with packed weights; nothing is kept. */
+EXPORT(bottom_up_forward_packed)(const real *x, real *packed, int64_t hidden, int64_t word, int64_t is_lexical,
+                                 int64_t has_peepholes, int64_t num_leaves, int64_t num_levels,
+                                 const int64_t *level_offset, const int64_t *children, real *h) {
+    const Trees trees = describe(hidden, word, is_lexical, has_peepholes, num_leaves, num_levels, level_offset, children);
+    const long c_size = (num_leaves + trees.num_inner) * hidden;
+    const long leaf_size = least(ROW_BLOCK, num_leaves) * 3 * hidden, rows = least(ROW_BLOCK, trees.num_inner);
+    real *c = allocate(c_size + leaf_size + rows * (5 * hidden + trees.pair));
+    if (!c) return 1;
+    real *leaf_gates = c + c_size, *gates = leaf_gates + leaf_size, *pairs = gates + rows * 5 * hidden;
+    run_forward(trees, lay_out(trees, packed), x, (Filled){h, c, 0, leaf_gates, gates, pairs});
+    free(c);
+    return 0;
+}
+
 /* Fills h [nodes, hidden]; c [nodes, hidden], the gates and the pairs are kept for the gradients. */
 EXPORT(bottom_up_forward)(const real *x, const real *weight_x, const real *weight_h, const real *weight_c,
                           const real *peephole, const real *bias, int64_t hidden, int64_t word, int64_t is_lexical,
@@ -101,49 +201,11 @@ EXPORT(bottom_up_forward)(const real *x, const real *weight_x, const real *weigh
                           real *h, real *c, real *leaf_gates, real *gates, real *pairs) {
     const Trees trees =
         describe(hidden, word, is_lexical, weight_c != NULL, num_leaves, num_levels, level_offset, children);
-    const long seeing = weight_c ? 3 : 5, pair = trees.pair; /* the gates that see all of a pair */
-    const long pair_size = packed_size(pair, seeing * hidden), h_size = packed_size(2 * hidden, 2 * hidden);
-    const long peephole_size = packed_size(hidden, hidden);
-    const long words_size = packed_size(word, 3 * hidden) + packed_size(word, hidden);
-    real *memory = allocate(pair_size + h_size + peephole_size + words_size);
+    real *memory = allocate(weights_size(trees));
     if (!memory) return 1;
-    const Factor times_pair = packed_factor(memory, pair, seeing * hidden);
-    const Factor times_h = packed_factor(memory + pair_size, 2 * hidden, 2 * hidden);
-    const Factor times_new_c = packed_factor(memory + pair_size + h_size, hidden, hidden);
-    pack_transposed(times_pair, 0, weight_h, 2 * hidden, 2 * hidden);
-    if (weight_c) {
-        pack_transposed(times_pair, 2 * hidden, weight_c, 2 * hidden, 2 * hidden);
-        pack_transposed(times_h, 0, weight_h + 3 * hidden * 2 * hidden, 2 * hidden, 2 * hidden);
-        pack_transposed(times_new_c, 0, peephole, hidden, hidden);
-    }
-    const WordFactors times_word = pack_words(trees, weight_x, memory + pair_size + h_size + peephole_size);
-    run_leaves(trees, x, times_word, bias, leaf_gates, h, c);
-    for (long level = 0; level < num_levels; level++) FOR_EACH_BLOCK(level_offset, level, num_leaves) {
-        for (long node = first; node < end; node++)
-            for (long side = 0; side < 2; side++) {
-                const long child = children[2 * node + side] * hidden;
-                copy_row(pairs + node * pair + side * hidden, h + child, hidden);
-                if (weight_c) copy_row(pairs + node * pair + (2 + side) * hidden, c + child, hidden);
-            }
-        real *block_pairs = pairs + first * pair, *block_gates = gates + first * 5 * hidden;
-        const real *start = is_lexical ? block_gates : bias;
-        const long step = is_lexical ? 5 * hidden : 0;
-        if (is_lexical)
-            start_gates(trees, x + (num_leaves + first) * word, times_word, bias, end - first, block_gates);
-        multiply(block_pairs, pair, end - first, times_pair, start, step, block_gates, 5 * hidden);
-        if (weight_c)
-            multiply(block_pairs, pair, end - first, times_h, start + 3 * hidden, step, block_gates + 3 * hidden,
-                     5 * hidden);
-        for (long node = first; node < end; node++)
-            squash_cell(hidden, gates + node * 5 * hidden, c + children[2 * node] * hidden,
-                        c + children[2 * node + 1] * hidden, c + (num_leaves + node) * hidden);
-        if (peephole)
-            multiply_add(c + (num_leaves + first) * hidden, hidden, end - first, times_new_c, block_gates + 4 * hidden,
-                         5 * hidden);
-        for (long node = first; node < end; node++)
-            squash_output(hidden, gates + (5 * node + 4) * hidden, c + (num_leaves + node) * hidden,
-                          h + (num_leaves + node) * hidden);
-    }
+    const Weights weights = lay_out(trees, memory);
+    pack(trees, weights, weight_x, weight_h, weight_c, peephole, bias);
+    run_forward(trees, weights, x, (Filled){h, c, 1, leaf_gates, gates, pairs});
     free(memory);
     return 0;
 }

@@ -5,24 +5,40 @@
    no memory. */
 #include "products.h"
 
-/* Fills x [nodes, size]; pairs [phrases, 2 size] and z [phrases, size] are kept for the gradients. */
-EXPORT(heads_forward)(const real *words, const real *gate, const real *bias, const real *lean, int64_t size,
-                      int64_t num_leaves, int64_t num_levels, const int64_t *level_offset, const int64_t *children,
-                      real *x, real *pairs, real *z) {
-    const Factor times_pair = packed_factor(allocate(packed_size(2 * size, size)), 2 * size, size);
-    if (!times_pair.panels) return 1;
-    pack_transposed(times_pair, 0, gate, 2 * size, 2 * size);
+/* The gate's weights as they are packed, and where they lie in memory that has room for `weights_size`. */
+typedef struct {
+    Factor times_pair;
+    real *bias;
+} Weights;
+
+INLINE long weights_size(long size) { return packed_size(2 * size, size) + size; }
+INLINE Weights lay_out(long size, real *memory) {
+    return (Weights){packed_factor(memory, 2 * size, size), memory + packed_size(2 * size, size)};
+}
+
+static void pack(Weights weights, long size, const real *gate, const real *bias) {
+    pack_transposed(weights.times_pair, 0, gate, 2 * size, 2 * size);
+    copy_row(weights.bias, bias, size);
+}
+
+/* Fills x [nodes, size] and z [phrases, size]. With `keeps_pairs`, pairs [phrases, 2 size] is filled too; without, it has
+   room for those of a block. */
+static void run_forward(Weights weights, const real *words, const real *lean, long size, long num_leaves, long num_levels,
+                        const int64_t *level_offset, const int64_t *children, real *x, int keeps_pairs, real *pairs,
+                        real *z) {
+    const real *bias = weights.bias;
     copy_row(x, words, num_leaves * size);
     for (long level = 0; level < num_levels; level++) FOR_EACH_BLOCK(level_offset, level, num_leaves) {
+        real *block_pairs = pairs + (keeps_pairs ? 2 * first * size : 0);
         for (long node = first; node < end; node++) {
             for (long side = 0; side < 2; side++)
-                copy_row(pairs + (2 * node + side) * size, x + children[2 * node + side] * size, size);
+                copy_row(block_pairs + (2 * (node - first) + side) * size, x + children[2 * node + side] * size, size);
             if (lean) FOR_EACH_VECTOR(size) store_some(z + node * size + at, load_some(bias + at, left) + lean[node], left);
         }
-        multiply(pairs + 2 * first * size, 2 * size, end - first, times_pair, lean ? z + first * size : bias,
-                 lean ? size : 0, z + first * size, size);
+        multiply(block_pairs, 2 * size, end - first, weights.times_pair, lean ? z + first * size : bias, lean ? size : 0,
+                 z + first * size, size);
         for (long node = first; node < end; node++) {
-            const real *x_L = pairs + 2 * node * size, *x_R = x_L + size;
+            const real *x_L = block_pairs + 2 * (node - first) * size, *x_R = x_L + size;
             real *z_t = z + node * size, *x_t = x + (num_leaves + node) * size;
             FOR_EACH_VECTOR(size) {
                 const vector share = sigmoid(load_some(z_t + at, left));
@@ -32,7 +48,34 @@ EXPORT(heads_forward)(const real *words, const real *gate, const real *bias, con
             }
         }
     }
-    free(times_pair.panels);
+}
+
+/* Packs the weights, once for many batches. `packed` has room for 2 size + 1 rows of size, rounded up to a multiple of 16. */
+EXPORT(heads_pack)(const real *gate, const real *bias, int64_t size, real *packed) {
+    pack(lay_out(size, packed), size, gate, bias);
+    return 0;
+}
+
+/* Fills x [nodes, size] and z [phrases, size], the left parts' shares, with packed weights. */
+EXPORT(heads_forward_packed)(const real *words, real *packed, const real *lean, int64_t size, int64_t num_leaves,
+                             int64_t num_levels, const int64_t *level_offset, const int64_t *children, real *x, real *z) {
+    real *pairs = allocate(least(ROW_BLOCK, level_offset[num_levels] - num_leaves) * 2 * size);
+    if (!pairs) return 1;
+    run_forward(lay_out(size, packed), words, lean, size, num_leaves, num_levels, level_offset, children, x, 0, pairs, z);
+    free(pairs);
+    return 0;
+}
+
+/* Fills x [nodes, size]; pairs [phrases, 2 size] and z [phrases, size] are kept for the gradients. */
+EXPORT(heads_forward)(const real *words, const real *gate, const real *bias, const real *lean, int64_t size,
+                      int64_t num_leaves, int64_t num_levels, const int64_t *level_offset, const int64_t *children,
+                      real *x, real *pairs, real *z) {
+    real *memory = allocate(weights_size(size));
+    if (!memory) return 1;
+    const Weights weights = lay_out(size, memory);
+    pack(weights, size, gate, bias);
+    run_forward(weights, words, lean, size, num_leaves, num_levels, level_offset, children, x, 1, pairs, z);
+    free(memory);
     return 0;
 }
 

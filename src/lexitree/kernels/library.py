@@ -10,12 +10,20 @@ from typing import Any
 from lexitree.kernels import compiling
 
 POINTERS = {
+    "heads_pack": "pp i p",
+    "heads_forward_packed": "ppp iii pp pp",
     "heads_forward": "pppp iii pp ppp",
     "heads_backward": "p iii pp pp p pp",
+    "bottom_up_pack": "ppppp iii p",
+    "bottom_up_forward_packed": "pp iiiiii pp p",
     "bottom_up_forward": "pppppp iiiii pp ppppp",
     "bottom_up_backward": "ppppp iiiii pp pppp p pppppp",
+    "top_down_pack": "ppppp iii p",
+    "top_down_forward_packed": "pp iiiiii pppp p",
     "top_down_forward": "pppppp iiiiii pppp pppp",
     "top_down_backward": "ppppp iiiiii pppp ppp p pppppp",
+    "dense_pack": "pp ii p",
+    "dense_forward": "pp iiii p",
     "lstm_pack": "pppp ii p",
     "lstm_forward": "pp iiiiii p p",
     "span_scores": "pppppp d iiii p",
@@ -44,12 +52,20 @@ class Kernels:
             function.argtypes = [kinds[letter] for letter in arguments.replace(" ", "")]
             setattr(self, name, _checked(function))
 
+    heads_pack: Kernel
+    heads_forward_packed: Kernel
     heads_forward: Kernel
     heads_backward: Kernel
+    bottom_up_pack: Kernel
+    bottom_up_forward_packed: Kernel
     bottom_up_forward: Kernel
     bottom_up_backward: Kernel
+    top_down_pack: Kernel
+    top_down_forward_packed: Kernel
     top_down_forward: Kernel
     top_down_backward: Kernel
+    dense_pack: Kernel
+    dense_forward: Kernel
     lstm_pack: Kernel
     lstm_forward: Kernel
     span_scores: Kernel

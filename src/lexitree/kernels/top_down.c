@@ -18,22 +18,56 @@ INLINE long next_place(Trees trees, long place) {
     return place + (trees.sides == 1 || place < trees.num_roots ? 1 : 2);
 }
 
-/* What biases and words give to the gates. */
-static int start_gates(Trees trees, const real *x, const real *weight_x, const real *bias, real *gates) {
+/* The weights as they are packed. f and i see all of the parent's state, g and o its h. */
+typedef struct {
+    Factor word[2], state[2], h[2], new_c[2];
+    real *bias;
+} Weights;
+
+/* Where the packed weights lie in memory that has room for `weights_size`. */
+static Weights lay_out(long hidden, long word, long sides, real *memory) {
+    const long state = 2 * hidden, size = 4 * hidden;
+    Weights weights;
+    for (long side = 0; side < sides; side++, memory += packed_size(word, size))
+        weights.word[side] = packed_factor(memory, word, size);
+    for (long side = 0; side < 2; side++) {
+        weights.state[side] = packed_factor(memory, state, state);
+        weights.h[side] = packed_factor(memory += packed_size(state, state), hidden, state);
+        weights.new_c[side] = packed_factor(memory += packed_size(hidden, state), hidden, hidden);
+        memory += packed_size(hidden, hidden);
+    }
+    weights.bias = memory;
+    return weights;
+}
+
+static long weights_size(long hidden, long word, long sides) {
+    const long of_side = packed_size(2 * hidden, 2 * hidden) + packed_size(hidden, 2 * hidden) + packed_size(hidden, hidden);
+    return sides * (packed_size(word, 4 * hidden) + 4 * hidden) + 2 * of_side;
+}
+
+static void pack(Weights weights, long hidden, long word, long sides, const real *weight_x, const real *weight_h,
+                 const real *weight_c, const real *peephole, const real *bias) {
+    const long state = 2 * hidden, size = 4 * hidden;
+    for (long side = 0; side < sides; side++)
+        pack_transposed(weights.word[side], 0, weight_x + side * size * word, word, word);
+    for (long side = 0; side < 2; side++) {
+        const real *of_side = weight_h + side * size * hidden;
+        pack_transposed(weights.state[side], 0, of_side, hidden, hidden);
+        pack_transposed(weights.state[side], hidden, weight_c + side * state * hidden, hidden, hidden);
+        pack_transposed(weights.h[side], 0, of_side + state * hidden, hidden, hidden);
+        pack_transposed(weights.new_c[side], 0, peephole + side * hidden * hidden, hidden, hidden);
+    }
+    copy_row(weights.bias, bias, sides * size);
+}
+
+/* What biases and words give to the gates; `from_words` has room for those of all rows of x. */
+static void start_gates(Trees trees, Weights weights, const real *x, real *gates, real *from_words) {
     const long size = 4 * trees.hidden, word = trees.word;
-    const long weight_size = packed_size(word, size);
-    real *memory = allocate(weight_size + trees.num_rows * size);
-    if (!memory) return 1;
-    const Factor times_x = packed_factor(memory, word, size);
-    real *from_words = memory + weight_size;
     for (long side = 0; side < trees.sides; side++) {
-        pack_transposed(times_x, 0, weight_x + side * size * word, word, word);
-        multiply(x, word, trees.num_rows, times_x, bias + side * size, 0, from_words, size);
+        multiply(x, word, trees.num_rows, weights.word[side], weights.bias + side * size, 0, from_words, size);
         for (long place = first_place(trees, side); place < trees.num_nodes; place = next_place(trees, place))
             copy_row(gates + place * size, from_words + trees.row_of[place] * size, size);
     }
-    free(memory);
-    return 0;
 }
 
 static void squash_root(long hidden, real *gates, real *state) {
@@ -70,6 +104,63 @@ static void squash_output(long hidden, real *o_row, real *state) {
     }
 }
 
+/* Fills the gates [nodes, 4 hidden], the states [nodes, 2 hidden] and h [nodes, hidden], which is in up order. With
+   `keeps_parents`, parent_states are those of each parent once; without, there is room for those of a block. */
+static int run_forward(Trees trees, Weights weights, const real *x, const int64_t *down_order, const int64_t *parent_of,
+                       real *h, real *gates, real *states, int keeps_parents, real *parent_states) {
+    const long hidden = trees.hidden, size = 4 * hidden, state = 2 * hidden, num_roots = trees.num_roots;
+    real *from_words = allocate(trees.num_rows * size);
+    if (!from_words) return 1;
+    start_gates(trees, weights, x, gates, from_words);
+    free(from_words);
+    for (long root = 0; root < num_roots; root++) squash_root(hidden, gates + root * size, states + root * state);
+    for (long level = 0; level < trees.num_levels; level++) FOR_EACH_BLOCK(trees.depth_offset, level, 0) {
+        const long parent = (first - num_roots) / 2, parents = (end - first) / 2;
+        real *above = parent_states + (keeps_parents ? parent * state : 0);
+        for (long k = 0; k < parents; k++)
+            copy_row(above + k * state, states + parent_of[2 * (parent + k)] * state, state);
+        for (long side = 0; side < 2; side++) {
+            real *of_side = gates + (first + side) * size;
+            multiply_add(above, state, parents, weights.state[side], of_side, 2 * size);
+            multiply_add(above, state, parents, weights.h[side], of_side + state, 2 * size);
+        }
+        for (long place = first; place < end; place++)
+            squash_cell(hidden, gates + place * size, above + (place - first) / 2 * state + hidden,
+                        states + place * state + hidden);
+        for (long side = 0; side < 2; side++)
+            multiply_add(states + (first + side) * state + hidden, 2 * state, parents, weights.new_c[side],
+                         gates + (first + side) * size + 3 * hidden, 2 * size);
+        for (long place = first; place < end; place++)
+            squash_output(hidden, gates + place * size + 3 * hidden, states + place * state);
+    }
+    for (long place = 0; place < trees.num_nodes; place++)
+        copy_row(h + down_order[place] * hidden, states + place * state, hidden);
+    return 0;
+}
+
+/* Packs the weights, once for many batches. `packed` has room for the numbers of the weights, the rows of each transposed
+   and rounded up to a multiple of 16; see weights_size. */
+EXPORT(top_down_pack)(const real *weight_x, const real *weight_h, const real *weight_c, const real *peephole,
+                      const real *bias, int64_t hidden, int64_t word, int64_t sides, real *packed) {
+    pack(lay_out(hidden, word, sides, packed), hidden, word, sides, weight_x, weight_h, weight_c, peephole, bias);
+    return 0;
+}
+
+/* Fills h [nodes, hidden], in up order, with packed weights; nothing is kept. */
+EXPORT(top_down_forward_packed)(const real *x, real *packed, int64_t hidden, int64_t word, int64_t sides, int64_t num_rows,
+                                int64_t num_roots, int64_t num_levels, const int64_t *depth_offset, const int64_t *row_of,
+                                const int64_t *down_order, const int64_t *parent_of, real *h) {
+    const Trees trees = {hidden,    word,       sides,       num_rows, depth_offset[num_levels],
+                         num_roots, num_levels, depth_offset, row_of};
+    const long gate_size = trees.num_nodes * 4 * hidden, state_size = trees.num_nodes * 2 * hidden;
+    real *gates = allocate(gate_size + state_size + ROW_BLOCK * hidden);
+    if (!gates) return 1;
+    const int failed = run_forward(trees, lay_out(hidden, word, sides, packed), x, down_order, parent_of, h, gates,
+                                   gates + gate_size, 0, gates + gate_size + state_size);
+    free(gates);
+    return failed;
+}
+
 /* Fills the gates [nodes, 4 hidden] and states [nodes, 2 hidden], and parent_states, those of each parent once; all are
    kept for the gradients. h [nodes, hidden] is in up order. */
 EXPORT(top_down_forward)(const real *x, const real *weight_x, const real *weight_h, const real *weight_c,
@@ -79,49 +170,14 @@ EXPORT(top_down_forward)(const real *x, const real *weight_x, const real *weight
                          real *states, real *parent_states) {
     const Trees trees = {hidden,    word,       sides,       num_rows, depth_offset[num_levels],
                          num_roots, num_levels, depth_offset, row_of};
-    const long size = 4 * hidden, state = 2 * hidden;
-    const long first_size = packed_size(state, state), last_size = packed_size(hidden, state);
-    const long peephole_size = packed_size(hidden, hidden), side_size = first_size + last_size + peephole_size;
-    real *memory = allocate(2 * side_size);
-    if (!memory || start_gates(trees, x, weight_x, bias, gates)) {
-        free(memory);
-        return 1;
-    }
-    Factor times_state[2], times_h[2], times_new_c[2];
-    for (long side = 0; side < 2; side++) {
-        times_state[side] = packed_factor(memory + side * side_size, state, state);
-        times_h[side] = packed_factor(times_state[side].panels + first_size, hidden, state);
-        times_new_c[side] = packed_factor(times_h[side].panels + last_size, hidden, hidden);
-        const real *of_side = weight_h + side * size * hidden;
-        pack_transposed(times_state[side], 0, of_side, hidden, hidden);
-        pack_transposed(times_state[side], hidden, weight_c + side * state * hidden, hidden, hidden);
-        pack_transposed(times_h[side], 0, of_side + state * hidden, hidden, hidden);
-        pack_transposed(times_new_c[side], 0, peephole + side * hidden * hidden, hidden, hidden);
-    }
-    for (long root = 0; root < num_roots; root++) squash_root(hidden, gates + root * size, states + root * state);
-    for (long level = 0; level < num_levels; level++) FOR_EACH_BLOCK(depth_offset, level, 0) {
-        const long parent = (first - num_roots) / 2, parents = (end - first) / 2;
-        real *above = parent_states + parent * state;
-        for (long k = 0; k < parents; k++)
-            copy_row(above + k * state, states + parent_of[2 * (parent + k)] * state, state);
-        for (long side = 0; side < 2; side++) {
-            real *of_side = gates + (first + side) * size;
-            multiply_add(above, state, parents, times_state[side], of_side, 2 * size);
-            multiply_add(above, state, parents, times_h[side], of_side + state, 2 * size);
-        }
-        for (long place = first; place < end; place++)
-            squash_cell(hidden, gates + place * size, above + (place - first) / 2 * state + hidden,
-                        states + place * state + hidden);
-        for (long side = 0; side < 2; side++)
-            multiply_add(states + (first + side) * state + hidden, 2 * state, parents, times_new_c[side],
-                         gates + (first + side) * size + 3 * hidden, 2 * size);
-        for (long place = first; place < end; place++)
-            squash_output(hidden, gates + place * size + 3 * hidden, states + place * state);
-    }
-    for (long place = 0; place < trees.num_nodes; place++)
-        copy_row(h + down_order[place] * hidden, states + place * state, hidden);
+    real *memory = allocate(weights_size(hidden, word, sides));
+    if (!memory) return 1;
+    const Weights weights = lay_out(hidden, word, sides, memory);
+    pack(weights, hidden, word, sides, weight_x, weight_h, weight_c, peephole, bias);
+    const int failed =
+        run_forward(trees, weights, x, down_order, parent_of, h, gates, states, 1, parent_states);
     free(memory);
-    return 0;
+    return failed;
 }
 
 /* The gradient of the output gate, and what h adds to that of the cell; the gradient of a state is dh beside dc. */

@@ -32,7 +32,7 @@ class DoneBatch(NamedTuple):
 
 
 class ArrayClassifier:
-    """A lexicon, an encoder over trees and a scorer of labels, as NumPy arrays; `TreeClassifier` is the same in torch.
+    """A lexicon, an encoder over trees and a scorer of labels in NumPy; `TreeClassifier` is the same in torch.
 
     It computes in 32 bits, on a CPU. Threads may share it.
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping
-from typing import Any, ClassVar, Protocol, get_args
+from typing import Any, ClassVar, Protocol, cast, get_args
 
 import numpy as np
 
@@ -37,6 +37,7 @@ from lexitree.ops.weights import (
     ChildSumWeights,
     DenseWeights,
     GatedChildrenWeights,
+    HeadCandidates,
     HeadMethod,
     HeadWeights,
     SequenceWeights,
@@ -109,9 +110,8 @@ class ArrayHeads:
     """The head vector and the head word of every node; see `HeadComposer`."""
 
     def __init__(self, config: ModelConfig, reader: WeightReader, backend: Backend) -> None:
-        assert config.head_method in get_args(HeadMethod)
-        self.method: HeadMethod = config.head_method
-        self.candidates = config.head_candidates
+        self.method = cast(HeadMethod, config.head_method)
+        self.candidates: HeadCandidates = config.head_candidates
         self.operation = compose_heads_by(self.method)
         size = config.word_size
         if self.method == "G":
@@ -265,7 +265,7 @@ class _BiLSTM(ArrayEncoder):
             for name in ("forwards", "backwards")
         )
 
-    def _direction(self, config: ModelConfig, reader: WeightReader, name: str) -> SequenceWeights[FloatArray]:
+    def _direction(self, config: ModelConfig, reader: WeightReader, name: str) -> SequenceWeights:
         hidden = config.hidden
         return SequenceWeights(
             reader.take(f"{name}weight_x", 4 * hidden, config.word_size),
@@ -288,7 +288,8 @@ class _BiLSTM(ArrayEncoder):
                 "the phrases of these trees are too long to be read one by one",
                 remedy="Ask for whole sentences only (--nodes root), or use a tree model.",
             )
-        last = [step(x, schedule) for step, schedule in zip((self.forwards, self.backwards), schedules)]
+        forwards, backwards = schedules
+        last = [self.forwards(x, forwards), self.backwards(x, backwards)]
         return np.concatenate(last, 1)[place]
 
 

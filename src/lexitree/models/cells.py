@@ -83,7 +83,7 @@ def not_compiled(forward: Callable[Arguments, Result]) -> Callable[Arguments, Re
 class Cell(nn.Module):
     """A module with the weights of one operation; the operation's implementations do the computing."""
 
-    operation: ClassVar[Operation[Any]]
+    operation: Operation[Any]
     reads_binary: ClassVar[bool] = True
     """Whether every phrase must have two parts."""
 

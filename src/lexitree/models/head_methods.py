@@ -19,7 +19,7 @@ from lexitree.models.head_words import (
 )
 from lexitree.models.model_config import BiasInit
 from lexitree.models.registries import check_candidates
-from lexitree.ops.registry import COMPOSE_HEADS, MIX_HEADS, Backend
+from lexitree.ops.registry import COMPOSE_HEADS, MIX_HEADS, Backend, compose_heads_by
 from lexitree.ops.tree_batch import TreeBatch
 from lexitree.ops.weights import HeadCandidates, HeadMethod, HeadWeights
 
@@ -81,6 +81,7 @@ class HeadComposer(HeadCell):
         super().__init__()
         check_candidates(candidates, method)
         self.method: HeadMethod = method
+        self.operation = compose_heads_by(method)
         self.candidates: HeadCandidates = candidates
         self.gate = self.bias = None
         if method == "G":
@@ -100,7 +101,7 @@ class HeadComposer(HeadCell):
     ) -> Float[Tensor, "nodes word"]:
         """The head vector of every node, in the batch's up order."""
         self.check_input(word_vectors, batch.num_leaves, batch)
-        run = self.chosen(backend, word_vectors)[COMPOSE_HEADS]
+        run = self.chosen(backend, word_vectors)[self.operation]
         return run(word_vectors, self.weights, batch, self.method, self._lean(batch))
 
     def _lean(self, batch: TreeBatch) -> Tensor | None:
@@ -113,7 +114,7 @@ class HeadComposer(HeadCell):
         self, word_vectors: Float[Tensor, "leaves word"], batch: TreeBatch, backend: Backend
     ) -> tuple[Float[Tensor, "nodes word"], HeadWords]:
         weights = self.weights
-        is_native = backend.implementation(COMPOSE_HEADS).backend == "native"
+        is_native = backend.implementation(self.operation).backend == "native"
         if weights is None or not is_native or torch.is_grad_enabled() or torch.is_autocast_enabled("cpu"):
             return super().compose_and_find(word_vectors, batch, backend)
         # The kernel has the gates anyway.

@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import NamedTuple
 
-import numpy as np
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from lexitree.arrays import FloatArray
 from lexitree.ops.tree_batch import TreeBatch
-from lexitree.ops.weights import HeadCandidates, HeadMethod, HeadWeights, check_head_method
+from lexitree.ops.weights import DECIDED, HeadCandidates, HeadMethod, HeadWeights, check_head_method
 from lexitree.text.word_kinds import WordKind
-
-DECIDED = 1e4
-"""What is added to the input of a gate that is decided beforehand: its sigmoid is 0 or 1 in every precision."""
 
 
 def lean_to_candidates(batch: TreeBatch, candidates: HeadCandidates) -> Float[Tensor, " phrases"] | None:
@@ -100,26 +94,6 @@ def left_shares(
 ) -> Float[Tensor, "phrases word"]:
     """The share of each phrase's head vector that comes from its left part, by dimension."""
     return _left_share(_pairs(x, batch), weights, method, lean)
-
-
-def word_weights(arity: Iterable[int], from_left: FloatArray) -> tuple[float, ...]:
-    """The share of a phrase's head vector that each of its words has, as a mean over the dimensions.
-
-    Args:
-        arity: The number of children of each node of the phrase, in pre-order.
-        from_left: [phrases, word], the share of the left part at each inner node, in pre-order.
-    """
-    shares = iter(from_left)
-    waiting = [np.ones(from_left.shape[1], dtype=np.float32)]
-    weights: list[float] = []
-    for num_children in arity:
-        share = waiting.pop()
-        if num_children:
-            left = share * next(shares)
-            waiting += [share - left, left]
-        else:
-            weights.append(float(share.mean()))
-    return tuple(weights)
 
 
 def _pairs(x: Tensor, batch: TreeBatch) -> Tensor:

@@ -16,8 +16,8 @@ from lexitree.arrays import FloatArray, IndexArray
 from lexitree.batch.tree_examples import Example, example_to_label, lay_out_to_label
 from lexitree.errors import NotFiniteError
 from lexitree.limits import Check, no_check
-from lexitree.models.head_words import word_weights
 from lexitree.models.label_model import AskedNodes, LabelModel
+from lexitree.ops.numpy.heads import word_weights
 from lexitree.trees.binarize import BinarizedTree, unchanged
 from lexitree.trees.tree import Tree
 

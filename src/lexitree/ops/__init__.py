@@ -1,1 +1,1 @@
-"""The recurrences: reference, level-wise and fused implementations."""
+"""The recurrences: reference, level-wise, native and fused implementations for tensors, others for NumPy arrays."""

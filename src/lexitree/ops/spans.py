@@ -1,70 +1,24 @@
-"""Spans of words: which of them read the same, how a sequence LSTM reads them, and the mean of their vectors."""
+"""Spans of words: how a sequence LSTM reads them, and the mean of their vectors."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any, cast
 
-import numpy as np
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
 from lexitree.arrays import IndexArray
+from lexitree.ops.numpy.spans import SpanSchedule
 from lexitree.ops.openmp import one_thread
-
-
-def number_phrases(words: IndexArray, start: IndexArray, end: IndexArray) -> IndexArray:
-    """Number spans of `words` from 0, so that spans of the same words get the same number.
-
-    Nothing is hashed, so nothing can collide: runs of 1, 2, 4, ... words are numbered by the numbers of their
-    halves, and a span by its length and the two longest such runs that begin and end with it. This takes a
-    logarithmic number of passes in the length of the spans.
-    """
-    lengths = end - start
-    numbers = np.zeros(len(start), dtype=np.int64)
-    num_phrases, size = 0, 1
-    runs = _number(words)
-    while (longer := lengths >= size).any():
-        chosen = np.flatnonzero(longer & (lengths < 2 * size))
-        both_runs = _number_pairs(runs[start[chosen]], runs[end[chosen] - size])
-        found = _number_pairs(both_runs, lengths[chosen] - size)
-        numbers[chosen] = found + num_phrases
-        num_phrases += int(found.max(initial=-1)) + 1
-        runs = _number_pairs(runs[:-size], runs[size:])
-        size *= 2
-    return numbers
-
-
-def distinct_phrases(words: IndexArray, start: IndexArray, end: IndexArray) -> tuple[IndexArray, IndexArray]:
-    """The index of one span for each distinct phrase, and for each span the number of its phrase."""
-    _, first, place = np.unique(number_phrases(words, start, end), return_index=True, return_inverse=True)
-    return first, place
-
-
-def _number(values: IndexArray) -> IndexArray:
-    return np.unique(values, return_inverse=True)[1].astype(np.int64, copy=False)
-
-
-def _number_pairs(first: IndexArray, second: IndexArray) -> IndexArray:
-    """A number for each pair of numbers, none of them negative."""
-    return _number(first * (second.max(initial=0) + 1) + second)
 
 
 @dataclass(frozen=True, slots=True)
 class SequenceSchedule:
     """How a sequence LSTM reads spans of leaves: one row per start, longest first, so that each step is a prefix.
 
-    Spans that begin with the same leaf share a row: on its way to the end of the longest it passes the ends of the
-    others. Read backwards, the same holds for spans that end with the same leaf. There is no padding.
-
-    For the spans (0, 3), (0, 2) and (3, 4) of words a b c | d, read forwards:
-
-        step            0     0     1     2
-        row             0     1     0     0
-        leaf_index      a     d     b     c        step_sizes = (2, 1, 1)
-        previous_index              0     2
-        last_index of the spans: 3, 2 (row 0 on its third and on its second step), 1
+    These are the arrays of a `lexitree.ops.numpy.spans.SpanSchedule`, which has an example, as tensors.
     """
 
     step_sizes: tuple[int, ...]
@@ -78,26 +32,9 @@ class SequenceSchedule:
 
     @classmethod
     def from_spans(cls, start: IndexArray, end: IndexArray, *, backwards: bool = False) -> SequenceSchedule:
-        lengths = end - start
-        first_leaves, row_of_span = np.unique(end - 1 if backwards else start, return_inverse=True)
-        row_lengths = np.zeros(len(first_leaves), dtype=np.int64)
-        np.maximum.at(row_lengths, row_of_span, lengths)
-        order = np.argsort(-row_lengths, kind="stable")
-        num_steps = int(row_lengths.max(initial=0))
-        # step_sizes[t] = number of rows with length > t
-        step_sizes = len(order) - np.searchsorted(np.sort(row_lengths), np.arange(num_steps), side="right")
-        first_places = np.cumsum(step_sizes) - step_sizes
-        step = np.repeat(np.arange(num_steps), step_sizes)
-        row = np.arange(len(step)) - first_places[step]
-        later = slice(len(order), None)
-        place_of_row = np.empty_like(order)
-        place_of_row[order] = np.arange(len(order))
-        return cls(
-            tuple(step_sizes.tolist()),
-            torch.from_numpy(first_leaves[order][row] + (-step if backwards else step)),
-            torch.from_numpy(first_places[step[later] - 1] + row[later]),
-            torch.from_numpy(first_places[lengths - 1] + place_of_row[row_of_span]),
-        )
+        made = SpanSchedule.from_spans(start, end, backwards=backwards)
+        parts = made.leaf_index, made.previous_index, made.last_index
+        return cls(made.step_sizes, *(torch.from_numpy(part) for part in parts))
 
     @property
     def num_places(self) -> int:

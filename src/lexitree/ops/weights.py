@@ -6,8 +6,7 @@ a leaf has come last, so that each group is one slice.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, get_args, runtime_checkable
 
 from lexitree.errors import ConfigError
 
@@ -15,19 +14,31 @@ if TYPE_CHECKING:
     from jaxtyping import Float
     from torch import Tensor
 
+Array = Any
+"""A tensor or, where torch is not needed, a NumPy array; all weights of an operation are of one library."""
+
 HeadMethod = Literal["G", "L", "R", "A"]
 """How a phrase gets its head vector: a learned gate (G), the left or right child's (L, R), their mean (A)."""
 
 HeadCandidates = Literal["all", "words", "content"]
 """Which words may be the head of a phrase that has others: all of them; all but punctuation; content words."""
 
-
-ShareOfLeft = Callable[["Tensor", "Tensor"], "Tensor"]
-"""A gate of another package: the share of each phrase's head vector that comes from its left part, [phrases, word] or
-[phrases, 1], from the head vectors of the left and the right parts of some phrases, [phrases, word]."""
+DECIDED = 1e4
+"""What is added to the input of a gate that is decided beforehand: its sigmoid is 0 or 1 in every precision."""
 
 
-def check_head_method(method: str, weights: HeadWeights | None) -> None:
+@runtime_checkable
+class ShareOfLeft(Protocol):
+    """A gate of another package: the share of each phrase's head vector that comes from its left part.
+
+    It is [phrases, word] or [phrases, 1], and made from the head vectors of the left and the right parts of some
+    phrases, [phrases, word].
+    """
+
+    def __call__(self, left: Tensor, right: Tensor, /) -> Tensor: ...
+
+
+def check_head_method(method: str, weights: object) -> None:
     """Check that a head method exists, and has weights where it needs them.
 
     Raises:
@@ -43,10 +54,19 @@ def check_head_method(method: str, weights: HeadWeights | None) -> None:
 class HeadWeights(NamedTuple):
     """Head words by method G: z = sigmoid(W_zx^L x_L + W_zx^R x_R + b_z)."""
 
-    gate: Float[Tensor, "word two_words"]
+    gate: Float[Array, "word two_words"]
     """[W_zx^L W_zx^R]"""
-    bias: Float[Tensor, " word"]
+    bias: Float[Array, " word"]
     """b_z"""
+
+
+class DenseWeights(NamedTuple):
+    """A dense layer: W x + b."""
+
+    weight: Float[Array, "columns size"]
+    """W"""
+    bias: Float[Array, " columns"]
+    """b"""
 
 
 class BottomUpWeights(NamedTuple):
@@ -56,15 +76,15 @@ class BottomUpWeights(NamedTuple):
     `c` and `peephole` are None together.
     """
 
-    x: Float[Tensor, "x_gates word"]
+    x: Float[Array, "x_gates word"]
     """W_xf W_xi W_xg W_xo when words reach every node (+Lex); W_xi W_xg W_xo when they reach the leaves only."""
-    h: Float[Tensor, "5*hidden 2*hidden"]
+    h: Float[Array, "5*hidden 2*hidden"]
     """W_h*^L beside W_h*^R"""
-    c: Float[Tensor, "3*hidden 2*hidden"] | None
+    c: Float[Array, "3*hidden 2*hidden"] | None
     """W_c*^L beside W_c*^R, for f_L, f_R, i"""
-    peephole: Float[Tensor, "hidden hidden"] | None
+    peephole: Float[Array, "hidden hidden"] | None
     """W_co, which sees the new cell"""
-    bias: Float[Tensor, " 5*hidden"]
+    bias: Float[Array, " 5*hidden"]
     """b_fl b_fr b_i b_g b_o"""
 
     @property
@@ -80,11 +100,11 @@ class BottomUpWeights(NamedTuple):
 class ChildSumWeights(NamedTuple):
     """The child-sum tree LSTM of Tai et al. (2015), for any number of children; rows are the gates f, i, g, o."""
 
-    x: Float[Tensor, "4*hidden word"]
+    x: Float[Array, "4*hidden word"]
     """W_f W_i W_g W_o; every node has a word"""
-    h: Float[Tensor, "4*hidden hidden"]
+    h: Float[Array, "4*hidden hidden"]
     """U_f, which sees one child at a time, and U_i U_g U_o, which see their sum"""
-    bias: Float[Tensor, " 4*hidden"]
+    bias: Float[Array, " 4*hidden"]
     """b_f b_i b_g b_o"""
 
     @property
@@ -95,15 +115,15 @@ class ChildSumWeights(NamedTuple):
 class TopDownWeights(NamedTuple):
     """The top-down tree LSTM; rows are the gates f, i, g, o, the first dimension is the side (left, right)."""
 
-    x: Float[Tensor, "sides 4*hidden word"]
+    x: Float[Array, "sides 4*hidden word"]
     """W_x*; one side when both share it, as in the paper's parameter counts, two as in its equations"""
-    h: Float[Tensor, "2 4*hidden hidden"]
+    h: Float[Array, "2 4*hidden hidden"]
     """W_h*^N"""
-    c: Float[Tensor, "2 2*hidden hidden"]
+    c: Float[Array, "2 2*hidden hidden"]
     """W_c*^N, for f and i"""
-    peephole: Float[Tensor, "2 hidden hidden"]
+    peephole: Float[Array, "2 hidden hidden"]
     """W_co^N, which sees the new cell"""
-    bias: Float[Tensor, "sides 4*hidden"]
+    bias: Float[Array, "sides 4*hidden"]
     """b_f b_i b_g b_o"""
 
     @property
@@ -118,33 +138,33 @@ class GatedChildrenWeights(NamedTuple):
     Words enter by weights of their own (x), phrases by those of their states (h) and cells (c).
     """
 
-    x: Float[Tensor, "hidden word"]
+    x: Float[Array, "hidden word"]
     """W_x, which makes of a word what its label is scored by"""
-    x_bias: Float[Tensor, " hidden"]
+    x_bias: Float[Array, " hidden"]
     """b_x"""
-    own_x: Float[Tensor, "2*hidden word"]
+    own_x: Float[Array, "2*hidden word"]
     """W_f1 W_i1 of a word"""
-    sister_x: Float[Tensor, "2*hidden word"]
+    sister_x: Float[Array, "2*hidden word"]
     """W_f2 W_i2 of a word"""
-    candidate_x: Float[Tensor, "2 hidden word"]
+    candidate_x: Float[Array, "2 hidden word"]
     """W_c1 W_c2 of a word: by side, since here the order of the children counts"""
-    output_x: Float[Tensor, "2 hidden word"]
+    output_x: Float[Array, "2 hidden word"]
     """W_o1 W_o2 of a word, by side"""
-    own_h: Float[Tensor, "2*hidden hidden"]
+    own_h: Float[Array, "2*hidden hidden"]
     """W_f1 W_i1"""
-    sister_h: Float[Tensor, "2*hidden hidden"]
+    sister_h: Float[Array, "2*hidden hidden"]
     """W_f2 W_i2"""
-    own_c: Float[Tensor, "2*hidden hidden"]
+    own_c: Float[Array, "2*hidden hidden"]
     """W_cf1 W_ci1"""
-    sister_c: Float[Tensor, "2*hidden hidden"]
+    sister_c: Float[Array, "2*hidden hidden"]
     """W_cf2 W_ci2"""
-    candidate: Float[Tensor, "2 hidden hidden"]
+    candidate: Float[Array, "2 hidden hidden"]
     """W_c1 W_c2"""
-    output: Float[Tensor, "hidden 2*hidden"]
+    output: Float[Array, "hidden 2*hidden"]
     """W_o1 beside W_o2"""
-    peephole: Float[Tensor, "hidden hidden"]
+    peephole: Float[Array, "hidden hidden"]
     """W_co, which sees the new cell"""
-    bias: Float[Tensor, " 4*hidden"]
+    bias: Float[Array, " 4*hidden"]
     """b_f b_i b_c b_o"""
 
     @property
@@ -155,11 +175,11 @@ class GatedChildrenWeights(NamedTuple):
 class TensorWeights(NamedTuple):
     """The recursive neural tensor network of Socher et al. (2013)."""
 
-    slices: Float[Tensor, "hidden 2*hidden 2*hidden"]
+    slices: Float[Array, "hidden 2*hidden 2*hidden"]
     """V, one matrix for each number of the parent's vector"""
-    matrix: Float[Tensor, "hidden 2*hidden"]
+    matrix: Float[Array, "hidden 2*hidden"]
     """W"""
-    bias: Float[Tensor, " hidden"]
+    bias: Float[Array, " hidden"]
     """b"""
 
 
@@ -169,13 +189,13 @@ class SequenceWeights(NamedTuple):
     The paper's has full peepholes. In the plain LSTM `c` and `peephole` are None together.
     """
 
-    x: Float[Tensor, "4*hidden word"]
-    h: Float[Tensor, "4*hidden hidden"]
-    c: Float[Tensor, "2*hidden hidden"] | None
+    x: Float[Array, "4*hidden word"]
+    h: Float[Array, "4*hidden hidden"]
+    c: Float[Array, "2*hidden hidden"] | None
     """for f and i"""
-    peephole: Float[Tensor, "hidden hidden"] | None
+    peephole: Float[Array, "hidden hidden"] | None
     """W_co, which sees the new cell"""
-    bias: Float[Tensor, " 4*hidden"]
+    bias: Float[Array, " 4*hidden"]
 
     @property
     def hidden(self) -> int:

@@ -145,9 +145,9 @@ def _open_model(name: str | Path, device: str, backend: str, precision: Precisio
     folder = ModelFolder.find(name)
     folder.must_be(CLASSIFIER)
     check_backend(backend)
-    if device == "cpu" and precision == "float32" and backend in BACKENDS_OF["numpy"]:
-        if why_not_arrays(folder) is None:
-            return open_array_classifier(folder, backend=backend)
+    can_be_arrays = device == "cpu" and precision == "float32" and backend in BACKENDS_OF["numpy"]
+    if can_be_arrays and why_not_arrays(folder) is None:
+        return open_array_classifier(folder, backend=backend)
     extra = "transformers" if ENCODER in folder.weights.values else "train"
     import_extra("torch", extra=extra, purpose=f"To run {name} like this")
     from lexitree.saving.pretrained import from_pretrained

@@ -20,7 +20,7 @@ from lexitree.learning.distributed import OneProcess
 from lexitree.learning.loop import BatchSize, EpochBatches
 from lexitree.learning.optimizer import LazyAdam
 from lexitree.models.classifier import TreeClassifier
-from lexitree.ops.spans import number_phrases
+from lexitree.ops.numpy.spans import number_phrases
 from lexitree.tasks.classify.augmentation import Augmenter, AugmentSettings
 from lexitree.tasks.classify.more_learning import MoreLearning, mean_score
 from lexitree.tasks.classify.recipe import TrainingConfig

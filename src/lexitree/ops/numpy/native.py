@@ -1,0 +1,231 @@
+"""The kernels in C, called with NumPy arrays: forwards only, with weights that are packed once and used many times.
+
+    packed = pack_bottom_up(weights)
+    h = native_array_bottom_up(x, packed, layout)
+
+Nothing that is packed changes afterwards, so threads may share it. It belongs to the kernels that packed it, and so
+to this process: another one packs anew.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from lexitree.arrays import IndexArray, RealArray
+from lexitree.batch.tree_layout import TreeLayout
+from lexitree.kernels.library import Kernels, find_kernels
+from lexitree.ops.numpy.heads import numpy_compose_heads
+from lexitree.ops.weights import (
+    BottomUpWeights,
+    DenseWeights,
+    HeadMethod,
+    HeadWeights,
+    TopDownWeights,
+    check_head_method,
+)
+
+_PRECISIONS = {"float32": "f32", "float64": "f64"}
+_LANES = 16
+"""Columns of packed weights are rounded up to no more than this."""
+_ALIGNMENT = 64
+"""Bytes: where packed weights start."""
+
+
+class PackedHeads(NamedTuple):
+    """The weights of the head gate as the kernels read them."""
+
+    kernels: Kernels
+    numbers: RealArray
+    size: int
+
+
+class PackedBottomUp(NamedTuple):
+    """The weights of the bottom-up tree LSTM as the kernels read them."""
+
+    kernels: Kernels
+    numbers: RealArray
+    hidden: int
+    word: int
+    is_lexical: bool
+    has_peepholes: bool
+
+
+class PackedTopDown(NamedTuple):
+    """The weights of the top-down tree LSTM as the kernels read them."""
+
+    kernels: Kernels
+    numbers: RealArray
+    hidden: int
+    word: int
+    sides: int
+
+
+class PackedDense(NamedTuple):
+    """The weights of a dense layer as the kernels read them."""
+
+    kernels: Kernels
+    numbers: RealArray
+    size: int
+    columns: int
+
+
+def pack_heads(weights: HeadWeights) -> PackedHeads:
+    """Pack the weights of the head gate."""
+    gate, bias = _in_rows(weights.gate, weights.bias)
+    size = len(gate)
+    packed = PackedHeads(_kernels_for(bias), _room(bias.dtype, (2 * size, size), (1, size)), size)
+    packed.kernels.heads_pack(*_addresses(gate, bias), size, *_addresses(packed.numbers))
+    return packed
+
+
+def pack_bottom_up(weights: BottomUpWeights) -> PackedBottomUp:
+    """Pack the weights of the bottom-up tree LSTM."""
+    x, h, bias = _in_rows(weights.x, weights.h, weights.bias)
+    c, peephole = (None if each is None else _in_rows(each)[0] for each in (weights.c, weights.peephole))
+    hidden, word, is_lexical = weights.hidden, x.shape[1], weights.is_lexical
+    of_states = (
+        [(2 * hidden, 5 * hidden)] if c is None else [(4 * hidden, 3 * hidden), (2 * hidden, 2 * hidden)]
+    )
+    of_words = [(word, 3 * hidden), (word, hidden)]
+    numbers = _room(bias.dtype, *of_words, *of_states, (hidden, hidden), (1, 5 * hidden))
+    packed = PackedBottomUp(_kernels_for(bias), numbers, hidden, word, is_lexical, c is not None)
+    packed.kernels.bottom_up_pack(
+        *_addresses(x, h, c, peephole, bias), hidden, word, is_lexical, *_addresses(numbers)
+    )
+    return packed
+
+
+def pack_top_down(weights: TopDownWeights) -> PackedTopDown:
+    """Pack the weights of the top-down tree LSTM."""
+    arrays = _in_rows(weights.x, weights.h, weights.c, weights.peephole, weights.bias)
+    hidden, (sides, _, word) = weights.hidden, weights.x.shape
+    of_side = [(2 * hidden, 2 * hidden), (hidden, 2 * hidden), (hidden, hidden)]
+    of_words = [(word + 1, 4 * hidden)] * sides
+    numbers = _room(weights.bias.dtype, *of_words, *of_side, *of_side)
+    packed = PackedTopDown(_kernels_for(weights.bias), numbers, hidden, word, sides)
+    packed.kernels.top_down_pack(*_addresses(*arrays), hidden, word, sides, *_addresses(numbers))
+    return packed
+
+
+def pack_dense(weights: DenseWeights) -> PackedDense:
+    """Pack the weights of a dense layer."""
+    weight, bias = _in_rows(weights.weight, weights.bias)
+    columns, size = weight.shape
+    packed = PackedDense(_kernels_for(bias), _room(bias.dtype, (size + 1, columns)), size, columns)
+    packed.kernels.dense_pack(*_addresses(weight, bias), size, columns, *_addresses(packed.numbers))
+    return packed
+
+
+def native_array_heads(
+    words: RealArray,
+    weights: HeadWeights | PackedHeads | None,
+    layout: TreeLayout,
+    method: HeadMethod,
+    lean: RealArray | None = None,
+) -> RealArray:
+    """The head vector of every node by the gate, [nodes, word]; see `numpy_compose_heads`."""
+    check_head_method(method, weights)
+    if method != "G" or weights is None:
+        # These have no products, and nothing to gain.
+        return numpy_compose_heads(words, None, layout, method)
+    return native_array_heads_and_shares(words, weights, layout, lean)[0]
+
+
+def native_array_heads_and_shares(
+    words: RealArray,
+    weights: HeadWeights | PackedHeads,
+    layout: TreeLayout,
+    lean: RealArray | None = None,
+) -> tuple[RealArray, RealArray]:
+    """The head vector of every node and the left part's share of every phrase; see `numpy_heads_and_shares`."""
+    packed = weights if isinstance(weights, PackedHeads) else pack_heads(weights)
+    dtype, size = packed.numbers.dtype, packed.size
+    num_leaves, num_nodes = layout.num_leaves, layout.num_nodes
+    words = np.ascontiguousarray(words, dtype)
+    lean = None if lean is None else np.ascontiguousarray(lean, dtype)
+    level_offset, children = _indices(layout.level_offset, layout.children_index)
+    x, z = np.empty((num_nodes, size), dtype), np.empty((num_nodes - num_leaves, size), dtype)
+    packed.kernels.heads_forward_packed(
+        *_addresses(words, packed.numbers, lean),
+        *(size, num_leaves, len(layout.level_sizes) - 1),
+        *_addresses(level_offset, children, x, z),
+    )
+    return x, z
+
+
+def native_array_bottom_up(
+    x: RealArray, weights: BottomUpWeights | PackedBottomUp, layout: TreeLayout
+) -> RealArray:
+    """The state h of every node, computed from its children, [nodes, hidden]; see `numpy_run_bottom_up`."""
+    packed = weights if isinstance(weights, PackedBottomUp) else pack_bottom_up(weights)
+    kernels, numbers, hidden, word, is_lexical, has_peepholes = packed
+    x = np.ascontiguousarray(x, numbers.dtype)
+    level_offset, children = _indices(layout.level_offset, layout.children_index)
+    h = np.empty((layout.num_nodes, hidden), numbers.dtype)
+    kernels.bottom_up_forward_packed(
+        *_addresses(x, numbers),
+        *(hidden, word, is_lexical, has_peepholes, layout.num_leaves, len(layout.level_sizes) - 1),
+        *_addresses(level_offset, children, h),
+    )
+    return h
+
+
+def native_array_top_down(
+    x: RealArray,
+    weights: TopDownWeights | PackedTopDown,
+    layout: TreeLayout,
+    source: IndexArray | None = None,
+) -> RealArray:
+    """The state h of every node, computed from its parent's, [nodes, hidden]; see `numpy_run_top_down`."""
+    packed = weights if isinstance(weights, PackedTopDown) else pack_top_down(weights)
+    kernels, numbers, hidden, word, sides = packed
+    x = np.ascontiguousarray(x, numbers.dtype)
+    row_of = layout.down_order if source is None else source[layout.down_order]
+    trees = _indices(layout.depth_offset, row_of, layout.down_order, layout.down_parent_index)
+    h = np.empty((layout.num_nodes, hidden), numbers.dtype)
+    kernels.top_down_forward_packed(
+        *_addresses(x, numbers),
+        *(hidden, word, sides, len(x), layout.num_trees, len(layout.depth_sizes) - 1),
+        *_addresses(*trees, h),
+    )
+    return h
+
+
+def native_array_dense(x: RealArray, weights: DenseWeights | PackedDense, relu: bool = False) -> RealArray:
+    """W x + b of every row, [rows, columns], without the threads of a BLAS; see `numpy_run_dense`."""
+    packed = weights if isinstance(weights, PackedDense) else pack_dense(weights)
+    kernels, numbers, size, columns = packed
+    x = np.ascontiguousarray(x, numbers.dtype)
+    out = np.empty((len(x), columns), numbers.dtype)
+    kernels.dense_forward(*_addresses(x, numbers), len(x), size, columns, relu, *_addresses(out))
+    return out
+
+
+def _kernels_for(array: RealArray) -> Kernels:
+    """The kernels that compute in the precision of an array."""
+    return find_kernels(_PRECISIONS[array.dtype.name])
+
+
+def _addresses(*arrays: RealArray | IndexArray | None) -> list[int | None]:
+    """Where the numbers of contiguous arrays lie; the arrays must be kept until the kernel returns."""
+    return [None if array is None else array.ctypes.data for array in arrays]
+
+
+def _in_rows(*arrays: RealArray) -> list[RealArray]:
+    """Arrays whose numbers lie one after the other."""
+    return [np.ascontiguousarray(array) for array in arrays]
+
+
+def _indices(*arrays: IndexArray) -> list[IndexArray]:
+    return [np.ascontiguousarray(array, np.int64) for array in arrays]
+
+
+def _room(dtype: np.dtype[np.floating], *shapes: tuple[int, int]) -> RealArray:
+    """Room for packed weights of so many rows and columns each; it starts a cache line."""
+    count = sum(rows * -(-columns // _LANES) * _LANES for rows, columns in shapes)
+    extra = _ALIGNMENT // dtype.itemsize
+    numbers = np.zeros(count + extra, dtype)
+    first = -numbers.ctypes.data % _ALIGNMENT // dtype.itemsize
+    return numbers[first : first + count]
