@@ -83,9 +83,14 @@ def not_compiled(forward: Callable[Arguments, Result]) -> Callable[Arguments, Re
 class Cell(nn.Module):
     """A module with the weights of one operation; the operation's implementations do the computing."""
 
-    operation: Operation[Any]
+    operation: ClassVar[Operation[Any]]
     reads_binary: ClassVar[bool] = True
     """Whether every phrase must have two parts."""
+
+    @property
+    def own_operation(self) -> Operation[Any]:
+        """What it runs: the operation of its class, unless its settings ask for another."""
+        return self.operation
 
     def chosen(self, backend: Backend | None, x: Tensor) -> Backend:
         """The backend that was asked for, or the fastest one where x is."""

@@ -94,7 +94,9 @@ class Encoder(nn.Module):
         """The operations of its cells."""
         return tuple(
             {
-                part.operation.name: part.operation for part in self.modules() if isinstance(part, Cell)
+                part.own_operation.name: part.own_operation
+                for part in self.modules()
+                if isinstance(part, Cell)
             }.values()
         )
 

@@ -19,7 +19,7 @@ from lexitree.models.head_words import (
 )
 from lexitree.models.model_config import BiasInit
 from lexitree.models.registries import check_candidates
-from lexitree.ops.registry import COMPOSE_HEADS, MIX_HEADS, Backend, compose_heads_by
+from lexitree.ops.registry import COMPOSE_HEADS, MIX_HEADS, Backend, Operation, compose_heads_by
 from lexitree.ops.tree_batch import TreeBatch
 from lexitree.ops.weights import HeadCandidates, HeadMethod, HeadWeights
 
@@ -81,12 +81,15 @@ class HeadComposer(HeadCell):
         super().__init__()
         check_candidates(candidates, method)
         self.method: HeadMethod = method
-        self.operation = compose_heads_by(method)
         self.candidates: HeadCandidates = candidates
         self.gate = self.bias = None
         if method == "G":
             self.gate = glorot_matrix(word_size, 2 * word_size, rows=word_size, columns=word_size)
             self.bias = glorot_bias(word_size, rows=word_size, init=bias_init)
+
+    @property
+    def own_operation(self) -> Operation[Any]:
+        return compose_heads_by(self.method)
 
     @property
     def weights(self) -> HeadWeights | None:
@@ -101,7 +104,7 @@ class HeadComposer(HeadCell):
     ) -> Float[Tensor, "nodes word"]:
         """The head vector of every node, in the batch's up order."""
         self.check_input(word_vectors, batch.num_leaves, batch)
-        run = self.chosen(backend, word_vectors)[self.operation]
+        run = self.chosen(backend, word_vectors)[self.own_operation]
         return run(word_vectors, self.weights, batch, self.method, self._lean(batch))
 
     def _lean(self, batch: TreeBatch) -> Tensor | None:
@@ -114,7 +117,7 @@ class HeadComposer(HeadCell):
         self, word_vectors: Float[Tensor, "leaves word"], batch: TreeBatch, backend: Backend
     ) -> tuple[Float[Tensor, "nodes word"], HeadWords]:
         weights = self.weights
-        is_native = backend.implementation(self.operation).backend == "native"
+        is_native = backend.implementation(self.own_operation).backend == "native"
         if weights is None or not is_native or torch.is_grad_enabled() or torch.is_autocast_enabled("cpu"):
             return super().compose_and_find(word_vectors, batch, backend)
         # The kernel has the gates anyway.
