@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import Literal
 
 import torch
 from jaxtyping import Float, Float16, Int8
 from torch import Tensor
 
-TableForm = Literal["float32", "float16", "int8"]
-"""How the numbers of a table are written; with float16 and int8, all other weights are float16."""
-
-_SCALE = ".scale"
-"""The suffix of the tensor that holds the scale of each row of an int8 table."""
+from lexitree.saving.stored_arrays import SCALE
+from lexitree.saving.stored_arrays import TableForm as TableForm
 
 _LARGEST_BYTE = 127
 
@@ -32,7 +28,7 @@ def shrink_tensors(
     for name, tensor in tensors.items():
         tensor = tensor.detach().cpu()
         if form == "int8" and name in tables:
-            shrunk[name], shrunk[name + _SCALE] = bytes_from_rows(tensor)
+            shrunk[name], shrunk[name + SCALE] = bytes_from_rows(tensor)
         else:
             shrunk[name] = (tensor if form == "float32" else half(tensor)).contiguous()
     return shrunk
@@ -54,9 +50,9 @@ def restore_tensors(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
     Raises:
         ValueError: If a tensor is of another type, or an int8 table has no scale.
     """
-    scales = {name + _SCALE for name, tensor in tensors.items() if tensor.dtype == torch.int8}
+    scales = {name + SCALE for name, tensor in tensors.items() if tensor.dtype == torch.int8}
     return {
-        name: _restore(name, tensor, tensors.get(name + _SCALE))
+        name: _restore(name, tensor, tensors.get(name + SCALE))
         for name, tensor in tensors.items()
         if name not in scales
     }
