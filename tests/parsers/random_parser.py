@@ -5,8 +5,9 @@ from __future__ import annotations
 import torch
 
 from lexitree.lexicon.vocabulary import Vocabulary
-from lexitree.parsers.network import ParserConfig, ParserModel
+from lexitree.parsers.network import ParserModel
 from lexitree.parsers.neural import NeuralParser
+from lexitree.parsers.parser_config import ParserConfig
 
 WORDS = ("the", "film", "is", "good", "not", "a", "bad", "plot", "and", ",", ".")
 

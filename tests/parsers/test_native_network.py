@@ -13,8 +13,9 @@ from lexitree.kernels import library
 from lexitree.parsers import best_trees, native_network, network
 from lexitree.parsers.best_trees import BestTrees, find_best_trees
 from lexitree.parsers.native_network import run_layer, runs_natively
-from lexitree.parsers.network import SentenceBatch, SpanScorer
+from lexitree.parsers.network import SpanScorer
 from lexitree.parsers.neural import NeuralParser
+from lexitree.parsers.sentence_batch import SentenceBatch
 
 pytestmark = pytest.mark.skipif(library.why_absent() is not None, reason=str(library.why_absent()))
 

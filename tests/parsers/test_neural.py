@@ -11,10 +11,10 @@ import torch
 from lexitree.corpora.mini import load_mini_parses
 from lexitree.errors import CancelledError, ConfigError, NotFiniteError, TreeError
 from lexitree.parsers.chart import log_partition, sum_labels
-from lexitree.parsers.network import SentenceBatch
 from lexitree.parsers.neural import NeuralParser
 from lexitree.parsers.penn_spans import derive, without_root
 from lexitree.parsers.protocol import Parser
+from lexitree.parsers.sentence_batch import SentenceBatch
 from lexitree.tasks.parse.run import ParserRun
 from lexitree.tasks.parse.task import score_parser
 from lexitree.trees.brackets import tree_to_brackets

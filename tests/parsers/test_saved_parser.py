@@ -12,8 +12,9 @@ from safetensors.torch import load_file, save_file
 from lexitree.corpora.mini import load_mini_parses
 from lexitree.errors import ConfigError, ModelFileError
 from lexitree.lexicon.vocabulary import Vocabulary
-from lexitree.parsers.network import ParserConfig, ParserModel
+from lexitree.parsers.network import ParserModel
 from lexitree.parsers.neural import NeuralParser
+from lexitree.parsers.parser_config import ParserConfig
 from lexitree.parsers.saved_parser import load_parser
 from lexitree.saving.model_kinds import save_model
 from lexitree.tasks.parse.recipe import SMALL_SIZES

@@ -14,8 +14,9 @@ from safetensors.torch import load_file, save_file
 from lexitree.learning.checkpoint import Checkpoint, save_checkpoint
 from lexitree.lexicon.vocabulary import Vocabulary
 from lexitree.models.word_table import WordTable
-from lexitree.parsers.network import ParserConfig, ParserModel
+from lexitree.parsers.network import ParserModel
 from lexitree.parsers.neural import NeuralParser
+from lexitree.parsers.parser_config import ParserConfig
 from lexitree.saving.model_folder import checksum, config_checksum
 from lexitree.tasks.rerank.model import RerankerModel
 from lexitree.tasks.rerank.recipe import RerankerConfig

@@ -28,7 +28,8 @@ from lexitree.lexicon.vocabulary import Vocabulary
 from lexitree.models.guesses import VectorGuesser
 from lexitree.models.word_table import WordTable
 from lexitree.saving import shipped
-from lexitree.saving.quantized import TableForm, restore_tensors
+from lexitree.saving.quantized import restore_tensors
+from lexitree.saving.stored_arrays import StoredTable, TableForm, read_stored_arrays, stored_tables
 from lexitree.writing import recover_folder
 
 FORMAT = 2
@@ -180,7 +181,7 @@ class ModelFolder:
 
     def vocabulary(self, name: str = VOCABULARY_FILE, lookup: Lookup = "written") -> Vocabulary:
         """Read a vocabulary."""
-        path = self._check(name)
+        path = self.checked_path(name)
         return Vocabulary.from_json(path.read_bytes(), path, lookup)
 
     def tensors(self, name: str = WEIGHTS_FILE, *, form: TableForm = "float32") -> dict[str, Tensor]:
@@ -190,7 +191,7 @@ class ModelFolder:
             name: The file.
             form: How the weights were saved, for folders whose config.json does not say.
         """
-        path = self._check(name)
+        path = self.checked_path(name)
         try:
             tensors = load_file(path)
         except (SafetensorError, OSError, ValueError) as error:
@@ -205,6 +206,18 @@ class ModelFolder:
             raise ModelFileError(path, "must hold floating-point numbers of one precision", remedy=_RELOAD)
         return tensors
 
+    def tables(self, name: str = WEIGHTS_FILE, *, form: TableForm = "float32") -> dict[str, StoredTable]:
+        """Map weights into memory as they were saved; see `tensors`."""
+        path = self.checked_path(name)
+        arrays = read_stored_arrays(path)
+        form = self.values.get("table", form)
+        try:
+            return stored_tables(arrays, form)
+        except ValueError as error:
+            if form == "float32":
+                raise ModelFileError(path, str(error), remedy=_RELOAD) from error
+            raise ModelFileError(path, f"is not in the form that {CONFIG_FILE} says ({error})") from error
+
     @property
     def encoder_folder(self) -> Path:
         """The folder of its transformer, whose files have been compared with their checksums."""
@@ -216,7 +229,7 @@ class ModelFolder:
         # Those of older versions have none for these files.
         for name in self._checksums:
             if name.startswith(f"{ENCODER_FOLDER}/"):
-                self._check(name)
+                self.checked_path(name)
         return inside
 
     @property
@@ -228,7 +241,7 @@ class ModelFolder:
     def _checksums(self) -> dict[str, Any]:
         return self.values.get("checksums") or {}
 
-    def _check(self, name: str) -> Path:
+    def checked_path(self, name: str) -> Path:
         """Compare a file with its checksum, and return its path."""
         path = self.path / name
         try:

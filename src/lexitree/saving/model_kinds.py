@@ -23,6 +23,7 @@ from lexitree.lexicon.vocabulary import Vocabulary
 from lexitree.ops.devices import choose_device
 from lexitree.ops.threads import one_thread
 from lexitree.saving.card import Card, render_card
+from lexitree.saving.kind_names import KIND_MODULES, refuse_other_kind, refuse_unknown_kind
 from lexitree.saving.model_folder import (
     CARD_FILE,
     CHECKSUM,
@@ -37,17 +38,6 @@ from lexitree.saving.model_folder import (
 from lexitree.saving.quantized import TableForm, shrink_tensors
 from lexitree.version import __version__
 from lexitree.writing import atomic_folder, atomic_write
-
-KIND_MODULES = {
-    "classifier": "lexitree.saving.pretrained",
-    "parser": "lexitree.parsers.saved_parser",
-    "reranker": "lexitree.tasks.rerank.reranker",
-}
-"""The module whose `KIND` describes each kind. It is imported when a model of that kind is met, because parsers and
-tasks build on this room."""
-
-_COMMANDS = {"classifier": "lexitree predict", "parser": "lexitree parser", "reranker": "lexitree rerank"}
-"""The command that uses each kind."""
 
 
 class SavableModel(Protocol):
@@ -103,13 +93,7 @@ class ModelKind(Generic[Model]):
     ) -> Model:
         """Load a model of this kind; see `load_model`."""
         folder = name if isinstance(name, ModelFolder) else ModelFolder.find(name, revision=revision)
-        if folder.kind != self.name:
-            _refuse_unknown_kind(folder)
-            raise ModelFileError(
-                folder.path,
-                f"is a {folder.kind}, not a {self.name}",
-                remedy=f"Use `{_COMMANDS[folder.kind]}` for a {folder.kind}.",
-            )
+        refuse_other_kind(folder, self.name)
         device = choose_device(device) if isinstance(device, str) else device
         model = self.build(folder, device, **options)
         model.training_record = folder.training
@@ -166,7 +150,7 @@ def load_model(
         ModelFileError: If the model is missing, damaged or of a newer version.
     """
     folder = name if isinstance(name, ModelFolder) else ModelFolder.find(name, revision=revision)
-    _refuse_unknown_kind(folder)
+    refuse_unknown_kind(folder)
     return _kind(folder.kind).load(folder, device=device, **options)
 
 
@@ -201,15 +185,6 @@ def push_to_hub(model: SavableModel, name: str, *, private: bool = False, revisi
 
 def _kind(name: str) -> ModelKind[Any]:
     return importlib.import_module(KIND_MODULES[name]).KIND
-
-
-def _refuse_unknown_kind(folder: ModelFolder) -> None:
-    if folder.kind not in KIND_MODULES:
-        raise ModelFileError(
-            folder.path / CONFIG_FILE,
-            f"is of an unknown kind, {folder.kind!r:.40}",
-            remedy="Upgrade lexitree.",
-        )
 
 
 def store_settings(folder: ModelFolder, settings: Mapping[str, Any], training: Mapping[str, Any]) -> None:
