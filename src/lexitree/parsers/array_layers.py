@@ -1,4 +1,4 @@
-"""The layers of the parser's network, and the search, over NumPy arrays: by native kernels where these are compiled."""
+"""The layers of the parser's network, and the search, over NumPy arrays: by native kernels where there are any."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Finds the best trees with NumPy: of a few sentences, where its calls cost the least, or in the absence of kernels."""
+"""Finds the best trees with NumPy: of a few sentences, where its calls cost the least, or if there are no kernels."""
 
 from __future__ import annotations
 
