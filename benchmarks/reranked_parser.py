@@ -23,8 +23,8 @@ import torch
 from environment import describe_run
 from lexitree.evaluation.bracket_oracle import oracle_score
 from lexitree.evaluation.bracket_score import bracket_bootstrap, score_brackets
-from lexitree.parsers.network import GENERIC_STYLE
 from lexitree.parsers.neural import NeuralParser
+from lexitree.parsers.parser_config import GENERIC_STYLE
 from lexitree.parsers.protocol import KBestParser
 from lexitree.parsers.saved_parser import load_parser
 from lexitree.tasks.parse.data import Treebank, find_data_file, load_parser_data

@@ -35,10 +35,14 @@ STAGES = {
     "parser's network": [
         "lexitree.parsers.neural:NeuralParser._score",
         "lexitree.parsers.flat_parsing:_search",
+        "lexitree.parsers.network:start_search",
+        "lexitree.parsers.array_network:ArrayParserNetwork.score",
     ],
     "best trees": [
         "lexitree.parsers.neural:NeuralParser._best_of_batch",
         "lexitree.parsers.flat_parsing:search_trees",
+        "lexitree.parsers.torch_search:search_trees",
+        "lexitree.parsers.array_network:find_pointers",
         "lexitree.parsers.flat_parsing:start_parses",
         "lexitree.parsers.flat_parsing:StartedParses.finish",
     ],

@@ -21,7 +21,7 @@ from lexitree.learning.schedule import LexicalSettings, TrainingSettings
 from lexitree.limits import Limits
 from lexitree.models.model_config import ModelConfig, TextReading
 from lexitree.models.transformer import TransformerConfig
-from lexitree.parsers.network import ParserConfig
+from lexitree.parsers.parser_config import ParserConfig
 from lexitree.server.request_bodies import (
     ExplainRequest,
     LabelRequest,

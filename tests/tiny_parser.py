@@ -61,6 +61,11 @@ def saved_parser(parser_run: ParserRun) -> Path:
     return parser_run.folder / "model"
 
 
+@pytest.fixture(params=["numpy", "torch"])
+def parser(saved_parser: Path, request: pytest.FixtureRequest) -> NeuralParser:
+    return load_parser(saved_parser, library=request.param)
+
+
 @pytest.fixture
-def parser(saved_parser: Path) -> NeuralParser:
-    return load_parser(saved_parser)
+def torch_parser(saved_parser: Path) -> NeuralParser:
+    return load_parser(saved_parser, library="torch")

@@ -7,8 +7,9 @@ from pathlib import Path
 import torch
 
 from lexitree.lexicon.vocabulary import Vocabulary
-from lexitree.parsers.network import ParserConfig, ParserModel
+from lexitree.parsers.network import ParserModel
 from lexitree.parsers.neural import NeuralParser
+from lexitree.parsers.parser_config import ParserConfig
 from lexitree.saving.model_kinds import save_model
 
 

@@ -10,11 +10,12 @@ import torch
 from torch import Tensor, nn
 
 from lexitree.kernels import library
-from lexitree.parsers import best_trees, native_network, network
+from lexitree.parsers import best_trees, native_network, network, torch_search
 from lexitree.parsers.best_trees import BestTrees, find_best_trees
 from lexitree.parsers.native_network import run_layer, runs_natively
-from lexitree.parsers.network import SentenceBatch, SpanScorer
+from lexitree.parsers.network import SpanScorer
 from lexitree.parsers.neural import NeuralParser
+from lexitree.parsers.sentence_batch import SentenceBatch
 
 pytestmark = pytest.mark.skipif(library.why_absent() is not None, reason=str(library.why_absent()))
 
@@ -33,7 +34,7 @@ def target(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> s
 @pytest.fixture
 def without_kernels(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]:
     with monkeypatch.context() as patch:
-        for module in (network, best_trees):
+        for module in (network, best_trees, torch_search):
             patch.setattr(module, "runs_natively", lambda x: False)
         yield patch
 
@@ -54,13 +55,15 @@ def test_a_layer_gives_the_states_of_pytorch(hidden: int, dtype: torch.dtype) ->
 
 
 @pytest.mark.usefixtures("target")
-def test_spans_have_the_scores_of_pytorch(parser: NeuralParser, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_spans_have_the_scores_of_pytorch(
+    torch_parser: NeuralParser, monkeypatch: pytest.MonkeyPatch
+) -> None:
     torch.manual_seed(0)
-    scorer = SpanScorer(parser.model.config).double().eval()
+    scorer = SpanScorer(torch_parser.model.config).double().eval()
     for weight in (scorer.bias, scorer.norm.weight, scorer.norm.bias):
         nn.init.normal_(weight)
     # More spans than are multiplied at once.
-    states = torch.randn(max(LENGTHS) + 2, 5, 2 * parser.model.config.hidden, dtype=torch.float64)
+    states = torch.randn(max(LENGTHS) + 2, 5, 2 * torch_parser.model.config.hidden, dtype=torch.float64)
     with torch.no_grad():
         found = scorer(states)
         monkeypatch.setattr(network, "runs_natively", lambda x: False)
@@ -79,9 +82,9 @@ def test_changed_weights_are_packed_again() -> None:
     assert not torch.equal(before, after)
 
 
-def test_trained_weights_are_packed_again(parser: NeuralParser) -> None:
+def test_trained_weights_are_packed_again(torch_parser: NeuralParser) -> None:
     """A fused optimizer changes weights without telling anyone; training changes the mode."""
-    model, sentences = copy.deepcopy(parser.model), [["Who", "is", "she", "?"]]
+    model, sentences = copy.deepcopy(torch_parser.model), [["Who", "is", "she", "?"]]
     changed = NeuralParser(model)
     before = _scores(changed, sentences)
     model.train()
@@ -122,8 +125,9 @@ def spans(trees: BestTrees) -> list[list[tuple[int, int, int]]]:
 
 
 def test_a_parser_finds_the_same_trees_either_way(
-    parser: NeuralParser, without_kernels: pytest.MonkeyPatch
+    torch_parser: NeuralParser, without_kernels: pytest.MonkeyPatch
 ) -> None:
+    parser = torch_parser
     sentences = [["Who", "is", "she", "?"], ["What"], ["Where", "is", "the", "capital", "of", "Peru", "?"]]
     expected, scores = list(parser.parse_all(sentences)), _scores(parser, sentences)
     without_kernels.undo()
@@ -131,10 +135,10 @@ def test_a_parser_finds_the_same_trees_either_way(
     torch.testing.assert_close(_scores(parser, sentences), scores, rtol=1e-5, atol=1e-5)
 
 
-def test_sentences_in_any_order_have_their_scores(parser: NeuralParser) -> None:
+def test_sentences_in_any_order_have_their_scores(torch_parser: NeuralParser) -> None:
     """The kernels read the longest first; others are left to PyTorch."""
     sentences = [["What"], ["Who", "is", "she", "?"]]
-    words = _scores(parser, sentences)[:1, 0], _scores(parser, sentences[::-1])[:1, 1]
+    words = _scores(torch_parser, sentences)[:1, 0], _scores(torch_parser, sentences[::-1])[:1, 1]
     torch.testing.assert_close(*words, rtol=1e-5, atol=1e-5)
 
 

@@ -11,10 +11,10 @@ import torch
 from lexitree.corpora.mini import load_mini_parses
 from lexitree.errors import CancelledError, ConfigError, NotFiniteError, TreeError
 from lexitree.parsers.chart import log_partition, sum_labels
-from lexitree.parsers.network import SentenceBatch
 from lexitree.parsers.neural import NeuralParser
 from lexitree.parsers.penn_spans import derive, without_root
 from lexitree.parsers.protocol import Parser
+from lexitree.parsers.sentence_batch import SentenceBatch
 from lexitree.tasks.parse.run import ParserRun
 from lexitree.tasks.parse.task import score_parser
 from lexitree.trees.brackets import tree_to_brackets
@@ -61,8 +61,8 @@ def test_a_batch_gives_the_trees_of_its_sentences(parser: NeuralParser) -> None:
     assert together == list(parser.parse_all(sentences, read_ahead=3))
 
 
-def test_padding_changes_no_score(parser: NeuralParser) -> None:
-    model = parser.model
+def test_padding_changes_no_score(torch_parser: NeuralParser) -> None:
+    model = torch_parser.model
     numbered = [model.features.number(words) for words in (["Who", "is", "she"], ["a"] * 9)]
     with torch.no_grad():
         alone, alone_tags = model(SentenceBatch.of(numbered[:1], [0]))
@@ -139,7 +139,7 @@ def tree_log_probability(parser: NeuralParser, tree: Tree) -> float:
     """The score of a tree's own derivation, less that of all trees."""
     batch = SentenceBatch.of([parser.model.features.number(tree.words)], [0])
     with torch.no_grad():
-        scores, _ = parser.model(batch)
+        scores, _ = parser.model.torch_network("A test")(batch)
     starts, widths, labels = (
         torch.from_numpy(array).long() for array in derive(tree, parser.model.config.label_numbers)
     )
@@ -169,11 +169,12 @@ def test_a_style_can_be_chosen(parser: NeuralParser) -> None:
         NeuralParser(parser.model, style="other")
 
 
-def test_scores_that_are_no_numbers_are_an_error(parser: NeuralParser) -> None:
+def test_scores_that_are_no_numbers_are_an_error(torch_parser: NeuralParser) -> None:
     with torch.no_grad():
-        parser.model.spans.bias.fill_(math.nan)
-    with pytest.raises(NotFiniteError):
-        parser.parse(["a", "b"])
+        torch_parser.model.spans.bias.fill_(math.nan)
+    for parse in (torch_parser.parse, lambda words: torch_parser.parse_k_best(words, 2)):
+        with pytest.raises(NotFiniteError):
+            parse(["a", "b"])
 
 
 def test_trees_can_be_written(parser: NeuralParser) -> None:

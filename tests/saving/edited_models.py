@@ -10,12 +10,15 @@ from typing import Any
 import torch
 from safetensors import safe_open
 from safetensors.torch import load_file, save_file
+from torch import nn
 
 from lexitree.learning.checkpoint import Checkpoint, save_checkpoint
 from lexitree.lexicon.vocabulary import Vocabulary
 from lexitree.models.word_table import WordTable
-from lexitree.parsers.network import ParserConfig, ParserModel
+from lexitree.parsers.network import ParserModel
 from lexitree.parsers.neural import NeuralParser
+from lexitree.parsers.parser_config import ParserConfig
+from lexitree.parsers.span_network import SpanNetwork
 from lexitree.saving.model_folder import checksum, config_checksum
 from lexitree.tasks.rerank.model import RerankerModel
 from lexitree.tasks.rerank.recipe import RerankerConfig
@@ -59,9 +62,15 @@ def hidden_of(model: Any) -> int:
     return getattr(model, "model", model).config.hidden
 
 
+def torch_network_of(model: Any) -> nn.Module:
+    """What can be trained of a model."""
+    network = getattr(model, "model", model)
+    return network.torch_network("A test") if isinstance(network, SpanNetwork) else network
+
+
 def tensors_of(model: Any) -> dict[str, torch.Tensor]:
     """All weights of a model, with the fixed vectors of a parser."""
-    network = getattr(model, "model", model)
+    network = torch_network_of(model)
     fixed = {"vectors": network.vectors} if isinstance(network, ParserModel) else {}
     return {**network.state_dict(), **fixed}
 

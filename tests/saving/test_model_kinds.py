@@ -22,7 +22,7 @@ from lexitree.saving.pretrained import from_pretrained
 from lexitree.saving.quantized import TableForm
 from lexitree.tasks.rerank.reranker import load_reranker
 from tests.command import files_of, leftovers
-from tests.saving.edited_models import DATA_FILES, edit_config, hidden_of, make, tensors_of
+from tests.saving.edited_models import DATA_FILES, edit_config, hidden_of, make, tensors_of, torch_network_of
 
 KINDS = tuple(KIND_MODULES)
 LOADERS = {"classifier": from_pretrained, "parser": load_parser, "reranker": load_reranker}
@@ -68,8 +68,9 @@ def test_an_opened_folder_is_read_once(saved: Path, kind: str) -> None:
 
 
 def test_a_loaded_model_can_be_trained(saved: Path) -> None:
-    loaded = load_model(saved)
-    assert all(each.requires_grad for each in getattr(loaded, "model", loaded).parameters())
+    weights = list(torch_network_of(load_model(saved)).parameters())
+    assert weights
+    assert all(each.requires_grad for each in weights)
 
 
 def test_the_card_is_a_table_that_holds(saved: Path) -> None:

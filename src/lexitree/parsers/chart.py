@@ -44,11 +44,8 @@ def _kept_borders(num_words: int, device: str) -> Borders:
 def _make_borders(num_words: int, device: torch.device | str) -> Borders:
     # Tensors created in inference mode could not be used in training later.
     with torch.inference_mode(False):
-        widths = torch.arange(1, num_words + 1)
-        counts = num_words + 1 - widths
-        starts = torch.arange(int(counts.sum())) - (counts.cumsum(0) - counts).repeat_interleave(counts)
-        ends = starts + widths.repeat_interleave(counts)
-        return starts.to(device), ends.to(device)
+        starts, ends = ChartOrder(num_words).borders()
+        return torch.from_numpy(starts).to(device), torch.from_numpy(ends).to(device)
 
 
 class SplitCharts:

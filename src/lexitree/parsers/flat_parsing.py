@@ -8,20 +8,15 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import torch
-from torch import Tensor
 
 from lexitree.arrays import IndexArray
-from lexitree.errors import NotFiniteError
 from lexitree.limits import Check
-from lexitree.ops.openmp import one_thread
-from lexitree.parsers.best_trees import best_labels, search_trees
-from lexitree.parsers.host_search import search_on_host
-from lexitree.parsers.native_network import runs_natively
-from lexitree.parsers.network import ParserModel, SentenceBatch
+from lexitree.parsers.host_search import FEW_TREES
+from lexitree.parsers.numbered_sentences import NumberedSentences
+from lexitree.parsers.parser_config import ParserConfig
 from lexitree.parsers.penn_spans import NO_PHRASE
 from lexitree.parsers.pointers import ChartOrder, LabelledSpan, Pointers, follow_pointers
-from lexitree.parsers.word_features import SENTENCE_END, SENTENCE_START
+from lexitree.parsers.span_network import FoundParses, SpanNetwork, StartedSearch, require_finite
 from lexitree.text.bounded_text import cut_sentence
 from lexitree.trees.flat_parses import FlatParses, ParseLabels
 
@@ -34,14 +29,16 @@ MAX_JOINED = 64
 SPANS_AT_ONCE = {"cpu": 8_000, "cuda": 400_000}
 """Largest number of spans per batch; more would only cost memory, and on a CPU time to allocate it."""
 
-_FEW_PIECES = 4
-"""The trees of so few are found by NumPy on the host, and followed one by one: that takes fewer and cheaper calls."""
 
-
-def parse_labels(model: ParserModel) -> ParseLabels:
+def parse_labels(config: ParserConfig) -> ParseLabels:
     """The labels of a parser's trees; those of phrases in the order of their numbers, less 1."""
-    labels = model.config.labels
-    return ParseLabels(labels if JOINED_LABEL in labels else (*labels, JOINED_LABEL), model.config.tags)
+    labels = config.labels
+    return ParseLabels(labels if JOINED_LABEL in labels else (*labels, JOINED_LABEL), config.tags)
+
+
+def max_spans(network: SpanNetwork) -> int:
+    """The largest number of spans that a network takes at once."""
+    return SPANS_AT_ONCE.get(network.device_type, SPANS_AT_ONCE["cpu"])
 
 
 def batches_by_spans(num_words: npt.NDArray[np.integer], limit: int) -> Iterator[IndexArray]:
@@ -61,31 +58,7 @@ class _Searched(NamedTuple):
     pieces: IndexArray
     num_words: int
     """Number of words of the longest piece."""
-    packed: Tensor
-    """Whether the scores are finite, then the best tag of each word, then the pointers of each span. Of a few pieces,
-    instead of the pointers, what they are found by: each span's best label, and two scores as the bits of floats."""
-    arrived: torch.cuda.Event | None
-    """When the numbers are on the host; None if they have been there from the start."""
-    has_pointers: bool
-
-    def numbers(self) -> _Found:
-        if self.arrived is not None:
-            self.arrived.synchronize()
-        numbers: npt.NDArray[np.int32] = self.packed.numpy()
-        num_words, num_pieces = self.num_words, len(self.pieces)
-        tags, rest = np.split(numbers[1:], [num_words * num_pieces])
-        if not self.has_pointers:
-            labels, phrase, part = rest.reshape(3, -1, num_pieces)
-            rest = search_on_host(phrase.view(np.float32), part.view(np.float32), labels).reshape(-1)
-        return _Found(bool(numbers[0]), tags.reshape(num_words, num_pieces), rest)
-
-
-class _Found(NamedTuple):
-    """What the network and the search have found for a batch."""
-
-    is_finite: bool
-    tags: npt.NDArray[np.int32]  # [words, pieces]
-    pointers: npt.NDArray[np.int32]  # [spans * pieces]
+    search: StartedSearch
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,11 +82,7 @@ class StartedParses:
         tags = np.zeros(int(self.num_words.sum()), dtype=np.int64)
         charts = _Charts.of(self.searched, len(self.pieces))
         for batch, found in zip(self.searched, charts.found, strict=True):
-            if not found.is_finite:
-                raise NotFiniteError(
-                    "the parser's scores are not finite",
-                    remedy="Its weights are damaged: train or copy it again.",
-                )
+            require_finite(found.is_finite)
             words = np.arange(batch.num_words)[:, None]
             is_word = words < self.num_words[batch.pieces]
             tags[(first_word[batch.pieces] + words)[is_word]] = found.tags[is_word]
@@ -145,61 +114,35 @@ class StartedParses:
         return np.array(joints, dtype=np.int64).reshape(-1, 3)
 
 
-@torch.inference_mode()
-@one_thread()
 def start_parses(
-    model: ParserModel, labels: ParseLabels, style: int, sentences: Sequence[Sequence[str]], check: Check
+    network: SpanNetwork, labels: ParseLabels, style: int, sentences: Sequence[Sequence[str]], check: Check
 ) -> StartedParses:
     """Begin to parse sentences; on a GPU, the host does not wait for it.
 
     Args:
-        model: The network.
+        network: The network.
         labels: Its labels.
         style: The number of the treebank whose conventions the trees follow.
         sentences: The words of each sentence.
         check: Called before each batch of the network; may raise an error to end the work.
     """
-    groups = [cut_sentence(words, model.config.max_words) for words in sentences]
+    groups = [cut_sentence(words, network.config.max_words) for words in sentences]
     pieces = [piece for group in groups for piece in group]
-    num_words = np.array([len(piece) for piece in pieces], dtype=np.int64)
-    rows = model.features.rows(word for piece in pieces for word in (SENTENCE_START, *piece, SENTENCE_END))
-    places = num_words + 2
-    first_place = np.cumsum(places) - places
-    limit = SPANS_AT_ONCE.get(model.device.type, SPANS_AT_ONCE["cpu"])
+    numbered = NumberedSentences.of(network.features, pieces)
+    num_words = numbered.places - 2
     searched: list[_Searched] = []
-    for batch in batches_by_spans(num_words, limit):
+    for batch in batches_by_spans(num_words, max_spans(network)):
         check()
-        styles = np.full(len(batch), style)
-        padded = SentenceBatch.pad(rows, first_place[batch], places[batch], styles, model.device)
-        searched.append(_search(model, padded, batch))
+        padded = numbered.pad(batch, np.full(len(batch), style))
+        searched.append(_Searched(batch, padded.num_words, network.start_search(padded)))
     num_pieces = np.array([len(group) for group in groups], dtype=np.int64)
     return StartedParses(labels, pieces, num_pieces, num_words, searched)
-
-
-def _search(model: ParserModel, batch: SentenceBatch, pieces: IndexArray) -> _Searched:
-    scores, tag_scores = model(batch)
-    parts = [scores.sum().isfinite().int().view(1), tag_scores.argmax(2).int().view(-1)]
-    has_pointers = len(pieces) > _FEW_PIECES or runs_natively(scores)
-    if not has_pointers:
-        phrase_scores, labels = best_labels(scores)
-        chart = torch.stack([phrase_scores, scores[:, :, NO_PHRASE]]).float()
-        parts += [labels.int().view(-1), chart.view(torch.int32).view(-1)]
-    else:
-        parts.append(search_trees(scores, batch.lengths)[0].view(-1))
-    packed = torch.cat(parts)
-    if packed.device.type != "cuda":
-        return _Searched(pieces, batch.num_words, packed.cpu(), None, has_pointers)
-    on_host = torch.empty(packed.shape, dtype=packed.dtype, pin_memory=True)
-    on_host.copy_(packed, non_blocking=True)
-    arrived = torch.cuda.Event()
-    arrived.record(torch.cuda.current_stream(packed.device))
-    return _Searched(pieces, batch.num_words, on_host, arrived, has_pointers)
 
 
 class _Charts(NamedTuple):
     """The pointers of all batches in one row, and where those of each piece are."""
 
-    found: list[_Found]
+    found: list[FoundParses]
     """What each batch has sent."""
     pointers: npt.NDArray[np.int32]
     first: IndexArray  # [pieces]
@@ -211,7 +154,7 @@ class _Charts(NamedTuple):
 
     @classmethod
     def of(cls, searched: Sequence[_Searched], num_pieces: int) -> _Charts:
-        found = [batch.numbers() for batch in searched]
+        found = [batch.search.finish() for batch in searched]
         first, step, num_words = (np.zeros(num_pieces, dtype=np.int64) for _ in range(3))
         begin = 0
         for batch, sent in zip(searched, found, strict=True):
@@ -224,7 +167,7 @@ class _Charts(NamedTuple):
 
     def phrases(self, lengths: IndexArray, first_word: IndexArray) -> IndexArray:  # [phrases, 3]
         """Start, end and label of all phrases, in any order."""
-        if len(lengths) <= _FEW_PIECES:
+        if len(lengths) <= FEW_TREES:
             return self._phrases_by_piece(lengths, first_word)
         found = [self._lone_words(lengths, first_word)]
         piece = np.flatnonzero(lengths > 1)

@@ -1,12 +1,29 @@
-"""Finds the best trees of a few sentences with NumPy: where levels are narrow, its calls cost the least."""
+"""Finds the best trees with NumPy: of a few sentences, where its calls cost the least, or if there are no kernels."""
 
 from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
 
-from lexitree.arrays import FloatArray
+from lexitree.arrays import FloatArray, IndexArray
+from lexitree.parsers.penn_spans import NO_PHRASE
 from lexitree.parsers.pointers import ChartOrder, pack_pointers
+
+FEW_TREES = 4
+"""The trees of so few sentences are found here, and followed one by one: that takes fewer and cheaper calls."""
+
+
+def best_labels_on_host(scores: FloatArray) -> tuple[FloatArray, IndexArray]:  # [spans, trees] each
+    """Return the score and the number of the best label of each closed span; see `best_trees.best_labels`.
+
+    Args:
+        scores: [spans, trees, labels].
+    """
+    num_words = ChartOrder.of_spans(len(scores)).num_words
+    labels = scores.argmax(2)
+    # Only words may take NO_PHRASE.
+    labels[num_words:] = scores[num_words:, :, NO_PHRASE + 1 :].argmax(2) + NO_PHRASE + 1
+    return np.take_along_axis(scores, labels[:, :, None], 2)[:, :, 0], labels
 
 
 def search_on_host(

@@ -1,177 +1,23 @@
-"""The built-in parser's settings and its network, which scores labels for all spans and tags for all words."""
+"""The network of the built-in parser in torch: it scores labels for all spans and tags for all words."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
-from typing import Annotated, Self, cast
+from typing import Self, cast
 
-import numpy as np
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from lexitree.arrays import IndexArray
-from lexitree.errors import ConfigError
 from lexitree.lexicon.vocabulary import Vocabulary
-from lexitree.ops.tree_batch import send
 from lexitree.parsers.chart import span_borders
 from lexitree.parsers.native_network import forget_weights, run_layer, runs_natively, score_spans
-from lexitree.parsers.word_features import WordFeatures, WordNumbers
-from lexitree.settings import MAX_SIZE, Setting, Settings
-
-GENERIC_STYLE = ""
-"""The style of no treebank in particular, which every parser has."""
-
-_MAX_LAYERS = 64
-_MAX_WORDS = 1_000
-"""The memory for the scores of all spans grows with the square of the words."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class ParserConfig(Settings):
-    """The shape of a parser; the defaults are a small one."""
-
-    labels: Annotated[tuple[str, ...], Setting("Labels of phrases, unary chains joined (S+VP).", unique=True)]
-    tags: Annotated[tuple[str, ...], Setting("Labels of words.", unique=True)]
-    styles: Annotated[
-        tuple[str, ...],
-        Setting("Treebanks, or groups of them, whose conventions it can follow.", unique=True),
-    ] = ()
-    default_style: Annotated[str, Setting("The style it follows unless another is asked for.")] = (
-        GENERIC_STYLE
-    )
-    vector_size: Annotated[
-        int, Setting("Size of the fixed word vectors; 0 for none.", at_least=0, at_most=MAX_SIZE)
-    ] = 0
-    word_size: Annotated[
-        int, Setting("Size of the trained vectors of frequent words.", at_least=1, at_most=MAX_SIZE)
-    ] = 64
-    affix_size: Annotated[
-        int,
-        Setting(
-            "Size of the trained vectors of prefixes, suffixes and word shapes.",
-            at_least=1,
-            at_most=MAX_SIZE,
-        ),
-    ] = 64
-    affix_rows: Annotated[
-        int, Setting("Number of such vectors that affixes are hashed to.", at_least=1, at_most=MAX_SIZE)
-    ] = 1 << 13
-    style_size: Annotated[int, Setting("Size of a style's vector.", at_least=1, at_most=MAX_SIZE)] = 16
-    hidden: Annotated[
-        int, Setting("Size of the LSTM's states, in each direction.", at_least=1, at_most=MAX_SIZE)
-    ] = 200
-    layers: Annotated[int, Setting("Number of LSTM layers.", at_least=1, at_most=_MAX_LAYERS)] = 2
-    span_size: Annotated[
-        int,
-        Setting("Size of the layer between a span and its label scores.", at_least=1, at_most=MAX_SIZE),
-    ] = 200
-    dropout: Annotated[
-        float,
-        Setting("Dropout on each layer, the same for all words of a sentence.", at_least=0, below=1),
-    ] = 0.33
-    max_words: Annotated[
-        int, Setting("Longer sentences are split into pieces.", at_least=2, at_most=_MAX_WORDS)
-    ] = 250
-
-    def _check_together(self) -> None:
-        if not self.labels or not self.tags:
-            raise ConfigError("a parser needs labels for phrases and tags for words")
-        self.style_index(self.default_style)
-
-    def style_index(self, style: str) -> int:
-        """The index of a style; the generic one is 0."""
-        if style == GENERIC_STYLE:
-            return 0
-        if style not in self.styles:
-            raise ConfigError(
-                f"the parser knows no style {style!r}",
-                remedy=f"It knows: {', '.join(self.styles) or 'none but the generic one'}.",
-            )
-        return self.styles.index(style) + 1
-
-    @cached_property
-    def label_numbers(self) -> dict[str, int]:
-        """The number of each phrase label, from 1; 0 means no phrase."""
-        return {label: number for number, label in enumerate(self.labels, 1)}
-
-    @cached_property
-    def tag_numbers(self) -> dict[str, int]:
-        """The number of each tag, from 0."""
-        return {tag: number for number, tag in enumerate(self.tags)}
-
-
-@dataclass(frozen=True, slots=True)
-class SentenceBatch:
-    """Sentences padded to the longest; places are the words plus the start and the end of the sentence."""
-
-    vectors: Int[Tensor, "places trees"]
-    words: Int[Tensor, "places trees"]
-    affixes: Int[Tensor, "places trees affixes"]
-    styles: Int[Tensor, " trees"]
-    lengths: Int[Tensor, " trees"]
-    """Number of words of each sentence."""
-    places: Int[Tensor, " trees"]
-    """Number of places of each sentence, on the CPU, where packing sequences needs them."""
-
-    @property
-    def num_words(self) -> int:
-        """Number of words of the longest sentence."""
-        return len(self.words) - 2
-
-    @property
-    def is_sorted(self) -> bool:
-        """Whether the longest sentences come first; otherwise every layer has to sort them."""
-        return bool((self.places[:-1] >= self.places[1:]).all())
-
-    @classmethod
-    def of(
-        cls, sentences: Sequence[WordNumbers], styles: Sequence[int], device: torch.device | str = "cpu"
-    ) -> SentenceBatch:
-        """Pad sentences that are numbered one by one."""
-        rows = np.concatenate(
-            [np.column_stack([sentence.vectors, sentence.words, sentence.affixes]) for sentence in sentences]
-        )
-        places = np.array([len(sentence.words) for sentence in sentences])
-        return cls.pad(rows, np.cumsum(places) - places, places, np.array(styles), device)
-
-    @classmethod
-    def pad(
-        cls,
-        rows: IndexArray,
-        first: IndexArray,
-        places: IndexArray,
-        styles: IndexArray,
-        device: torch.device | str = "cpu",
-    ) -> SentenceBatch:
-        """Pad sentences of a table of many, and send them to a device in one copy.
-
-        Args:
-            rows: The features of all places; see `WordFeatures.rows`.
-            first: The first place of each sentence.
-            places: Its number of places.
-            styles: Its style.
-            device: Where the tensors are to be.
-        """
-        longest, num_trees = int(places.max()), len(places)
-        index = np.arange(longest)[:, None] + first
-        padded = rows[np.where(np.arange(longest)[:, None] < places, index, first)]
-        num_padded = longest * num_trees
-        columns = padded.reshape(num_padded, -1)
-        parts = [columns[:, 0], columns[:, 1], columns[:, 2:].reshape(-1), styles, places]
-        buffer = send(torch.from_numpy(np.concatenate(parts)), device)
-        vectors, words, affixes, style, lengths = torch.split(buffer, [len(part) for part in parts])
-        return cls(
-            vectors.view(longest, num_trees),
-            words.view(longest, num_trees),
-            affixes.view(longest, num_trees, -1),
-            style,
-            lengths - 2,
-            torch.from_numpy(places),
-        )
+from lexitree.parsers.numbered_sentences import PaddedSentences
+from lexitree.parsers.parser_config import ParserConfig
+from lexitree.parsers.sentence_batch import SentenceBatch
+from lexitree.parsers.span_network import RankedParses, SpanNetwork, StartedSearch
+from lexitree.parsers.torch_search import rank_trees, start_search
+from lexitree.parsers.word_features import WordFeatures
 
 
 class SharedDropout(nn.Module):
@@ -256,8 +102,8 @@ class SpanScorer(nn.Module):
         return self.labels(self.dropout(self.norm(spans).relu_()))
 
 
-class ParserModel(nn.Module):
-    """Scores spans and tags from the numbers of words."""
+class ParserModel(nn.Module, SpanNetwork):
+    """Scores spans and tags from the numbers of words, on any device; it can be trained."""
 
     def __init__(self, config: ParserConfig, vector_words: Vocabulary, trained_words: Vocabulary) -> None:
         super().__init__()
@@ -270,6 +116,10 @@ class ParserModel(nn.Module):
     @property
     def device(self) -> torch.device:
         return self.tags.weight.device
+
+    @property
+    def device_type(self) -> str:
+        return self.device.type
 
     @property
     def vectors(self) -> Float[Tensor, "words vector"]:
@@ -285,6 +135,17 @@ class ParserModel(nn.Module):
     ) -> tuple[Float[Tensor, "spans trees labels"], Float[Tensor, "words trees tags"]]:
         states = self.encoder(batch)
         return self.spans(states), self.tags(states[1:-1])
+
+    def start_search(self, batch: PaddedSentences) -> StartedSearch:
+        """Find the best trees; on a GPU, this does not wait for them."""
+        return start_search(self, SentenceBatch.send(batch, self.device))
+
+    def rank_trees(self, batch: PaddedSentences, k: int) -> RankedParses:
+        return rank_trees(self, SentenceBatch.send(batch, self.device), k)
+
+    def torch_network(self, purpose: str) -> ParserModel:
+        del purpose
+        return self
 
     def num_parameters(self) -> int:
         """Return the number of trained weights."""

@@ -8,26 +8,23 @@ from itertools import islice
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
-import torch
-from torch import Tensor
+import numpy.typing as npt
 
-from lexitree.errors import ConfigError, NotFiniteError, TreeError
+from lexitree.errors import ConfigError, TreeError
 from lexitree.limits import Check, Limits, no_check
-from lexitree.ops.openmp import one_thread
-from lexitree.parsers.best_trees import find_best_trees, find_k_best_trees
-from lexitree.parsers.chart import log_partition, sum_labels
 from lexitree.parsers.flat_parsing import (
     JOINED_LABEL,
     MAX_JOINED,
-    SPANS_AT_ONCE,
     StartedParses,
     batches_by_spans,
+    max_spans,
     parse_labels,
     start_parses,
 )
-from lexitree.parsers.network import ParserModel, SentenceBatch
-from lexitree.parsers.pointers import LabelledSpan
+from lexitree.parsers.numbered_sentences import NumberedSentences, PaddedSentences
+from lexitree.parsers.pointers import ChartOrder, LabelledSpan, follow_pointers
 from lexitree.parsers.protocol import Candidate
+from lexitree.parsers.span_network import SpanNetwork, require_finite
 from lexitree.parsers.text_parser import TextParser
 from lexitree.results.parsed_text import ParsedText
 from lexitree.text.bounded_text import cut_sentence
@@ -84,25 +81,29 @@ Parse = TypeVar("Parse")
 
 
 class NeuralParser:
-    """A trained parser. It takes text, or sentences as words, and finds Penn trees without a ROOT on top."""
+    """A trained parser. It takes text, or sentences as words, and finds Penn trees without a ROOT on top.
+
+    Args:
+        model: The network, in NumPy or torch.
+        style: The treebank whose conventions the trees follow; by default the one chosen in training.
+    """
 
     kind: ClassVar[str] = "parser"
     """The kind of model folder it is saved as."""
 
-    def __init__(self, model: ParserModel, *, style: str | None = None) -> None:
+    def __init__(self, model: SpanNetwork, *, style: str | None = None) -> None:
         self.model = model.eval()
         self.training_record: dict[str, Any] = {}
         """Data, scores and settings of its training, if it was loaded from a folder."""
         self.style = model.config.default_style if style is None else style
         """The treebank whose conventions the trees follow; "" is the generic style."""
         model.config.style_index(self.style)
-        self.parse_labels = parse_labels(model)
+        self.parse_labels = parse_labels(model.config)
         """The labels of its trees, by their numbers."""
 
     def __repr__(self) -> str:
-        return (
-            f"NeuralParser({len(self.model.config.labels)} labels, style {self.style!r}, {self.model.device})"
-        )
+        labels, device = len(self.model.config.labels), self.model.device_type
+        return f"NeuralParser({labels} labels, style {self.style!r}, {device})"
 
     def __call__(self, text: str, *, k: int | None = None, limits: Limits | None = None) -> ParsedText:
         """Parse a text: split it into sentences and tokens, and find the tree of each sentence.
@@ -214,64 +215,49 @@ class NeuralParser:
     ) -> list[Parse]:
         """Parse all pieces, batched by length."""
         found: dict[int, Parse] = {}
-        limit = SPANS_AT_ONCE.get(self.model.device.type, SPANS_AT_ONCE["cpu"])
-        for batch in batches_by_spans(np.array([len(piece) for piece in pieces]), limit):
+        lengths = np.array([len(piece) for piece in pieces])
+        for batch in batches_by_spans(lengths, max_spans(self.model)):
             numbers: list[int] = batch.tolist()
             found.update(zip(numbers, parse([pieces[number] for number in numbers]), strict=True))
         return [found[number] for number in range(len(pieces))]
 
-    @torch.no_grad()
-    @one_thread()
-    def _score(self, sentences: Sequence[Words]) -> tuple[SentenceBatch, Tensor, list[tuple[str, ...]]]:
-        """Return a batch, the scores of its spans, and the most probable tags of its words."""
-        numbered = [self.model.features.number(words) for words in sentences]
+    def _pad(self, sentences: Sequence[Words]) -> PaddedSentences:
+        numbered = NumberedSentences.of(self.model.features, sentences)
         style = self.model.config.style_index(self.style)
-        batch = SentenceBatch.of(numbered, [style] * len(sentences), self.model.device)
-        scores, tag_scores = self.model(batch)
-        if not bool(scores.sum().isfinite()):
-            raise NotFiniteError(
-                "the parser's scores are not finite",
-                remedy="Its weights are damaged: train or copy it again.",
-            )
-        numbers: list[list[int]] = tag_scores.argmax(2).T.tolist()
-        names = self.model.config.tags
-        tags = [
-            tuple(names[number] for number in row[: len(words)])
-            for row, words in zip(numbers, sentences, strict=True)
-        ]
-        return batch, scores, tags
+        return numbered.pad(np.arange(len(sentences)), np.full(len(sentences), style))
 
-    @one_thread()
     def _best_of_batch(self, sentences: Sequence[Words]) -> list[Tree]:
-        batch, scores, tags = self._score(sentences)
-        best = find_best_trees(scores, batch.lengths)
+        found = self.model.start_search(self._pad(sentences)).finish()
+        require_finite(found.is_finite)
+        order, tags = ChartOrder(len(found.tags)), self._tags(found.tags)
+        pointers = found.pointers.reshape(order.num_spans, len(sentences))
         return [
-            self._tree(words, tags[number], best.spans(number, len(words)))
+            self._tree(words, tags[number], follow_pointers(pointers[:, number], order, len(words)))
             for number, words in enumerate(sentences)
         ]
 
-    @one_thread()
     def _k_best_of_batch(self, sentences: Sequence[Words], k: int) -> list[list[Candidate]]:
-        batch, scores, tags = self._score(sentences)
-        found = find_k_best_trees(scores, batch.lengths, k)
-        with torch.no_grad():
-            totals = log_partition(*sum_labels(scores, batch.num_words), batch.lengths)
-            chances = (found.scores - totals.cpu().unsqueeze(1)).numpy()
+        found = self.model.rank_trees(self._pad(sentences), k)
+        require_finite(found.is_finite)
+        tags = self._tags(found.tags)
         return [
             [
-                Candidate(
-                    self._tree(words, tags[number], found.spans(number, len(words), rank)),
-                    min(float(chances[number, rank]), 0.0),
-                )
-                for rank in range(found.num_trees(number))
+                Candidate(self._tree(words, tags[number], tree.spans), tree.log_probability)
+                for tree in found.trees[number]
             ]
             for number, words in enumerate(sentences)
         ]
 
-    def _tree(self, words: Words, tags: tuple[str, ...], spans: list[LabelledSpan]) -> Tree:
+    def _tags(self, numbers: npt.NDArray[np.integer]) -> list[list[str]]:
+        """The names of the tags of each sentence, those of padding included."""
+        names = self.model.config.tags
+        columns: list[list[int]] = numbers.T.tolist()
+        return [[names[number] for number in column] for column in columns]
+
+    def _tree(self, words: Words, tags: list[str], spans: list[LabelledSpan]) -> Tree:
         labels = self.model.config.labels
         named = tuple(Span(start, end, labels[number - 1]) for start, end, number in spans)
-        return tree_from_spans(SpanTree(tuple(words), tags, named))
+        return tree_from_spans(SpanTree(tuple(words), tuple(tags[: len(words)]), named))
 
 
 def _checked(words: Words) -> Words:

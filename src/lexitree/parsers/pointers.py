@@ -39,6 +39,13 @@ class ChartOrder:
     def row(self, start: int, width: int) -> int:
         return self.first(width) + start
 
+    def borders(self) -> tuple[IndexArray, IndexArray]:
+        """Return the start and the end of every span."""
+        widths = np.arange(1, self.num_words + 1)
+        counts = self.num_words + 1 - widths
+        starts = np.arange(self.num_spans) - np.repeat(np.cumsum(counts) - counts, counts)
+        return starts, starts + np.repeat(widths, counts)
+
     @classmethod
     def of_spans(cls, num_spans: int) -> ChartOrder:
         """The order of a chart with this many spans."""

@@ -1,32 +1,30 @@
-"""How a parser is saved, and `load_parser` to load one."""
+"""`load_parser` loads a saved parser, over NumPy arrays on a CPU and in torch on a GPU."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Literal
 
-import torch
-
-from lexitree.errors import ModelFileError
-from lexitree.parsers.network import ParserConfig, ParserModel
+from lexitree.errors import ConfigError, import_extra
+from lexitree.ops.devices import choose_device, device_type
 from lexitree.parsers.neural import NeuralParser
-from lexitree.saving.card import Card
-from lexitree.saving.model_folder import (
-    TRAINED_WORDS_FILE,
-    VECTORS_FILE,
-    VOCABULARY_FILE,
-    WEIGHTS_FILE,
-    ModelFolder,
-)
-from lexitree.saving.model_kinds import ModelKind, ModelParts
-from lexitree.saving.torch_weights import fill_weights, read_tensors, without_weights
+from lexitree.parsers.parser_files import read_array_network
+from lexitree.parsers.span_network import SpanNetwork
+from lexitree.saving.model_folder import ModelFolder
 
-_VECTORS = "vectors"
+if TYPE_CHECKING:
+    import torch
+
+Library = Literal["numpy", "torch"]
+"""What computes a parser's network."""
 
 
 def load_parser(
-    name: str | Path | ModelFolder, *, device: str | torch.device = "auto", style: str | None = None
+    name: str | Path | ModelFolder,
+    *,
+    device: str | torch.device = "auto",
+    style: str | None = None,
+    library: Library | None = None,
 ) -> NeuralParser:
     """Load a parser.
 
@@ -34,67 +32,30 @@ def load_parser(
         name: `"parser"` for the one that comes with the package, a folder, or `owner/name` on the Hugging Face hub.
         device: Where the parser computes; `auto` is a GPU if there is one.
         style: The treebank whose conventions it follows; by default the one chosen in training.
+        library: What computes it: `numpy`, which is for a CPU, or `torch`; by default, `numpy` where it can.
 
     Raises:
         ModelFileError: If the parser is missing, damaged or not a parser.
-        ConfigError: If the parser does not know the style.
+        ConfigError: If the parser does not know the style, or NumPy is to compute on a GPU.
+        MissingExtraError: If torch is needed and not installed.
     """
-    return KIND.load(name, device=device, style=style)
+    folder = name if isinstance(name, ModelFolder) else ModelFolder.find(name)
+    folder.must_be(NeuralParser.kind)
+    parser = NeuralParser(read_network(folder, choose_device(str(device)), library), style=style)
+    parser.training_record = folder.training
+    return parser
 
 
-def _take_apart(parser: NeuralParser, training: Mapping[str, Any]) -> ModelParts:
-    model = parser.model
-    return ModelParts(
-        settings=model.config.as_dict(),
-        card=_card(model),
-        # The vectors have a file of their own, because they are not among the trained weights.
-        tensors={WEIGHTS_FILE: model.state_dict(), VECTORS_FILE: {_VECTORS: model.vectors}},
-        tables=(_VECTORS,),
-        vocabularies={
-            VOCABULARY_FILE: model.features.vector_words,
-            TRAINED_WORDS_FILE: model.features.trained_words,
-        },
-    )
+def read_network(folder: ModelFolder, device: str, library: Library | None = None) -> SpanNetwork:
+    """Build the network of a saved parser for a device; see `load_parser`."""
+    is_cpu = device_type(device) == "cpu"
+    if library == "numpy" and not is_cpu:
+        raise ConfigError(
+            f"NumPy computes on a CPU, not on {device!r}", remedy="Omit the library or the device."
+        )
+    if is_cpu and library != "torch":
+        return read_array_network(folder)
+    import_extra("torch", extra="train", purpose="A parser in torch")
+    from lexitree.parsers.torch_loading import read_torch_network
 
-
-def _card(model: ParserModel) -> Card:
-    config = model.config
-    return Card(
-        title="A constituency parser",
-        about="A lexitree parser: it turns the words of a sentence into a Penn tree. A bidirectional LSTM reads the"
-        " words, every span gets a score for every label, and the tree with the highest sum is found exactly.",
-        facts=[
-            f"{len(config.labels)} phrase labels (unary chains are one label), {len(config.tags)} tags",
-            f"styles: {', '.join(config.styles) or 'none'}; default: {config.default_style or 'the generic one'}",
-            f"{config.layers} LSTM layers of size {config.hidden} in each direction,"
-            f" {model.num_parameters():,} trained weights",
-            f"{len(model.vectors) - 1:,} fixed word vectors of size {config.vector_size}",
-            f"sentences of more than {config.max_words} words are split at punctuation and parsed in pieces",
-        ],
-        example=[
-            "import lexitree",
-            "",
-            'parser = lexitree.load_parser("path/of/this/parser")',
-            'tree = parser.parse(["It", "works", "."])',
-        ],
-        tags=["constituency-parsing"],
-        header={"language": "en"},
-    )
-
-
-def _build(folder: ModelFolder, device: str | torch.device, *, style: str | None = None) -> NeuralParser:
-    config = folder.settings(ParserConfig.from_dict)
-    vocabularies = [folder.vocabulary(name) for name in (VOCABULARY_FILE, TRAINED_WORDS_FILE)]
-    weights = read_tensors(folder, WEIGHTS_FILE, form=KIND.table)
-    vectors = read_tensors(folder, VECTORS_FILE, form=KIND.table).get(_VECTORS)
-    with without_weights():
-        model = ParserModel(config, *vocabularies)
-    if vectors is None or vectors.shape != model.vectors.shape:
-        raise ModelFileError(folder.path, f"{VECTORS_FILE} and {VOCABULARY_FILE} do not belong together")
-    with folder.must_fit():
-        fill_weights(model, weights)
-    model.set_vectors(vectors)
-    return NeuralParser(model.to(device), style=style)
-
-
-KIND = ModelKind(name="parser", take_apart=_take_apart, build=_build, table="float16")
+    return read_torch_network(folder, device)

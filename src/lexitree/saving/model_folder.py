@@ -208,10 +208,13 @@ class ModelFolder:
             name: The file.
             form: How the weights were saved, for folders whose config.json does not say.
         """
-        path = self.checked_path(name)
+        path, form = self.checked_path(name), self.values.get("table", form)
+        arrays = read_stored_arrays(path)
         try:
-            return stored_tables(read_stored_arrays(path), self.values.get("table", form))
+            return stored_tables(arrays, form)
         except ValueError as error:
+            if form == "float32":
+                raise ModelFileError(path, str(error), remedy=RELOAD) from error
             raise ModelFileError(path, f"is not in the form that {CONFIG_FILE} says ({error})") from error
 
     @property

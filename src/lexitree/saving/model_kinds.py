@@ -41,7 +41,7 @@ from lexitree.writing import atomic_folder, atomic_write
 
 KIND_MODULES = {
     "classifier": "lexitree.saving.pretrained",
-    "parser": "lexitree.parsers.saved_parser",
+    "parser": "lexitree.parsers.parser_kind",
     "reranker": "lexitree.tasks.rerank.reranker",
 }
 """The module whose `KIND` describes each kind. It is imported when a model of that kind is met, because parsers and

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from lexitree.errors import ConfigError, CorpusNotFoundError, FileError
-from lexitree.parsers.network import ParserConfig
+from lexitree.parsers.parser_config import ParserConfig
 from lexitree.tasks.parse.data import load_parser_data, sentence_key
 from lexitree.tasks.parse.recipe import SMALL_SIZES, ParserRecipe, TreebankPlan
 from lexitree.trees.brackets import tree_to_brackets

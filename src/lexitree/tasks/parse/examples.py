@@ -18,8 +18,10 @@ from torch import Tensor, nn
 from lexitree.arrays import IndexArray
 from lexitree.ops.tree_batch import send
 from lexitree.parsers.chart import log_partition, sum_labels
-from lexitree.parsers.network import ParserConfig, ParserModel, SentenceBatch
+from lexitree.parsers.network import ParserModel
+from lexitree.parsers.parser_config import ParserConfig
 from lexitree.parsers.penn_spans import Derivation, derive, spans_from_tree
+from lexitree.parsers.sentence_batch import SentenceBatch
 from lexitree.parsers.word_features import WordNumbers
 from lexitree.tasks.parse.data import Treebank
 from lexitree.tasks.parse.recipe import ParserTraining

@@ -20,7 +20,7 @@ from lexitree.learning.schedule import (
     TrainingSettings,
     WarmUp,
 )
-from lexitree.parsers.network import GENERIC_STYLE, ParserConfig
+from lexitree.parsers.parser_config import GENERIC_STYLE, ParserConfig
 from lexitree.settings import MAX_BATCH, MAX_COUNT, MAX_STEP, Setting, Settings
 
 Part = Literal["train", "dev", "test"]

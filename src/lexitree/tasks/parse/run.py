@@ -20,8 +20,9 @@ from lexitree.learning.run_folder import MODEL_FOLDER, FinishedRun, claim_folder
 from lexitree.lexicon.vector_files import read_vectors
 from lexitree.lexicon.vocabulary import UNK, Vocabulary, count_words
 from lexitree.ops.devices import choose_device
-from lexitree.parsers.network import ParserConfig, ParserModel
+from lexitree.parsers.network import ParserModel
 from lexitree.parsers.neural import NeuralParser
+from lexitree.parsers.parser_config import ParserConfig
 from lexitree.parsers.saved_parser import load_parser
 from lexitree.parsers.word_features import SENTENCE_END, SENTENCE_START
 from lexitree.saving.model_kinds import save_model
@@ -165,7 +166,8 @@ def train_parser(
         training = run_in_folder(task, folder, save, observer=observer, minutes=minutes)
         save(training)
         # What is scored is what was saved, with its fewer digits; then its card has the scores as well.
-        test = score_tests(load_parser(folder / MODEL_FOLDER, device=device), banks.test)
+        saved = load_parser(folder / MODEL_FOLDER, device=device, library="torch")
+        test = score_tests(saved, banks.test)
         save(training, test_f1={name: scores["f1"] for name, scores in test.items()})
         run = ParserRun(folder, training, test)
         _write_result(run, recipe, model, banks, data)

@@ -17,9 +17,11 @@ from lexitree.learning.checkpoint import checksum_arrays
 from lexitree.learning.loop import BatchSize, EpochBatches
 from lexitree.learning.optimizer import Adam
 from lexitree.lexicon.vocabulary import count_words
-from lexitree.parsers.network import GENERIC_STYLE, ParserModel
+from lexitree.parsers.network import ParserModel
 from lexitree.parsers.neural import NeuralParser
+from lexitree.parsers.parser_config import GENERIC_STYLE
 from lexitree.parsers.protocol import KBestParser
+from lexitree.parsers.span_network import SpanNetwork
 from lexitree.tasks.parse.data import ParserData, Treebank
 from lexitree.tasks.parse.examples import (
     GoldBatch,
@@ -77,7 +79,7 @@ def score_parser(parser: KBestParser, trees: Sequence[Tree], *, k: int = 1) -> P
     return ParserScores(scores.first, scores.best, k)
 
 
-def score_bank(model: ParserModel, bank: Treebank, *, k: int = 1, generic: bool = False) -> ParserScores:
+def score_bank(model: SpanNetwork, bank: Treebank, *, k: int = 1, generic: bool = False) -> ParserScores:
     """Score a treebank in its own style if the parser knows it, else (or if `generic`) in the generic one."""
     is_known = bank.style in model.config.styles and not generic
     parser = NeuralParser(model, style=bank.style if is_known else GENERIC_STYLE)

@@ -149,7 +149,7 @@ def make_fold(
 def parse_fold(parser: Path, fold: JackknifeFold, k: int, device: str = "auto") -> Iterator[str]:
     """A line of JSON for each sentence of a fold: the gold tree and the k best, each bank in its own style."""
     for bank in fold.held_out:
-        loaded: NeuralParser = load_parser(parser, device=device, style=bank.style)
+        loaded: NeuralParser = load_parser(parser, device=device, style=bank.style, library="torch")
         found = loaded.parse_all_k_best([tree.words for tree in bank.trees], k)
         for gold, candidates in zip(bank.trees, found, strict=True):
             yield list_to_json(gold, candidates, treebank=bank.name, fold=fold.number)

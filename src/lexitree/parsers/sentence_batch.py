@@ -1,0 +1,68 @@
+"""A batch of sentences as tensors: the row numbers that the parser's network looks up."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from jaxtyping import Int
+from torch import Tensor
+
+from lexitree.ops.tree_batch import send
+from lexitree.parsers.numbered_sentences import NumberedSentences, PaddedSentences
+from lexitree.parsers.word_features import WordNumbers
+
+
+@dataclass(frozen=True, slots=True)
+class SentenceBatch:
+    """Sentences padded to the longest; places are the words plus the start and the end of the sentence."""
+
+    vectors: Int[Tensor, "places trees"]
+    words: Int[Tensor, "places trees"]
+    affixes: Int[Tensor, "places trees affixes"]
+    styles: Int[Tensor, " trees"]
+    lengths: Int[Tensor, " trees"]
+    """Number of words of each sentence."""
+    places: Int[Tensor, " trees"]
+    """Number of places of each sentence, on the CPU, where packing sequences needs them."""
+
+    @property
+    def num_words(self) -> int:
+        """Number of words of the longest sentence."""
+        return len(self.words) - 2
+
+    @property
+    def is_sorted(self) -> bool:
+        """Whether the longest sentences come first; otherwise every layer has to sort them."""
+        return bool((self.places[:-1] >= self.places[1:]).all())
+
+    @classmethod
+    def of(
+        cls, sentences: Sequence[WordNumbers], styles: Sequence[int], device: torch.device | str = "cpu"
+    ) -> SentenceBatch:
+        """Pad sentences that are numbered one by one."""
+        rows = np.concatenate(
+            [np.column_stack([sentence.vectors, sentence.words, sentence.affixes]) for sentence in sentences]
+        )
+        places = np.array([len(sentence.words) for sentence in sentences])
+        numbered = NumberedSentences(rows, np.cumsum(places) - places, places)
+        return cls.send(numbered.pad(np.arange(len(places)), np.array(styles)), device)
+
+    @classmethod
+    def send(cls, padded: PaddedSentences, device: torch.device | str = "cpu") -> SentenceBatch:
+        """Send padded sentences to a device in one copy."""
+        num_places, num_trees, _ = padded.rows.shape
+        columns = padded.rows.reshape(num_places * num_trees, -1)
+        parts = [columns[:, 0], columns[:, 1], columns[:, 2:].reshape(-1), padded.styles, padded.places]
+        buffer = send(torch.from_numpy(np.concatenate(parts)), device)
+        vectors, words, affixes, style, lengths = torch.split(buffer, [len(part) for part in parts])
+        return cls(
+            vectors.view(num_places, num_trees),
+            words.view(num_places, num_trees),
+            affixes.view(num_places, num_trees, -1),
+            style,
+            lengths - 2,
+            torch.from_numpy(padded.places),
+        )
