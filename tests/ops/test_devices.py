@@ -17,6 +17,7 @@ BEST_DEVICE = devices._best_device
 
 def test_auto_is_a_gpu_where_there_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(devices, "_best_device", BEST_DEVICE)
+    monkeypatch.setattr(devices, "_may_have_gpu", lambda: True)
     for is_there, device in ((True, "cuda"), (False, "cpu")):
         monkeypatch.setattr(torch.cuda, "is_available", lambda is_there=is_there: is_there)
         assert choose_device("auto") == device

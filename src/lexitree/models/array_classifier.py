@@ -69,7 +69,8 @@ class ArrayClassifier:
         """How it reads texts, if it was trained on texts."""
         self.lexicon = lexicon
         self.backend_name = backend
-        self._weights = weights
+        self.weights = weights
+        """The weights as they are stored; those of the words are in the lexicon."""
         self._backend = get_backend(backend, library="numpy")
         reader = WeightReader(weights)
         self._encoder: ArrayEncoder = ARRAY_ENCODERS[config.model](config, reader, self._backend)
@@ -81,7 +82,7 @@ class ArrayClassifier:
     def __reduce__(self) -> tuple[object, ...]:
         """A copy packs its weights anew: packed ones belong to the kernels of a process."""
         state = {"training_record": self.training_record, "reading": self.reading}
-        return _copied, (self.config, self.lexicon, dict(self._weights), self.backend_name, state)
+        return _copied, (self.config, self.lexicon, dict(self.weights), self.backend_name, state)
 
     @property
     def device(self) -> str:

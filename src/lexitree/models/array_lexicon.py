@@ -25,6 +25,10 @@ class Table(Protocol):
         """The rows of these numbers in 32 bits."""
         ...
 
+    def all(self) -> FloatArray:
+        """All rows in 32 bits."""
+        ...
+
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ArrayGuesser:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol
 
 from lexitree.arrays import FloatArray, IndexArray
 from lexitree.batch.tree_examples import TreeKind, WordIndex
@@ -49,6 +49,7 @@ class ModelLexicon(WordIndex, Protocol):
 class LabelModel(Protocol):
     """A classifier of trees: `TreeClassifier`, which torch trains, or `ArrayClassifier`, which needs no torch."""
 
+    kind: ClassVar[str]
     config: ModelConfig
     training_record: dict[str, Any]
     reading: TextReading | None

@@ -9,6 +9,9 @@ import numpy.typing as npt
 
 from lexitree.arrays import FloatArray, IndexArray
 from lexitree.kernels.library import find_kernels, why_absent
+from lexitree.ops.numpy.dense import numpy_run_dense
+from lexitree.ops.numpy.native import PackedDense, native_array_dense, pack_dense
+from lexitree.ops.weights import DenseWeights
 from lexitree.parsers.host_search import best_labels_on_host, search_on_host
 from lexitree.parsers.penn_spans import NO_PHRASE
 from lexitree.parsers.pointers import ChartOrder, pack_pointers
@@ -25,6 +28,26 @@ _ROWS_AT_ONCE = 1024
 def runs_natively() -> bool:
     """Whether the kernels can run here."""
     return why_absent() is None
+
+
+class Dense:
+    """A dense layer, by a kernel where there is one: a BLAS would wake its threads for products as small as these.
+
+    Args:
+        weight: [out, in], as torch has it.
+        bias: [out], or nothing.
+    """
+
+    def __init__(self, weight: FloatArray, bias: FloatArray | None = None) -> None:
+        weights = DenseWeights(weight, np.zeros(len(weight), dtype=np.float32) if bias is None else bias)
+        self._num_out = len(weight)
+        self._weights = pack_dense(weights) if runs_natively() else weights
+
+    def __call__(self, x: FloatArray) -> FloatArray:  # [..., out]
+        rows, weights = x.reshape(-1, x.shape[-1]), self._weights
+        is_packed = isinstance(weights, PackedDense)
+        found = native_array_dense(rows, weights) if is_packed else numpy_run_dense(rows, weights)
+        return found.reshape(*x.shape[:-1], self._num_out)
 
 
 def multiply(x: FloatArray, weight: FloatArray, bias: FloatArray | None = None) -> FloatArray:  # [..., out]

@@ -13,10 +13,10 @@ from lexitree.errors import import_extra
 from lexitree.lexicon.vocabulary import Vocabulary
 from lexitree.parsers.array_layers import (
     BidirectionalLstm,
+    Dense,
     DirectionWeights,
     SpanWeights,
     find_pointers,
-    multiply,
     score_spans,
 )
 from lexitree.parsers.numbered_sentences import PaddedSentences
@@ -126,10 +126,10 @@ class ArrayParserNetwork(SpanNetwork):
             BidirectionalLstm((self._direction(layer, False), self._direction(layer, True)))
             for layer in range(self.config.layers)
         ]
-        self._ends = weights["spans.ends.weight"].all()
+        self._ends = Dense(weights["spans.ends.weight"].all())
         names = ("bias", "norm.weight", "norm.bias", "labels.weight", "labels.bias")
         self._spans = SpanWeights(*(weights[f"spans.{name}"].all() for name in names))
-        self._tags, self._tag_bias = weights["tags.weight"].all(), weights["tags.bias"].all()
+        self._tags = Dense(weights["tags.weight"].all(), weights["tags.bias"].all())
 
     def _direction(self, layer: int, is_backward: bool) -> DirectionWeights:
         parts = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
@@ -157,8 +157,8 @@ class ArrayParserNetwork(SpanNetwork):
         states = self._encode(batch)
         forwards, backwards = np.split(states, 2, axis=2)
         # Between two words: the forward state of the first and the backward state of the second.
-        ends = multiply(np.concatenate([forwards[:-1], backwards[1:]], 2), self._ends)
-        return score_spans(ends, self._spans), multiply(states[1:-1], self._tags, self._tag_bias)
+        ends = self._ends(np.concatenate([forwards[:-1], backwards[1:]], 2))
+        return score_spans(ends, self._spans), self._tags(states[1:-1])
 
     def _encode(self, batch: PaddedSentences) -> FloatArray:  # [places, trees, states]
         """The states of the LSTM, which reads the longest sentences first."""

@@ -82,7 +82,7 @@ def format_name(
 
 def _formats_for(output: str | Path | None) -> Iterable[type[RecordFormat] | type[WholeFormat]]:
     """The formats to choose from; other packages are imported only for an ending that no built-in format has."""
-    built_in = FORMATS.built_in.values()
+    built_in = [FORMATS[name] for name in FORMATS.built_in]
     suffix = "" if output is None else plain_suffix(output)
     if not suffix or any(suffix in each.suffixes for each in built_in):
         return built_in

@@ -12,11 +12,13 @@ from torch import Tensor
 
 from lexitree.batch.tree_examples import TreeKind
 from lexitree.errors import ConfigError, ModelFileError
+from lexitree.models.array_classifier import ArrayClassifier
 from lexitree.models.catalog import encoder_class
 from lexitree.models.classifier import TreeClassifier
+from lexitree.models.guesses import VectorGuesser
 from lexitree.models.model_config import ModelConfig
 from lexitree.models.transformer import TransformerLexicon, table_of
-from lexitree.models.word_table import Lexicon
+from lexitree.models.word_table import Lexicon, WordTable
 from lexitree.saving.card import Card
 from lexitree.saving.classifier_entries import (
     ENCODER,
@@ -84,7 +86,28 @@ def from_pretrained(
     return KIND.load(name, device=device, revision=revision, backend=backend)
 
 
-def _take_apart(model: TreeClassifier, training: Mapping[str, Any]) -> ModelParts:
+def copy_to_torch(model: ArrayClassifier) -> TreeClassifier:
+    """Build a model of NumPy arrays in torch, on the CPU."""
+    words = model.lexicon
+    # Tensors created in inference mode could not be used in training later.
+    with torch.inference_mode(False):
+        tensors = {name: torch.from_numpy(table.all()) for name, table in model.weights.items()}
+        guesser = words.guesser and VectorGuesser(
+            torch.from_numpy(words.guesser.group_vectors.all()),
+            torch.from_numpy(words.guesser.projection),
+            torch.from_numpy(words.guesser.mean),
+        )
+        table = WordTable(words.vocabulary, torch.from_numpy(words.table.all()), guesser)
+        with without_weights():
+            copy = TreeClassifier(model.config, table)
+        fill_weights(copy, tensors, present="lexicon.")
+    copy.reading, copy.training_record = model.reading, model.training_record
+    return copy.eval()
+
+
+def _take_apart(model: TreeClassifier | ArrayClassifier, training: Mapping[str, Any]) -> ModelParts:
+    if isinstance(model, ArrayClassifier):
+        model = copy_to_torch(model)
     lexicon = model.lexicon
     transformer = lexicon if isinstance(lexicon, TransformerLexicon) else None
     words = table_of(lexicon)
