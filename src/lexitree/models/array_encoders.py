@@ -110,7 +110,7 @@ class ArrayHeads:
     """The head vector and the head word of every node; see `HeadComposer`."""
 
     def __init__(self, config: ModelConfig, reader: WeightReader, backend: Backend) -> None:
-        self.method = cast(HeadMethod, config.head_method)
+        self.method: HeadMethod = cast(HeadMethod, config.head_method)
         self.candidates: HeadCandidates = config.head_candidates
         self.operation = compose_heads_by(self.method)
         size = config.word_size
