@@ -137,6 +137,13 @@ def test_tables_stay_as_they_are_stored() -> None:
     assert not any(each.flags.owndata for each in (*tables.values(), network.vectors.values))
 
 
+def test_weights_and_words_are_counted() -> None:
+    parser = random_parser(4, layers=2, vector_size=3)
+    network, model = cast(ArrayParserNetwork, array_copy(parser).model), parser.model.torch_network("A test")
+    assert network.num_parameters() == model.num_parameters()
+    assert len(network.vectors) == len(model.vectors) == 6
+
+
 def test_a_copy_gives_the_same_trees() -> None:
     parser = array_copy(random_parser(4, layers=2, vector_size=3))
     sentences = random_sentences(9, 12)

@@ -185,6 +185,9 @@ class ArrayParserNetwork(SpanNetwork):
             axis=2,
         )
 
+    def num_parameters(self) -> int:
+        return sum(table.values.size for table in self.weights.values())
+
     def rank_trees(self, batch: PaddedSentences, k: int) -> RankedParses:
         """Find the k most probable trees of each sentence; this needs torch."""
         return self.torch_network("Finding several trees for a sentence").rank_trees(batch, k)

@@ -148,5 +148,4 @@ class ParserModel(nn.Module, SpanNetwork):
         return self
 
     def num_parameters(self) -> int:
-        """Return the number of trained weights."""
         return sum(weight.numel() for weight in self.parameters())

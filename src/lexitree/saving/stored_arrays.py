@@ -93,6 +93,9 @@ class StoredTable:
     def shape(self) -> tuple[int, ...]:
         return self.values.shape
 
+    def __len__(self) -> int:
+        return len(self.values)
+
     def rows(self, index: npt.NDArray[np.integer] | slice) -> FloatArray:  # [..., size]
         """The rows of these numbers: they are chosen first, and only they are converted."""
         found = self.values[index].astype(np.float32)
