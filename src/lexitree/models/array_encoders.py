@@ -7,7 +7,7 @@ and which explain the models; the tests compare each with its original.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Protocol, cast, get_args
 
 import numpy as np
@@ -317,7 +317,7 @@ class _GatedChildrenConTree(_BottomUpArrays):
     def _read(self, config: ModelConfig, reader: WeightReader, backend: Backend) -> None:
         hidden, word = config.hidden, config.word_size
         shapes = {
-            "x": (hidden, word),
+            "weight_x": (hidden, word),
             "x_bias": (hidden,),
             "own_x": (2 * hidden, word),
             "sister_x": (2 * hidden, word),
@@ -333,7 +333,7 @@ class _GatedChildrenConTree(_BottomUpArrays):
             "bias": (4 * hidden,),
         }
         weights = GatedChildrenWeights(
-            **{name: reader.take(f"encoder.bottom_up.{name}", *shape) for name, shape in shapes.items()}
+            *(reader.take(f"encoder.bottom_up.{name}", *shape) for name, shape in shapes.items())
         )
         self.bottom_up = Step(GATED_CHILDREN, weights, backend)
 
@@ -365,7 +365,8 @@ ARRAY_ENCODERS: Mapping[str, type[ArrayEncoder]] = {
 }
 """The models that run without torch: all built-in ones but those over a transformer."""
 
-ARRAY_HEAD_METHODS: Collection[str] = get_args(HeadMethod)
+ARRAY_HEAD_METHODS: tuple[str, ...] = get_args(HeadMethod)
+"""Their head methods, the default first."""
 
 
 class ArrayScorer:

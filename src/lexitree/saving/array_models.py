@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from lexitree.models.array_classifier import ArrayClassifier
 from lexitree.models.array_encoders import ARRAY_ENCODERS, ARRAY_HEAD_METHODS
 from lexitree.models.array_lexicon import ArrayGuesser, ArrayLexicon
-from lexitree.models.model_config import ModelConfig
+from lexitree.models.model_config import DEFAULT_MODEL, ModelConfig
 from lexitree.saving.classifier_entries import ENCODER, read_reading, refuse_missing_plugins
 from lexitree.saving.model_folder import CLASSIFIER, ModelFolder
 from lexitree.saving.stored_arrays import StoredTable
@@ -23,9 +23,9 @@ def why_not_arrays(folder: ModelFolder) -> str | None:
     if ENCODER in folder.weights.values:
         return "it has a transformer"
     settings = folder.values["model"]
-    if settings.get("model", ModelConfig.model) not in ARRAY_ENCODERS:
+    if settings.get("model", DEFAULT_MODEL) not in ARRAY_ENCODERS:
         return "its model is of another package"
-    if settings.get("head_method", ModelConfig.head_method) not in ARRAY_HEAD_METHODS:
+    if settings.get("head_method", ARRAY_HEAD_METHODS[0]) not in ARRAY_HEAD_METHODS:
         return "its head method is of another package"
     return None
 
