@@ -16,6 +16,7 @@ from lexitree.models.array_encoders import ARRAY_ENCODERS, ArrayEncoder, ArraySc
 from lexitree.models.array_lexicon import ArrayLexicon
 from lexitree.models.label_model import AskedNodes, NodeArrays
 from lexitree.models.model_config import ModelConfig, TextReading
+from lexitree.ops.numpy.blas import one_blas_thread
 from lexitree.ops.numpy.functions import log_sum_exp, softmax
 from lexitree.ops.numpy.heads import HeadLeaves
 from lexitree.ops.registry import check_backend, get_backend
@@ -117,6 +118,7 @@ class ArrayClassifier:
         """Nothing is dropped out here at any time."""
         yield
 
+    @one_blas_thread()
     def start_batch(
         self, layout: TreeLayout, *, nodes: AskedNodes = "all", heads: bool = False, finer: bool = False
     ) -> DoneBatch:
@@ -134,6 +136,7 @@ class ArrayClassifier:
         probabilities = self.answer_probabilities(scores, finer=finer)
         return DoneBatch(NodeArrays(probabilities, *_head_arrays(found, layout)))
 
+    @one_blas_thread()
     def head_shares(self, layout: TreeLayout) -> FloatArray:  # [phrases, word]
         """The left parts' shares of the head vectors of a batch; see `LabelModel.head_shares`."""
         self._check(layout)

@@ -11,6 +11,7 @@ import numpy as np
 from lexitree.arrays import FloatArray
 from lexitree.errors import import_extra
 from lexitree.lexicon.vocabulary import Vocabulary
+from lexitree.ops.numpy.blas import one_blas_thread
 from lexitree.parsers.array_layers import (
     BidirectionalLstm,
     Dense,
@@ -144,6 +145,7 @@ class ArrayParserNetwork(SpanNetwork):
     def device_type(self) -> str:
         return "cpu"
 
+    @one_blas_thread()
     def start_search(self, batch: PaddedSentences) -> FoundParses:
         """Find the best trees."""
         # Weights that are damaged are found out in the end, by scores that are not finite.
