@@ -56,9 +56,7 @@ def test_without_torch_there_is_the_cpu_only(
     expected = list(load_parser(saved_parser).parse_all(SENTENCES))
     monkeypatch.setitem(sys.modules, "torch", None)
     if device == "cuda":
-        with pytest.raises(
-            MissingExtraError, match=r"Parsing on the device 'cuda' needs the package 'torch'"
-        ):
+        with pytest.raises(MissingExtraError, match=r"The device 'cuda' needs the package 'torch'"):
             load_parser(saved_parser, device=device)
         return
     assert list(load_parser(saved_parser, device=device).parse_all(SENTENCES)) == expected
