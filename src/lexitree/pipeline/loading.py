@@ -11,7 +11,7 @@ from lexitree.errors import ConfigError, import_extra
 from lexitree.limits import Limits
 from lexitree.models.label_model import LabelModel
 from lexitree.ops.devices import Precision, check_precision, choose_device, set_precision
-from lexitree.ops.registry import BACKENDS_OF, check_backend
+from lexitree.ops.registry import BACKENDS_OF
 from lexitree.parsers.adapters import open_parser
 from lexitree.parsers.neural import NeuralParser
 from lexitree.parsers.protocol import Parser
@@ -144,7 +144,6 @@ def _open_model(name: str | Path, device: str, backend: str, precision: Precisio
     """A classifier as NumPy arrays where that is possible: they start and answer faster on a CPU than tensors."""
     folder = ModelFolder.find(name)
     folder.must_be(CLASSIFIER)
-    check_backend(backend)
     can_be_arrays = device == "cpu" and precision == "float32" and backend in BACKENDS_OF["numpy"]
     if can_be_arrays and why_not_arrays(folder) is None:
         return open_array_classifier(folder, backend=backend)
