@@ -33,7 +33,7 @@ class FlatLabeller:
     """Takes batches of sentences and gives them back labelled, in order, some batches later.
 
     Args:
-        predictor: A model that can label arrays; see `can_label_flat`.
+        predictor: A model that can label arrays; see `flat_parser`.
         parser: A parser that gives arrays.
         direction: How wide phrases are split.
         nodes: Whether all phrases or whole sentences only are labelled.
@@ -82,8 +82,8 @@ class FlatLabeller:
         return self._predictor.start_flat(parses, trees, words, nodes=self._nodes, check=self._check)
 
 
-def can_label_flat(predictor: Predictor, parser: Parser) -> bool:
-    """Whether a model and a parser work on arrays."""
-    return (
-        isinstance(parser, FlatParser) and parser.parse_labels.are_plain and predictor.model.reads_flat_trees
-    )
+def flat_parser(predictor: Predictor, parser: Parser) -> FlatParser | None:
+    """The parser, if it and the model work on arrays."""
+    if not (predictor.model.reads_flat_trees and isinstance(parser, FlatParser)):
+        return None
+    return parser if parser.parse_labels.are_plain else None

@@ -14,9 +14,9 @@ from lexitree.errors import ConfigError, OnError, OnTextError, TextError, TreeEr
 from lexitree.lexicon.unfamiliar import warn_of_unfamiliar
 from lexitree.limits import Limits, Watch
 from lexitree.models.label_model import AskedNodes
-from lexitree.parsers.protocol import BatchParser, FlatParser, Parser
+from lexitree.parsers.protocol import BatchParser, Parser
 from lexitree.pipeline import batch_sentences
-from lexitree.pipeline.flat_labelling import FlatLabeller, can_label_flat
+from lexitree.pipeline.flat_labelling import FlatLabeller, flat_parser
 from lexitree.pipeline.predictor import Predictor, describe_model
 from lexitree.pipeline.streaming import TextReader, Tokens, Warn
 from lexitree.pipeline.turns import Turn
@@ -94,6 +94,8 @@ class TextPipeline:
         way = binarize or predictor.model.config.parse_binarization
         self.binarize = _binarizer(way)
         self._direction: Direction | None = None if callable(way) else way
+        # Asked once: looking for the methods of a protocol takes longer than finding the tokens of a sentence.
+        self._flat_parser = flat_parser(predictor, parser)
         self.split: Layout | Splitter = split
         self.limits = limits or Limits()
         self._resources = ExitStack()
@@ -296,14 +298,9 @@ class TextPipeline:
 
     def _flat_labeller(self, nodes: AskedNodes, watch: Watch) -> FlatLabeller | None:
         """What labels whole batches as arrays, if parser, binarizer and model do."""
-        parser, direction = self.parser, self._direction
-        if (
-            direction is None
-            or not isinstance(parser, FlatParser)
-            or not can_label_flat(self.predictor, parser)
-        ):
+        if self._flat_parser is None or self._direction is None:
             return None
-        return FlatLabeller(self.predictor, parser, direction, nodes, watch.check)
+        return FlatLabeller(self.predictor, self._flat_parser, self._direction, nodes, watch.check)
 
     def _run_flat(
         self, flat: FlatLabeller, reader: TextReader[Context], batch_size: int | None, watch: Watch
