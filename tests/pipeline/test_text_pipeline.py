@@ -20,7 +20,7 @@ from lexitree.errors import ConfigError, LimitError, TextError, TreeError
 from lexitree.limits import Limits
 from lexitree.parsers.adapters.adapter import BatchAdapter
 from lexitree.parsers.adapters.adapter import Sentence as AdapterSentence
-from lexitree.pipeline import text_pipeline
+from lexitree.pipeline import tree_labelling
 from lexitree.pipeline.loading import load
 from lexitree.pipeline.predictor import Predictor
 from lexitree.pipeline.text_pipeline import TextPipeline
@@ -194,7 +194,7 @@ def test_a_parse_is_binarized_once(monkeypatch: pytest.MonkeyPatch) -> None:
         binarized.append(tree)
         return to_binary(tree, *arguments, **options)
 
-    for module in (text_pipeline, examples):
+    for module in (tree_labelling, examples):
         monkeypatch.setattr(module, "to_binary", count)
     pipe = tiny_pipeline(parser=Penn())
     document = pipe("The film is not good. The plot is.")

@@ -2,34 +2,30 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack
 from functools import partial
-from itertools import chain, islice
+from itertools import chain
 from threading import Event
 from typing import Any, Self, TypedDict, TypeVar, Unpack, get_args, overload
 
-from lexitree.errors import ConfigError, OnError, OnTextError, TextError, TreeError
+from lexitree.errors import ConfigError, OnError, OnTextError, TextError
 from lexitree.lexicon.unfamiliar import warn_of_unfamiliar
 from lexitree.limits import Limits, Watch
 from lexitree.models.label_model import AskedNodes
-from lexitree.parsers.protocol import BatchParser, Parser
+from lexitree.parsers.protocol import Parser
 from lexitree.pipeline import batch_sentences
 from lexitree.pipeline.flat_labelling import FlatLabeller, flat_parser
 from lexitree.pipeline.predictor import Predictor, describe_model
 from lexitree.pipeline.streaming import TextReader, Tokens, Warn
+from lexitree.pipeline.tree_labelling import Binarizer, TreeLabeller, make_binarizer
 from lexitree.pipeline.turns import Turn
 from lexitree.results.document import Document
-from lexitree.results.labelled_tree import LabelledTree
-from lexitree.results.sentence import Sentence
 from lexitree.text import AnyText, Layout, TokenizedSentence, TokenizedText, split_sentences
 from lexitree.text.bounded_text import SplitText, split_within
 from lexitree.text.columns import TextColumn, texts_of_column
-from lexitree.trees.binarize import Direction, to_binary
-from lexitree.trees.tree import Tree
+from lexitree.trees.binarize import Direction
 
-Binarizer = Callable[[Tree], Tree]
 Splitter = Callable[[str], Iterable[TokenizedSentence]]
 Context = TypeVar("Context")
 
@@ -92,7 +88,7 @@ class TextPipeline:
         self.predictor = predictor
         self.parser = parser
         way = binarize or predictor.model.config.parse_binarization
-        self.binarize = _binarizer(way)
+        self.binarize = make_binarizer(way)
         self._direction: Direction | None = None if callable(way) else way
         # Asked once: looking for the methods of a protocol takes longer than finding the tokens of a sentence.
         self._flat_parser = flat_parser(predictor, parser)
@@ -294,7 +290,9 @@ class TextPipeline:
         flat = self._flat_labeller(nodes, watch)
         if flat is not None:
             return self._run_flat(flat, reader, batch_size, watch)
-        return self._run_by_sentence(reader, batch_size, watch, nodes)
+        return TreeLabeller(self.predictor, self.parser, self.binarize, self._turn, nodes, watch).run(
+            reader, batch_size
+        )
 
     def _flat_labeller(self, nodes: AskedNodes, watch: Watch) -> FlatLabeller | None:
         """What labels whole batches as arrays, if parser, binarizer and model do."""
@@ -327,50 +325,6 @@ class TextPipeline:
                 yield from reader.finished()
         yield from reader.finished()
 
-    def _run_by_sentence(
-        self, reader: TextReader[Context], batch_size: int | None, watch: Watch, nodes: AskedNodes
-    ) -> Iterator[tuple[Document | TextError, Context]]:
-        parse = self._open_parser(reader, batch_size, watch)
-        while True:
-            watch.start(reader.first_waiting)
-            # As above, nobody waits for the texts.
-            while not reader.has_enough(batch_size) and reader.read():
-                watch.check()
-                with watch.paused():
-                    yield from reader.finished()
-            labelled = self._label(parse, reader.in_flight, watch, nodes)
-            if not labelled:
-                break
-            for tree, prediction in labelled:
-                yield from reader.add(partial(Sentence.placed, prediction, tree))
-            del labelled
-            yield from reader.finished()
-        if not reader.is_empty:
-            raise TreeError("the parser gave fewer trees than there are sentences")
-
-    def _open_parser(
-        self, reader: TextReader[Any], batch_size: int | None, watch: Watch
-    ) -> Callable[[], list[Tree]]:
-        """A function that parses the next sentences, at most a batch; it is called in turn."""
-        parser = self.parser
-        if isinstance(parser, BatchParser):
-            return lambda: parser.parse_sentences(reader.take(batch_size), watch.check)
-        # One call for the whole stream: a parser may be a file of trees, or a process that is slow to start.
-        trees = iter(parser.parse_all(self._sentences(reader, watch)))
-        return lambda: list(islice(trees, batch_size))
-
-    def _sentences(self, reader: TextReader[Any], watch: Watch) -> Iterator[list[str]]:
-        """The words of each sentence, for a parser that reads as far ahead as it likes."""
-        while True:
-            watch.check()
-            taken = reader.take(1)
-            yield from taken
-            if not taken and reader.is_exhausted:
-                return
-            if not taken:
-                with self._turn.released(watch.check):
-                    reader.read()
-
     def split_text(
         self,
         text: object,
@@ -401,35 +355,6 @@ class TextPipeline:
         layout: Layout = "one" if one_sentence else self.split
         return [sentence.tokens for sentence in split_sentences(text, layout)]
 
-    def _label(
-        self,
-        parse: Callable[[], list[Tree]],
-        in_flight: deque[list[str]],
-        watch: Watch,
-        nodes: AskedNodes,
-    ) -> list[tuple[Tree, LabelledTree]]:
-        """The next parses, each with the model's prediction; none at the end of the stream."""
-        with self._turn.held(watch.check):
-            taken = parse()
-            if len(taken) > len(in_flight):
-                raise TreeError("the parser gave more trees than there are sentences")
-            trees = [self._binary_tree(tree, in_flight.popleft()) for tree in taken]
-            watch.check()
-            labelled = self.predictor.predict_binary(trees, watch.check, nodes=nodes)
-            return list(zip(taken, labelled, strict=True))
-
-    def _binary_tree(self, parse: Tree, words: Sequence[str]) -> Tree:
-        """The binary tree that the model reads, over the sentence's own words, however the parser spells them."""
-        if parse.num_words != len(words):
-            raise TreeError(
-                f"the parser gave a tree of {parse.num_words} words for a sentence of {len(words)}: "
-                f"{' '.join(words)[:80]!r}"
-            )
-        binary = self.binarize(parse)
-        if not binary.is_binary or binary.has_inner_words or binary.num_words != len(words):
-            raise TreeError("the binarizer gave a tree that is not binary, or has other words")
-        return binary if binary.words == tuple(words) else Tree(binary.arity, binary.labels, words)
-
 
 def _handle_errors(
     results: Iterator[tuple[Document | TextError, Context]], on_error: OnTextError
@@ -439,15 +364,6 @@ def _handle_errors(
             raise result
         if not (isinstance(result, TextError) and on_error == "skip"):
             yield result, context
-
-
-def _binarizer(way: Direction | Binarizer) -> Binarizer:
-    # A partial function and not a lambda, which cannot be pickled.
-    return way if callable(way) else partial(_binary_tree, direction=way)
-
-
-def _binary_tree(tree: Tree, direction: Direction) -> Tree:
-    return to_binary(tree, direction).tree
 
 
 def _copied_pipeline(
