@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from threading import Lock
 from typing import TYPE_CHECKING
@@ -143,6 +144,10 @@ class ArrayParserNetwork(SpanNetwork):
     @property
     def device_type(self) -> str:
         return "cpu"
+
+    def num_parameters(self) -> int:
+        """The number of trained weights; the fixed vectors are none of them."""
+        return sum(math.prod(weight.shape) for weight in self.weights.values())
 
     def start_search(self, batch: PaddedSentences) -> FoundParses:
         """Find the best trees."""
