@@ -151,10 +151,10 @@ def _open_network(folder: ModelFolder, device: str) -> Any:
 def _count(network: Any) -> dict[str, int]:
     """The numbers of weights and words of a network."""
     counts = {"num_parameters": network.num_parameters()}
-    lexicon: Any = getattr(network, "lexicon", None)
+    lexicon = getattr(network, "lexicon", None)
     words = network.vectors.shape[0] if lexicon is None else 0
-    if transformer := getattr(lexicon, "encoder", None):
-        counts["num_transformer_parameters"] = sum(weight.numel() for weight in transformer.parameters())
+    if lexicon is not None and hasattr(lexicon, "encoder"):
+        counts["num_transformer_parameters"] = sum(weight.numel() for weight in lexicon.encoder.parameters())
         lexicon = lexicon.table
     if lexicon is not None:
         words = lexicon.vocabulary.num_rows
