@@ -137,7 +137,7 @@ class TestBuildHook:
 
         self.stand_in.compile_library = fail
         hook.initialize("editable", {"force_include": {}})
-        assert self.warnings == ["models will run level-wise on a CPU: there is no C compiler"]
+        assert self.warnings == ["models will run without the kernels: there is no C compiler"]
 
 
 def _load(path: Path) -> ModuleType:
