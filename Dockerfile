@@ -8,14 +8,12 @@ FROM python:3.12-slim AS build
 ENV PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
 RUN python -m venv /opt/lexitree
 WORKDIR /source
-# torch is most of the image and changes seldom: it has a layer of its own. Its CPU builds have an index of their own.
-ARG TORCH_INDEX=https://download.pytorch.org/whl/cpu
-COPY constraints.txt ./
-RUN /opt/lexitree/bin/pip install --index-url $TORCH_INDEX -c constraints.txt torch
-COPY pyproject.toml README.md LICENSE ./
+COPY constraints.txt pyproject.toml hatch_build.py README.md LICENSE ./
 COPY recipes recipes
 COPY src src
-RUN /opt/lexitree/bin/pip install -c constraints.txt '.[serve]'
+# The shipped models need no torch on a CPU. EXTRAS=serve,transformers is for models over a transformer.
+ARG EXTRAS=serve
+RUN /opt/lexitree/bin/pip install -c constraints.txt ".[$EXTRAS]"
 
 FROM python:3.12-slim
 RUN useradd --uid 10001 --no-create-home --home-dir /tmp --shell /usr/sbin/nologin lexitree

@@ -37,7 +37,7 @@ class CompileKernels(BuildHookInterface[Any]):
             try:
                 compiling.compile_library()
             except compiling.CompilerError as error:
-                self.app.display_warning(f"models will run level-wise on a CPU: {error}")
+                self.app.display_warning(f"models will run without the kernels: {error}")
 
 
 def _load_compiling(root: Path) -> ModuleType:

@@ -22,7 +22,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +35,7 @@ from lexitree.errors import LimitError
 from lexitree.limits import Limits
 from lexitree.text import detokenize
 from lexitree.trees.brackets import read_trees
-from text_worker import run_worker
+from text_worker import Answer, answers_of, run_worker
 
 ROOT = Path(__file__).resolve().parent.parent
 SPLITS = ("train", "dev", "test")
@@ -222,6 +222,11 @@ def compare_answers(texts: Path, number: int, device: str = "cpu") -> Row:
     lines = (lines * (number // len(lines) + 1))[:number]
     flat: Any = lexitree.load("sentiment", device=device)
     plain = lexitree.TextPipeline(flat.predictor, SentenceBySentence(flat.parser))
+    return compare_texts(map(answers_of, flat.stream(lines)), map(answers_of, plain.stream(lines)))
+
+
+def compare_texts(ours: Iterable[list[Answer]], theirs: Iterable[list[Answer]]) -> Row:
+    """The answers of two systems for the same texts; where parses differ, both are listed and nothing else counts."""
     row: Row = {
         "sentences": 0,
         "other_parses": 0,
@@ -229,17 +234,17 @@ def compare_answers(texts: Path, number: int, device: str = "cpu") -> Row:
         "other_heads": 0,
         "largest_difference": 0.0,
     }
-    ties: list[str] = []
-    for ours, theirs in zip(flat.stream(lines), plain.stream(lines), strict=True):
-        for one, other in zip(ours.sentences, theirs.sentences, strict=True):
+    ties: list[Row] = []
+    for ours_of_text, theirs_of_text in zip(ours, theirs, strict=True):
+        for one, other in zip(ours_of_text, theirs_of_text, strict=True):
             row["sentences"] += 1
             if one.parse != other.parse:
                 row["other_parses"] += 1
-                ties.append(one.text)
+                ties.append({"text": one.text, "ours": one.parse, "theirs": other.parse})
                 continue
             row["other_labels"] += one.labels != other.labels
             row["other_heads"] += not np.array_equal(one.head_index, other.head_index)
-            difference = float(np.abs(one.node_probabilities - other.node_probabilities).max())
+            difference = float(np.abs(one.probabilities - other.probabilities).max())
             row["largest_difference"] = max(row["largest_difference"], difference)
     return {**row, "listed": ties[:MOST_LISTED]}
 

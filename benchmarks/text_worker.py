@@ -1,9 +1,9 @@
-"""Measures one thing about labelling raw text, in a process of its own; `text_in_turns` and `text_on_gpu` start it.
+"""Measures one thing about labelling raw text, in a process of its own; other benchmarks start it.
 
     python benchmarks/text_worker.py stream reviews.txt --number 2000
 
-It uses nothing but what any version of the library has, so that versions can be compared: PYTHONPATH says which one.
-The result is a line of JSON on standard output.
+By default it uses nothing but what any version of the library has, so that versions can be compared: PYTHONPATH says
+which one. The result is a line of JSON on standard output.
 """
 
 from __future__ import annotations
@@ -13,16 +13,15 @@ import importlib
 import itertools
 import json
 import os
+import pickle
 import resource
 import statistics
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import wraps
 from pathlib import Path
-from typing import Any
-
-import torch
+from typing import Any, NamedTuple
 
 import lexitree
 from lexitree.text import split_sentences
@@ -67,20 +66,95 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("task", choices=[*TASKS])
+    parser.add_argument("task", choices=[*TASKS, "answers"])
     parser.add_argument("texts", type=Path, help="a file with one sentence per line")
     parser.add_argument(
         "--number", type=int, default=2000, help="how many of them, again from the start if needed"
     )
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--warm-up", type=int, default=600, help="sentences that are labelled beforehand")
+    parser.add_argument("--system", choices=[*SYSTEMS], default="default", help="what computes")
+    parser.add_argument("--to", type=Path, help="the file that answers are written to")
+    parser.add_argument("--core", type=int, help="the one core to run on")
     options = parser.parse_args()
-    torch.set_num_threads(1)
+    if options.core is not None:
+        os.sched_setaffinity(0, [options.core])
     texts = options.texts.read_text(encoding="utf-8").splitlines()
-    pipe: Any = lexitree.load("sentiment", device=options.device)
+    pipe = SYSTEMS[options.system](options.device)
     for document in pipe.stream(itertools.islice(itertools.cycle(texts), options.warm_up)):
         document.to_json()
-    print(json.dumps(TASKS[options.task](pipe, itertools.islice(itertools.cycle(texts), options.number))))
+    chosen = itertools.islice(itertools.cycle(texts), options.number)
+    if options.task == "answers":
+        print(json.dumps(save_answers(pipe, chosen, options.to)))
+    else:
+        print(json.dumps(TASKS[options.task](pipe, chosen)))
+
+
+def load_default(device: str) -> Any:
+    """Whatever a version takes by default, with one thread where that is torch."""
+    import torch
+
+    torch.set_num_threads(1)
+    return lexitree.load("sentiment", device=device)
+
+
+def load_arrays(device: str) -> Any:
+    """Model and parser over NumPy arrays; nothing here imports torch."""
+    return lexitree.load("sentiment", device=device)
+
+
+def load_tensors(device: str) -> Any:
+    """Model and parser in torch, on one thread."""
+    import torch
+
+    from lexitree.pipeline.predictor import Predictor
+    from lexitree.saving.pretrained import from_pretrained
+
+    torch.set_num_threads(1)
+    model = from_pretrained("sentiment", device=device)
+    parser = lexitree.load_parser("parser", device=device, library="torch")
+    return lexitree.TextPipeline(Predictor(model), parser)
+
+
+SYSTEMS: dict[str, Callable[[str], Any]] = {
+    "default": load_default,
+    "arrays": load_arrays,
+    "tensors": load_tensors,
+}
+
+
+class Answer(NamedTuple):
+    """What is compared of a sentence."""
+
+    text: str
+    parse: str
+    labels: list[str]
+    head_index: Any
+    probabilities: Any
+
+
+def answers_of(document: Any) -> list[Answer]:
+    """What is compared of the sentences of a text."""
+    return [
+        Answer(each.text, str(each.parse), list(each.labels), each.head_index, each.node_probabilities)
+        for each in document.sentences
+    ]
+
+
+def save_answers(pipe: Any, texts: Iterator[str], path: Path) -> Row:
+    """Write the answers for some texts to a file, for another process to compare."""
+    with path.open("wb") as stream:
+        for document in pipe.stream(texts):
+            # Plain tuples: the classes of a program are not those of who imports it.
+            pickle.dump([tuple(each) for each in answers_of(document)], stream)
+    return {}
+
+
+def read_answers(path: Path) -> Iterator[list[Answer]]:
+    """Read what `save_answers` wrote."""
+    with path.open("rb") as stream:
+        while stream.peek(1):
+            yield [Answer(*each) for each in pickle.load(stream)]
 
 
 def timed(work: Callable[[], int]) -> Row:
@@ -149,6 +223,8 @@ class StageClock:
     def __init__(self) -> None:
         self.seconds: defaultdict[str, float] = defaultdict(float)
         self._open: list[str] = []
+        import torch
+
         self._now = time.perf_counter if torch.cuda.is_available() else time.process_time
         self._since = self._now()
 
@@ -202,13 +278,31 @@ TASKS: dict[str, Callable[[Any, Iterator[str]], Row]] = {
 }
 
 
-def run_worker(python: Sequence[str], code: Path, task: str, texts: Path, **options: object) -> Row:
-    """Run a worker on a version of the library: the folder that holds its `src`."""
+def run_worker(
+    python: Sequence[str],
+    code: Path,
+    task: str,
+    texts: Path,
+    *,
+    variables: Mapping[str, str] | None = None,
+    **options: object,
+) -> Row:
+    """Run a worker on a version of the library: the folder that holds its `src`.
+
+    Args:
+        python: The command of Python.
+        code: The folder.
+        task: What to measure.
+        texts: The file of sentences.
+        variables: Further variables of its environment.
+        **options: Options of the worker.
+    """
     import subprocess
 
     arguments = [f"--{name.replace('_', '-')}={value}" for name, value in options.items()]
     command = [*python, str(Path(__file__).resolve()), task, str(texts), *arguments]
-    environment = {**os.environ, "PYTHONPATH": str(code / "src"), "OMP_NUM_THREADS": "1"}
+    one = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    environment = {**os.environ, "PYTHONPATH": str(code / "src"), **one, **(variables or {})}
     done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, check=True, text=True)
     return json.loads(done.stdout.splitlines()[-1])
 

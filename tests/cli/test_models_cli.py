@@ -118,3 +118,11 @@ def test_info_of_every_kind(call: Call, tmp_path: Path, kind: str) -> None:
     assert kind in text
     assert f"{values['num_parameters']:,}" in text
     assert "tiny" in text
+
+
+@pytest.mark.parametrize("kind", ["classifier", "parser"])
+def test_stored_shapes_count_as_the_modules_of_torch_do(call: Call, tmp_path: Path, kind: str) -> None:
+    model = make(kind)
+    values = json.loads(call("info", save_model(model, tmp_path / "m"), "--json").out)
+    counted = getattr(model, "model", model).torch_network("A test") if kind == "parser" else model
+    assert values["num_parameters"] == counted.num_parameters()

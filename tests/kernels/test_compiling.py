@@ -39,6 +39,11 @@ def test_a_damaged_library_is_not_used(monkeypatch: pytest.MonkeyPatch, tmp_path
     assert "cannot be loaded" in str(library.why_absent())
 
 
+def test_a_variable_switches_them_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LEXITREE_KERNELS", "off")
+    assert library.why_absent() == "the kernels are switched off (LEXITREE_KERNELS=off)"
+
+
 @needs_kernels
 def test_a_library_of_other_sources_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compiling, "source_hash", lambda: "others")
@@ -132,7 +137,7 @@ class TestBuildHook:
 
         self.stand_in.compile_library = fail
         hook.initialize("editable", {"force_include": {}})
-        assert self.warnings == ["models will run level-wise on a CPU: there is no C compiler"]
+        assert self.warnings == ["models will run without the kernels: there is no C compiler"]
 
 
 def _load(path: Path) -> ModuleType:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
 from lexitree.cli.console import output, percent, printable, show_table
 from lexitree.cli.options import JsonOption, ModelArgument, flag
+
+if TYPE_CHECKING:
+    from lexitree.saving.model_folder import ModelFolder
 
 
 def models_command(
@@ -89,15 +92,18 @@ def info_command(model: ModelArgument, as_json: JsonOption = False) -> None:
 
     Example: lexitree info runs/mini/model
     """
+    from lexitree.ops.devices import choose_device
     from lexitree.ops.registry import describe_report
     from lexitree.saving.card import ABOUT
+    from lexitree.saving.classifier_entries import describe_encoder
     from lexitree.saving.model_folder import ModelFolder
-    from lexitree.saving.model_kinds import load_model
-    from lexitree.saving.saved_encoder import describe_encoder
 
-    folder = ModelFolder.find(model)
-    loaded = load_model(folder, device="cpu")
-    values: dict[str, Any] = {**folder.values, "kind": folder.kind, **_count(loaded), **_what_runs(loaded)}
+    folder, device = ModelFolder.find(model), choose_device("auto")
+    network = _open_network(folder, device)
+    values: dict[str, Any] = {**folder.values, "kind": folder.kind, **_count(network)}
+    # Of a parser, it is not known by which implementations it runs.
+    if hasattr(network, "what_runs"):
+        values |= {"device": device, "backend": network.what_runs}
     if as_json:
         typer.echo(json.dumps(values, indent=2, ensure_ascii=False))
         return
@@ -126,29 +132,28 @@ def info_command(model: ModelArgument, as_json: JsonOption = False) -> None:
         output.print(printable(str(about).strip()), markup=False)
 
 
-def _what_runs(loaded: Any) -> dict[str, Any]:
-    """Where a tree model would run on this machine, and by which implementations; nothing for a parser."""
-    from lexitree.models.encoders import Encoder
-    from lexitree.ops.devices import choose_device
-    from lexitree.ops.registry import get_backend
+def _open_network(folder: ModelFolder, device: str) -> Any:
+    """The network of a saved model as it runs here; torch is imported only if it runs in torch."""
+    from lexitree.parsers.neural import NeuralParser
+    from lexitree.parsers.saved_parser import load_parser
+    from lexitree.pipeline.loading import open_classifier
+    from lexitree.saving.model_folder import CLASSIFIER
 
-    encoder = getattr(getattr(loaded, "model", loaded), "encoder", None)
-    if not isinstance(encoder, Encoder):
-        return {}
-    device = choose_device("auto")
-    return {"device": device, "backend": get_backend("auto", device).report(encoder.operations)}
+    if folder.kind == CLASSIFIER:
+        return open_classifier(folder, device=device)
+    if folder.kind == NeuralParser.kind:
+        return load_parser(folder, device=device).model
+    from lexitree.saving.model_kinds import load_model
+
+    return load_model(folder, device=device).model
 
 
-def _count(loaded: Any) -> dict[str, int]:
-    """The numbers of weights and words of a loaded model."""
-    from lexitree.models.transformer import TransformerLexicon
-
-    # Parsers and rerankers hold their network; a classifier is one.
-    network = getattr(loaded, "model", loaded)
+def _count(network: Any) -> dict[str, int]:
+    """The numbers of weights and words of a network."""
     counts = {"num_parameters": network.num_parameters()}
     lexicon = getattr(network, "lexicon", None)
-    words = len(network.vectors) if lexicon is None else 0
-    if isinstance(lexicon, TransformerLexicon):
+    words = network.vectors.shape[0] if lexicon is None else 0
+    if lexicon is not None and hasattr(lexicon, "encoder"):
         counts["num_transformer_parameters"] = sum(weight.numel() for weight in lexicon.encoder.parameters())
         lexicon = lexicon.table
     if lexicon is not None:

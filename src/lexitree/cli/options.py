@@ -68,7 +68,8 @@ StripTagsOption = Annotated[bool, flag("--strip-function-tags", text="Reduce lab
 JsonOption = Annotated[bool, flag("--json", text="Print JSON.")]
 DeviceOption = Annotated[str, typer.Option(help="auto, cpu or cuda.")]
 BACKEND_HELP = (
-    "Implementation: auto (the fastest available), fused (GPU), native (CPU), levelwise or reference."
+    "Implementation: auto (the fastest available), fused (GPU), native or numpy (CPU, without torch),"
+    " levelwise or reference."
 )
 BackendOption = Annotated[str, typer.Option(help=BACKEND_HELP)]
 PrecisionOption = Annotated[

@@ -3,8 +3,8 @@
     python -m lexitree.kernels.compiling
 
 An editable installation does this by itself where there is a C compiler (see hatch_build.py in the repository, which
-loads this file alone: it imports nothing of the package). Without a compiler the library is absent, and models run
-level-wise.
+loads this file alone: it imports nothing of the package). Without a compiler the library is absent, and NumPy or
+torch computes instead.
 """
 
 from __future__ import annotations

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -32,6 +33,9 @@ POINTERS = {
 """The arguments of each function of the C sources: p is an address or None, i a whole number, d another number."""
 
 REMEDY = "python -m lexitree.kernels.compiling"
+
+SWITCH = "LEXITREE_KERNELS"
+"""The variable that switches the kernels off, to see what runs without: LEXITREE_KERNELS=off."""
 
 Kernel = Callable[..., None]
 
@@ -110,6 +114,8 @@ def find_kernels(precision: str, target: str | None = None) -> Kernels:
 @functools.cache
 def _load() -> ctypes.CDLL | str:
     """The library, or why there is none."""
+    if os.environ.get(SWITCH) == "off":
+        return f"the kernels are switched off ({SWITCH}=off)"
     if not compiling.LIBRARY.exists():
         return f"the kernels are not compiled ({REMEDY})"
     try:

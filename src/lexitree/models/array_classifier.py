@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from typing import Any, ClassVar, NamedTuple
@@ -112,6 +113,10 @@ class ArrayClassifier:
     def what_runs(self) -> dict[str, str]:
         """The name of the implementation that runs, by operation: {"bottom_up": "native", ...}."""
         return self._backend.report(self._encoder.all_operations)
+
+    def num_parameters(self) -> int:
+        """The number of weights without those of the lexicon, as the paper counts them."""
+        return sum(math.prod(weight.shape) for weight in self.weights.values())
 
     @contextmanager
     def in_use(self) -> Generator[None]:

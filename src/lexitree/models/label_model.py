@@ -87,6 +87,10 @@ class LabelModel(Protocol):
         """The name of the implementation that runs, by operation."""
         ...
 
+    def num_parameters(self) -> int:
+        """The number of weights without those of the lexicon, as the paper counts them."""
+        ...
+
     def in_use(self) -> AbstractContextManager[None]:
         """A block in which nothing is dropped out; a model in training returns to it afterwards."""
         ...

@@ -66,6 +66,10 @@ class SpanNetwork(ABC):
     def device_type(self) -> str:
         """The kind of device that it computes on: cpu, cuda."""
 
+    @abstractmethod
+    def num_parameters(self) -> int:
+        """The number of trained weights."""
+
     def eval(self) -> Self:
         """End training, if there was any."""
         return self

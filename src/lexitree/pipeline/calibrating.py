@@ -20,8 +20,8 @@ from lexitree.evaluation.calibration import (
 from lexitree.models.model_config import ModelConfig
 from lexitree.pipeline.loading import load
 from lexitree.pipeline.table_scores import with_label_ids
+from lexitree.saving.classifier_entries import store_settings
 from lexitree.saving.model_folder import ModelFolder
-from lexitree.saving.model_kinds import store_settings
 
 MIN_TEXTS = 20
 

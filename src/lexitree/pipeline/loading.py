@@ -127,7 +127,7 @@ def load(
         return load_parser(name, device=device)
     check_precision(precision)
     device = choose_device(device)
-    model = _open_model(name, device, backend, precision)
+    model = open_classifier(ModelFolder.find(name), device=device, backend=backend, precision=precision)
     if labels is not None:
         model.config = replace(model.config, **model.config.label_set.with_grain(labels).as_dict())
     predictor = Predictor(model)
@@ -140,21 +140,34 @@ def load(
     return _with_parser(predictor, parser, device, name, limits)
 
 
-def _open_model(name: str | Path, device: str, backend: str, precision: Precision) -> LabelModel:
+def open_classifier(
+    folder: ModelFolder, *, device: str, backend: str = "auto", precision: Precision = "float32"
+) -> LabelModel:
     """A classifier as NumPy arrays where that is possible: they start and answer faster on a CPU than tensors."""
-    folder = ModelFolder.find(name)
     folder.must_be(CLASSIFIER)
-    can_be_arrays = device == "cpu" and precision == "float32" and backend in BACKENDS_OF["numpy"]
-    if can_be_arrays and why_not_arrays(folder) is None:
+    why_torch = _why_torch(folder, device, backend, precision)
+    if why_torch is None:
         return open_array_classifier(folder, backend=backend)
     extra = "transformers" if ENCODER in folder.weights.values else "train"
-    import_extra("torch", extra=extra, purpose=f"To run {name} like this")
+    import_extra("torch", extra=extra, purpose=why_torch)
     from lexitree.saving.pretrained import from_pretrained
 
     if precision == "tf32":
         set_precision(precision)
     model = from_pretrained(folder, device=device, backend=backend)
     return model.bfloat16() if precision == "bf16" else model
+
+
+def _why_torch(folder: ModelFolder, device: str, backend: str, precision: Precision) -> str | None:
+    """What asks for tensors, as the subject of a sentence; None if arrays will do."""
+    if device != "cpu":
+        return f"The device '{device}'"
+    if backend not in BACKENDS_OF["numpy"]:
+        return f"The backend '{backend}'"
+    if precision != "float32":
+        return f"The precision '{precision}'"
+    why_not = why_not_arrays(folder)
+    return why_not and f"This model ({why_not})"
 
 
 def _own_parser(name: str | Path, model: LabelModel, reads: str | None) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any, cast
 
@@ -9,7 +10,8 @@ from lexitree.errors import ConfigError, LexitreeError, ModelFileError
 from lexitree.models.model_config import ModelConfig, TextReading
 from lexitree.models.registries import ENCODERS, HEAD_METHODS
 from lexitree.plugins import Kind, Source
-from lexitree.saving.model_folder import CONFIG_FILE, PLUGINS, ModelFolder
+from lexitree.saving.model_folder import CHECKSUM, CONFIG_FILE, PLUGINS, ModelFolder, config_checksum
+from lexitree.writing import atomic_write
 
 READING = "text"
 """The entry that says how a model that was trained on texts reads them."""
@@ -64,3 +66,30 @@ def refuse_missing_plugins(folder: ModelFolder) -> None:
             f"needs the {registry.kind} {what!r} {owner.strip()}, which is not installed",
             remedy=f"Install it: pip install {package}" if package else "Import the module first.",
         )
+
+
+def describe_encoder(values: Mapping[str, Any]) -> str:
+    """Say in words what config.json says of a transformer."""
+    revision = f", revision {values['revision']}" if values.get("revision") else ""
+    what = "trained with the model" if values.get("trained", True) else "not trained further"
+    return f"{values.get('name')}{revision}, {what}"
+
+
+def store_settings(folder: ModelFolder, settings: Mapping[str, Any], training: Mapping[str, Any]) -> None:
+    """Change some settings of a saved model, and add to its training record; its weights stay as they are.
+
+    Args:
+        folder: The model.
+        settings: The settings that change.
+        training: The entries of the training record that are added or replaced.
+
+    Raises:
+        FileError: If the folder cannot be written.
+    """
+    values = dict(folder.values)
+    values["model"] = {**values["model"], **settings}
+    values["training"] = {**folder.training, **training}
+    if CHECKSUM in values:
+        values[CHECKSUM] = config_checksum(values)
+    with atomic_write(folder.path / CONFIG_FILE) as stream:
+        stream.write(json.dumps(values, indent=2, ensure_ascii=False) + "\n")

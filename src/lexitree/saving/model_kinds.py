@@ -37,7 +37,7 @@ from lexitree.saving.model_folder import (
 from lexitree.saving.quantized import shrink_tensors
 from lexitree.saving.stored_arrays import TableForm
 from lexitree.version import __version__
-from lexitree.writing import atomic_folder, atomic_write
+from lexitree.writing import atomic_folder
 
 KIND_MODULES = {
     "classifier": "lexitree.saving.pretrained",
@@ -193,26 +193,6 @@ def push_to_hub(model: SavableModel, name: str, *, private: bool = False, revisi
 
 def _kind(name: str) -> ModelKind[Any]:
     return importlib.import_module(KIND_MODULES[name]).KIND
-
-
-def store_settings(folder: ModelFolder, settings: Mapping[str, Any], training: Mapping[str, Any]) -> None:
-    """Change some settings of a saved model, and add to its training record; its weights stay as they are.
-
-    Args:
-        folder: The model.
-        settings: The settings that change.
-        training: The entries of the training record that are added or replaced.
-
-    Raises:
-        FileError: If the folder cannot be written.
-    """
-    values = dict(folder.values)
-    values["model"] = {**values["model"], **settings}
-    values["training"] = {**folder.training, **training}
-    if CHECKSUM in values:
-        values[CHECKSUM] = config_checksum(values)
-    with atomic_write(folder.path / CONFIG_FILE) as stream:
-        stream.write(json.dumps(values, indent=2, ensure_ascii=False) + "\n")
 
 
 def write_model(

@@ -23,6 +23,7 @@ from lexitree.saving.card import Card
 from lexitree.saving.classifier_entries import (
     ENCODER,
     READING,
+    describe_encoder,
     needed_plugins,
     plugins_entry,
     read_reading,
@@ -36,12 +37,7 @@ from lexitree.saving.model_folder import (
     ModelFolder,
 )
 from lexitree.saving.model_kinds import ModelKind, ModelParts
-from lexitree.saving.saved_encoder import (
-    describe_encoder,
-    encoder_entry,
-    encoder_writer,
-    open_saved_encoder,
-)
+from lexitree.saving.saved_encoder import encoder_entry, encoder_writer, open_saved_encoder
 from lexitree.saving.torch_weights import (
     empty_table,
     fill_weights,

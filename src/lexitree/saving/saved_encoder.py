@@ -63,13 +63,6 @@ def _public_name(config: TransformerConfig) -> str:
     return config.name if config.name in KNOWN_ENCODERS else Path(config.name).resolve().name
 
 
-def describe_encoder(values: Mapping[str, Any]) -> str:
-    """Say in words what config.json says of a transformer."""
-    revision = f", revision {values['revision']}" if values.get("revision") else ""
-    what = "trained with the model" if values.get("trained", True) else "not trained further"
-    return f"{values.get('name')}{revision}, {what}"
-
-
 def open_saved_encoder(
     folder: ModelFolder, values: Mapping[str, Any], table: WordTable | None, unit: Unit
 ) -> TransformerLexicon:
