@@ -6,6 +6,8 @@
 
 FROM python:3.12-slim AS build
 ENV PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
+# The compiler makes the kernels; the image does not keep it.
+RUN apt-get update && apt-get install --yes --no-install-recommends gcc libc6-dev
 RUN python -m venv /opt/lexitree
 WORKDIR /source
 COPY constraints.txt pyproject.toml hatch_build.py README.md LICENSE ./

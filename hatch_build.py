@@ -1,15 +1,17 @@
 """Compiles the kernels when the package is built or installed from its sources.
 
-An editable installation compiles them into the source tree if there is a C compiler, and is complete without. A
-wheel is pure Python, for every system. With LEXITREE_NATIVE=1 it carries the compiled kernels, for systems like this:
+An editable installation compiles them into the source tree if there is a C compiler, and is complete without. So does
+a wheel on Linux, which is then one for systems like this; on other systems wheels are pure Python. LEXITREE_NATIVE
+decides otherwise: 0 makes the pure wheel, which runs everywhere, and with 1 it is an error if there is no compiler.
 
-    LEXITREE_NATIVE=1 python -m build --wheel
+    LEXITREE_NATIVE=0 python -m build --wheel
 """
 
 from __future__ import annotations
 
 import importlib.util
 import os
+import sys
 import sysconfig
 from pathlib import Path
 from types import ModuleType
@@ -24,20 +26,23 @@ class CompileKernels(BuildHookInterface[Any]):
     PLUGIN_NAME = "custom"
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        asked = os.environ.get("LEXITREE_NATIVE", "")
+        if asked == "0" or (version != "editable" and asked != "1" and sys.platform != "linux"):
+            return
         compiling = _load_compiling(Path(self.root))
-        if os.environ.get("LEXITREE_NATIVE") == "1":
-            # Asked for by name: without a compiler there is no such wheel.
+        try:
             library = compiling.compile_library()
+        except compiling.CompilerError as error:
+            if asked == "1":
+                raise
+            self.app.display_warning(f"models will run without the kernels: {error}")
+            return
+        if version != "editable":
             inside = library.relative_to(Path(self.root) / "src").as_posix()
             build_data["force_include"][str(library)] = inside
             build_data["pure_python"] = False
             platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")
             build_data["tag"] = f"py3-none-{platform}"
-        elif version == "editable":
-            try:
-                compiling.compile_library()
-            except compiling.CompilerError as error:
-                self.app.display_warning(f"models will run without the kernels: {error}")
 
 
 def _load_compiling(root: Path) -> ModuleType:

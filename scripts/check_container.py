@@ -127,6 +127,9 @@ class Imitation:
             assert found is not None, "the user has no fixed number"
             self.users.add(int(found[1]))
             return
+        if step.text.startswith("apt-get "):
+            # This system's own packages stand in for these.
+            return
         environment = {**os.environ, **self.environment, **self.variables}
         command = re.sub(r"^python\b", self.python, self.placed(step.text))
         subprocess.run(["sh", "-ec", command], cwd=self.inside(""), env=environment, check=True)

@@ -48,7 +48,7 @@ print([name for name in ("torch", "jaxtyping", "transformers") if importlib.util
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
-        patch.delenv("LEXITREE_NATIVE", raising=False)
+        patch.setenv("LEXITREE_NATIVE", "0")
         return build_wheel(tmp_path_factory.mktemp("wheel"))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import importlib.util
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
@@ -112,23 +113,32 @@ class TestBuildHook:
         monkeypatch.delenv("LEXITREE_NATIVE", raising=False)
         return made
 
-    def test_a_plain_wheel_is_for_every_system(self, hook: Any) -> None:
+    @pytest.mark.parametrize(("asked", "platform"), [("0", "linux"), ("", "darwin"), ("", "win32")])
+    def test_a_pure_wheel_is_for_every_system(
+        self, hook: Any, asked: str, platform: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("LEXITREE_NATIVE", asked)
+        monkeypatch.setattr(sys, "platform", platform)
         data: dict[str, Any] = {"force_include": {}}
         hook.initialize("standard", data)
         assert data == {"force_include": {}}
         assert not self.compiled
 
+    @pytest.mark.parametrize(("asked", "platform"), [("", "linux"), ("1", "darwin")])
     def test_a_wheel_with_kernels_is_for_this_kind_of_system(
-        self, hook: Any, monkeypatch: pytest.MonkeyPatch
+        self, hook: Any, asked: str, platform: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setenv("LEXITREE_NATIVE", "1")
+        monkeypatch.setenv("LEXITREE_NATIVE", asked)
+        monkeypatch.setattr(sys, "platform", platform)
         data: dict[str, Any] = {"force_include": {}}
         hook.initialize("standard", data)
         assert data["force_include"] == {str(compiling.LIBRARY): "lexitree/kernels/_kernels.so"}
         assert data["tag"].startswith("py3-none-")
         assert data["tag"] != "py3-none-any"
 
-    def test_an_editable_installation_compiles_and_is_complete_without(self, hook: Any) -> None:
+    def test_an_installation_compiles_and_is_complete_without(
+        self, hook: Any, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         hook.initialize("editable", {"force_include": {}})
         assert self.compiled
 
@@ -136,8 +146,15 @@ class TestBuildHook:
             raise compiling.CompilerError("there is no C compiler")
 
         self.stand_in.compile_library = fail
-        hook.initialize("editable", {"force_include": {}})
-        assert self.warnings == ["models will run without the kernels: there is no C compiler"]
+        for version in ("editable", "standard"):
+            data: dict[str, Any] = {"force_include": {}}
+            hook.initialize(version, data)
+            assert data == {"force_include": {}}
+        assert set(self.warnings) <= {"models will run without the kernels: there is no C compiler"}
+        assert self.warnings
+        monkeypatch.setenv("LEXITREE_NATIVE", "1")
+        with pytest.raises(compiling.CompilerError):
+            hook.initialize("standard", {"force_include": {}})
 
 
 def _load(path: Path) -> ModuleType:

@@ -83,10 +83,6 @@ class SpanNetwork(ABC):
         """Find the k most probable trees of each sentence, and their probabilities."""
 
     @abstractmethod
-    def num_parameters(self) -> int:
-        """Return the number of trained weights."""
-
-    @abstractmethod
     def torch_network(self, purpose: str) -> ParserModel:
         """The same network in torch, for what is done there only: ranking trees, training, saving.
 
