@@ -30,6 +30,8 @@ variants = [
     ("bicontree", "G", True),
     ("bicontree", "G", False),
     *(("contree-lex", method, True) for method in "LRA"),
+    ("bilstm", "G", True),
+    ("bilstm-plain", "G", True),
 ]
 
 FOREST = [
