@@ -9,10 +9,17 @@ from hypothesis import strategies as st
 
 from lexitree.kernels import library
 from lexitree.ops import reference
-from lexitree.ops.native import calls, native_compose_heads, native_run_bottom_up, native_run_top_down
+from lexitree.ops.native import (
+    calls,
+    native_compose_heads,
+    native_run_bottom_up,
+    native_run_sequences,
+    native_run_top_down,
+)
 from lexitree.ops.registry import BOTTOM_UP, COMPOSE_HEADS, SEQUENCES, TOP_DOWN, get_backend
+from lexitree.ops.spans import SequenceSchedule
 from lexitree.ops.tree_batch import TreeBatch
-from lexitree.ops.weights import BottomUpWeights, HeadWeights, TopDownWeights
+from lexitree.ops.weights import BottomUpWeights, HeadWeights, SequenceWeights, TopDownWeights
 from lexitree.trees.brackets import tree_from_brackets
 from lexitree.trees.tree import Tree
 from tests.ops.comparison import assert_agree, make_batch, make_model, run
@@ -30,6 +37,8 @@ variants = [
     ("bicontree", "G", True),
     ("bicontree", "G", False),
     *(("contree-lex", method, True) for method in "LRA"),
+    ("bilstm", "G", True),
+    ("bilstm-plain", "G", True),
 ]
 
 FOREST = [
@@ -92,7 +101,7 @@ def test_no_result_depends_on_uninitialized_memory(
     assert_agree(run(model, batch, "native"), expected, 0.0)
 
 
-@pytest.mark.parametrize("name", ["contree", "contree-nary", "contree-lex", "topdown", "bicontree"])
+@pytest.mark.parametrize("name", ["contree", "contree-nary", "contree-lex", "topdown", "bicontree", "bilstm"])
 def test_a_tree_scores_the_same_alone_and_in_company(name: str) -> None:
     model = make_model(config_of(name, "G", True, hidden=37), sum(tree.num_words for tree in FOREST)).float()
     model.backend_name = "native"
@@ -105,8 +114,9 @@ def test_a_tree_scores_the_same_alone_and_in_company(name: str) -> None:
         assert_agree({"h": found}, {"h": single.split(alone)[0]}, 1e-6)
 
 
-def test_an_empty_batch_gives_no_scores() -> None:
-    model = make_model(config_of("bicontree", "G", True), 1)
+@pytest.mark.parametrize("name", ["bicontree", "bilstm"])
+def test_an_empty_batch_gives_no_scores(name: str) -> None:
+    model = make_model(config_of(name, "G", True), 1)
     assert run(model, TreeBatch.from_trees([]), "native")["scores"].shape == (0, 3)
 
 
@@ -114,6 +124,15 @@ def test_many_levels_and_wide_ones() -> None:
     """More nodes than are packed at once, and a tree as deep as it has words."""
     batch = make_batch([chain(300, left=True), *[tree_from_brackets("(X (X a b) (X c d))")] * 200])
     model = make_model(config_of("bicontree", "G", True, hidden=3), batch.num_leaves)
+    assert_agree(run(model, batch, "native"), run(model, batch, "levelwise"), 1e-10)
+
+
+@pytest.mark.usefixtures("target")
+@pytest.mark.parametrize("name", ["bilstm", "bilstm-plain"])
+def test_long_spans_and_wide_steps(name: str) -> None:
+    """More rows at a step than are computed at once, more places than a gradient sums up at once."""
+    batch = make_batch([chain(60, left=True), *[tree_from_brackets("(X (X a b) (X c d))")] * 110])
+    model = make_model(config_of(name, "G", True, hidden=3), batch.num_leaves)
     assert_agree(run(model, batch, "native"), run(model, batch, "levelwise"), 1e-10)
 
 
@@ -186,6 +205,40 @@ class TestGradcheck:
         found = native_run_top_down(x, TopDownWeights(*weights), self.batch, source)
         torch.testing.assert_close(found, expected)
 
+    @pytest.mark.parametrize("backwards", [True, False])
+    @pytest.mark.parametrize("peepholes", [True, False])
+    def test_sequences_where_spans_come_twice(self, backwards: bool, peepholes: bool) -> None:
+        D, H = self.D, self.H
+        start, end = (each.repeat(2).numpy() for each in (self.batch.span_start, self.batch.span_end))
+        schedule = SequenceSchedule.from_spans(start, end, backwards=backwards)
+        cells = [(2 * H, H), (H, H)] if peepholes else []
+        # The last word is in no span.
+        x, *inputs = random_weights((self.batch.num_leaves + 1, D), (4 * H, D), (4 * H, H), (4 * H,), *cells)
+
+        def weights(*inputs: torch.Tensor) -> SequenceWeights:
+            w, h, b, *cells = inputs
+            c, peephole = cells or (None, None)
+            return SequenceWeights(w, h, c, peephole, b)
+
+        self.check(lambda x, *w: native_run_sequences(x, weights(*w), schedule), x, *inputs)
+        expected = reference.reference_run_sequences(x, weights(*inputs), schedule)
+        torch.testing.assert_close(native_run_sequences(x, weights(*inputs), schedule), expected)
+
+
+def test_sequences_of_no_spans_or_words_without_gradient() -> None:
+    shapes = ((8, 3), (8, 2), (4, 2), (2, 2), (8,))
+    x, *weights = random_weights((4, 3), *shapes)
+    none = SequenceSchedule.from_spans(*(torch.zeros(0, dtype=torch.int64).numpy() for _ in range(2)))
+    h = native_run_sequences(x, SequenceWeights(*weights), none)
+    assert h.shape == (0, 2)
+    assert not any(each.any() for each in torch.autograd.grad(h.sum(), [x, *weights]))
+    some = SequenceSchedule.from_spans(torch.tensor([0, 1]).numpy(), torch.tensor([3, 2]).numpy())
+    found, expected = (
+        torch.autograd.grad(function(x.detach(), SequenceWeights(*weights), some).square().sum(), weights)
+        for function in (native_run_sequences, reference.reference_run_sequences)
+    )
+    torch.testing.assert_close(found, expected)
+
 
 def test_words_without_gradient_cost_none() -> None:
     batch = make_batch(FOREST)
@@ -206,5 +259,5 @@ def test_what_runs_is_reported() -> None:
         "compose_heads": "native",
         "bottom_up": "native",
         "top_down": "native",
-        "sequences": "levelwise",
+        "sequences": "native",
     }

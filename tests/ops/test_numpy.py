@@ -112,6 +112,7 @@ PLAIN: dict[str, Run] = {
     "heads": numpy_compose_heads,
     "bottom_up": numpy_run_bottom_up,
     "top_down": numpy_run_top_down,
+    "sequences": numpy_run_sequences,
     "dense": numpy_run_dense,
 }
 
@@ -124,12 +125,14 @@ UNPACKED: dict[str, Run] = {
     "heads": native.native_array_heads,
     "bottom_up": native.native_array_bottom_up,
     "top_down": native.native_array_top_down,
+    "sequences": native.native_array_sequences,
     "dense": native.native_array_dense,
 }
 PACKED: dict[str, Run] = {
     "heads": packing(native.pack_heads, native.native_array_heads),
     "bottom_up": packing(native.pack_bottom_up, native.native_array_bottom_up),
     "top_down": packing(native.pack_top_down, native.native_array_top_down),
+    "sequences": packing(native.pack_sequences, native.native_array_sequences),
     "dense": packing(native.pack_dense, native.native_array_dense),
 }
 
@@ -340,11 +343,13 @@ def test_tensor_network(dtype: str, forest: list[Tree]) -> None:
 @pytest.mark.usefixtures("with_nan")
 @given(forest=forests)
 @few_examples
-def test_sequences(dtype: str, backwards: bool, peepholes: bool, forest: list[Tree]) -> None:
-    D, H = 7, 5
+def test_sequences(
+    dtype: str, backwards: bool, peepholes: bool, forest: list[Tree], run: dict[str, Run]
+) -> None:
+    D, H = 19, 21
     cells: list[tuple[int, ...] | None] = [(2 * H, H), (H, H)] if peepholes else [None, None]
     weights = draw(kinds.SequenceWeights, [(4 * H, D), (4 * H, H), *cells, (4 * H,)], seed=1)
-    for trees_now in (forest, []):
+    for trees_now in (forest, FOREST, WIDE[-100:], []):
         layout, batch = lay_out(trees_now)
         all_spans = layout.span_start, layout.span_end
         x = vectors(batch.num_leaves, D)
@@ -352,7 +357,7 @@ def test_sequences(dtype: str, backwards: bool, peepholes: bool, forest: list[Tr
         expected = reference.reference_run_sequences(x, weights, schedule)
         in_numpy = SpanSchedule.from_spans(*all_spans, backwards=backwards)
         assert in_numpy.num_places == schedule.num_places
-        found = numpy_run_sequences(x.numpy().astype(dtype), as_arrays(weights, dtype), in_numpy)
+        found = run["sequences"](x.numpy().astype(dtype), as_arrays(weights, dtype), in_numpy)
         assert_close(found, expected, dtype)
 
 
@@ -559,7 +564,7 @@ import lexitree.ops.weights
 import lexitree.ops.numpy.native
 from lexitree.batch.tree_layout import TreeLayout
 from lexitree.ops.numpy.spans import SpanSchedule
-from lexitree.ops.registry import BOTTOM_UP, SEQUENCES, get_backend
+from lexitree.ops.registry import BOTTOM_UP, CHILD_SUM, get_backend
 from lexitree.ops.weights import BottomUpWeights
 from lexitree.trees.brackets import tree_from_brackets
 
@@ -569,7 +574,7 @@ for name in ("auto", "numpy"):
     backend = get_backend(name, dtype="float64", library="numpy")
     prepared = backend.prepare(BOTTOM_UP, weights)
     assert backend.on_arrays(BOTTOM_UP)(np.ones((5, 2)), prepared, layout).shape == (5, 1)
-    assert backend.on_arrays(SEQUENCES).__name__ == "numpy_run_sequences"
+    assert backend.on_arrays(CHILD_SUM).__name__ == "numpy_run_child_sum"
 print("done")
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given
+import pytest
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from lexitree.ops.numpy import spans
 from lexitree.ops.numpy.spans import distinct_phrases, number_phrases
 
 
@@ -27,8 +29,14 @@ def test_numbers_are_equal_where_the_words_are(case: tuple[list[int], list[tuple
     assert len(set(zip(numbers, phrases, strict=True))) == len(set(numbers)) == len(set(phrases))
 
 
-@given(texts_with_spans())
-def test_each_phrase_is_chosen_once(case: tuple[list[int], list[tuple[int, int]]]) -> None:
+@pytest.mark.parametrize("most_read", [0, spans.MAX_WORDS_READ])
+@given(case=texts_with_spans())
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_each_phrase_is_chosen_once(
+    most_read: int, case: tuple[list[int], list[tuple[int, int]]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether few words are read or many are numbered."""
+    monkeypatch.setattr(spans, "MAX_WORDS_READ", most_read)
     words, pairs = case
     start, end = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
     first, place = (found.tolist() for found in distinct_phrases(np.array(words), start, end))
@@ -36,6 +44,7 @@ def test_each_phrase_is_chosen_once(case: tuple[list[int], list[tuple[int, int]]
     chosen = [phrases[span] for span in first]
     assert len(set(chosen)) == len(chosen)
     assert [chosen[row] for row in place] == phrases
+    assert first == [phrases.index(phrase) for phrase in chosen]
 
 
 def test_long_phrases_that_differ_in_one_word() -> None:

@@ -89,7 +89,8 @@ def test_implementations_by_name() -> None:
 
     assert runs("reference", BOTTOM_UP) is reference.reference_run_bottom_up
     assert runs("levelwise", BOTTOM_UP) is levelwise.levelwise_run_bottom_up
-    assert runs("auto", SEQUENCES) is levelwise.levelwise_run_sequences
+    assert runs("auto", CHILD_SUM) is levelwise.levelwise_run_child_sum
+    assert runs("levelwise", SEQUENCES) is levelwise.levelwise_run_sequences
     assert runs("reference", TOP_DOWN, "cuda") is reference.reference_run_top_down
     assert get_backend("auto")[UPDATE_ROWS] is reference.reference_update_rows
 
@@ -170,7 +171,7 @@ def test_every_forward_operation_but_the_gates_of_others_has_a_numpy_implementat
 
 @pytest.mark.filterwarnings("error")
 def test_numpy_arrays_take_the_fastest_or_what_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = [COMPOSE_HEADS, BOTTOM_UP, TOP_DOWN, SEQUENCES, DENSE]
+    asked = [COMPOSE_HEADS, BOTTOM_UP, TOP_DOWN, SEQUENCES, CHILD_SUM, DENSE]
     by_name = get_backend("numpy", library="numpy")
     assert set(by_name.report(asked).values()) == {"numpy"}
     assert by_name.on_arrays(BOTTOM_UP) is numpy_run_bottom_up
@@ -180,7 +181,8 @@ def test_numpy_arrays_take_the_fastest_or_what_is_asked_for(monkeypatch: pytest.
             "compose_heads": "native",
             "bottom_up": "native",
             "top_down": "native",
-            "sequences": "numpy",
+            "sequences": "native",
+            "child_sum": "numpy",
             "dense": "native",
         }
     monkeypatch.setattr(registry, "why_absent", lambda: "the kernels are not compiled")
@@ -201,8 +203,9 @@ def test_each_library_has_its_backends() -> None:
     with pytest.raises(BackendError, match="the numpy backend takes NumPy arrays"):
         check_backend("numpy", [BOTTOM_UP])
     check_backend("numpy", [BOTTOM_UP], library="numpy")
-    with pytest.raises(BackendError, match="no native implementation: there is none of sequences"):
-        check_backend("native", [SEQUENCES], library="numpy")
+    with pytest.raises(BackendError, match="no native implementation: there is none of child_sum"):
+        check_backend("native", [CHILD_SUM], library="numpy")
+    check_backend("native", [SEQUENCES], library="numpy")
 
 
 def test_what_cannot_run_on_numpy_arrays_says_so() -> None:

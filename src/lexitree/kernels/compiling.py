@@ -24,7 +24,16 @@ from typing import NamedTuple
 FOLDER = Path(__file__).parent
 LIBRARY = FOLDER / "_kernels.so"
 
-KERNELS = ("heads.c", "bottom_up.c", "top_down.c", "dense.c", "lstm.c", "span_scores.c", "best_trees.c")
+KERNELS = (
+    "heads.c",
+    "bottom_up.c",
+    "top_down.c",
+    "sequences.c",
+    "dense.c",
+    "lstm.c",
+    "span_scores.c",
+    "best_trees.c",
+)
 """The files that are compiled for every processor and precision."""
 
 X86_TARGETS = {

@@ -23,6 +23,10 @@ POINTERS = {
     "top_down_forward_packed": "pp iiiiii pppp p",
     "top_down_forward": "pppppp iiiiii pppp pppp",
     "top_down_backward": "ppppp iiiiii pppp ppp p pppppp",
+    "sequences_pack": "ppppp ii p",
+    "sequences_forward_packed": "pp iiiiii ppp p",
+    "sequences_forward": "pppppp iiiii ppp ppp",
+    "sequences_backward": "ppppp iiiii ppp ppp pppppp",
     "dense_pack": "pp ii p",
     "dense_forward": "pp iiii p",
     "lstm_pack": "pppp ii p",
@@ -68,6 +72,10 @@ class Kernels:
     top_down_forward_packed: Kernel
     top_down_forward: Kernel
     top_down_backward: Kernel
+    sequences_pack: Kernel
+    sequences_forward_packed: Kernel
+    sequences_forward: Kernel
+    sequences_backward: Kernel
     dense_pack: Kernel
     dense_forward: Kernel
     lstm_pack: Kernel

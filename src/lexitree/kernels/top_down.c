@@ -4,6 +4,7 @@
    order of TreeLayout: after the roots, left and right children alternate, so that two rows are those of one parent. The
    state of a node is h beside c. Level d, from 0, holds the places from depth_offset[d] to depth_offset[d + 1], and
    row_of[place] is the row of x of the node there. Each function returns 0, or 1 if there is no memory. */
+#include "cells.h"
 #include "products.h"
 
 typedef struct {
@@ -84,26 +85,6 @@ static void squash_root(long hidden, real *gates, real *state) {
     }
 }
 
-/* All gates but the output gate, and the cell. */
-static void squash_cell(long hidden, real *gates, const real *parent_c, real *c) {
-    FOR_EACH_VECTOR(hidden) {
-        const vector f = sigmoid(load_some(gates + at, left)), i = sigmoid(load_some(gates + hidden + at, left));
-        const vector g = hyperbolic_tangent(load_some(gates + 2 * hidden + at, left));
-        store_some(gates + at, f, left);
-        store_some(gates + hidden + at, i, left);
-        store_some(gates + 2 * hidden + at, g, left);
-        store_some(c + at, f * load_some(parent_c + at, left) + i * g, left);
-    }
-}
-
-static void squash_output(long hidden, real *o_row, real *state) {
-    FOR_EACH_VECTOR(hidden) {
-        const vector o = sigmoid(load_some(o_row + at, left));
-        store_some(o_row + at, o, left);
-        store_some(state + at, o * hyperbolic_tangent(load_some(state + hidden + at, left)), left);
-    }
-}
-
 /* Fills the gates [nodes, 4 hidden], the states [nodes, 2 hidden] and h [nodes, hidden], which is in up order. With
    `keeps_parents`, parent_states are those of each parent once; without, there is room for those of a block. */
 static int run_forward(Trees trees, Weights weights, const real *x, const int64_t *down_order, const int64_t *parent_of,
@@ -178,30 +159,6 @@ EXPORT(top_down_forward)(const real *x, const real *weight_x, const real *weight
         run_forward(trees, weights, x, down_order, parent_of, h, gates, states, 1, parent_states);
     free(memory);
     return failed;
-}
-
-/* The gradient of the output gate, and what h adds to that of the cell; the gradient of a state is dh beside dc. */
-static void unsquash_output(long hidden, const real *o_row, const real *c, real *dstate, real *do_row) {
-    FOR_EACH_VECTOR(hidden) {
-        const vector o = load_some(o_row + at, left), tanh_c = hyperbolic_tangent(load_some(c + at, left));
-        const vector change = load_some(dstate + at, left), dcell = load_some(dstate + hidden + at, left);
-        store_some(do_row + at, change * tanh_c * o * (1 - o), left);
-        store_some(dstate + hidden + at, dcell + change * o * (1 - tanh_c * tanh_c), left);
-    }
-}
-
-/* The gradients of the other gates; the parent's cell, if there is a parent, gets what the forget gate kept of it. */
-static void unsquash_cell(long hidden, const real *gates, const real *parent_c, const real *dc, real *dgates,
-                          real *dparent_c) {
-    FOR_EACH_VECTOR(hidden) {
-        const vector f = load_some(gates + at, left), i = load_some(gates + hidden + at, left);
-        const vector g = load_some(gates + 2 * hidden + at, left), dcell = load_some(dc + at, left);
-        const vector before = parent_c ? load_some(parent_c + at, left) : (vector){0};
-        store_some(dgates + at, dcell * before * f * (1 - f), left);
-        store_some(dgates + hidden + at, dcell * g * i * (1 - i), left);
-        store_some(dgates + 2 * hidden + at, dcell * i * (1 - g * g), left);
-        if (dparent_c) store_some(dparent_c + at, load_some(dparent_c + at, left) + dcell * f, left);
-    }
 }
 
 /* Turns the gradients of all states into those of the gates. `above` has room for the parents of a block. */

@@ -482,9 +482,11 @@ TENSOR_NETWORK: Operation[Callable[[Tensor, TensorWeights, TreeBatch], Tensor]] 
 SEQUENCES: Operation[Callable[[Tensor, SequenceWeights, SequenceSchedule], Tensor]] = Operation(
     "sequences",
     (
+        _native("native_run_sequences"),
         # The schedule is made on the host.
         _levelwise("levelwise_run_sequences", waits_for_host=True),
         _reference("reference_run_sequences"),
+        _native_on_arrays("native_array_sequences", "pack_sequences"),
         _numpy("numpy_run_sequences"),
     ),
 )

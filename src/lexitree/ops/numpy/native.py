@@ -17,11 +17,13 @@ from lexitree.arrays import IndexArray, RealArray
 from lexitree.batch.tree_layout import TreeLayout
 from lexitree.kernels.library import Kernels, find_kernels
 from lexitree.ops.numpy.heads import numpy_compose_heads
+from lexitree.ops.numpy.spans import SpanSchedule
 from lexitree.ops.weights import (
     BottomUpWeights,
     DenseWeights,
     HeadMethod,
     HeadWeights,
+    SequenceWeights,
     TopDownWeights,
     check_head_method,
 )
@@ -60,6 +62,16 @@ class PackedTopDown(NamedTuple):
     hidden: int
     word: int
     sides: int
+
+
+class PackedSequences(NamedTuple):
+    """The weights of one direction of the sequence LSTM as the kernels read them."""
+
+    kernels: Kernels
+    numbers: RealArray
+    hidden: int
+    word: int
+    has_peepholes: bool
 
 
 class PackedDense(NamedTuple):
@@ -106,6 +118,20 @@ def pack_top_down(weights: TopDownWeights) -> PackedTopDown:
     numbers = _room(weights.bias.dtype, *of_words, *of_side, *of_side)
     packed = PackedTopDown(_kernels_for(weights.bias), numbers, hidden, word, sides)
     packed.kernels.top_down_pack(*_addresses(*arrays), hidden, word, sides, *_addresses(numbers))
+    return packed
+
+
+def pack_sequences(weights: SequenceWeights) -> PackedSequences:
+    """Pack the weights of one direction of the sequence LSTM."""
+    x, h, bias = _in_rows(weights.x, weights.h, weights.bias)
+    c, peephole = (None if each is None else _in_rows(each)[0] for each in (weights.c, weights.peephole))
+    hidden, word = weights.hidden, x.shape[1]
+    of_states = [(hidden, 4 * hidden)]
+    if c is not None:
+        of_states = [(2 * hidden, 2 * hidden), (hidden, 2 * hidden), (hidden, hidden)]
+    numbers = _room(bias.dtype, (word + 1, 4 * hidden), *of_states)
+    packed = PackedSequences(_kernels_for(bias), numbers, hidden, word, c is not None)
+    packed.kernels.sequences_pack(*_addresses(x, h, c, peephole, bias), hidden, word, *_addresses(numbers))
     return packed
 
 
@@ -189,6 +215,24 @@ def native_array_top_down(
         *_addresses(x, numbers),
         *(hidden, word, sides, len(x), layout.num_trees, len(layout.depth_sizes) - 1),
         *_addresses(*trees, h),
+    )
+    return h
+
+
+def native_array_sequences(
+    x: RealArray, weights: SequenceWeights | PackedSequences, schedule: SpanSchedule
+) -> RealArray:
+    """The last state of an LSTM over each span, [spans, hidden]; see `numpy_run_sequences`."""
+    packed = weights if isinstance(weights, PackedSequences) else pack_sequences(weights)
+    kernels, numbers, hidden, word, has_peepholes = packed
+    x = np.ascontiguousarray(x, numbers.dtype)
+    step_sizes = np.array(schedule.step_sizes, np.int64)
+    leaf_index, last_index = _indices(schedule.leaf_index, schedule.last_index)
+    h = np.empty((len(last_index), hidden), numbers.dtype)
+    kernels.sequences_forward_packed(
+        *_addresses(x, numbers),
+        *(hidden, word, has_peepholes, len(x), len(step_sizes), len(last_index)),
+        *_addresses(step_sizes, leaf_index, last_index, h),
     )
     return h
 

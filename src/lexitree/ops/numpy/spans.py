@@ -8,6 +8,9 @@ import numpy as np
 
 from lexitree.arrays import IndexArray, RealArray
 
+MAX_WORDS_READ = 20_000
+"""Spans with more words are told apart without reading them: those of a deep tree have quadratically many."""
+
 
 def number_phrases(words: IndexArray, start: IndexArray, end: IndexArray) -> IndexArray:
     """Number spans of `words` from 0, so that spans of the same words get the same number.
@@ -32,8 +35,22 @@ def number_phrases(words: IndexArray, start: IndexArray, end: IndexArray) -> Ind
 
 
 def distinct_phrases(words: IndexArray, start: IndexArray, end: IndexArray) -> tuple[IndexArray, IndexArray]:
-    """The index of one span for each distinct phrase, and for each span the number of its phrase."""
+    """The index of one span for each distinct phrase, the first, and for each span the number of its phrase."""
+    if (end - start).sum() <= MAX_WORDS_READ:
+        return _read_phrases(words, start, end)
     _, first, place = np.unique(number_phrases(words, start, end), return_index=True, return_inverse=True)
+    return first, place
+
+
+def _read_phrases(words: IndexArray, start: IndexArray, end: IndexArray) -> tuple[IndexArray, IndexArray]:
+    """The same, by the words of each span as they stand in memory."""
+    raw, size = words.tobytes(), words.itemsize
+    number_of: dict[bytes, int] = {}
+    bounds = zip((start * size).tolist(), (end * size).tolist(), strict=True)
+    place = np.array([number_of.setdefault(raw[a:b], len(number_of)) for a, b in bounds], dtype=np.int64)
+    first = np.empty(len(number_of), dtype=np.int64)
+    # Of several spans with a number, the one that is written last stays.
+    first[place[::-1]] = np.arange(len(place) - 1, -1, -1)
     return first, place
 
 
