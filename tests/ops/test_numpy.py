@@ -35,7 +35,7 @@ from lexitree.ops.numpy import (
     numpy_run_tensor_network,
     numpy_run_top_down,
 )
-from lexitree.ops.numpy.spans import SpanSchedule, span_means
+from lexitree.ops.numpy.spans import SpanSchedule, numpy_gather_features, span_means
 from lexitree.ops.registry import BOTTOM_UP, COMPOSE_HEADS, DENSE, HEADS_AND_SHARES, TOP_DOWN, get_backend
 from lexitree.ops.tree_batch import TreeBatch
 from lexitree.ops.weights import HeadCandidates, HeadMethod, HeadWeights
@@ -146,10 +146,13 @@ def run(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> dict
         pytest.skip(str(library.why_absent()))
     if request.param == "unpacked":
         return UNPACKED
-    monkeypatch.setattr(
-        native, "find_kernels", lambda precision: library.find_kernels(precision, request.param)
-    )
+    use_target(monkeypatch, request.param)
     return PACKED
+
+
+def use_target(monkeypatch: pytest.MonkeyPatch, target: str) -> None:
+    """Let the kernels for a kind of processor run."""
+    monkeypatch.setattr(native, "find_kernels", lambda precision: library.find_kernels(precision, target))
 
 
 @pytest.fixture
@@ -372,6 +375,30 @@ def test_span_means(dtype: str, forest: list[Tree]) -> None:
     assert_close(found, expected, dtype)
 
 
+@both
+@pytest.mark.parametrize("asked", ["all", "roots", "some"])
+@pytest.mark.parametrize("has_up", [False, True])
+def test_features(dtype: str, asked: str, has_up: bool) -> None:
+    for forest in (FOREST, [Tree.leaf("a")], FOREST * 9):
+        layout, batch = lay_out(forest)
+        down, up = (vectors(batch.num_nodes, 13, seed=seed).to(getattr(torch, dtype)) for seed in (1, 2))
+        nodes = {
+            "all": None,
+            "roots": layout.root_index,
+            "some": np.arange(layout.num_nodes)[::-2],
+        }[asked]
+        rows = torch.arange(batch.num_nodes) if nodes is None else torch.from_numpy(nodes.copy())
+        means = spans.span_means(down[: batch.num_leaves], batch.span_start[rows], batch.span_end[rows])
+        expected = torch.cat([*([up[rows]] if has_up else []), down[rows], means], 1)
+        given_up = up.numpy() if has_up else None
+        assert_close(numpy_gather_features(down.numpy(), given_up, layout, nodes), expected, dtype)
+        for target in library.supported_targets():
+            with pytest.MonkeyPatch.context() as patch:
+                use_target(patch, target)
+                found = native.native_array_features(down.numpy(), given_up, layout, nodes)
+            assert_close(found, expected, dtype)
+
+
 class TestHeadWords:
     """Head words and shares are those of `lexitree.models.head_words`."""
 
@@ -399,9 +426,15 @@ class TestHeadWords:
         assert_close(shares, expected_shares, dtype)
         for known in (None, shares):
             expected = head_words.find_head_words(x, weights, batch, method, leans)
-            found = heads.find_head_words(given_x, arrays, layout, method, lean, known)
+            found = heads.numpy_find_heads(given_x, arrays, layout, method, lean, known)
             assert found.leaf.tolist() == expected.leaf.tolist()
             assert_close(found.weight, expected.weight, dtype)
+            for target in library.supported_targets():
+                with pytest.MonkeyPatch.context() as patch:
+                    use_target(patch, target)
+                    again = native.native_array_find_heads(given_x, None, layout, method, lean, shares)
+                assert again.leaf.tolist() == expected.leaf.tolist()
+                assert_close(again.weight, expected.weight, dtype)
 
     @both
     @pytest.mark.parametrize("candidates", CANDIDATES)
@@ -420,9 +453,25 @@ class TestHeadWords:
     def test_a_tie_goes_to_the_left(self, method: HeadMethod, leaf: int) -> None:
         layout = TreeLayout.from_trees([tree_from_brackets("(X (X a a) a)")])
         x = numpy_compose_heads(np.ones((3, self.SIZE), np.float32), None, layout, method)
-        found = heads.find_head_words(x, None, layout, method)
+        found = heads.numpy_find_heads(x, None, layout, method)
         assert found.leaf[-1] == leaf
         assert found.weight[-1] == (1 if method != "A" else 0.25)
+
+    @both
+    def test_rounding_decides_no_tie(self, dtype: str) -> None:
+        """The head vector of equal words is theirs but for rounding, so all of them are equally near."""
+        layout, batch = lay_out([tree_from_brackets("(X (X ha ha) (X ha (X ha ha)))")])
+        weights = draw(HeadWeights, [(4, 8), (4,)], seed=1)
+        for seed in range(50):
+            words = vectors(1, self.SIZE, seed=seed).expand(5, -1).contiguous().to(getattr(torch, dtype))
+            gate = HeadWeights(*(each.to(words.dtype) for each in weights))
+            x = reference.reference_compose_heads(words, gate, batch, "G", None)
+            assert head_words.find_head_words(x, gate, batch, "G").leaf[-1] == 0
+            shares = heads.left_shares(x.numpy(), as_arrays(gate, dtype), layout, "G")
+            assert heads.numpy_find_heads(x.numpy(), None, layout, "G", None, shares).leaf[-1] == 0
+            if library.why_absent() is None:
+                found = native.native_array_find_heads(x.numpy(), None, layout, "G", None, shares)
+                assert found.leaf[-1] == 0
 
     @both
     @pytest.mark.parametrize("candidates", CANDIDATES)

@@ -27,7 +27,9 @@ from lexitree.ops.registry import (
     CHILD_SUM,
     COMPOSE_HEADS,
     DENSE,
+    FIND_HEADS,
     FIXED_HEADS,
+    GATHER_FEATURES,
     HEADS_AND_SHARES,
     MIX_HEADS,
     SEQUENCES,
@@ -145,6 +147,8 @@ def test_every_operation_has_a_reference_that_runs_everywhere() -> None:
     with_tensors = [each for each in operations if each.find("reference")]
     assert [operation for operation in operations if operation not in with_tensors] == [
         HEADS_AND_SHARES,
+        FIND_HEADS,
+        GATHER_FEATURES,
         DENSE,
     ]
     assert len(with_tensors) == 10

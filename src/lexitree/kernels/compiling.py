@@ -33,6 +33,7 @@ KERNELS = (
     "lstm.c",
     "span_scores.c",
     "best_trees.c",
+    "node_features.c",
 )
 """The files that are compiled for every processor and precision."""
 

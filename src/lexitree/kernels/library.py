@@ -33,6 +33,8 @@ POINTERS = {
     "lstm_forward": "pp iiiiii p p",
     "span_scores": "pppppp d iiii p",
     "best_trees": "p iii p pppp",
+    "find_heads": "ppp iiii p pp",
+    "gather_features": "pp ii p i pp p",
 }
 """The arguments of each function of the C sources: p is an address or None, i a whole number, d another number."""
 
@@ -82,6 +84,8 @@ class Kernels:
     lstm_forward: Kernel
     span_scores: Kernel
     best_trees: Kernel
+    find_heads: Kernel
+    gather_features: Kernel
 
 
 def _checked(function: Any) -> Kernel:

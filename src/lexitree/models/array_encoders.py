@@ -17,13 +17,15 @@ from lexitree.batch.tree_examples import TreeKind
 from lexitree.batch.tree_layout import TreeLayout
 from lexitree.errors import ConfigError
 from lexitree.models.model_config import ModelConfig
-from lexitree.ops.numpy.heads import HeadLeaves, find_head_words, lean_to_candidates, left_shares
-from lexitree.ops.numpy.spans import SpanSchedule, distinct_phrases, span_means
+from lexitree.ops.numpy.heads import HeadLeaves, lean_to_candidates, left_shares
+from lexitree.ops.numpy.spans import SpanSchedule, distinct_phrases
 from lexitree.ops.registry import (
     BOTTOM_UP,
     CHILD_SUM,
     DENSE,
+    FIND_HEADS,
     GATED_CHILDREN,
+    GATHER_FEATURES,
     HEADS_AND_SHARES,
     SEQUENCES,
     TENSOR_NETWORK,
@@ -113,6 +115,7 @@ class ArrayHeads:
         self.method: HeadMethod = cast(HeadMethod, config.head_method)
         self.candidates: HeadCandidates = config.head_candidates
         self.operation = compose_heads_by(self.method)
+        self._find = backend.on_arrays(FIND_HEADS)
         size = config.word_size
         if self.method == "G":
             gate = reader.take("encoder.heads.gate", size, 2 * size)
@@ -133,7 +136,7 @@ class ArrayHeads:
 
     def find_words(self, x: FloatArray, shares: FloatArray, lean: Any, layout: TreeLayout) -> HeadLeaves:
         """The head word of every node, from what `compose` has made."""
-        return find_head_words(x, self._weights, layout, self.method, lean, shares)
+        return self._find(x, self._weights, layout, self.method, lean, shares)
 
 
 class ArrayEncoder(ABC):
@@ -193,12 +196,6 @@ def _read_top_down(config: ModelConfig, reader: WeightReader, backend: Backend) 
     return Step(TOP_DOWN, weights, backend)
 
 
-def _top_down_features(h: FloatArray, layout: TreeLayout, nodes: IndexArray | None) -> list[FloatArray]:
-    """A node's own state and the mean state of the words below it."""
-    start, end = (each if nodes is None else each[nodes] for each in (layout.span_start, layout.span_end))
-    return [_pick(h, nodes), span_means(h[: layout.num_leaves], start, end)]
-
-
 class _BottomUpArrays(ArrayEncoder):
     """A model whose features are the states of one recurrence from the words to the root."""
 
@@ -234,9 +231,10 @@ class _TopDownConTree(ArrayEncoder):
 
     def _read(self, config: ModelConfig, reader: WeightReader, backend: Backend) -> None:
         self.top_down = _read_top_down(config, reader, backend)
+        self._gather = backend.on_arrays(GATHER_FEATURES)
 
     def features(self, x: FloatArray, layout: TreeLayout, nodes: IndexArray | None) -> FloatArray:
-        return np.concatenate(_top_down_features(self.top_down(x, layout), layout, nodes), 1)
+        return self._gather(self.top_down(x, layout), None, layout, nodes)
 
 
 class _BiConTree(ArrayEncoder):
@@ -247,10 +245,10 @@ class _BiConTree(ArrayEncoder):
     def _read(self, config: ModelConfig, reader: WeightReader, backend: Backend) -> None:
         self.bottom_up = _read_bottom_up(config, reader, backend, lexical=True)
         self.top_down = _read_top_down(config, reader, backend)
+        self._gather = backend.on_arrays(GATHER_FEATURES)
 
     def features(self, x: FloatArray, layout: TreeLayout, nodes: IndexArray | None) -> FloatArray:
-        up, down = self.bottom_up(x, layout), self.top_down(x, layout)
-        return np.concatenate([_pick(up, nodes), *_top_down_features(down, layout, nodes)], 1)
+        return self._gather(self.top_down(x, layout), self.bottom_up(x, layout), layout, nodes)
 
 
 class _BiLSTM(ArrayEncoder):

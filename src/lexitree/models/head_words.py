@@ -9,7 +9,14 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from lexitree.ops.tree_batch import TreeBatch
-from lexitree.ops.weights import DECIDED, HeadCandidates, HeadMethod, HeadWeights, check_head_method
+from lexitree.ops.weights import (
+    DECIDED,
+    SAME_SIMILARITY,
+    HeadCandidates,
+    HeadMethod,
+    HeadWeights,
+    check_head_method,
+)
 from lexitree.text.word_kinds import WordKind
 
 
@@ -110,7 +117,7 @@ def _takes_right(x: Tensor, pairs: Tensor, method: HeadMethod) -> Tensor:
 
 def _is_closer_to_right(x: Tensor, pairs: Tensor) -> Tensor:
     similarity = torch.cosine_similarity(x.unsqueeze(1), pairs, dim=2)
-    return similarity[:, 1] > similarity[:, 0]
+    return similarity[:, 1] - similarity[:, 0] > SAME_SIMILARITY
 
 
 def _left_share(

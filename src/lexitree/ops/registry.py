@@ -122,6 +122,16 @@ class Operation(Generic[Run]):
         return next(found, None)
 
 
+def check_known(name: str) -> None:
+    """Check that there is a backend of this name, for whatever arrays.
+
+    Raises:
+        BackendError: If there is none.
+    """
+    if name not in BACKENDS:
+        raise BackendError(f"unknown backend '{name}'", remedy=f"Choose one of: {', '.join(BACKENDS)}.")
+
+
 def check_backend(
     name: str, operations: Iterable[Operation[Any]] = (), *, library: Library = "torch"
 ) -> None:
@@ -130,8 +140,7 @@ def check_backend(
     Raises:
         BackendError: If it does not exist, or none of the operations has it.
     """
-    if name not in BACKENDS:
-        raise BackendError(f"unknown backend '{name}'", remedy=f"Choose one of: {', '.join(BACKENDS)}.")
+    check_known(name)
     if name not in BACKENDS_OF[library]:
         why = "needs torch" if library == "numpy" else "takes NumPy arrays, and this model has tensors"
         raise BackendError(
@@ -360,9 +369,9 @@ def _fused(function: str) -> Implementation[Any]:
     )
 
 
-def _native_on_arrays(function: str, prepare: str) -> Implementation[Any]:
+def _native_on_arrays(function: str, prepare: str | None = None) -> Implementation[Any]:
     def pack(weights: Any) -> Any:
-        return _loaded_from("numpy.native", prepare)()(weights)
+        return weights if prepare is None else _loaded_from("numpy.native", prepare)()(weights)
 
     load = _loaded_from("numpy.native", function)
     return replace(_native(function), load=load, library="numpy", prepare=pack, trains=False)
@@ -495,6 +504,14 @@ UPDATE_ROWS: Operation[Callable[..., None]] = Operation(
     (_fused("fused_update_rows"), _reference("reference_update_rows")),
     is_forward=False,
 )
+FIND_HEADS: Operation[Callable[..., Any]] = Operation(
+    "find_heads", (_native_on_arrays("native_array_find_heads"), _numpy("numpy_find_heads"))
+)
+"""The head word of every node, for NumPy arrays only."""
+GATHER_FEATURES: Operation[Callable[..., Any]] = Operation(
+    "gather_features", (_native_on_arrays("native_array_features"), _numpy("numpy_gather_features"))
+)
+"""The features of a top-down or bidirectional model, for NumPy arrays only."""
 DENSE: Operation[Callable[..., Any]] = Operation(
     "dense", (_native_on_arrays("native_array_dense", "pack_dense"), _numpy("numpy_run_dense"))
 )

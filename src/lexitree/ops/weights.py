@@ -23,6 +23,9 @@ HeadMethod = Literal["G", "L", "R", "A"]
 HeadCandidates = Literal["all", "words", "content"]
 """Which words may be the head of a phrase that has others: all of them; all but punctuation; content words."""
 
+SAME_SIMILARITY = 1e-6
+"""Similarities of head vectors that differ by no more are a tie: which is the larger one is a matter of rounding."""
+
 DECIDED = 1e4
 """What is added to the input of a gate that is decided beforehand: its sigmoid is 0 or 1 in every precision."""
 

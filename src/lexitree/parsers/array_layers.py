@@ -10,6 +10,7 @@ import numpy.typing as npt
 from lexitree.arrays import FloatArray, IndexArray
 from lexitree.kernels.library import find_kernels, why_absent
 from lexitree.ops.numpy.dense import numpy_run_dense
+from lexitree.ops.numpy.functions import squash
 from lexitree.ops.numpy.native import PackedDense, native_array_dense, pack_dense
 from lexitree.ops.weights import DenseWeights
 from lexitree.parsers.host_search import best_labels_on_host, search_on_host
@@ -132,21 +133,20 @@ def _run_direction(
 ) -> None:
     """Fill the states of one direction, place by place, for all sentences that reach so far."""
     gates_of_x = multiply(x, weights.weight_x, weights.bias_x + weights.bias_h)
-    hidden = states.shape[2]
+    hidden, times_h = states.shape[2], np.ascontiguousarray(weights.weight_h.T)
     h, c = (np.zeros((x.shape[1], hidden), dtype=np.float32) for _ in range(2))
     places = range(len(x))
     states[...] = 0
     for place in reversed(places) if is_backward else places:
         reaching = int(num_reaching[place])
-        gates = gates_of_x[place, :reaching] + multiply(h[:reaching], weights.weight_h)
+        gates = h[:reaching] @ times_h
+        gates += gates_of_x[place, :reaching]
         i, f, g, o = (gates[:, first : first + hidden] for first in range(0, 4 * hidden, hidden))
-        c[:reaching] = _sigmoid(f) * c[:reaching] + _sigmoid(i) * np.tanh(g)
-        h[:reaching] = states[place, :reaching] = _sigmoid(o) * np.tanh(c[:reaching])
-
-
-def _sigmoid(x: FloatArray) -> FloatArray:
-    # Unlike 1 / (1 + exp(-x)), this does not overflow.
-    return np.tanh(x * np.float32(0.5)) * np.float32(0.5) + np.float32(0.5)
+        squash(gates[:, : 2 * hidden])
+        c[:reaching] *= f
+        c[:reaching] += np.multiply(i, np.tanh(g, out=g), out=i)
+        np.multiply(squash(o), np.tanh(c[:reaching]), out=h[:reaching])
+        states[place, :reaching] = h[:reaching]
 
 
 class SpanWeights(NamedTuple):

@@ -11,7 +11,7 @@ from lexitree.errors import ConfigError, import_extra
 from lexitree.limits import Limits
 from lexitree.models.label_model import LabelModel
 from lexitree.ops.devices import Precision, check_precision, choose_device, set_precision
-from lexitree.ops.registry import BACKENDS_OF
+from lexitree.ops.registry import BACKENDS_OF, check_known
 from lexitree.parsers.adapters import open_parser
 from lexitree.parsers.neural import NeuralParser
 from lexitree.parsers.protocol import Parser
@@ -145,6 +145,7 @@ def open_classifier(
 ) -> LabelModel:
     """A classifier as NumPy arrays where that is possible: they start and answer faster on a CPU than tensors."""
     folder.must_be(CLASSIFIER)
+    check_known(backend)
     why_torch = _why_torch(folder, device, backend, precision)
     if why_torch is None:
         return open_array_classifier(folder, backend=backend)

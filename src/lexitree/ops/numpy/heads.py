@@ -10,7 +10,14 @@ import numpy as np
 from lexitree.arrays import BoolArray, FloatArray, IndexArray, RealArray
 from lexitree.batch.tree_layout import TreeLayout
 from lexitree.ops.numpy.functions import levels_of, squash
-from lexitree.ops.weights import DECIDED, HeadCandidates, HeadMethod, HeadWeights, check_head_method
+from lexitree.ops.weights import (
+    DECIDED,
+    SAME_SIMILARITY,
+    HeadCandidates,
+    HeadMethod,
+    HeadWeights,
+    check_head_method,
+)
 from lexitree.text.word_kinds import WordKind
 
 SMALLEST_NORM = 1e-8
@@ -104,7 +111,7 @@ class HeadLeaves(NamedTuple):
     """Its share of the node's head vector, from 0 to 1: the head vector is a weighted mean of the words' vectors."""
 
 
-def find_head_words(
+def numpy_find_heads(
     x: RealArray,
     weights: HeadWeights | None,
     layout: TreeLayout,
@@ -173,9 +180,9 @@ def _takes_right(x: RealArray, pairs: RealArray, method: HeadMethod) -> BoolArra
     if method in ("L", "R"):
         return np.full(len(x), method == "R")
     lengths = np.maximum(np.sqrt((pairs * pairs).sum(2)), SMALLEST_NORM)
-    # The length of x is a factor of both.
-    similarity = (x[:, np.newaxis] * pairs).sum(2) / lengths
-    return similarity[:, 1] > similarity[:, 0]
+    own_lengths = np.maximum(np.sqrt((x * x).sum(1)), SMALLEST_NORM)
+    similarity = (x[:, np.newaxis] * pairs).sum(2) / (lengths * own_lengths[:, np.newaxis])
+    return similarity[:, 1] - similarity[:, 0] > SAME_SIMILARITY
 
 
 def _left_share(

@@ -16,7 +16,7 @@ import numpy as np
 from lexitree.arrays import IndexArray, RealArray
 from lexitree.batch.tree_layout import TreeLayout
 from lexitree.kernels.library import Kernels, find_kernels
-from lexitree.ops.numpy.heads import numpy_compose_heads
+from lexitree.ops.numpy.heads import HeadLeaves, numpy_compose_heads
 from lexitree.ops.numpy.spans import SpanSchedule
 from lexitree.ops.weights import (
     BottomUpWeights,
@@ -247,6 +247,49 @@ def native_array_dense(x: RealArray, weights: DenseWeights | PackedDense, relu: 
     return out
 
 
+def native_array_find_heads(
+    x: RealArray,
+    weights: HeadWeights | PackedHeads | None,
+    layout: TreeLayout,
+    method: HeadMethod,
+    lean: RealArray | None,
+    from_left: RealArray,
+) -> HeadLeaves:
+    """The head word of every node; see `numpy_find_heads`. The left parts' shares must be known."""
+    del weights
+    x = np.ascontiguousarray(x)
+    from_left = np.ascontiguousarray(from_left, x.dtype)
+    lean = None if lean is None else np.ascontiguousarray(lean, x.dtype)
+    (children,) = _indices(layout.children_index)
+    found = HeadLeaves(np.empty(layout.num_nodes, np.int64), np.empty(layout.num_nodes, x.dtype))
+    _kernels_for(x).find_heads(
+        *_addresses(x, from_left, lean),
+        *({"L": 1, "R": 2}.get(method, 0), x.shape[1], layout.num_leaves, layout.num_nodes),
+        *_addresses(children, *found),
+    )
+    return found
+
+
+def native_array_features(
+    down: RealArray, up: RealArray | None, layout: TreeLayout, nodes: IndexArray | None
+) -> RealArray:
+    """The features of nodes by their states from above and below; see `numpy_gather_features`."""
+    down = np.ascontiguousarray(down)
+    up = None if up is None else np.ascontiguousarray(up, down.dtype)
+    asked = np.arange(layout.num_nodes) if nodes is None else nodes
+    asked, start, end = _indices(asked, layout.span_start, layout.span_end)
+    hidden = down.shape[1]
+    out = np.empty((len(asked), (2 if up is None else 3) * hidden), down.dtype)
+    _kernels_for(down).gather_features(
+        *_addresses(up, down),
+        *(hidden, layout.num_leaves),
+        *_addresses(asked),
+        len(asked),
+        *_addresses(start, end, out),
+    )
+    return out
+
+
 def _kernels_for(array: RealArray) -> Kernels:
     """The kernels that compute in the precision of an array."""
     return find_kernels(_PRECISIONS[array.dtype.name])
@@ -254,7 +297,8 @@ def _kernels_for(array: RealArray) -> Kernels:
 
 def _addresses(*arrays: RealArray | IndexArray | None) -> list[int | None]:
     """Where the numbers of contiguous arrays lie; the arrays must be kept until the kernel returns."""
-    return [None if array is None else array.ctypes.data for array in arrays]
+    # Unlike `ctypes.data`, this makes no object for each array.
+    return [None if array is None else array.__array_interface__["data"][0] for array in arrays]
 
 
 def _in_rows(*arrays: RealArray) -> list[RealArray]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from lexitree.arrays import IndexArray, RealArray
+from lexitree.batch.tree_layout import TreeLayout
 
 MAX_WORDS_READ = 20_000
 """Spans with more words are told apart without reading them: those of a deep tree have quadratically many."""
@@ -114,6 +115,24 @@ class SpanSchedule:
     @property
     def num_places(self) -> int:
         return len(self.leaf_index)
+
+
+def numpy_gather_features(
+    down: RealArray, up: RealArray | None, layout: TreeLayout, nodes: IndexArray | None
+) -> RealArray:
+    """The features of nodes: their states from below, if any, those from above, and the mean of their words' ones.
+
+    Args:
+        down: [nodes, hidden], the states from above.
+        up: [nodes, hidden], the states from below.
+        layout: The trees.
+        nodes: The nodes that are asked for, None for all.
+    """
+    start, end = layout.span_start, layout.span_end
+    parts = [down] if up is None else [up, down]
+    if nodes is not None:
+        start, end, parts = start[nodes], end[nodes], [part[nodes] for part in parts]
+    return np.concatenate([*parts, span_means(down[: layout.num_leaves], start, end)], 1)
 
 
 def span_means(leaves: RealArray, start: IndexArray, end: IndexArray) -> RealArray:
