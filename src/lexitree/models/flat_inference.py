@@ -19,8 +19,8 @@ from lexitree.text.word_kinds import word_kinds
 from lexitree.trees.flat_trees import FlatTrees, ranges
 
 _NODES_AT_ONCE = {"cpu": 5_000, "cuda": 60_000}
-"""Largest number of nodes per batch; a larger tree stands alone. On a CPU, the system would have to find new memory for
-each larger batch, which takes a twentieth of the time."""
+"""Largest number of nodes per batch; a larger tree stands alone. On a CPU, the system would have to find new memory
+for each larger batch, which takes a twentieth of the time."""
 
 
 class _Labelled(NamedTuple):
