@@ -61,7 +61,22 @@ static void pack(Weights weights, long hidden, long word, long sides, const real
     copy_row(weights.bias, bias, sides * size);
 }
 
-/* What biases and words give to the gates; `from_words` has room for those of all rows of x. */
+/* What biases and words give to the gates of the places from `first` to `end`, all of them roots or none. `rows` has room for
+   their rows of x. */
+static void start_some_gates(Trees trees, Weights weights, const real *x, long first, long end, real *gates, real *rows) {
+    const long size = 4 * trees.hidden, word = trees.word;
+    for (long place = first; place < end; place++)
+        copy_row(rows + (place - first) * word, x + trees.row_of[place] * word, word);
+    if (trees.sides == 1 || first < trees.num_roots) {
+        multiply(rows, word, end - first, weights.word[0], weights.bias, 0, gates, size);
+        return;
+    }
+    for (long side = 0; side < 2; side++)
+        multiply(rows + side * word, 2 * word, (end - first) / 2, weights.word[side], weights.bias + side * size, 0,
+                 gates + side * size, 2 * size);
+}
+
+/* What biases and words give to the gates of all places; `from_words` has room for those of all rows of x. */
 static void start_gates(Trees trees, Weights weights, const real *x, real *gates, real *from_words) {
     const long size = 4 * trees.hidden, word = trees.word;
     for (long side = 0; side < trees.sides; side++) {
@@ -85,34 +100,51 @@ static void squash_root(long hidden, real *gates, real *state) {
     }
 }
 
-/* Fills the gates [nodes, 4 hidden], the states [nodes, 2 hidden] and h [nodes, hidden], which is in up order. With
-   `keeps_parents`, parent_states are those of each parent once; without, there is room for those of a block. */
+/* What the forward pass fills besides h: the states [nodes, 2 hidden]. If it `keeps_all`, the gates [nodes, 4 hidden] and the
+   states of each parent once, too; if not, their buffers, and `rows` for words, have room for those of a block. If it
+   `starts_all`, the gates have room for all nodes, whose words are multiplied at once: those of few nodes, which would read
+   the weights level by level as often. */
+typedef struct {
+    int keeps_all, starts_all;
+    real *gates, *states, *parent_states, *rows;
+} Filled;
+
+/* Fills h [nodes, hidden], which is in up order. */
 static int run_forward(Trees trees, Weights weights, const real *x, const int64_t *down_order, const int64_t *parent_of,
-                       real *h, real *gates, real *states, int keeps_parents, real *parent_states) {
+                       real *h, Filled to) {
     const long hidden = trees.hidden, size = 4 * hidden, state = 2 * hidden, num_roots = trees.num_roots;
-    real *from_words = allocate(trees.num_rows * size);
-    if (!from_words) return 1;
-    start_gates(trees, weights, x, gates, from_words);
-    free(from_words);
-    for (long root = 0; root < num_roots; root++) squash_root(hidden, gates + root * size, states + root * state);
+    real *states = to.states;
+    if (to.starts_all) {
+        real *from_words = allocate(trees.num_rows * size);
+        if (!from_words) return 1;
+        start_gates(trees, weights, x, to.gates, from_words);
+        free(from_words);
+    }
+    const int64_t all_roots[] = {0, num_roots};
+    FOR_EACH_BLOCK(all_roots, 0, 0) {
+        real *gates = to.gates + (to.starts_all ? first * size : 0);
+        if (!to.starts_all) start_some_gates(trees, weights, x, first, end, gates, to.rows);
+        for (long root = first; root < end; root++)
+            squash_root(hidden, gates + (root - first) * size, states + root * state);
+    }
     for (long level = 0; level < trees.num_levels; level++) FOR_EACH_BLOCK(trees.depth_offset, level, 0) {
         const long parent = (first - num_roots) / 2, parents = (end - first) / 2;
-        real *above = parent_states + (keeps_parents ? parent * state : 0);
+        real *above = to.parent_states + (to.keeps_all ? parent * state : 0);
+        real *gates = to.gates + (to.starts_all ? first * size : 0);
+        if (!to.starts_all) start_some_gates(trees, weights, x, first, end, gates, to.rows);
         for (long k = 0; k < parents; k++)
             copy_row(above + k * state, states + parent_of[2 * (parent + k)] * state, state);
         for (long side = 0; side < 2; side++) {
-            real *of_side = gates + (first + side) * size;
-            multiply_add(above, state, parents, weights.state[side], of_side, 2 * size);
-            multiply_add(above, state, parents, weights.h[side], of_side + state, 2 * size);
+            multiply_add(above, state, parents, weights.state[side], gates + side * size, 2 * size);
+            multiply_add(above, state, parents, weights.h[side], gates + side * size + state, 2 * size);
         }
-        for (long place = first; place < end; place++)
-            squash_cell(hidden, gates + place * size, above + (place - first) / 2 * state + hidden,
-                        states + place * state + hidden);
+        for (long row = 0; row < end - first; row++)
+            squash_cell(hidden, gates + row * size, above + row / 2 * state + hidden, states + (first + row) * state + hidden);
         for (long side = 0; side < 2; side++)
             multiply_add(states + (first + side) * state + hidden, 2 * state, parents, weights.new_c[side],
-                         gates + (first + side) * size + 3 * hidden, 2 * size);
-        for (long place = first; place < end; place++)
-            squash_output(hidden, gates + place * size + 3 * hidden, states + place * state);
+                         gates + side * size + 3 * hidden, 2 * size);
+        for (long row = 0; row < end - first; row++)
+            squash_output(hidden, gates + row * size + 3 * hidden, states + (first + row) * state);
     }
     for (long place = 0; place < trees.num_nodes; place++)
         copy_row(h + down_order[place] * hidden, states + place * state, hidden);
@@ -133,12 +165,13 @@ EXPORT(top_down_forward_packed)(const real *x, real *packed, int64_t hidden, int
                                 const int64_t *down_order, const int64_t *parent_of, real *h) {
     const Trees trees = {hidden,    word,       sides,       num_rows, depth_offset[num_levels],
                          num_roots, num_levels, depth_offset, row_of};
-    const long gate_size = trees.num_nodes * 4 * hidden, state_size = trees.num_nodes * 2 * hidden;
-    real *gates = allocate(gate_size + state_size + ROW_BLOCK * hidden);
-    if (!gates) return 1;
-    const int failed = run_forward(trees, lay_out(hidden, word, sides, packed), x, down_order, parent_of, h, gates,
-                                   gates + gate_size, 0, gates + gate_size + state_size);
-    free(gates);
+    const long rows = least(ROW_BLOCK, trees.num_nodes), state_size = trees.num_nodes * 2 * hidden;
+    real *states = allocate(state_size + rows * (4 * hidden + hidden + word));
+    if (!states) return 1;
+    real *gates = states + state_size, *parent_states = gates + rows * 4 * hidden;
+    const Filled to = {0, trees.num_nodes <= ROW_BLOCK, gates, states, parent_states, parent_states + rows * hidden};
+    const int failed = run_forward(trees, lay_out(hidden, word, sides, packed), x, down_order, parent_of, h, to);
+    free(states);
     return failed;
 }
 
@@ -155,8 +188,8 @@ EXPORT(top_down_forward)(const real *x, const real *weight_x, const real *weight
     if (!memory) return 1;
     const Weights weights = lay_out(hidden, word, sides, memory);
     pack(weights, hidden, word, sides, weight_x, weight_h, weight_c, peephole, bias);
-    const int failed =
-        run_forward(trees, weights, x, down_order, parent_of, h, gates, states, 1, parent_states);
+    const Filled to = {1, 1, gates, states, parent_states, NULL};
+    const int failed = run_forward(trees, weights, x, down_order, parent_of, h, to);
     free(memory);
     return failed;
 }
