@@ -274,6 +274,7 @@ class TestMarginLoss:
         assert loss.item() == max(0, *shortfalls)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(importlib.util.find_spec("triton") is None, reason="needs Triton")
 @each_model
 def test_the_kernels_have_the_scores_and_gradients_of_the_reference(name: str) -> None:
