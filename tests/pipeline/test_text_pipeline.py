@@ -377,8 +377,10 @@ def test_a_pipeline_pickles(tmp_path: Path) -> None:
     again = pickle.loads(pickle.dumps(pipe))
     assert_same(again(text), pipe(text))
     assert again.limits == pipe.limits
-    assert repr(again) == repr(pipe) == "TextPipeline(bicontree, 2 labels, cpu, parser RightBranching)"
-    assert repr(pickle.loads(pickle.dumps(pipe.predictor))) == "Predictor(bicontree, 2 labels, cpu)"
+    assert (
+        repr(again) == repr(pipe) == "TextPipeline(bicontree, 2 labels, torch on cpu, parser RightBranching)"
+    )
+    assert repr(pickle.loads(pickle.dumps(pipe.predictor))) == "Predictor(bicontree, 2 labels, torch on cpu)"
 
 
 def test_a_parser_that_is_a_program_is_opened_again(tmp_path: Path, saved_model: Path) -> None:

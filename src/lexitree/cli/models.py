@@ -104,6 +104,7 @@ def info_command(model: ModelArgument, as_json: JsonOption = False) -> None:
     # Of a parser, it is not known by which implementations it runs.
     if hasattr(network, "what_runs"):
         values |= {"device": device, "backend": network.what_runs}
+        values |= {"runs_with": getattr(network, "library", "torch")}
     if as_json:
         typer.echo(json.dumps(values, indent=2, ensure_ascii=False))
         return
@@ -118,7 +119,9 @@ def info_command(model: ModelArgument, as_json: JsonOption = False) -> None:
             for needed in folder.plugins
         )
     if "backend" in values:
-        first["runs here"] = f"{describe_report(values['backend'])} on {values['device']}"
+        first["runs here"] = (
+            f"{describe_report(values['backend'])} on {values['device']}, with {values['runs_with']}"
+        )
     training = dict(values.get("training") or {})
     about = training.pop(ABOUT, "")
     for title, facts in ((str(model), first), ("model", values.get("model") or {}), ("training", training)):

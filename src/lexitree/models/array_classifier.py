@@ -50,6 +50,7 @@ class ArrayClassifier:
 
     kind: ClassVar[str] = "classifier"
     """What it is saved as."""
+    library: ClassVar[str] = "NumPy"
 
     def __init__(
         self,

@@ -38,6 +38,7 @@ class TreeClassifier(nn.Module):
 
     kind: ClassVar[str] = "classifier"
     """What it is saved as."""
+    library: ClassVar[str] = "torch"
 
     def __init__(self, config: ModelConfig, lexicon: Lexicon, *, backend: str = "auto") -> None:
         super().__init__()

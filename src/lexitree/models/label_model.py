@@ -50,6 +50,8 @@ class LabelModel(Protocol):
     """A classifier of trees: `TreeClassifier`, which torch trains, or `ArrayClassifier`, which needs no torch."""
 
     kind: ClassVar[str]
+    library: ClassVar[str]
+    """What it computes with, as people call it: NumPy or torch."""
     config: ModelConfig
     training_record: dict[str, Any]
     reading: TextReading | None

@@ -139,5 +139,5 @@ class StartedResults:
 
 
 def describe_model(model: LabelModel) -> str:
-    """`bicontree, 5 labels, cpu`: a model in a few words."""
-    return f"{model.config.model}, {len(model.config.label_set)} labels, {model.device}"
+    """`bicontree, 5 labels, NumPy on cpu`: a model in a few words."""
+    return f"{model.config.model}, {len(model.config.label_set)} labels, {model.library} on {model.device}"
