@@ -17,6 +17,8 @@ from lexitree_paper.analyses.job import Job, record_findings
 from lexitree_paper.experiments import find_experiment
 from lexitree_paper.runner import Settings, watch_nothing
 
+pytestmark = pytest.mark.slow
+
 EXPERIMENT = find_experiment("accuracy-by-length")
 
 
