@@ -17,6 +17,7 @@ import lexitree
 from lexitree.errors import ConfigError
 from lexitree.models import encoders, inference
 from lexitree.models.registries import ENCODERS
+from lexitree.ops.numpy import spans
 from lexitree.pipeline.predictor import Predictor
 from lexitree.results.labelled_tree import LabelledTree
 from lexitree.trees.brackets import tree_from_brackets
@@ -239,7 +240,7 @@ def test_prediction_leaves_the_model_as_it_was() -> None:
 
 def test_a_sequence_model_refuses_what_would_fill_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     bytes_a_word = encoders.STATES_KEPT * PREDICTORS["bilstm"].model.config.hidden * 4
-    monkeypatch.setattr(encoders, "MAX_SEQUENCE_BYTES", 1000 * bytes_a_word)
+    monkeypatch.setattr(spans, "MAX_SEQUENCE_BYTES", 1000 * bytes_a_word)
     with pytest.raises(ConfigError, match="too long") as caught:
         PREDICTORS["bilstm"].predict(chain(50))
     assert "--nodes root" in caught.value.remedy

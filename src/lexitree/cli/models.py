@@ -103,8 +103,8 @@ def info_command(model: ModelArgument, as_json: JsonOption = False) -> None:
     values: dict[str, Any] = {**folder.values, "kind": folder.kind, **_count(network)}
     # Of a parser, it is not known by which implementations it runs.
     if hasattr(network, "what_runs"):
-        values |= {"device": device, "backend": network.what_runs}
-        values |= {"runs_with": getattr(network, "library", "torch")}
+        library = getattr(network, "library", "torch")
+        values |= {"device": device, "library_used": library, "backend": network.what_runs}
     if as_json:
         typer.echo(json.dumps(values, indent=2, ensure_ascii=False))
         return
@@ -120,7 +120,7 @@ def info_command(model: ModelArgument, as_json: JsonOption = False) -> None:
         )
     if "backend" in values:
         first["runs here"] = (
-            f"{describe_report(values['backend'])} on {values['device']}, with {values['runs_with']}"
+            f"{describe_report(values['backend'])} on {values['device']}, with {values['library_used']}"
         )
     training = dict(values.get("training") or {})
     about = training.pop(ABOUT, "")

@@ -12,10 +12,10 @@ import numpy as np
 from lexitree.arrays import FloatArray, IndexArray
 from lexitree.batch.tree_examples import TreeKind
 from lexitree.batch.tree_layout import TreeLayout
-from lexitree.errors import ConfigError, TreeError
+from lexitree.errors import ConfigError
 from lexitree.models.array_encoders import ARRAY_ENCODERS, ArrayEncoder, ArrayScorer, WeightReader, Weights
 from lexitree.models.array_lexicon import ArrayLexicon
-from lexitree.models.label_model import AskedNodes, NodeArrays
+from lexitree.models.label_model import AskedNodes, NodeArrays, check_trees
 from lexitree.models.model_config import ModelConfig, TextReading
 from lexitree.ops.numpy.blas import one_blas_thread
 from lexitree.ops.numpy.functions import log_sum_exp, softmax
@@ -129,7 +129,7 @@ class ArrayClassifier:
         self, layout: TreeLayout, *, nodes: AskedNodes = "all", heads: bool = False, finer: bool = False
     ) -> DoneBatch:
         """Label a batch; see `LabelModel.start_batch`."""
-        self._check(layout)
+        check_trees(self.tree_kind, layout)
         words, found = self._word_vectors(layout), None
         if self._encoder.heads is None:
             x = words
@@ -145,7 +145,7 @@ class ArrayClassifier:
     @one_blas_thread()
     def head_shares(self, layout: TreeLayout) -> FloatArray:  # [phrases, word]
         """The left parts' shares of the head vectors of a batch; see `LabelModel.head_shares`."""
-        self._check(layout)
+        check_trees(self.tree_kind, layout)
         assert self._encoder.heads is not None
         _, shares, _ = self._encoder.heads.compose(self._word_vectors(layout), layout)
         nodes = layout.preorder_index
@@ -157,19 +157,6 @@ class ArrayClassifier:
         if len(layout.inner_word_index):
             index = np.concatenate([index, layout.inner_word_index])
         return self.lexicon.vectors(index, layout.unknown_words)
-
-    def _check(self, layout: TreeLayout) -> None:
-        """Refuse the wrong kind of trees, which would run and give nonsense."""
-        if self.tree_kind == "dependency":
-            if len(layout.word_index) + len(layout.inner_word_index) != layout.num_nodes:
-                raise TreeError(
-                    "the model reads dependency trees, with a word at every node",
-                    remedy="Make them with DependencyTree.from_parents or read_dependencies.",
-                )
-        elif not layout.is_binary or len(layout.inner_word_index):
-            raise TreeError(
-                "the model reads binary trees", remedy="Prepare them with make_example or to_binary."
-            )
 
     def answer_probabilities(
         self, scores: FloatArray, *, finer: bool = False

@@ -15,10 +15,9 @@ import numpy as np
 from lexitree.arrays import FloatArray, IndexArray
 from lexitree.batch.tree_examples import TreeKind
 from lexitree.batch.tree_layout import TreeLayout
-from lexitree.errors import ConfigError
 from lexitree.models.model_config import ModelConfig
 from lexitree.ops.numpy.heads import HeadLeaves, lean_to_candidates, left_shares
-from lexitree.ops.numpy.spans import SpanSchedule, distinct_phrases
+from lexitree.ops.numpy.spans import SpanSchedule, check_span_memory, distinct_phrases
 from lexitree.ops.registry import (
     BOTTOM_UP,
     CHILD_SUM,
@@ -47,8 +46,6 @@ from lexitree.ops.weights import (
     TopDownWeights,
 )
 
-MAX_SEQUENCE_BYTES = 4 << 30
-"""Spans whose states would need more are refused: those of a deep tree have quadratically many words."""
 STATES_KEPT = 6
 """Vectors of size `hidden` kept per word read: gates, h and c."""
 
@@ -281,11 +278,7 @@ class _BiLSTM(ArrayEncoder):
             SpanSchedule.from_spans(start[first], end[first], backwards=back) for back in (False, True)
         ]
         num_places = sum(schedule.num_places for schedule in schedules)
-        if num_places * STATES_KEPT * self.hidden * x.itemsize > MAX_SEQUENCE_BYTES:
-            raise ConfigError(
-                "the phrases of these trees are too long to be read one by one",
-                remedy="Ask for whole sentences only (--nodes root), or use a tree model.",
-            )
+        check_span_memory(num_places * STATES_KEPT * self.hidden * x.itemsize)
         forwards, backwards = schedules
         last = [self.forwards(x, forwards), self.backwards(x, backwards)]
         return np.concatenate(last, 1)[place]

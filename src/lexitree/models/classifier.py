@@ -14,14 +14,14 @@ from lexitree.arrays import NO_INDEX, FloatArray
 from lexitree.batch.tree_examples import Example, TreeKind, make_examples
 from lexitree.batch.tree_layout import TreeLayout
 from lexitree.corpora.corpus import Supervision
-from lexitree.errors import ConfigError, TreeError
+from lexitree.errors import ConfigError
 from lexitree.models.catalog import encoder_class
 from lexitree.models.cells import LabelScorer, Recurrence
 from lexitree.models.dropout import drop_states, drop_words
 from lexitree.models.head_methods import head_entropy as entropy_of_heads
 from lexitree.models.head_words import HeadWords
 from lexitree.models.label_grains import LabelGrains
-from lexitree.models.label_model import AskedNodes
+from lexitree.models.label_model import AskedNodes, check_trees
 from lexitree.models.model_config import ModelConfig, TextReading
 from lexitree.models.tensor_inference import StartedTensors, find_shares, start_tensors, without_dropout
 from lexitree.models.word_table import Lexicon, WordTable
@@ -119,21 +119,8 @@ class TreeClassifier(nn.Module):
         self, batch: TreeBatch, nodes: Int[Tensor, " asked"] | None = None
     ) -> Float[Tensor, "asked scores"]:
         """The label scores of the given nodes, or of all nodes in the batch's up order."""
-        self._check(batch)
+        check_trees(self.tree_kind, batch)
         return self._score(self._input_vectors(batch), batch, nodes)
-
-    def _check(self, batch: TreeBatch) -> None:
-        """Refuse the wrong kind of trees, which would run and give nonsense."""
-        if self.encoder.tree_kind == "dependency":
-            if len(batch.node_word_index) != batch.num_nodes:
-                raise TreeError(
-                    "the model reads dependency trees, with a word at every node",
-                    remedy="Make them with DependencyTree.from_parents or read_dependencies.",
-                )
-        elif not batch.is_binary or len(batch.inner_word_index):
-            raise TreeError(
-                "the model reads binary trees", remedy="Prepare them with make_example or to_binary."
-            )
 
     def _input_vectors(self, batch: TreeBatch) -> Tensor:
         """The encoder's input: word vectors or, for a model with heads, the head vectors made of them."""
@@ -244,7 +231,7 @@ class TreeClassifier(nn.Module):
         """
         supervision = supervision or self.config.supervision
         nodes = batch.root_index if supervision == "root" else self._nodes_to_learn(batch)
-        self._check(batch)
+        check_trees(self.tree_kind, batch)
         x = self._input_vectors(batch)
         scores = self._score(x, batch, nodes)
         loss = self._label_loss(

@@ -29,14 +29,11 @@ from lexitree.models.cells import (
 from lexitree.models.head_methods import HeadCell
 from lexitree.models.model_config import ModelConfig
 from lexitree.models.registries import HEAD_METHODS
-from lexitree.ops.numpy.spans import distinct_phrases
+from lexitree.ops.numpy.spans import check_span_memory, distinct_phrases
 from lexitree.ops.registry import BOTTOM_UP, SEQUENCES, TOP_DOWN, Backend, Operation
 from lexitree.ops.spans import SequenceSchedule, span_means
 from lexitree.ops.threads import run_side_by_side
 from lexitree.ops.tree_batch import TreeBatch
-
-MAX_SEQUENCE_BYTES = 4 << 30
-"""Spans whose states would need more are refused: those of a deep tree have quadratically many words."""
 
 STATES_KEPT = 11
 """Vectors of size `hidden` kept per word read: gates and their gradients, h, c and tanh c."""
@@ -293,8 +290,4 @@ class BiLSTM(Encoder):
         return (start[first], end[first]), torch.from_numpy(place)
 
     def _check_memory(self, num_places: int, x: Tensor) -> None:
-        if num_places * STATES_KEPT * self.hidden * x.element_size() > MAX_SEQUENCE_BYTES:
-            raise ConfigError(
-                "the phrases of these trees are too long to be read one by one",
-                remedy="Ask for whole sentences only (--nodes root), or use a tree model.",
-            )
+        check_span_memory(num_places * STATES_KEPT * self.hidden * x.element_size())

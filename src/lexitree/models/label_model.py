@@ -2,16 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Sized
 from contextlib import AbstractContextManager
 from typing import Any, ClassVar, Literal, NamedTuple, Protocol
 
 from lexitree.arrays import FloatArray, IndexArray
 from lexitree.batch.tree_examples import TreeKind, WordIndex
 from lexitree.batch.tree_layout import TreeLayout
+from lexitree.errors import TreeError
 from lexitree.models.model_config import ModelConfig, TextReading
 
 AskedNodes = Literal["all", "root"]
+
+
+class BatchedTrees(Protocol):
+    """What is asked of a batch to tell its kind: a `TreeLayout` or a `TreeBatch`."""
+
+    @property
+    def num_nodes(self) -> int: ...
+
+    @property
+    def is_binary(self) -> bool: ...
+
+    @property
+    def word_index(self) -> Sized: ...
+
+    @property
+    def inner_word_index(self) -> Sized: ...
+
+
+def check_trees(kind: TreeKind, trees: BatchedTrees) -> None:
+    """Refuse trees of another kind than a model reads, which would run and give nonsense.
+
+    Raises:
+        TreeError: They are of another kind.
+    """
+    if kind == "dependency":
+        if len(trees.word_index) + len(trees.inner_word_index) != trees.num_nodes:
+            raise TreeError(
+                "the model reads dependency trees, with a word at every node",
+                remedy="Make them with DependencyTree.from_parents or read_dependencies.",
+            )
+    elif not trees.is_binary or len(trees.inner_word_index):
+        raise TreeError("the model reads binary trees", remedy="Prepare them with make_example or to_binary.")
 
 
 class NodeArrays(NamedTuple):

@@ -8,6 +8,7 @@ import numpy as np
 
 from lexitree.arrays import IndexArray, RealArray
 from lexitree.batch.tree_layout import TreeLayout
+from lexitree.errors import ConfigError
 
 MAX_WORDS_READ = 20_000
 """Spans with more words are told apart without reading them: those of a deep tree have quadratically many."""
@@ -115,6 +116,23 @@ class SpanSchedule:
     @property
     def num_places(self) -> int:
         return len(self.leaf_index)
+
+
+MAX_SEQUENCE_BYTES = 4 << 30
+"""Spans whose states would need more are refused: those of a deep tree have quadratically many words."""
+
+
+def check_span_memory(num_bytes: int) -> None:
+    """Refuse spans whose states need too much memory.
+
+    Raises:
+        ConfigError: They do.
+    """
+    if num_bytes > MAX_SEQUENCE_BYTES:
+        raise ConfigError(
+            "the phrases of these trees are too long to be read one by one",
+            remedy="Ask for whole sentences only (--nodes root), or use a tree model.",
+        )
 
 
 def numpy_gather_features(
