@@ -16,7 +16,8 @@ from lexitree.arrays import NO_INDEX
 from lexitree.batch.tree_examples import Example
 from lexitree.errors import LabelError
 from lexitree.models.classifier import TreeClassifier
-from lexitree.ops.tree_batch import batch_examples, fill_batch
+from lexitree.ops.padding import fill_batch
+from lexitree.ops.tree_batch import batch_examples
 from lexitree.trees.brackets import tree_from_brackets
 from tests.tiny import CONSTITUENCY_MODELS, FINER_LABELS, tiny_model, tiny_polarity, tiny_trees
 

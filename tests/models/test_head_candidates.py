@@ -13,7 +13,8 @@ from lexitree.errors import ConfigError
 from lexitree.models.head_methods import HeadComposer, head_entropy
 from lexitree.models.head_words import lean_to_candidates
 from lexitree.models.registries import ENCODERS
-from lexitree.ops.tree_batch import TreeBatch, fill_batch
+from lexitree.ops.padding import fill_batch
+from lexitree.ops.tree_batch import TreeBatch
 from lexitree.ops.weights import HeadCandidates
 from lexitree.text.word_kinds import WordKind, word_kind
 from lexitree.trees.brackets import tree_from_brackets

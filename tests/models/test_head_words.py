@@ -7,6 +7,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lexitree.models import head_words
 from lexitree.models.head_words import find_head_words, left_shares
 from lexitree.ops import levelwise
 from lexitree.ops.numpy.heads import word_weights
@@ -82,3 +83,27 @@ def test_weights_add_up_to_one_even_in_half_precision() -> None:
     by_word = word_weights(tree.arity.tolist(), shares.flip(0).numpy())
     assert sum(by_word) == pytest.approx(1, abs=1e-6)
     assert by_word[int(found.leaf[-1])] == pytest.approx(found.weight[-1].item(), abs=1e-6)
+
+
+@given(forest=st.lists(trees(max_words=12, binary=True), min_size=1, max_size=3))
+@settings(max_examples=25, deadline=None)
+def test_heads_are_the_same_by_level_and_by_doubling(forest: list[Tree]) -> None:
+    assert_same_heads(TreeBatch.from_trees(forest))
+
+
+@pytest.mark.parametrize("num_words", [1, 2, 3, 5, 9, 100])
+def test_doubling_reaches_the_words_of_deep_trees(num_words: int) -> None:
+    assert_same_heads(TreeBatch.from_trees([chain(num_words)]))
+
+
+def assert_same_heads(batch: TreeBatch) -> None:
+    _, _, x = random_heads(batch, "G")
+    generator = torch.Generator().manual_seed(1)
+    num_phrases = batch.num_nodes - batch.num_leaves
+    takes_right = torch.rand(num_phrases, generator=generator) < 0.5
+    chosen = batch.children_index.view(-1, 2).gather(1, takes_right.long().unsqueeze(1)).squeeze(1)
+    share = torch.rand(num_phrases, SIZE, generator=generator, dtype=x.dtype)
+    leaf, shares = head_words._follow_by_doubling(chosen, share, batch)
+    leaf_by_level, shares_by_level = head_words._follow_by_level(chosen, share, batch)
+    assert torch.equal(leaf, leaf_by_level)
+    assert torch.allclose(shares, shares_by_level, rtol=1e-12, atol=0)

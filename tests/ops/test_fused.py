@@ -21,8 +21,9 @@ from lexitree.models.classifier import TreeClassifier
 from lexitree.models.encoders import BiConTree
 from lexitree.models.model_config import ModelConfig
 from lexitree.ops.devices import products_in
+from lexitree.ops.padding import fill_batch
 from lexitree.ops.registry import get_backend
-from lexitree.ops.tree_batch import TreeBatch, fill_batch
+from lexitree.ops.tree_batch import TreeBatch
 from lexitree.ops.weights import HeadCandidates
 from lexitree.trees.brackets import tree_from_brackets
 from lexitree.trees.tree import Tree

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 
+from lexitree.ops.padding import fill_batch
 from lexitree.ops.registry import UPDATE_ROWS, get_backend
-from lexitree.ops.tree_batch import fill_batch
 from tests.ops.comparison import make_batch
 from tests.ops.test_fused import DEVICE, ODD_SHAPES
 

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lexitree.batch.tree_layout import TreeLayout
-from lexitree.ops.tree_batch import TreeBatch, fill_batch
+from lexitree.ops.padding import fill_batch
+from lexitree.ops.tree_batch import TreeBatch
 from lexitree.trees.brackets import tree_from_brackets
 from lexitree.trees.tree import Tree
 from tests.strategies import dependency_trees, trees

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from lexitree.kernels import library
-from lexitree.parsers import best_trees, native_network, network, torch_search
+from lexitree.parsers import array_layers, best_trees, native_network, network
 from lexitree.parsers.best_trees import BestTrees, find_best_trees
 from lexitree.parsers.native_network import run_layer, runs_natively
 from lexitree.parsers.network import SpanScorer
@@ -34,8 +34,9 @@ def target(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> s
 @pytest.fixture
 def without_kernels(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]:
     with monkeypatch.context() as patch:
-        for module in (network, best_trees, torch_search):
+        for module in (network, best_trees):
             patch.setattr(module, "runs_natively", lambda x: False)
+        patch.setattr(array_layers, "runs_natively", lambda: False)
         yield patch
 
 

@@ -111,6 +111,15 @@ class TreeClassifier(nn.Module):
         return tuple(map(self.backend.implementation, self.encoder.operations))
 
     @property
+    def is_recordable(self) -> bool:
+        """Whether a GPU can record what it computes of a batch, and replay it for others of the same size."""
+        return (
+            self.encoder.is_recordable
+            and isinstance(self.lexicon, WordTable)
+            and all(each.is_recordable for each in self.implementations)
+        )
+
+    @property
     def what_runs(self) -> dict[str, str]:
         """The name of the implementation that runs, by operation: {"bottom_up": "fused", ...}."""
         return self.backend.report(self.encoder.operations)

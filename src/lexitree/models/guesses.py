@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from lexitree.errors import ConfigError
 from lexitree.lexicon.guessing import flatten_bags, letter_groups, plan_guesses
 from lexitree.lexicon.vocabulary import Vocabulary
-from lexitree.ops.tree_batch import send
+from lexitree.ops.transfers import send
 
 
 class VectorGuesser(nn.Module):

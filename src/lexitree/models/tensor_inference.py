@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from lexitree.arrays import FloatArray
+from lexitree.arrays import FloatArray, IndexArray
 from lexitree.batch.tree_layout import TreeLayout
-from lexitree.models.head_words import HeadWords
 from lexitree.models.label_model import AskedNodes, NodeArrays
 from lexitree.ops.openmp import one_thread
-from lexitree.ops.tree_batch import TreeBatch, send
+from lexitree.ops.padding import Sizes
+from lexitree.ops.recordings import recordings_of
+from lexitree.ops.transfers import Arriving
+from lexitree.ops.tree_batch import TreeBatch
 
 if TYPE_CHECKING:
     from lexitree.models.classifier import TreeClassifier
@@ -41,22 +44,20 @@ def without_dropout(model: nn.Module) -> Generator[None, None, None]:
 class StartedTensors(NamedTuple):
     """The output of a batch, on its way to the host."""
 
-    packed: Tensor
-    """[rows, labels] or, with heads, [rows, labels + 2]: probabilities, position of the head word, and its share."""
-    num_labels: int
-    arrived: torch.cuda.Event | None
-    """When the numbers are on the host; None if they have been there from the start."""
+    packed: Arriving
+    """[rows, labels] or, with heads, [rows, labels + 2]: probabilities, the leaf of the batch that is the head, and
+    its share. Behind them, there may be rows of padding."""
+    num_rows: int
+    first_leaf: IndexArray | None
+    """By row: the first leaf of its tree; None without heads."""
 
     def finish(self) -> NodeArrays:
         """The output; waits for a GPU."""
-        if self.arrived is not None:
-            self.arrived.synchronize()
-        numbers: FloatArray = self.packed.numpy()
-        probabilities = np.ascontiguousarray(numbers[:, : self.num_labels])
-        if numbers.shape[1] == self.num_labels:
-            return NodeArrays(probabilities, None, None)
-        positions, weights = numbers[:, self.num_labels], numbers[:, self.num_labels + 1]
-        return NodeArrays(probabilities, positions.astype(np.int64), np.ascontiguousarray(weights))
+        numbers: FloatArray = self.packed.wait()[: self.num_rows]
+        if self.first_leaf is None:
+            return NodeArrays(np.ascontiguousarray(numbers), None, None)
+        leaves, weights = numbers[:, -2].astype(np.int64), np.ascontiguousarray(numbers[:, -1])
+        return NodeArrays(np.ascontiguousarray(numbers[:, :-2]), leaves - self.first_leaf, weights)
 
 
 def send_layout(model: TreeClassifier, layout: TreeLayout) -> TreeBatch:
@@ -64,8 +65,11 @@ def send_layout(model: TreeClassifier, layout: TreeLayout) -> TreeBatch:
 
     The guesses belong to the batch and the model stays as it is, so threads can share it.
     """
-    guesses = model.lexicon.guess(layout.unknown_words) if layout.unknown_words else None
-    return TreeBatch.from_layout(layout, model.device, guesses)
+    return TreeBatch.from_layout(layout, model.device, _guess(model, layout))
+
+
+def _guess(model: TreeClassifier, layout: TreeLayout) -> Tensor | None:
+    return model.lexicon.guess(layout.unknown_words) if layout.unknown_words else None
 
 
 @torch.inference_mode()
@@ -73,35 +77,74 @@ def start_tensors(
     model: TreeClassifier, layout: TreeLayout, nodes: AskedNodes, heads: bool, finer: bool
 ) -> StartedTensors:
     """Begin to label a batch; see `LabelModel.start_batch`."""
-    batch = send_layout(model, layout)
-    head_words = None
-    if heads and nodes == "all":
+    asked = _Asked(nodes, heads and nodes == "all" and model.encoder.heads is not None, finer)
+    guesses = _guess(model, layout)
+    if _is_worth_recording(model, layout, guesses):
+        packed = _run_recorded(model, layout, guesses, asked)
+    else:
+        packed = Arriving.of(_label(model, TreeBatch.from_layout(layout, model.device, guesses), asked))
+    num_rows = len(layout.preorder_index) if nodes == "all" else len(layout.root_index)
+    first_leaf = None
+    if asked.heads:
+        first_leaf = np.repeat(layout.span_start[layout.root_index], layout.tree_sizes)
+    return StartedTensors(packed, num_rows, first_leaf)
+
+
+class _Asked(NamedTuple):
+    """What is asked of a model."""
+
+    nodes: AskedNodes
+    heads: bool
+    finer: bool
+
+
+def _label(model: TreeClassifier, batch: TreeBatch, asked: _Asked) -> Tensor:  # [rows, labels or labels + 2]
+    """The output of a batch; see `StartedTensors`."""
+    if asked.heads:
         scores, head_words = model.score_with_heads(batch)
     else:
-        scores = model(batch, batch.root_index if nodes == "root" else None)
-    probabilities = model.answer_probabilities(scores, finer=finer).float()
-    num_labels = probabilities.shape[1]
-    if nodes == "all":
-        probabilities = probabilities.index_select(0, batch.preorder_index)
+        scores, head_words = model(batch, batch.root_index if asked.nodes == "root" else None), None
+    rows = model.answer_probabilities(scores, finer=asked.finer).float()
     if head_words is not None:
-        position, weight = _head_tensors(head_words, batch)
-        probabilities = torch.cat([probabilities, position.float().unsqueeze(1), weight.unsqueeze(1)], 1)
-    if not probabilities.is_cuda:
-        return StartedTensors(probabilities.cpu(), num_labels, None)
-    on_host = torch.empty(probabilities.shape, dtype=probabilities.dtype, pin_memory=True)
-    on_host.copy_(probabilities, non_blocking=True)
-    arrived = torch.cuda.Event()
-    arrived.record(torch.cuda.current_stream(probabilities.device))
-    return StartedTensors(on_host, num_labels, arrived)
+        found = head_words.leaf.float(), head_words.weight.float()
+        rows = torch.cat([rows, torch.stack(found, 1)], 1)
+    return rows if asked.nodes == "root" else rows.index_select(0, batch.preorder_index)
 
 
-def _head_tensors(heads: HeadWords, batch: TreeBatch) -> tuple[Tensor, Tensor]:
-    """By node in pre-order, tree after tree: the position of the head word in its sentence, and its share."""
-    first_leaf = batch.span_start.index_select(0, batch.root_index)
-    sizes = send(torch.tensor(batch.tree_sizes), batch.device)
-    first = first_leaf.repeat_interleave(sizes, output_size=len(batch.preorder_index))
-    leaves = heads.leaf.index_select(0, batch.preorder_index) - first
-    return leaves, heads.weight.float().index_select(0, batch.preorder_index)
+_MOST_TREES, _MOST_LEAVES, _MOST_GUESSES = 4, 256, 8
+"""Larger batches keep a GPU busy by themselves."""
+
+
+def _is_worth_recording(model: TreeClassifier, layout: TreeLayout, guesses: Tensor | None) -> bool:
+    return (
+        model.device.type == "cuda"
+        and len(layout.tree_sizes) <= _MOST_TREES
+        and len(layout.word_index) <= _MOST_LEAVES
+        and (guesses is None or len(guesses) <= _MOST_GUESSES)
+        and layout.is_binary
+        and not layout.has_shared_nodes
+        and layout.pieces is None
+        and model.is_recordable
+    )
+
+
+def _run_recorded(
+    model: TreeClassifier, layout: TreeLayout, guesses: Tensor | None, asked: _Asked
+) -> Arriving:
+    """Label a batch of few trees by a recording; the batch is padded, and so are the vectors of unknown words."""
+    batch = TreeBatch.from_layout(layout)
+    sizes = Sizes.around(batch)
+    padded = sizes.fill(batch)
+    inputs = [padded.buffer]
+    if model.lexicon.can_guess:
+        vectors = torch.zeros(0, model.lexicon.word_size) if guesses is None else guesses
+        inputs.append(nn.functional.pad(vectors, (0, 0, 0, _MOST_GUESSES - len(vectors))))
+
+    def work(buffer: Tensor, vectors: Tensor | None = None) -> Tensor:
+        return _label(model, replace(padded.on(buffer), guesses=vectors), asked)
+
+    key = sizes, asked, model.config.temperature, torch.get_float32_matmul_precision()
+    return recordings_of(model, model.device).run(key, work, inputs)
 
 
 @torch.inference_mode()

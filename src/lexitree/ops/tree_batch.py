@@ -12,19 +12,12 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from lexitree.arrays import NO_INDEX, FloatArray, IndexArray
+from lexitree.arrays import FloatArray, IndexArray
 from lexitree.batch.tree_examples import Example, lay_out_examples
 from lexitree.batch.tree_layout import TreeLayout
 from lexitree.lexicon.pieces import PieceLayout
+from lexitree.ops.transfers import send
 from lexitree.trees.tree import Tree
-
-
-def send(tensor: Tensor, device: torch.device | str) -> Tensor:
-    """Copy a tensor to a device; the host does not wait for a GPU to receive it."""
-    if torch.device(device).type == "cuda" and not tensor.is_cuda:
-        # Only a copy from pinned memory does not wait for the device.
-        return tensor.pin_memory().to(device, non_blocking=True)
-    return tensor.to(device)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +126,9 @@ class TreeBatch:
         """
         arrays: list[IndexArray] = [getattr(layout, name) for name in _ARRAYS]
         arrays.append(_NOTHING if layout.targets is None else layout.targets.reshape(-1).view(np.int64))
-        buffer = send(torch.from_numpy(np.concatenate(arrays).astype(np.int64, copy=False)), device)
+        gaps = [_GAP[: len(array) % 2] for array in arrays]
+        numbers = np.concatenate(list(itertools.chain.from_iterable(zip(arrays, gaps, strict=True))))
+        buffer = send(torch.from_numpy(numbers.astype(np.int64, copy=False)), device)
         return cls(
             layout.level_sizes,
             layout.depth_sizes,
@@ -141,7 +136,7 @@ class TreeBatch:
             layout.is_binary,
             layout.has_shared_nodes,
             buffer,
-            *torch.split(buffer, [len(array) for array in arrays]),
+            *_split_buffer(buffer, [len(array) for array in arrays]),
             guesses=None if guesses is None else guesses.to(device),
             pieces=None if layout.pieces is None else PieceBatch.from_layout(layout.pieces, device),
         )
@@ -204,7 +199,9 @@ class TreeBatch:
     def with_tensors(self, tensors: Mapping[str, Tensor]) -> TreeBatch:
         """The same trees with other tensors of the same names, again in one buffer."""
         parts = [tensors[name] for name in _TENSORS]
-        return self._on(torch.cat(parts), [len(part) for part in parts])
+        gaps = [part.new_zeros(len(part) % 2) for part in parts]
+        buffer = torch.cat(list(itertools.chain.from_iterable(zip(parts, gaps, strict=True))))
+        return self._on(buffer, [len(part) for part in parts])
 
     def _on(self, buffer: Tensor, sizes: list[int]) -> TreeBatch:
         return TreeBatch(
@@ -214,7 +211,7 @@ class TreeBatch:
             self.is_binary,
             self.has_shared_nodes,
             buffer,
-            *torch.split(buffer, sizes),
+            *_split_buffer(buffer, sizes),
             guesses=None if self.guesses is None else self.guesses.to(buffer.device),
             pieces=None if self.pieces is None else self.pieces.to(buffer.device),
             node_keys=None if self.node_keys is None else send(self.node_keys, buffer.device),
@@ -250,50 +247,16 @@ _ARRAYS = (
 _TENSORS = (*_ARRAYS, "target_bits")
 """The tensors in the buffer, in the order in which they stand there and in `TreeBatch`."""
 _NOTHING = np.zeros(0, dtype=np.int64)
+_GAP = np.zeros(1, dtype=np.int64)
+"""What follows a tensor of an odd number of numbers, so that all of them start at multiples of 16 bytes: kernels are
+compiled anew for addresses that do not."""
+
+
+def _split_buffer(buffer: Tensor, sizes: Sequence[int]) -> list[Tensor]:
+    padded = torch.split(buffer, [size + size % 2 for size in sizes])
+    return [part[:size] for part, size in zip(padded, sizes, strict=True)]
 
 
 def batch_examples(examples: Sequence[Example]) -> TreeBatch:
     """Batch examples for training, on the host; either all of them have targets, or none."""
     return TreeBatch.from_layout(lay_out_examples(examples))
-
-
-def fill_batch(batch: TreeBatch, num_leaves: int, num_inner: int, num_levels: int) -> TreeBatch:
-    """The batch with room for so many leaves, inner nodes and levels.
-
-    Leaves fill up to `num_leaves`, and inner nodes start there. The nodes in between are in no level and have neither
-    label nor target: the word of number 0, a span of one word. Only `counts` and the offsets tell the real sizes, so
-    this is for the fused backend, which goes by them.
-    """
-    old, shift = batch.num_leaves, num_leaves - batch.num_leaves
-    num_nodes = num_leaves + num_inner
-    new = batch.tensors()
-    for name in ("children_index", "root_index", "down_order", "preorder_index"):
-        new[name] = new[name] + shift * (new[name] >= old)
-    new["level_offset"] = new["level_offset"] + shift
-    for name, empty in (("label_index", NO_INDEX), ("span_start", 0), ("span_end", 1), ("up_to_down", 0)):
-        new[name] = _spread_nodes(new[name], old, num_leaves, num_nodes, empty)
-    if batch.targets is not None:
-        targets = _spread_nodes(batch.targets, old, num_leaves, num_nodes, 0)
-        new["target_bits"] = targets.view(-1).view(torch.int64)
-    for name, size, empty in (
-        ("word_index", num_leaves, 0),
-        ("leaf_kind", num_leaves, 0),
-        # A node that is in no level: what is summed over all children must not meet a real one again.
-        ("children_index", 2 * num_inner, num_nodes - 1),
-        ("children_offset", num_inner + 1, int(new["children_offset"][-1])),
-        ("down_order", num_nodes, 0),
-        ("down_parent_index", 2 * num_inner, 0),
-        ("preorder_index", num_nodes, 0),
-        ("level_offset", num_levels + 1, int(new["level_offset"][-1])),
-        ("depth_offset", num_levels + 1, int(new["depth_offset"][-1])),
-    ):
-        new[name] = torch.nn.functional.pad(new[name], (0, size - len(new[name])), value=empty)
-    return batch.with_tensors(new)
-
-
-def _spread_nodes(values: Tensor, num_old: int, num_leaves: int, num_nodes: int, empty: int) -> Tensor:
-    """Values by node, those of the leaves first and those of the inner nodes where these now start."""
-    filled = values.new_full((num_nodes, *values.shape[1:]), empty)
-    filled[:num_old] = values[:num_old]
-    filled[num_leaves : num_leaves + len(values) - num_old] = values[num_old:]
-    return filled

@@ -66,6 +66,11 @@ class WordEncoder(nn.Module):
             for layer in self.layers:
                 states = run_layer(cast(nn.LSTM, layer), states, batch.places)
             return states
+        if len(batch.places) == 1:
+            # Nothing is padded.
+            for layer in self.layers:
+                states, _ = layer(self.dropout(states))
+            return self.dropout(states)
         for layer in self.layers:
             packed = pack_padded_sequence(self.dropout(states), batch.places, enforce_sorted=is_sorted)
             states, _ = pad_packed_sequence(layer(packed)[0])
@@ -138,7 +143,7 @@ class ParserModel(nn.Module, SpanNetwork):
 
     def start_search(self, batch: PaddedSentences) -> StartedSearch:
         """Find the best trees; on a GPU, this does not wait for them."""
-        return start_search(self, SentenceBatch.send(batch, self.device))
+        return start_search(self, batch, self.device)
 
     def rank_trees(self, batch: PaddedSentences, k: int) -> RankedParses:
         return rank_trees(self, SentenceBatch.send(batch, self.device), k)

@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from lexitree.ops.tree_batch import send
+from lexitree.ops.transfers import send
 from lexitree.parsers.numbered_sentences import NumberedSentences, PaddedSentences
 from lexitree.parsers.word_features import WordNumbers
 
@@ -53,16 +53,27 @@ class SentenceBatch:
     @classmethod
     def send(cls, padded: PaddedSentences, device: torch.device | str = "cpu") -> SentenceBatch:
         """Send padded sentences to a device in one copy."""
-        num_places, num_trees, _ = padded.rows.shape
-        columns = padded.rows.reshape(num_places * num_trees, -1)
-        parts = [columns[:, 0], columns[:, 1], columns[:, 2:].reshape(-1), padded.styles, padded.places]
-        buffer = send(torch.from_numpy(np.concatenate(parts)), device)
-        vectors, words, affixes, style, lengths = torch.split(buffer, [len(part) for part in parts])
+        return cls.on(send(pack_sentences(padded), device), padded)
+
+    @classmethod
+    def on(cls, buffer: Tensor, padded: PaddedSentences) -> SentenceBatch:
+        """Padded sentences of which a buffer holds the numbers, or will be given them; see `pack_sentences`."""
+        num_places, num_trees, num_features = padded.rows.shape
+        size = num_places * num_trees
+        sizes = [size, size, size * (num_features - 2), num_trees, num_trees]
+        vectors, words, affixes, styles, places = torch.split(buffer, sizes)
         return cls(
             vectors.view(num_places, num_trees),
             words.view(num_places, num_trees),
             affixes.view(num_places, num_trees, -1),
-            style,
-            lengths - 2,
+            styles,
+            places - 2,
             torch.from_numpy(padded.places),
         )
+
+
+def pack_sentences(padded: PaddedSentences) -> Int[Tensor, " numbers"]:
+    """All numbers of padded sentences in one tensor on the host: vectors, words, affixes, styles, places."""
+    columns = padded.rows.reshape(-1, padded.rows.shape[2])
+    parts = [columns[:, 0], columns[:, 1], columns[:, 2:].reshape(-1), padded.styles, padded.places]
+    return torch.from_numpy(np.concatenate(parts))

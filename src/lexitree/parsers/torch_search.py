@@ -7,16 +7,21 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 import torch
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from lexitree.arrays import FloatArray, IndexArray
 from lexitree.ops.openmp import one_thread
-from lexitree.parsers.best_trees import best_labels, find_k_best_trees, search_trees
+from lexitree.ops.recordings import recordings_of
+from lexitree.ops.transfers import Arriving
+from lexitree.parsers.array_layers import find_pointers
+from lexitree.parsers.best_trees import find_k_best_trees, search_trees
 from lexitree.parsers.chart import log_partition, sum_labels
-from lexitree.parsers.host_search import FEW_TREES, search_on_host
-from lexitree.parsers.native_network import runs_natively
-from lexitree.parsers.penn_spans import NO_PHRASE
-from lexitree.parsers.sentence_batch import SentenceBatch
-from lexitree.parsers.span_network import FoundParses, RankedParses, RankedTree
+from lexitree.parsers.host_search import FEW_TREES
+from lexitree.parsers.numbered_sentences import PaddedSentences
+from lexitree.parsers.pointers import ChartOrder
+from lexitree.parsers.sentence_batch import SentenceBatch, pack_sentences
+from lexitree.parsers.span_network import FoundParses, RankedParses, RankedTree, StartedSearch
 
 
 class TorchSearch(NamedTuple):
@@ -25,46 +30,62 @@ class TorchSearch(NamedTuple):
     num_words: int
     """Number of words of the longest sentence."""
     num_trees: int
-    packed: Tensor
-    """Whether the scores are finite, then the best tag of each word, then the pointers of each span. Of a few trees,
-    instead of the pointers, what they are found by: each span's best label, and two scores as the bits of floats."""
-    arrived: torch.cuda.Event | None
-    """When the numbers are on the host; None if they have been there from the start."""
-    has_pointers: bool
+    packed: Arriving
+    """Whether the scores are finite, then the best tag of each word, then the pointers of each span."""
 
     def finish(self) -> FoundParses:
-        if self.arrived is not None:
-            self.arrived.synchronize()
-        numbers: npt.NDArray[np.int32] = self.packed.numpy()
-        tags, rest = np.split(numbers[1:], [self.num_words * self.num_trees])
-        if not self.has_pointers:
-            labels, phrase, part = rest.reshape(3, -1, self.num_trees)
-            rest = search_on_host(phrase.view(np.float32), part.view(np.float32), labels).reshape(-1)
-        return FoundParses(bool(numbers[0]), tags.reshape(self.num_words, self.num_trees), rest)
+        numbers: npt.NDArray[np.int32] = self.packed.wait()
+        tags, pointers = np.split(numbers[1:], [self.num_words * self.num_trees])
+        return FoundParses(bool(numbers[0]), tags.reshape(self.num_words, self.num_trees), pointers)
+
+
+class TorchScores(NamedTuple):
+    """The scores of a few sentences, on their way to the host, where their trees are found with fewer calls."""
+
+    lengths: IndexArray
+    packed: Arriving
+    """The best tag of each word, then the scores of all spans, as floats."""
+
+    def finish(self) -> FoundParses:
+        numbers: FloatArray = self.packed.wait()
+        num_words, num_trees = int(self.lengths.max()), len(self.lengths)
+        tags, scores = np.split(numbers, [num_words * num_trees])
+        scores = scores.reshape(ChartOrder(num_words).num_spans, num_trees, -1)
+        with np.errstate(all="ignore"):
+            is_finite = bool(np.isfinite(scores.sum()))
+            pointers = find_pointers(scores, self.lengths).reshape(-1)
+        return FoundParses(is_finite, tags.astype(np.int64).reshape(num_words, num_trees), pointers)
 
 
 @torch.inference_mode()
 @one_thread()
-def start_search(network: nn.Module, batch: SentenceBatch) -> TorchSearch:
+def start_search(network: nn.Module, batch: PaddedSentences, device: torch.device) -> StartedSearch:
     """Begin to find the best trees; on a GPU, the host does not wait for it."""
+    lengths = batch.places - 2
+    if len(lengths) == 1 and device.type == "cuda" and not network.training:
+        key = batch.rows.shape, torch.get_float32_matmul_precision()
+
+        def work(buffer: Tensor) -> Tensor:
+            return _score(network, SentenceBatch.on(buffer, batch))
+
+        recordings = recordings_of(network, device)
+        return TorchScores(lengths, recordings.run(key, work, [pack_sentences(batch)]))
+    sent = SentenceBatch.send(batch, device)
+    if len(lengths) <= FEW_TREES:
+        return TorchScores(lengths, Arriving.of(_score(network, sent)))
+    return TorchSearch(batch.num_words, len(lengths), Arriving.of(_search(network, sent)))
+
+
+def _score(network: nn.Module, batch: SentenceBatch) -> Float[Tensor, " numbers"]:
     scores, tag_scores = network(batch)
-    num_trees = len(batch.lengths)
-    parts = [scores.sum().isfinite().int().view(1), tag_scores.argmax(2).int().view(-1)]
-    has_pointers = num_trees > FEW_TREES or runs_natively(scores)
-    if not has_pointers:
-        phrase_scores, labels = best_labels(scores)
-        chart = torch.stack([phrase_scores, scores[:, :, NO_PHRASE]]).float()
-        parts += [labels.int().view(-1), chart.view(torch.int32).view(-1)]
-    else:
-        parts.append(search_trees(scores, batch.lengths)[0].view(-1))
-    packed = torch.cat(parts)
-    if packed.device.type != "cuda":
-        return TorchSearch(batch.num_words, num_trees, packed.cpu(), None, has_pointers)
-    on_host = torch.empty(packed.shape, dtype=packed.dtype, pin_memory=True)
-    on_host.copy_(packed, non_blocking=True)
-    arrived = torch.cuda.Event()
-    arrived.record(torch.cuda.current_stream(packed.device))
-    return TorchSearch(batch.num_words, num_trees, on_host, arrived, has_pointers)
+    return torch.cat([tag_scores.argmax(2).float().view(-1), scores.float().view(-1)])
+
+
+def _search(network: nn.Module, batch: SentenceBatch) -> Int[Tensor, " numbers"]:
+    scores, tag_scores = network(batch)
+    is_finite = scores.sum().isfinite().int().view(1)
+    pointers = search_trees(scores, batch.lengths)[0]
+    return torch.cat([is_finite, tag_scores.argmax(2).int().view(-1), pointers.view(-1)])
 
 
 @torch.no_grad()

@@ -14,9 +14,10 @@ from lexitree.corpora.further import Grain
 from lexitree.learning.optimizer import LazyAdam
 from lexitree.models.classifier import TreeClassifier
 from lexitree.models.label_grains import LabelGrains
+from lexitree.ops.padding import Sizes
 from lexitree.ops.tree_batch import batch_examples
 from lexitree.tasks.classify.recipe import TrainingConfig
-from lexitree.tasks.classify.steps import PlainStep, RecordedStep, Sizes, make_step
+from lexitree.tasks.classify.steps import PlainStep, RecordedStep, make_step
 from tests.tiny import tiny_model, tiny_trees
 
 on_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")

@@ -72,5 +72,7 @@ def launch(kernel: Any, batch: TreeBatch, *arguments: object, **constants: objec
 def zeros(like: Tensor, *shapes: tuple[int, int]) -> list[Tensor]:
     """Several float32 matrices, zero, in one allocation: rows that no level reaches stay zero."""
     sizes = [rows * columns for rows, columns in shapes]
-    buffer = torch.zeros(sum(sizes), dtype=torch.float32, device=like.device)
-    return [part.view(shape) for part, shape in zip(torch.split(buffer, sizes), shapes, strict=True)]
+    # Each starts at a multiple of 16 bytes: kernels are compiled anew for addresses that do not.
+    padded = [-(-size // 4) * 4 for size in sizes]
+    parts = torch.split(torch.zeros(sum(padded), dtype=torch.float32, device=like.device), padded)
+    return [part[:size].view(shape) for part, size, shape in zip(parts, sizes, shapes, strict=True)]

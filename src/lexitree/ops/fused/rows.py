@@ -49,7 +49,7 @@ def fused_update_rows(
     )  # fmt: skip
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["num_leaves"])
 def _update_rows(
     table, moments, squares, gradients, rows, order, betas, corrections, num_leaves,
     learning_rate, epsilon, shrink, l2,

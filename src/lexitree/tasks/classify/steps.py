@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 import torch
 from torch import Tensor
@@ -13,14 +13,13 @@ from lexitree.learning.distributed import OneProcess, ProcessGroup
 from lexitree.learning.optimizer import LazyAdam
 from lexitree.models.classifier import TreeClassifier
 from lexitree.models.label_grains import LabelGrains
-from lexitree.models.word_table import WordTable
-from lexitree.ops.tree_batch import TreeBatch, batch_examples, fill_batch
+from lexitree.ops.padding import Sizes
+from lexitree.ops.tree_batch import TreeBatch, batch_examples
 
 MAX_RECORDED_LEAVES = 20_000
 """Larger batches are rare, and keep a GPU busy without a recording."""
 NUM_SLOTS = 4
 """How many batches the host may be ahead of the GPU."""
-LEVELS_PER_BUCKET = 64
 
 
 class Step(Protocol):
@@ -48,9 +47,7 @@ def make_step(
         return SharedStep(plain, processes)
     can_record = (
         model.device.type == "cuda"
-        and model.encoder.is_recordable
-        and all(each.is_recordable for each in model.implementations)
-        and isinstance(model.lexicon, WordTable)
+        and model.is_recordable
         # A recording repeats the learning rate that it was made with.
         and optimizer.config.has_constant_updates
     )
@@ -122,31 +119,6 @@ class SharedStep:
         if loss.is_cuda or torch.isfinite(loss):
             # The rows of all processes are updated, not only those of this one's batch.
             optimizer.update(num_trees)
-
-
-class Sizes(NamedTuple):
-    """The shape of a recorded step; batches are padded to the next one."""
-
-    num_trees: int
-    num_leaves: int
-    num_levels: int
-
-    @classmethod
-    def around(cls, batch: TreeBatch) -> Sizes:
-        """The smallest sizes that hold the batch: at most an eighth is padding."""
-        granule = max(8, (1 << batch.num_leaves.bit_length()) // 16)
-        num_levels = max(len(batch.level_sizes), len(batch.depth_sizes)) - 1
-        return cls(
-            batch.num_trees, _round_up(batch.num_leaves, granule), _round_up(num_levels, LEVELS_PER_BUCKET)
-        )
-
-    def fill(self, batch: TreeBatch) -> TreeBatch:
-        # A binary tree has one inner node fewer than leaves.
-        return fill_batch(batch, self.num_leaves, self.num_leaves - self.num_trees, self.num_levels)
-
-
-def _round_up(number: int, granule: int) -> int:
-    return -(-number // granule) * granule
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from lexitree.arrays import IndexArray
-from lexitree.ops.tree_batch import send
+from lexitree.ops.transfers import send
 from lexitree.parsers.chart import log_partition, sum_labels
 from lexitree.parsers.network import ParserModel
 from lexitree.parsers.parser_config import ParserConfig

@@ -14,7 +14,8 @@ from torch import Tensor
 
 from lexitree.arrays import IndexArray
 from lexitree.batch.forest import lay_out_forests
-from lexitree.ops.tree_batch import TreeBatch, send
+from lexitree.ops.transfers import send
+from lexitree.ops.tree_batch import TreeBatch
 from lexitree.tasks.rerank.examples import ListExample
 from lexitree.trees.tree import Tree
 

@@ -1,0 +1,96 @@
+"""Work of a GPU that is recorded once for each size of its input and replayed: one call instead of hundreds.
+
+A few sentences keep a GPU busy for less time than the host needs to hand out their work call by call.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Hashable, Sequence
+from threading import Lock
+from typing import NamedTuple
+from weakref import WeakKeyDictionary
+
+import torch
+from torch import Tensor, nn
+
+from lexitree.ops.transfers import Arriving, send
+
+RUNS_BEFORE = 2
+"""How often work of a size is run as it is before it is recorded, which takes as long as many runs."""
+
+Work = Callable[..., Tensor]
+"""Computes a tensor from others, asking the host for nothing but their sizes."""
+
+
+class _Recording(NamedTuple):
+    graph: torch.cuda.CUDAGraph
+    inputs: list[Tensor]
+    """What it reads."""
+    output: Tensor
+    """What it writes."""
+
+
+class Recordings:
+    """Recordings of the work of one module, by what tells them apart. Threads may share them."""
+
+    def __init__(self, device: torch.device) -> None:
+        self._device = device
+        self._memory = torch.cuda.graph_pool_handle()
+        self._num_runs: Counter[Hashable] = Counter()
+        self._recorded: dict[Hashable, _Recording] = {}
+        self._is_done = torch.cuda.Event()
+        self._lock = Lock()
+
+    def run(self, key: Hashable, work: Work, inputs: Sequence[Tensor]) -> Arriving:
+        """Run some work, by its recording if there is one, and let its result leave for the host.
+
+        Args:
+            key: All that the work depends on besides the numbers of its inputs: their shapes, settings.
+            work: Takes the inputs, on the device.
+            inputs: The inputs, wherever they are.
+        """
+        with self._lock:
+            recording = self._recorded.get(key)
+            if recording is None:
+                on_device = [send(tensor, self._device) for tensor in inputs]
+                if self._num_runs[key] < RUNS_BEFORE:
+                    self._num_runs[key] += 1
+                    return Arriving.of(work(*on_device))
+                recording = self._recorded[key] = self._record(work, on_device)
+            here = torch.cuda.current_stream(self._device)
+            # Recordings share memory, so one begins when the one before has ended, on whichever stream.
+            here.wait_event(self._is_done)
+            for static, tensor in zip(recording.inputs, inputs, strict=True):
+                static.copy_(tensor if tensor.is_cuda else tensor.pin_memory(), non_blocking=True)
+            recording.graph.replay()
+            result = Arriving.of(recording.output)
+            self._is_done.record(here)
+            return result
+
+    def _record(self, work: Work, inputs: Sequence[Tensor]) -> _Recording:
+        static = [tensor.clone() for tensor in inputs]
+        graph = torch.cuda.CUDAGraph()
+        torch.cuda.current_stream(self._device).synchronize()
+        # Other threads may go on with work of their own.
+        with torch.cuda.graph(graph, pool=self._memory, capture_error_mode="thread_local"):
+            output = work(*static)
+        return _Recording(graph, static, output)
+
+
+class _Kept(NamedTuple):
+    made_from: tuple[int, ...]
+    """Where the weights were."""
+    recordings: Recordings
+
+
+_kept: WeakKeyDictionary[nn.Module, _Kept] = WeakKeyDictionary()
+
+
+def recordings_of(module: nn.Module, device: torch.device) -> Recordings:
+    """The recordings of a module's work, none if its weights have moved; they read the weights where these are."""
+    addresses = tuple(weight.data_ptr() for weight in (*module.parameters(), *module.buffers()))
+    kept = _kept.get(module)
+    if kept is None or kept.made_from != addresses:
+        kept = _kept[module] = _Kept(addresses, Recordings(device))
+    return kept.recordings
