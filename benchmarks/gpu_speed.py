@@ -17,11 +17,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 
 from environment import corpus_files, describe_run
 from gpu_gate import run_gate
 from gpu_models import PRODUCTS, build, shuffled
+from lexitree.batch.tree_examples import lay_out_examples
 from lexitree.corpora.corpus import Corpus
 from lexitree.corpora.named import load_corpus
 from lexitree.learning.optimizer import LazyAdam
@@ -215,17 +217,17 @@ def time_inference(
     examples = examples[:: max(1, 128 // batch_size)]
     if backend == "levelwise":
         examples = examples[::4]
-    batches = [batch_examples(examples[k : k + batch_size]) for k in range(0, len(examples), batch_size)]
+    layouts = [lay_out_examples(examples[k : k + batch_size]) for k in range(0, len(examples), batch_size)]
     rates: list[float] = []
     torch.cuda.reset_peak_memory_stats()
     held = torch.cuda.memory_allocated()
     for _ in range(4):
         torch.cuda.synchronize()
         start = time.perf_counter()
-        answers = [model(batch.to("cuda")).softmax(1).to("cpu", non_blocking=True) for batch in batches]
-        torch.cuda.synchronize()
+        started = [model.start_batch(layout) for layout in layouts]
+        answers = [each.finish().probabilities for each in started]
         rates.append(len(examples) / (time.perf_counter() - start))
-        assert all(bool(answer.isfinite().all()) for answer in answers)
+        assert all(bool(np.isfinite(answer).all()) for answer in answers)
     torch.set_float32_matmul_precision("highest")
     return {
         "backend": backend,
@@ -233,7 +235,7 @@ def time_inference(
         "batch_size": batch_size,
         "trees_per_second": statistics.median(rates[1:]),
         "peak_bytes_per_node": (torch.cuda.max_memory_allocated() - held)
-        / max(batch.num_nodes for batch in batches),
+        / max(len(layout.label_index) for layout in layouts),
     }
 
 

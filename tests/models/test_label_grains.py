@@ -113,8 +113,10 @@ def test_a_model_with_fine_labels_alone_has_the_loss_that_it_has_without_grains(
         labelled = (labels != NO_INDEX).double()[:, None]
         lessons = share * (1 - 0.4 * labelled)
         hard = nn.functional.one_hot(labels.clamp(0), 2) * labelled
-        grained = plain.with_tensors({**plain.tensors(), "target_bits": lessons.view(-1).view(torch.int64)})
-        mixed = (lessons + 0.4 * hard).view(-1).view(torch.int64)
-        usual, scale = plain.with_tensors({**plain.tensors(), "target_bits": mixed}), 0.4
+        grained = plain.with_arrays(
+            {**plain.arrays(), "target_bits": lessons.view(-1).view(torch.int64).numpy()}
+        )
+        mixed = (lessons + 0.4 * hard).view(-1).view(torch.int64).numpy()
+        usual, scale = plain.with_arrays({**plain.arrays(), "target_bits": mixed}), 0.4
     found = model.loss(grained, root_weight=root_weight, grains=LabelGrains(2, [], scale=scale))
     torch.testing.assert_close(found, model.loss(usual, root_weight=root_weight))

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar, cast
 
-import torch
-from torch import Tensor
+import numpy as np
+import numpy.typing as npt
 
 from lexitree.arrays import NO_INDEX
 from lexitree.ops.tree_batch import TreeBatch
 
 LEVELS_PER_BUCKET = 64
+
+Values = TypeVar("Values", bound=npt.NDArray[Any])
 
 
 class Sizes(NamedTuple):
@@ -47,15 +49,15 @@ def fill_batch(batch: TreeBatch, num_leaves: int, num_inner: int, num_levels: in
     """
     old, shift = batch.num_leaves, num_leaves - batch.num_leaves
     num_nodes = num_leaves + num_inner
-    new = batch.tensors()
+    new = batch.arrays()
     for name in ("children_index", "root_index", "down_order", "preorder_index"):
         new[name] = new[name] + shift * (new[name] >= old)
     new["level_offset"] = new["level_offset"] + shift
     for name, empty in (("label_index", NO_INDEX), ("span_start", 0), ("span_end", 1), ("up_to_down", 0)):
         new[name] = _spread_nodes(new[name], old, num_leaves, num_nodes, empty)
     if batch.targets is not None:
-        targets = _spread_nodes(batch.targets, old, num_leaves, num_nodes, 0)
-        new["target_bits"] = targets.view(-1).view(torch.int64)
+        targets = _spread_nodes(batch.targets.numpy(), old, num_leaves, num_nodes, 0)
+        new["target_bits"] = targets.reshape(-1).view(np.int64)
     for name, size, empty in (
         ("word_index", num_leaves, 0),
         ("leaf_kind", num_leaves, 0),
@@ -68,13 +70,17 @@ def fill_batch(batch: TreeBatch, num_leaves: int, num_inner: int, num_levels: in
         ("level_offset", num_levels + 1, int(new["level_offset"][-1])),
         ("depth_offset", num_levels + 1, int(new["depth_offset"][-1])),
     ):
-        new[name] = torch.nn.functional.pad(new[name], (0, size - len(new[name])), value=empty)
-    return batch.with_tensors(new)
+        filled = np.full(size, empty)
+        filled[: len(new[name])] = new[name]
+        new[name] = filled
+    return batch.with_arrays(new)
 
 
-def _spread_nodes(values: Tensor, num_old: int, num_leaves: int, num_nodes: int, empty: int) -> Tensor:
+def _spread_nodes(
+    values: Values, num_old: int, num_leaves: int, num_nodes: int, empty: int
+) -> Values:  # [nodes, ...]
     """Values by node, those of the leaves first and those of the inner nodes where these now start."""
-    filled = values.new_full((num_nodes, *values.shape[1:]), empty)
+    filled = np.full((num_nodes, *values.shape[1:]), empty, dtype=values.dtype)
     filled[:num_old] = values[:num_old]
     filled[num_leaves : num_leaves + len(values) - num_old] = values[num_old:]
-    return filled
+    return cast(Values, filled)

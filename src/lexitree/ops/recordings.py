@@ -78,10 +78,28 @@ class Recordings:
         return _Recording(graph, static, output)
 
 
-class _Kept(NamedTuple):
-    made_from: tuple[int, ...]
-    """Where the weights were."""
-    recordings: Recordings
+class _Kept:
+    """The recordings of a module, which read its weights where they were."""
+
+    def __init__(self, module: nn.Module, device: torch.device) -> None:
+        # Where the module looks its weights up, so that new ones are noticed: asking it for all of them takes longer.
+        self._places: list[tuple[dict[str, Tensor | None], str]] = [
+            (weights, name)
+            for part in module.modules()
+            for weights in (vars(part)["_parameters"], vars(part)["_buffers"])
+            for name in weights
+        ]
+        self._made_from = self._addresses()
+        self.recordings = Recordings(device)
+
+    def _addresses(self) -> list[int]:
+        found = (weights.get(name) for weights, name in self._places)
+        return [0 if weight is None else weight.data_ptr() for weight in found]
+
+    @property
+    def is_valid(self) -> bool:
+        """Whether the weights are where they were."""
+        return self._addresses() == self._made_from
 
 
 _kept: WeakKeyDictionary[nn.Module, _Kept] = WeakKeyDictionary()
@@ -89,8 +107,7 @@ _kept: WeakKeyDictionary[nn.Module, _Kept] = WeakKeyDictionary()
 
 def recordings_of(module: nn.Module, device: torch.device) -> Recordings:
     """The recordings of a module's work, none if its weights have moved; they read the weights where these are."""
-    addresses = tuple(weight.data_ptr() for weight in (*module.parameters(), *module.buffers()))
     kept = _kept.get(module)
-    if kept is None or kept.made_from != addresses:
-        kept = _kept[module] = _Kept(addresses, Recordings(device))
+    if kept is None or not kept.is_valid:
+        kept = _kept[module] = _Kept(module, device)
     return kept.recordings

@@ -126,9 +126,7 @@ class TreeBatch:
         """
         arrays: list[IndexArray] = [getattr(layout, name) for name in _ARRAYS]
         arrays.append(_NOTHING if layout.targets is None else layout.targets.reshape(-1).view(np.int64))
-        gaps = [_GAP[: len(array) % 2] for array in arrays]
-        numbers = np.concatenate(list(itertools.chain.from_iterable(zip(arrays, gaps, strict=True))))
-        buffer = send(torch.from_numpy(numbers.astype(np.int64, copy=False)), device)
+        buffer = send(torch.from_numpy(_join(arrays)), device)
         return cls(
             layout.level_sizes,
             layout.depth_sizes,
@@ -196,12 +194,14 @@ class TreeBatch:
         """All tensors in the buffer, by name."""
         return {name: getattr(self, name) for name in _TENSORS}
 
-    def with_tensors(self, tensors: Mapping[str, Tensor]) -> TreeBatch:
-        """The same trees with other tensors of the same names, again in one buffer."""
-        parts = [tensors[name] for name in _TENSORS]
-        gaps = [part.new_zeros(len(part) % 2) for part in parts]
-        buffer = torch.cat(list(itertools.chain.from_iterable(zip(parts, gaps, strict=True))))
-        return self._on(buffer, [len(part) for part in parts])
+    def arrays(self) -> dict[str, IndexArray]:
+        """The same as arrays, for a batch on the host."""
+        return {name: tensor.numpy() for name, tensor in self.tensors().items()}
+
+    def with_arrays(self, arrays: Mapping[str, IndexArray]) -> TreeBatch:
+        """The same trees with other numbers in tensors of the same names, on the host."""
+        parts = [arrays[name] for name in _TENSORS]
+        return self._on(torch.from_numpy(_join(parts)), [len(part) for part in parts])
 
     def _on(self, buffer: Tensor, sizes: list[int]) -> TreeBatch:
         return TreeBatch(
@@ -250,6 +250,12 @@ _NOTHING = np.zeros(0, dtype=np.int64)
 _GAP = np.zeros(1, dtype=np.int64)
 """What follows a tensor of an odd number of numbers, so that all of them start at multiples of 16 bytes: kernels are
 compiled anew for addresses that do not."""
+
+
+def _join(arrays: Sequence[IndexArray]) -> IndexArray:
+    gaps = (_GAP[: len(array) % 2] for array in arrays)
+    joined = np.concatenate(list(itertools.chain.from_iterable(zip(arrays, gaps, strict=True))))
+    return joined.astype(np.int64, copy=False)
 
 
 def _split_buffer(buffer: Tensor, sizes: Sequence[int]) -> list[Tensor]:
