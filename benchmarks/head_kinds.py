@@ -5,8 +5,9 @@
 
 Sentences are those of SST's development part and of the domains' (`domains/NAME/dev.tsv.gz` and the texts of
 `mams/dev.spans.jsonl.gz` under LEXITREE_DATA; of each set, the first rows). Phrases of three words or more are
-counted, by the tags that the parser gives their head words; SST's root accuracy from its own trees is given too.
-`--candidates` overrides the setting that a model was trained with.
+counted, by the tags that the parser gives their head words: a telling head is a noun, verb, adjective, adverb or
+negation, and punctuation counts only where the phrase has other words. SST's root accuracy from its own trees is
+given too. `--candidates` overrides the setting that a model was trained with.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import json
 import os
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -27,15 +29,17 @@ from environment import describe_run
 from lexitree import Sentence, TextPipeline, TokenizedText
 from lexitree.corpora.named import load_corpus
 from lexitree.corpora.text_files import read_texts
+from lexitree.models.classifier import TreeClassifier
 from lexitree.models.head_methods import HeadComposer
 from lexitree.ops.weights import HeadCandidates
 from lexitree.text.word_kinds import WordKind, word_kind
 
 MIN_WORDS = 3
-OPEN_CLASSES = ("NN", "VB", "JJ", "RB", "AFX", "FW", "GW")
+OPEN_CLASSES = ("NN", "VB", "JJ", "RB")
 """Beginnings of the tags of nouns, verbs, adjectives and adverbs."""
 NEGATIONS = frozenset({"not", "n't", "no", "never", "none", "nothing", "nobody", "neither", "nor", "without"})
 PUNCTUATION_TAGS = frozenset({",", ":", ".", "``", "''", "-LRB-", "-RRB-", "HYPH", "NFP"})
+Row = dict[str, Any]
 
 
 def main() -> None:
@@ -48,26 +52,44 @@ def main() -> None:
     parser.add_argument("--output", type=Path, help="write the record to this JSON file")
     options = parser.parse_args()
     described = describe_run(dict(data_files()))
-    rows = [row for model in options.models for row in measure(model, options.candidates, options.rows)]
+    pipes = {name: open_model(name, options.candidates) for name in options.models}
+    tables = {
+        "heads": [row for name, pipe in pipes.items() for row in measure_heads(name, pipe, options.rows)],
+        "sst": [measure_sst(name, pipe) for name, pipe in pipes.items()],
+    }
     if options.output:
-        record = {**described, "seeds": [], "rows": rows}
+        record = {**described, "seeds": [], **tables}
         options.output.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
 
 
-def measure(name: str, candidates: HeadCandidates | None, num_rows: int) -> Iterator[dict[str, Any]]:
-    pipe = lexitree.load(name, reads="text", parser="builtin")
-    heads = pipe.predictor.model.encoder.heads
-    if candidates and isinstance(heads, HeadComposer):
-        heads.candidates = candidates
+def open_model(name: str, candidates: HeadCandidates | None) -> TextPipeline:
+    """The model as `lexitree.load` opens it or, to have other candidates, in torch, whose modules can be changed."""
+    if candidates is None:
+        return lexitree.load(name, reads="text", parser="builtin")
+    pipe = lexitree.load(name, reads="text", parser="builtin", backend="levelwise")
+    model = pipe.predictor.model
+    assert isinstance(model, TreeClassifier)
+    assert isinstance(model.encoder.heads, HeadComposer)
+    model.encoder.heads.candidates = candidates
+    model.config = replace(model.config, head_candidates=candidates)
+    return pipe
+
+
+def measure_heads(name: str, pipe: TextPipeline, num_rows: int) -> Iterator[Row]:
+    """A row for each set of texts, and one for all of them."""
+    about: Row = {"model": name, "candidates": pipe.predictor.model.config.head_candidates}
     total: Counter[str] = Counter()
     for set_name, texts in read_sets(num_rows):
         counts = count_heads(pipe, texts)
         total += counts
-        yield show(name, candidates, set_name, counts)
-    yield show(name, candidates, "all", total)
+        yield show({**about, "set": set_name}, counts)
+    yield show({**about, "set": "all"}, total)
+
+
+def measure_sst(name: str, pipe: TextPipeline) -> Row:
     scores = pipe.predictor.evaluate(load_corpus("sst-fine").dev)
-    yield {"model": name, "candidates": candidates, "set": "sst", "root_accuracy": scores.root.accuracy}
     print(f"{name} on SST's own trees: {scores.root.accuracy:.2%}")
+    return {"model": name, "root_accuracy": scores.root.accuracy}
 
 
 def read_sets(num_rows: int) -> Iterator[tuple[str, list[str | TokenizedText]]]:
@@ -129,25 +151,19 @@ def is_punctuation(tag: str, word: str) -> bool:
     return tag in PUNCTUATION_TAGS and word_kind(word) == WordKind.PUNCTUATION
 
 
-def show(name: str, candidates: str | None, set_name: str, counts: Counter[str]) -> dict[str, Any]:
+def show(about: Row, counts: Counter[str]) -> Row:
     num_phrases = counts["sentences"] + counts["phrases"]
-    others = {key[6:]: value for key, value in counts.most_common() if key.startswith("other ")}
+    others = [(key[6:], count) for key, count in counts.most_common() if key.startswith("other ")]
     row = {
-        "model": name,
-        "candidates": candidates,
-        "set": set_name,
+        **about,
         "phrases": num_phrases,
-        "told_by_head": (counts["sentences told"] + counts["phrases told"]) / num_phrases,
-        "sentences_told_by_head": counts["sentences told"] / max(counts["sentences"], 1),
-        "punctuation": counts["punctuation"] / num_phrases,
+        "telling_head_share": (counts["sentences told"] + counts["phrases told"]) / num_phrases,
+        "telling_head_of_sentence_share": counts["sentences told"] / max(counts["sentences"], 1),
+        "punctuation_share": counts["punctuation"] / num_phrases,
         "mean_head_weight": counts["weight"] / 1000 / num_phrases,
-        "other_tags": dict(list(others.items())[:8]),
+        "other_tags": others[:8],
     }
-    print(
-        f"{name} {set_name:14} {num_phrases:7,} phrases, head tells {row['told_by_head']:.1%}"
-        f" (sentences {row['sentences_told_by_head']:.1%}), punctuation {row['punctuation']:.1%},"
-        f" head weight {row['mean_head_weight']:.2f}, others {row['other_tags']}"
-    )
+    print(json.dumps(row), flush=True)
     return row
 
 
