@@ -27,7 +27,7 @@ import numpy as np
 import lexitree
 from environment import describe_run
 from lexitree import Sentence, TextPipeline, TokenizedText
-from lexitree.corpora.named import load_corpus
+from lexitree.corpora.named import find_corpus, load_corpus
 from lexitree.corpora.text_files import read_texts
 from lexitree.models.classifier import TreeClassifier
 from lexitree.models.head_methods import HeadComposer
@@ -51,7 +51,7 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=400, help="sentences of each set")
     parser.add_argument("--output", type=Path, help="write the record to this JSON file")
     options = parser.parse_args()
-    described = describe_run(dict(data_files()))
+    described = describe_run({"sst": find_corpus("sst") / "dev.txt", **dict(data_files())})
     pipes = {name: open_model(name, options.candidates) for name in options.models}
     tables = {
         "heads": [row for name, pipe in pipes.items() for row in measure_heads(name, pipe, options.rows)],
