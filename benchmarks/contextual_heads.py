@@ -20,7 +20,7 @@ import numpy as np
 from environment import describe_run
 from lexitree.analysis.head_overlap import binary_penn_tree, model_overlap, read_penn_trees
 from lexitree.corpora.named import find_corpus
-from lexitree.models.classifier import TreeClassifier
+from lexitree.models.label_model import LabelModel
 from lexitree.pipeline.loading import load
 from lexitree.pipeline.predictor import Predictor
 from lexitree.results.labelled_tree import LabelledTree
@@ -99,7 +99,7 @@ def compare(split: str, trees: Sequence[Tree], predictors: dict[str, Predictor])
     ]
 
 
-def share_of_same_heads(models: Sequence[TreeClassifier], trees: Sequence[Tree]) -> list[float]:
+def share_of_same_heads(models: Sequence[LabelModel], trees: Sequence[Tree]) -> list[float]:
     """Among all inner nodes, those that are phrases of the treebank, and whole sentences."""
     binary = [binary_penn_tree(tree, models[0].config.binarization) for tree in trees]
     by_model = [list(Predictor(model).predict_all(binary)) for model in models]

@@ -22,6 +22,7 @@ from lexitree.corpora.corpus import Corpus
 from lexitree.corpora.named import load_corpus
 from lexitree.lexicon.vector_files import read_vectors
 from lexitree.lexicon.vocabulary import count_words
+from lexitree.models.array_classifier import ArrayClassifier
 from lexitree.models.classifier import TreeClassifier
 from lexitree.pipeline.loading import load
 from lexitree.saving.model_kinds import save_model
@@ -69,7 +70,8 @@ def measure(model: TreeClassifier, corpus: Corpus, table: TableForm, what: str) 
     with tempfile.TemporaryDirectory() as scratch:
         folder = save_model(model, Path(scratch) / "model", table=table)
         size = sum(path.stat().st_size for path in folder.iterdir())
-        predictor = load(folder)
+        predictor = load(folder, reads="trees")
+    assert isinstance(predictor.model, ArrayClassifier)
     row: dict[str, Any] = {
         "what": what,
         "table": table,
