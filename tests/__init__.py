@@ -8,7 +8,10 @@ from jaxtyping import install_import_hook
 
 WITH_TENSORS = [
     # Not ops.fused: what Triton compiles must stay as it was written.
-    *(f"ops.{name}" for name in ("levelwise", "reference", "registry", "spans", "tree_batch", "weights")),
+    *(
+        f"ops.{name}"
+        for name in ("levelwise", "operations", "reference", "registry", "spans", "tree_batch", "weights")
+    ),
     *(f"models.{name}" for name in ("cells", "classifier", "encoders", "head_words", "word_table")),
     *(f"tasks.rerank.{name}" for name in ("batches", "model")),
 ]

@@ -12,7 +12,8 @@ from protocol import serve
 from torch import Tensor
 from torch.nn.functional import cross_entropy, embedding, linear
 
-from lexitree.ops.registry import BOTTOM_UP, CHILD_SUM, get_backend
+from lexitree.ops.operations import BOTTOM_UP, CHILD_SUM
+from lexitree.ops.registry import get_backend
 from lexitree.ops.tree_batch import TreeBatch
 from lexitree.ops.weights import BottomUpWeights, ChildSumWeights
 from lexitree.trees.tree import Tree

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 import torch
 
+from lexitree.ops.operations import UPDATE_ROWS
 from lexitree.ops.padding import fill_batch
-from lexitree.ops.registry import UPDATE_ROWS, get_backend
+from lexitree.ops.registry import get_backend
 from tests.ops.comparison import make_batch
 from tests.ops.test_fused import DEVICE, ODD_SHAPES
 

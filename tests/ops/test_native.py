@@ -16,7 +16,8 @@ from lexitree.ops.native import (
     native_run_sequences,
     native_run_top_down,
 )
-from lexitree.ops.registry import BOTTOM_UP, COMPOSE_HEADS, SEQUENCES, TOP_DOWN, get_backend
+from lexitree.ops.operations import BOTTOM_UP, COMPOSE_HEADS, SEQUENCES, TOP_DOWN
+from lexitree.ops.registry import get_backend
 from lexitree.ops.spans import SequenceSchedule
 from lexitree.ops.tree_batch import TreeBatch
 from lexitree.ops.weights import BottomUpWeights, HeadWeights, SequenceWeights, TopDownWeights

@@ -36,7 +36,8 @@ from lexitree.ops.numpy import (
     numpy_run_top_down,
 )
 from lexitree.ops.numpy.spans import SpanSchedule, numpy_gather_features, span_means
-from lexitree.ops.registry import BOTTOM_UP, COMPOSE_HEADS, DENSE, HEADS_AND_SHARES, TOP_DOWN, get_backend
+from lexitree.ops.operations import BOTTOM_UP, COMPOSE_HEADS, DENSE, HEADS_AND_SHARES, TOP_DOWN
+from lexitree.ops.registry import get_backend
 from lexitree.ops.tree_batch import TreeBatch
 from lexitree.ops.weights import HeadCandidates, HeadMethod, HeadWeights
 from lexitree.trees.brackets import tree_from_brackets
@@ -613,7 +614,8 @@ import lexitree.ops.weights
 import lexitree.ops.numpy.native
 from lexitree.batch.tree_layout import TreeLayout
 from lexitree.ops.numpy.spans import SpanSchedule
-from lexitree.ops.registry import BOTTOM_UP, CHILD_SUM, get_backend
+from lexitree.ops.operations import BOTTOM_UP, CHILD_SUM
+from lexitree.ops.registry import get_backend
 from lexitree.ops.weights import BottomUpWeights
 from lexitree.trees.brackets import tree_from_brackets
 

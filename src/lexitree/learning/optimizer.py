@@ -14,8 +14,9 @@ from torch.optim.adamw import adamw
 from lexitree.learning.schedule import LexicalSettings, TrainingSettings
 from lexitree.models.word_table import Lexicon
 from lexitree.ops.openmp import one_thread
+from lexitree.ops.operations import UPDATE_ROWS
 from lexitree.ops.reference import reference_update_rows
-from lexitree.ops.registry import UPDATE_ROWS, get_backend
+from lexitree.ops.registry import get_backend
 from lexitree.ops.tree_batch import TreeBatch
 
 _torch: Any = torch

@@ -18,7 +18,7 @@ from lexitree.batch.tree_layout import TreeLayout
 from lexitree.models.model_config import ModelConfig
 from lexitree.ops.numpy.heads import HeadLeaves, lean_to_candidates, left_shares
 from lexitree.ops.numpy.spans import SpanSchedule, check_span_memory, distinct_phrases
-from lexitree.ops.registry import (
+from lexitree.ops.operations import (
     BOTTOM_UP,
     CHILD_SUM,
     DENSE,
@@ -29,10 +29,9 @@ from lexitree.ops.registry import (
     SEQUENCES,
     TENSOR_NETWORK,
     TOP_DOWN,
-    Backend,
-    Operation,
     compose_heads_by,
 )
+from lexitree.ops.registry import Backend, Operation
 from lexitree.ops.weights import (
     BottomUpWeights,
     ChildSumWeights,

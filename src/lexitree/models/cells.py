@@ -4,7 +4,7 @@ To add a tree cell:
 
 1. Describe its weights in `lexitree.ops.weights`, and write its equations as `reference_run_...` in
    `lexitree.ops.reference`. That is enough to train it; a level-wise implementation makes it fast.
-2. List the operation and its implementations in `lexitree.ops.registry`.
+2. List the operation and its implementations in `lexitree.ops.operations`.
 3. Add a `Recurrence` here, or in `lexitree.models.other_cells`, that owns the weights and names the operation.
 4. Add an `Encoder` that uses it, in `lexitree.models.catalog`, and list it in `lexitree.models.registries`.
    It can then be trained with `lexitree train --model NAME`.
@@ -25,14 +25,8 @@ from torch import Tensor, nn
 from lexitree.errors import TreeError
 from lexitree.models.model_config import BiasInit
 from lexitree.ops.openmp import one_thread
-from lexitree.ops.registry import (
-    BOTTOM_UP,
-    SEQUENCES,
-    TOP_DOWN,
-    Backend,
-    Operation,
-    get_backend,
-)
+from lexitree.ops.operations import BOTTOM_UP, SEQUENCES, TOP_DOWN
+from lexitree.ops.registry import Backend, Operation, get_backend
 from lexitree.ops.spans import SequenceSchedule
 from lexitree.ops.tree_batch import TreeBatch
 from lexitree.ops.weights import (

@@ -30,7 +30,8 @@ from lexitree.models.head_methods import HeadCell
 from lexitree.models.model_config import ModelConfig
 from lexitree.models.registries import HEAD_METHODS
 from lexitree.ops.numpy.spans import check_span_memory, distinct_phrases
-from lexitree.ops.registry import BOTTOM_UP, SEQUENCES, TOP_DOWN, Backend, Operation
+from lexitree.ops.operations import BOTTOM_UP, SEQUENCES, TOP_DOWN
+from lexitree.ops.registry import Backend, Operation
 from lexitree.ops.spans import SequenceSchedule, span_means
 from lexitree.ops.threads import run_side_by_side
 from lexitree.ops.tree_batch import TreeBatch

@@ -19,7 +19,8 @@ from lexitree.models.head_words import (
 )
 from lexitree.models.model_config import BiasInit
 from lexitree.models.registries import check_candidates
-from lexitree.ops.registry import COMPOSE_HEADS, MIX_HEADS, Backend, Operation, compose_heads_by
+from lexitree.ops.operations import COMPOSE_HEADS, MIX_HEADS, compose_heads_by
+from lexitree.ops.registry import Backend, Operation
 from lexitree.ops.tree_batch import TreeBatch
 from lexitree.ops.weights import HeadCandidates, HeadMethod, HeadWeights
 

@@ -10,7 +10,8 @@ from torch import Tensor, nn
 
 from lexitree.models.cells import Recurrence, glorot_bias, glorot_matrix, not_compiled, uniform
 from lexitree.models.model_config import BiasInit
-from lexitree.ops.registry import CHILD_SUM, GATED_CHILDREN, TENSOR_NETWORK, Backend
+from lexitree.ops.operations import CHILD_SUM, GATED_CHILDREN, TENSOR_NETWORK
+from lexitree.ops.registry import Backend
 from lexitree.ops.tree_batch import TreeBatch
 from lexitree.ops.weights import ChildSumWeights, GatedChildrenWeights, TensorWeights
 

@@ -4,7 +4,7 @@ The loop over levels runs on the GPU, so the host launches six kernels per train
 thousand operations. As in the level-wise implementation, products with the word vectors are made before the loop
 and the gradients of the weights after it, each as one product over all nodes.
 
-Importing this package needs Triton; `lexitree.ops.registry` reports when it is missing.
+Importing this package needs Triton; `lexitree.ops.operations` tells when it is missing.
 """
 
 from lexitree.ops.fused.heads import fused_compose_heads

@@ -13,7 +13,8 @@ from lexitree.models.encoders import BiConTree, ConTree, ConTreeLex, pick
 from lexitree.models.head_words import HeadWords
 from lexitree.models.word_table import Lexicon
 from lexitree.ops.openmp import one_thread
-from lexitree.ops.registry import TOP_DOWN, Backend, check_backend, get_backend
+from lexitree.ops.operations import TOP_DOWN
+from lexitree.ops.registry import Backend, check_backend, get_backend
 from lexitree.ops.spans import span_means
 from lexitree.ops.tree_batch import TreeBatch
 from lexitree.tasks.rerank.batches import ListBatch
