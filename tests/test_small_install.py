@@ -142,6 +142,15 @@ def test_what_models_there_are(small: SmallEnvironment, files: Path) -> None:
     assert "word vectors" in answer(small, files, "info", "parser")
 
 
+def test_the_demo_labels_and_says_what_the_rest_needs(small: SmallEnvironment, files: Path) -> None:
+    finished = small.run("-m", "lexitree", "demo", cwd=files)
+    assert finished.returncode == 0, finished.stderr
+    assert "dirty" in finished.stdout
+    (told,) = [line for line in finished.stderr.splitlines() if "install" in line]
+    assert TRAIN[0] in told
+    assert "error" not in finished.stderr
+
+
 def test_in_python(small: SmallEnvironment, files: Path) -> None:
     finished = small.run("-c", LABELLER, cwd=files)
     assert finished.stdout.splitlines() == [str(["very positive", "very negative"])], finished
@@ -156,6 +165,7 @@ def test_its_modules_import_without_torch(serving: SmallEnvironment, files: Path
     ("command", "told"),
     [
         (("train", "mini-reviews", "-o", "run"), TRAIN),
+        (("demo", "-o", "model"), TRAIN),
         (("models",), TRAIN),
         (("predict", "--text", TEXT, "--device", "cuda"), ("The device 'cuda'", *TRAIN)),
         (("predict", "--text", TEXT, "--backend", "levelwise"), ("The backend 'levelwise'", *TRAIN)),

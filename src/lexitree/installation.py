@@ -1,6 +1,6 @@
 """How this copy of lexitree was installed, and so which pip command adds an extra or another package to it.
 
-It is asked in error messages only, so the modules it needs are imported then.
+It is asked in messages only, so the modules it needs are imported then.
 """
 
 from __future__ import annotations

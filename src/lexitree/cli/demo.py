@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import tempfile
 import time
 from collections.abc import Sequence
@@ -12,6 +13,7 @@ import typer
 
 from lexitree.cli.console import messages, show_tree
 from lexitree.cli.console import output as screen
+from lexitree.installation import install_command
 from lexitree.settings import MAX_COUNT, MAX_SEED
 
 if TYPE_CHECKING:
@@ -39,13 +41,17 @@ def demo_command(
     """Label a sentence with a model of the package; then train BiConTree on the embedded reviews, score it, and draw
     trees with the head words that it has learned.
 
-    It needs no download and takes about a minute.
+    It needs no download and takes about a minute. Without torch, it only labels the sentence.
     """
     from lexitree.corpora.named import load_corpus
     from lexitree.pipeline.loading import load
 
     messages.print('The model "sentiment", which comes with the package, labels a sentence:')
     show_tree(load("sentiment")(SENTENCE).sentences[0])
+    # Who asks for the trained model gets it, or an error.
+    if output is None and importlib.util.find_spec("torch") is None:
+        messages.out(f"The rest of the demo trains a model, which needs torch: {install_command('train')}")
+        return
     start = time.perf_counter()
     corpus = load_corpus("mini-reviews")
     predictor, result = _train_model(corpus, demo_recipe(epochs=epochs, seed=seed), output)
