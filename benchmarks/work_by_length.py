@@ -32,7 +32,7 @@ import lexitree
 from environment import describe_run
 from lexitree.errors import LimitError
 from lexitree.limits import Limits
-from lexitree.text import detokenize, split_sentences
+from lexitree.text import detokenize
 
 MODEL = "sentiment"
 SIZES = (10, 100, 1_000, 10_000, 100_000)
@@ -147,10 +147,11 @@ def measure(kind: str, size: int) -> Row:
 def accepted_by(text: str) -> str:
     """The tightest limits within which a text is: those of a service, those of the library, or none."""
     from lexitree.text.bounded_text import split_within
+    from lexitree.text.sentences import split_tokens
 
     for name, limits in (("service", Limits.for_service()), ("library", Limits())):
         try:
-            split_within(text, lambda each: [found.tokens for found in split_sentences(each)], limits)
+            split_within(text, split_tokens, limits)
         except LimitError:
             continue
         return name

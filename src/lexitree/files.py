@@ -247,9 +247,17 @@ def file_errors(path: str | Path, what: str = "read") -> Generator[None, None, N
         raise FileError(path, f"cannot be {what} ({error.strerror or error})") from error
 
 
+def _encoder(indent: int | None = None) -> json.JSONEncoder:
+    return json.JSONEncoder(ensure_ascii=False, indent=indent, allow_nan=False)
+
+
+_encode_line = _encoder().encode
+"""Made once: `json.dumps` makes an encoder for each record."""
+
+
 def to_json(record: object, *, indent: int | None = None) -> str:
     """JSON in which text stays readable; line separators of JavaScript are escaped, so one line stays one line."""
-    written = json.dumps(record, ensure_ascii=False, indent=indent, allow_nan=False)
+    written = _encode_line(record) if indent is None else _encoder(indent).encode(record)
     if not _has_whole_characters(written):
         return json.dumps(record, indent=indent, allow_nan=False)
     return escape_line_ends(written)

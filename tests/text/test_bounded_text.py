@@ -8,15 +8,15 @@ import pytest
 
 from lexitree.errors import LimitError, TextError
 from lexitree.limits import Limits
-from lexitree.text import split_sentences
 from lexitree.text.bounded_text import SplitText, split_within
+from lexitree.text.sentences import split_tokens
 from tests.pipeline.stubs import RightBranching, tiny_pipeline
 
 TEXT = "The film is good, the plot is bad. A supercalifragilistic ending. It is over."
 
 
 def split(text: object, limits: Limits) -> SplitText:
-    return split_within(text, lambda each: [sentence.tokens for sentence in split_sentences(each)], limits, 3)
+    return split_within(text, split_tokens, limits, 3)
 
 
 def texts_of(found: SplitText) -> list[str]:

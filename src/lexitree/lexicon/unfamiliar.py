@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
 
+from lexitree.limits import MAX_CACHED_CHARACTERS
+
 _MOST_UNKNOWN = 0.4
 """A text with this share of unknown words is unfamiliar; benchmarks/unfamiliar_texts.py tells how it was chosen."""
 _FEW_WORDS = 3
@@ -29,6 +31,27 @@ _OTHERS = {
 _FOREIGN = frozenset(chain.from_iterable(map(str.split, _OTHERS.values()))) - _ENGLISH
 
 
+_MAX_CACHED_WORDS = 1 << 16
+"""The cache is cleared at this size, so that an endless text does not fill the memory."""
+
+
+class _PlainWords(dict[str, str]):
+    """Words in lower case; empty for a number, sign, hashtag, name or bracket: it tells nothing of the language."""
+
+    def __missing__(self, form: str) -> str:
+        if len(self) >= _MAX_CACHED_WORDS:
+            self.clear()
+        # Most words are letters only.
+        is_word = form.isalpha() or (any(map(str.isalpha, form)) and form[0] not in "#@-")
+        word = form.lower() if is_word else ""
+        if len(form) <= MAX_CACHED_CHARACTERS:
+            self[form] = word
+        return word
+
+
+_plain_words = _PlainWords()
+
+
 def warn_of_unfamiliar(
     sentences: Iterable[Sequence[str]], count_unknown: Callable[[Sequence[str]], int]
 ) -> tuple[str, ...]:
@@ -38,11 +61,12 @@ def warn_of_unfamiliar(
         sentences: The words of its sentences.
         count_unknown: Tells how many of some words the model does not know.
     """
-    # Most words are letters only.
-    words = [word.lower() for sentence in sentences for word in sentence if word.isalpha() or _is_word(word)]
+    forms = chain.from_iterable(sentences)
+    words = [word for word in map(_plain_words.__getitem__, forms) if word]
     if not words:
         return ()
-    num_foreign = sum(map(_FOREIGN.__contains__, words))
+    # Most texts have no such word.
+    num_foreign = 0 if _FOREIGN.isdisjoint(words) else sum(map(_FOREIGN.__contains__, words))
     if num_foreign >= _LEAST_FOREIGN and num_foreign > sum(map(_ENGLISH.__contains__, words)):
         return ("the text does not seem to be in English, which is all that the model knows",)
     num_unknown = count_unknown(words)
@@ -50,8 +74,3 @@ def warn_of_unfamiliar(
     if num_unknown / len(words) < share:
         return ()
     return (f"the model does not know {num_unknown:,} of the {len(words):,} words of the text",)
-
-
-def _is_word(form: str) -> bool:
-    """Whether a token is a word: a number, sign, hashtag, name or bracket tells nothing of the language."""
-    return any(map(str.isalpha, form)) and form[0] not in "#@-"

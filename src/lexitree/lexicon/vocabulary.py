@@ -140,6 +140,10 @@ class Vocabulary:
         """Return the row of every word."""
         return np.fromiter(map(self._cache.__getitem__, words), dtype=np.int64, count=len(words))
 
+    def count_unknown(self, words: Iterable[str]) -> int:
+        """Return how many of some words are not found."""
+        return list(map(self._cache.__getitem__, words)).count(UNK_INDEX)
+
     def lookup_kind(self, word: str) -> LookupKind:
         """Return how a word is found: "exact", "lower" (case only), "normal" (by a normal form) or "unknown"."""
         surface = surface_form(word)

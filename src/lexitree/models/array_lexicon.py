@@ -90,7 +90,7 @@ class ArrayLexicon:
 
     def count_unknown(self, words: Sequence[str]) -> int:
         """How many of some words are unknown."""
-        return int(np.count_nonzero(self.index(words) == UNK_INDEX))
+        return self.vocabulary.count_unknown(words)
 
     def vectors(
         self, word_index: IndexArray, unknown_words: Sequence[str] = ()

@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 
-import numpy as np
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
@@ -15,7 +14,7 @@ from lexitree.lexicon.normal_forms import Lookup
 from lexitree.lexicon.pieces import SplitSentence, Unit
 from lexitree.lexicon.vector_files import build_table, put_first, wanted_forms
 from lexitree.lexicon.vector_streams import WordVectors
-from lexitree.lexicon.vocabulary import UNK, UNK_INDEX, Vocabulary
+from lexitree.lexicon.vocabulary import UNK, Vocabulary
 from lexitree.models.guesses import VectorGuesser, guess_vectors
 from lexitree.ops.tree_batch import PieceBatch
 
@@ -188,7 +187,7 @@ class WordTable(Lexicon):
         return self.vocabulary.indices(words)
 
     def count_unknown(self, words: Sequence[str]) -> int:
-        return int(np.count_nonzero(self.index(words) == UNK_INDEX))
+        return self.vocabulary.count_unknown(words)
 
     def forward(
         self,

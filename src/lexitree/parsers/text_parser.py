@@ -12,8 +12,10 @@ from lexitree.errors import ConfigError, OnError, OnTextError, TextError, TreeEr
 from lexitree.limits import Limits
 from lexitree.parsers.protocol import Candidate, KBestParser, Parser
 from lexitree.results.parsed_text import ParsedSentence, ParsedText
-from lexitree.text import AnyText, Layout, Token, TokenizedText, split_sentences
-from lexitree.text.bounded_text import SplitText, Tokens, split_within
+from lexitree.text import AnyText, Layout, Token, TokenizedText
+from lexitree.text.bounded_text import SplitText, split_within
+from lexitree.text.sentences import split_tokens
+from lexitree.text.tokens import Tokens
 from lexitree.trees.tree import Tree
 
 TextLayout = Layout | Literal["tokens"]
@@ -130,14 +132,14 @@ class TextParser:
                 split, error = SplitText([]), refusal
             waiting.append(_WaitingText(text, split, context, error))
             for tokens in split.sentences:
-                yield [token.form for token in tokens]
+                yield tokens.forms
 
     def _split(self, text: str) -> list[Tokens]:
         if self.layout == "tokens":
             places = ((found[0], found.start(), found.end()) for found in _TOKEN.finditer(text))
-            tokens = tuple(Token(word, start, end, word) for word, start, end in places)
+            tokens = Tokens.of(Token(word, start, end, word) for word, start, end in places)
             return [tokens] if tokens else []
-        return [sentence.tokens for sentence in split_sentences(text, self.layout)]
+        return split_tokens(text, self.layout)
 
     def _parse(self, sentences: Iterable[Sequence[str]], k: int | None) -> Iterator[list[Candidate]]:
         if k is None:
@@ -168,7 +170,7 @@ class _WaitingText(Generic[Context]):
         tokens = self.split.sentences[len(self.parsed)]
         trees = tuple(_with_words(candidate.tree, tokens) for candidate in candidates)
         scores = tuple(candidate.log_probability for candidate in candidates) if scored else ()
-        self.parsed.append(ParsedSentence(self.text, tokens, trees, scores))
+        self.parsed.append(ParsedSentence(self.text, tuple(tokens), trees, scores))
 
     def result(self) -> ParsedText | TextError:
         return self.error or ParsedText(self.text, tuple(self.parsed), self.split.notes)
@@ -184,7 +186,7 @@ def _finished(
 
 def _with_words(tree: Tree, tokens: Tokens) -> Tree:
     """The tree over the sentence's own words, however the parser spells them."""
-    words = tuple(token.form for token in tokens)
+    words = tuple(tokens.forms)
     if tree.num_words != len(words):
         raise TreeError(
             f"the parser gave a tree of {tree.num_words} words for a sentence of {len(words)}: "

@@ -11,7 +11,8 @@ from lexitree.limits import Limits
 from lexitree.results.document import Document
 from lexitree.results.sentence import Sentence
 from lexitree.text import AnyText, TokenizedText
-from lexitree.text.bounded_text import SplitText, Tokens, split_within
+from lexitree.text.bounded_text import SplitText, split_within
+from lexitree.text.tokens import Tokens
 
 MAX_WAITING_TEXTS = 1024
 """Texts that may wait for a sentence before them to be labelled: those without words are not in any batch."""
@@ -51,7 +52,7 @@ class _WaitingText(Generic[Context]):
             return self.error
         notes = self.notes
         if self.warn is not None:
-            notes += self.warn([[token.form for token in tokens] for tokens in self.sentences])
+            notes += self.warn([tokens.forms for tokens in self.sentences])
         return Document(self.text, tuple(self.labelled), notes)
 
 
@@ -108,7 +109,7 @@ class TextReader(Generic[Context]):
             except TextError as refusal:
                 split, error = SplitText([]), refusal
             self._waiting.append(_WaitingText(text, split, context, self._warn, error))
-            sentences = [[token.form for token in tokens] for tokens in split.sentences]
+            sentences = [tokens.forms for tokens in split.sentences]
             self._unread.extend(sentences)
             self.in_flight.extend(sentences)
             return True

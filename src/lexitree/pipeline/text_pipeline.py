@@ -17,13 +17,15 @@ from lexitree.parsers.protocol import Parser
 from lexitree.pipeline import batch_sentences
 from lexitree.pipeline.flat_labelling import FlatLabeller, flat_parser
 from lexitree.pipeline.predictor import Predictor, describe_model
-from lexitree.pipeline.streaming import TextReader, Tokens, Warn
+from lexitree.pipeline.streaming import TextReader, Warn
 from lexitree.pipeline.tree_labelling import Binarizer, TreeLabeller, make_binarizer
 from lexitree.pipeline.turns import Turn
 from lexitree.results.document import Document
-from lexitree.text import AnyText, Layout, TokenizedSentence, TokenizedText, split_sentences
+from lexitree.text import AnyText, Layout, TokenizedSentence, TokenizedText
 from lexitree.text.bounded_text import SplitText, split_within
 from lexitree.text.columns import TextColumn, texts_of_column
+from lexitree.text.sentences import split_tokens
+from lexitree.text.tokens import Tokens
 from lexitree.trees.binarize import Direction
 
 Splitter = Callable[[str], Iterable[TokenizedSentence]]
@@ -350,10 +352,9 @@ class TextPipeline:
 
     def _split(self, text: str, one_sentence: bool) -> list[Tokens]:
         if callable(self.split):
-            sentences = [sentence.tokens for sentence in self.split(text) if sentence.tokens]
-            return [tuple(chain.from_iterable(sentences))] if one_sentence and sentences else sentences
-        layout: Layout = "one" if one_sentence else self.split
-        return [sentence.tokens for sentence in split_sentences(text, layout)]
+            sentences = [Tokens.of(sentence.tokens) for sentence in self.split(text) if sentence.tokens]
+            return [Tokens.of(chain.from_iterable(sentences))] if one_sentence and sentences else sentences
+        return split_tokens(text, "one" if one_sentence else self.split)
 
 
 def _handle_errors(

@@ -115,6 +115,8 @@ class Document:
 
         None for an empty text, and for labels without an order.
         """
+        if len(self.sentences) == 1:
+            return self.sentences[0].score
         return self.sentences[0].label_set.mean_score(self.probabilities.values()) if self.sentences else None
 
     @property

@@ -19,7 +19,7 @@ from lexitree.labels import LabelSet
 from lexitree.results.json_writing import WrittenNumbers
 from lexitree.results.labelled_tree import WordWeigher
 from lexitree.results.sentence import Sentence
-from lexitree.text.tokens import Token
+from lexitree.text.tokens import Token, Tokens
 from lexitree.trees.flat_parses import FlatParses, SentenceParse
 from lexitree.trees.flat_trees import FlatTrees
 from lexitree.trees.tree import Tree
@@ -66,7 +66,7 @@ class FlatResults:
         columns = (self.trees.starts - shift, self.trees.ends - shift, self.trees.label_index)
         return np.stack(columns, 1).astype(np.int32)
 
-    def sentence(self, number: int, document_text: str, tokens: tuple[Token, ...]) -> FlatSentence:
+    def sentence(self, number: int, document_text: str, tokens: Tokens) -> FlatSentence:
         """One of the sentences, in its place in a text; it keeps nothing of the others."""
         first, last = self._borders[number], self._borders[number + 1]
         rows = slice(self._rows[number], self._rows[number + 1])
@@ -103,7 +103,7 @@ class FlatSentence(Sentence):
     def __init__(
         self,
         document_text: str,
-        tokens: tuple[Token, ...],
+        tokens: Tokens,
         label_set: LabelSet,
         node_probabilities: FloatArray,
         head_index: IndexArray | None,
@@ -117,7 +117,7 @@ class FlatSentence(Sentence):
         # The class is frozen, and setting the attributes one by one takes as long as finding the tokens.
         self.__dict__.update(
             document_text=document_text,
-            tokens=tokens,
+            flat_tokens=tokens,
             label_set=label_set,
             node_probabilities=node_probabilities,
             head_index=head_index,
@@ -129,6 +129,8 @@ class FlatSentence(Sentence):
             _batch_numbers=batch_numbers,
         )
 
+    flat_tokens: Tokens
+    """The tokens, of which `tokens` are made."""
     flat_parse: SentenceParse
     """The parse, of which `parse` is made."""
     shape: NodeArray
@@ -138,18 +140,38 @@ class FlatSentence(Sentence):
     _batch_numbers: Callable[[], WrittenNumbers | None]
 
     @cached_property
+    def tokens(self) -> tuple[Token, ...]:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return tuple(self.flat_tokens)
+
+    @property
+    def start(self) -> int:
+        return self.flat_tokens.starts[0]
+
+    @property
+    def end(self) -> int:
+        return self.flat_tokens.ends[-1]
+
+    @property
+    def has_all_phrases(self) -> bool:
+        return len(self.node_probabilities) == 2 * len(self.flat_tokens) - 1
+
+    @cached_property
     def source(self) -> Tree:  # pyright: ignore[reportIncompatibleVariableOverride]
         arity = np.where(self.shape[:, 1] - self.shape[:, 0] == 1, 0, 2)
         names: list[int] = self.shape[:, 2].tolist()
-        return Tree(arity, [self._names[name] for name in names], self._forms)
+        return Tree(arity, [self._names[name] for name in names], self.flat_tokens.forms)
 
     @cached_property
     def parse(self) -> Tree:  # pyright: ignore[reportIncompatibleVariableOverride]
-        return self.flat_parse.tree(self._forms)
+        return self.flat_parse.tree(self.flat_tokens.forms)
 
     @cached_property
     def weigher(self) -> WordWeigher | None:  # pyright: ignore[reportIncompatibleVariableOverride]
         return None if self._weigh is None else self._weigh(self.source)
+
+    @cached_property
+    def score(self) -> float | None:  # pyright: ignore[reportIncompatibleMethodOverride]
+        return super().score
 
     def written_numbers(self) -> WrittenNumbers:
         """Its numbers as JSON; if all sentences of a batch are written one after the other, in one go for all."""
@@ -157,10 +179,6 @@ class FlatSentence(Sentence):
         if numbers is not None:
             return numbers
         return WrittenNumbers.of(self.node_probabilities, self.head_weight, self.label_set)
-
-    @property
-    def _forms(self) -> tuple[str, ...]:
-        return tuple([token.form for token in self.tokens])
 
     def __reduce__(self) -> tuple[object, ...]:
         """Sent to another process, it is a plain sentence."""

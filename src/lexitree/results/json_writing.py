@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from lexitree.arrays import DIGITS, DoubleArray, FloatArray, IndexArray, NodeArray, rounded_number
+from lexitree.arrays import DIGITS, DoubleArray, FloatArray, IndexArray, rounded_number
 from lexitree.labels import LabelSet
 from lexitree.views.visible import MAX_SHOWN_CHARACTERS, shorten_text
 
@@ -28,17 +28,15 @@ _HALF = 10 ** (DIGITS // 2)
 
 def write_sentence(sentence: FlatSentence) -> str:
     """A sentence as JSON, with its phrases if they were labelled; see `Sentence.as_dict`."""
-    tokens = sentence.tokens
-    starts, ends = (
-        [f'{{"start": {token.start}' for token in tokens],
-        [f', "end": {token.end}' for token in tokens],
-    )
-    texts = [quote(token.text) for token in tokens]
-    cells = [f'{start}{end}, "text": {text}}}' for start, end, text in zip(starts, ends, texts, strict=True)]
-    parse = quote(sentence.flat_parse.brackets([token.form for token in tokens]))
+    tokens = sentence.flat_tokens
+    starts = [f'{{"start": {start}' for start in tokens.starts]
+    ends = [f', "end": {end}, "text": ' for end in tokens.ends]
+    texts = [quote(text) for text in tokens.texts]
+    cells = [f"{start}{end}{text}}}" for start, end, text in zip(starts, ends, texts, strict=True)]
+    parse = quote(sentence.flat_parse.brackets(tokens.forms))
     probability, score = rounded_number(sentence.probability), rounded_number(sentence.score)
     whole = (
-        f'{starts[0]}{ends[-1]}, "text": {quote(sentence.text)}, "label": {quote(sentence.label)}, "probability":'
+        f'{starts[0]}{ends[-1]}{quote(sentence.text)}, "label": {quote(sentence.label)}, "probability":'
         f' {probability!r}, "score": {"null" if score is None else repr(score)}, "tokens": [{", ".join(cells)}],'
         f' "parse": {parse}'
     )
@@ -49,55 +47,68 @@ def write_sentence(sentence: FlatSentence) -> str:
 
 def _phrases(
     sentence: FlatSentence, starts: Sequence[str], ends: Sequence[str], texts: Sequence[str]
-) -> map[str]:
+) -> list[str]:
     """Each phrase as JSON: all of its pieces have their keys already.
 
     Args:
         sentence: The sentence.
         starts: Where each token starts, with its key.
-        ends: Where it ends.
+        ends: Where it ends, and the key of the text.
         texts: The tokens themselves, in quotes.
     """
-    shape, numbers = sentence.shape, sentence.written_numbers()
-    firsts: list[int] = shape[:, 0].tolist()
-    lasts: list[int] = (shape[:, 1] - 1).tolist()
-    columns: list[Sequence[str]] = [
-        [starts[first] for first in firsts],
-        [ends[last] for last in lasts],
+    firsts: list[int] = sentence.shape[:, 0].tolist()
+    lasts: list[int] = (sentence.shape[:, 1] - 1).tolist()
+    numbers = sentence.written_numbers()
+    columns = zip(
+        firsts,
+        lasts,
         _phrase_texts(sentence, firsts, lasts),
         numbers.labels,
-        _children(shape),
+        _children(firsts, lasts),
+        _head_words(sentence, texts),
+        numbers.ends,
+        strict=True,
+    )
+    return [
+        f"{starts[first]}{ends[last]}{text}{label}{children}{head}{end}"
+        for first, last, text, label, children, head, end in columns
     ]
-    if sentence.head_index is not None:
-        if sentence.end - sentence.start > MAX_SHOWN_CHARACTERS:
-            texts = [quote(shorten_text(token.text)) for token in sentence.tokens]
-        words = [f', "head": {place}, "head_word": {text}' for place, text in enumerate(texts)]
-        heads: list[int] = sentence.head_index.tolist()
-        columns.append([words[head] for head in heads])
-    return map("".join, zip(*columns, numbers.ends, strict=True))
 
 
 def _phrase_texts(sentence: FlatSentence, firsts: Sequence[int], lasts: Sequence[int]) -> list[str]:
-    text, tokens = sentence.document_text, sentence.tokens
-    starts, ends = [token.start for token in tokens], [token.end for token in tokens]
+    """The text of each phrase in quotes."""
+    text, starts, ends = sentence.document_text, sentence.flat_tokens.starts, sentence.flat_tokens.ends
+    places = zip(firsts, lasts, strict=True)
     if ends[-1] - starts[0] > MAX_SHOWN_CHARACTERS:
-        return [
-            f', "text": {quote(shorten_text(text, starts[first], ends[last]))}'
-            for first, last in zip(firsts, lasts, strict=True)
-        ]
+        return [quote(shorten_text(text, starts[first], ends[last])) for first, last in places]
+    if len(quote(sentence.text)) == len(sentence.text) + 2:
+        # No character has to be escaped, as in most sentences.
+        return [f'"{text[starts[first] : ends[last]]}"' for first, last in places]
+    return [quote(text[starts[first] : ends[last]]) for first, last in places]
+
+
+def _children(firsts: Sequence[int], lasts: Sequence[int]) -> list[str]:
+    """The numbers of the parts of each phrase: of a binary tree in pre-order, they follow from where words end.
+
+    The left part comes right after its phrase; it has two nodes less one for each of its words.
+    """
     return [
-        f', "text": {quote(text[starts[first] : ends[last]])}'
-        for first, last in zip(firsts, lasts, strict=True)
+        ', "children": []'
+        if first == last
+        else f', "children": [{node}, {node + 2 * (lasts[node] - first) + 1}]'
+        for node, (first, last) in enumerate(zip(firsts, lasts, strict=True), 1)
     ]
 
 
-def _children(shape: NodeArray) -> list[str]:
-    """The numbers of the parts of each phrase: of a binary tree in pre-order, they follow from the widths."""
-    widths: list[int] = (shape[:, 1] - shape[:, 0]).tolist()
-    return [
-        ', "children": []' if width == 1 else f', "children": [{node}, {node + 2 * widths[node] - 1}]'
-        for node, width in enumerate(widths, 1)
-    ]
+def _head_words(sentence: FlatSentence, texts: Sequence[str]) -> Sequence[str]:
+    """The head word of each phrase; nothing for a model without heads."""
+    if sentence.head_index is None:
+        return [""] * len(sentence.shape)
+    if sentence.end - sentence.start > MAX_SHOWN_CHARACTERS:
+        texts = [quote(shorten_text(text)) for text in sentence.flat_tokens.texts]
+    words = [f', "head": {place}, "head_word": {text}' for place, text in enumerate(texts)]
+    heads: list[int] = sentence.head_index.tolist()
+    return [words[head] for head in heads]
 
 
 class WrittenNumbers(NamedTuple):

@@ -14,7 +14,7 @@ from typing import Any, Self
 from lexitree.arrays import NO_INDEX, FloatArray, rounded
 from lexitree.errors import ConfigError
 from lexitree.results.labelled_tree import LabelledTree, short_text
-from lexitree.text.tokens import Token
+from lexitree.text.tokens import Token, Tokens
 from lexitree.trees.brackets import written_tree
 from lexitree.trees.tree import Tree
 from lexitree.views.visible import shorten_text
@@ -160,12 +160,10 @@ class Sentence(PlacedSentence, LabelledTree):
     """The tree as the parser gave it, with Penn labels."""
 
     @classmethod
-    def placed(
-        cls, labelled: LabelledTree, parse: Tree, document_text: str, tokens: tuple[Token, ...]
-    ) -> Self:
+    def placed(cls, labelled: LabelledTree, parse: Tree, document_text: str, tokens: Tokens) -> Self:
         """The labelled tree of a sentence, put in its place in a text."""
         values = {each.name: getattr(labelled, each.name) for each in fields(LabelledTree)}
-        return cls(**values, document_text=document_text, tokens=tokens, parse=parse)
+        return cls(**values, document_text=document_text, tokens=tuple(tokens), parse=parse)
 
     @cached_property
     def _words(self) -> tuple[str, ...]:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from operator import sub
 from typing import NamedTuple
 
 from lexitree.errors import LimitError, TextError
 from lexitree.limits import Limits
-from lexitree.text.tokens import Token, penn_form
-
-Tokens = tuple[Token, ...]
+from lexitree.text.tokens import Token, Tokens, penn_form
 
 _EXCERPT_CHARACTERS = 40
 
@@ -81,7 +80,7 @@ def split_within(
     _refuse_surrogates(kept, number)
     sentences = split(kept)
     notes: list[str] = []
-    longest = max((token.end - token.start for tokens in sentences for token in tokens), default=0)
+    longest = max((max(map(sub, tokens.ends, tokens.starts)) for tokens in sentences), default=0)
     if is_beyond("token_characters", longest):
         notes.append(f"tokens of more than {limits.token_characters:,} characters were cut into pieces")
         sentences = [_cut_tokens(tokens, limits.token_characters or 1) for tokens in sentences]
@@ -95,7 +94,7 @@ def split_within(
     if any(too_many):
         sentences = _first_sentences(sentences, limits)
     if any(too_many) or kept is not text:
-        end = sentences[-1][-1].end if sentences else 0
+        end = sentences[-1].ends[-1] if sentences else 0
         notes.append(f"only the first {end:,} of {len(text):,} characters were labelled")
     return SplitText(sentences, tuple(notes))
 
@@ -127,21 +126,21 @@ def _cut_at_space(text: str, max_characters: int) -> str:
 
 
 def _cut_tokens(tokens: Tokens, max_characters: int) -> Tokens:
-    cut: list[Token] = []
+    cut = Tokens([], [], [], [])
     for token in tokens:
         if len(token.text) <= max_characters:
-            cut.append(token)
+            cut.add(token)
             continue
         for first in range(0, len(token.text), max_characters):
             piece = token.text[first : first + max_characters]
             start = token.start + first
-            cut.append(Token(piece, start, start + len(piece), penn_form(piece)))
-    return tuple(cut)
+            cut.add(Token(piece, start, start + len(piece), penn_form(piece)))
+    return cut
 
 
 def _cut_words(tokens: Tokens, max_words: int) -> Iterator[Tokens]:
     first = 0
-    for piece in cut_sentence([token.form for token in tokens], max_words):
+    for piece in cut_sentence(tokens.forms, max_words):
         yield tokens[first : first + len(piece)]
         first += len(piece)
 

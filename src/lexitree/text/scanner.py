@@ -82,7 +82,7 @@ _ONE_SIDED = {"`": "`", "’": "'"}
 _SIGNS = _DOUBLE | {"'", *_ONE_SIDED}
 
 
-class _QuoteSides:
+class QuoteSides:
     """Decides whether straight quotation marks open or close, going through a text from start to end."""
 
     def __init__(self, text: str) -> None:
@@ -162,10 +162,20 @@ _AFTER_ADDRESS = ".,;:!?'’*_~…"
 
 def scan_tokens(text: str) -> Iterator[Token]:
     """Yield the tokens of a text in order; together they contain every character except white space."""
+    return scan_between(text, 0, len(text), QuoteSides(text))
+
+
+def scan_between(text: str, place: int, end: int, quotes: QuoteSides) -> Iterator[Token]:
+    """Yield the tokens of a part of a text that begins after white space and ends with it, or with the text.
+
+    Args:
+        text: The whole text.
+        place: Where the part begins.
+        end: Where it ends.
+        quotes: What the quotation marks before it were.
+    """
     find = next_token(text.isascii()).match
-    quotes = _QuoteSides(text)
-    place = 0
-    while found := find(text, place):
+    while found := find(text, place, end):
         kind = found.lastgroup
         start, place = found.end(1), found.end()
         piece = text[start:place]
@@ -196,7 +206,7 @@ def tokens_at(text: str, spans: Sequence[tuple[int, int]]) -> Iterator[Token]:
     The forms do not depend on anything outside of the sentence.
     """
     first = spans[0][0]
-    quotes = _QuoteSides(text[first : spans[-1][1]])
+    quotes = QuoteSides(text[first : spans[-1][1]])
     for start, end in spans:
         piece = text[start:end]
         form = quotes.form(piece, start - first, end - first) if piece in _SIGNS else penn_form(piece)

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from typing import Literal, get_args
 
 from lexitree.errors import ConfigError
+from lexitree.text.known_words import find_tokens
 from lexitree.text.patterns import is_emoticon
-from lexitree.text.scanner import SENTENCE_STARTERS, is_abbreviation, is_before_more, is_initial, scan_tokens
-from lexitree.text.tokens import Token, TokenizedSentence
+from lexitree.text.scanner import SENTENCE_STARTERS, is_abbreviation, is_before_more, is_initial
+from lexitree.text.tokens import Token, TokenizedSentence, Tokens
 
 Layout = Literal["text", "lines", "one"]
 """Running text in paragraphs; one sentence per line; or a single sentence, whatever it contains."""
@@ -45,6 +46,7 @@ _MAY_FOLLOW_A_TITLE = frozenset(
 _ENDING_SENTENCES = frozenset(("etc.", "a.m.", "p.m.", "A.M.", "P.M."))
 """Abbreviations after which any capitalized word starts a sentence."""
 
+_LAYOUTS = get_args(Layout)
 _PARAGRAPH_END = re.compile(r"(?:\r\n?+|\n)[^\S\r\n]*+[\r\n]|\u2029")
 _LINE_END = re.compile(r"[\r\n\u2028\u2029]")
 
@@ -62,106 +64,108 @@ def split_sentences(text: str, layout: Layout = "text") -> list[TokenizedSentenc
     Raises:
         ConfigError: The layout is unknown.
     """
-    if layout not in get_args(Layout):
-        known = ", ".join(get_args(Layout))
-        raise ConfigError(f"unknown layout {layout!r}", remedy=f"Layouts: {known}.")
-    tokens = list(scan_tokens(text))
+    return [TokenizedSentence(tuple(tokens)) for tokens in split_tokens(text, layout)]
+
+
+def split_tokens(text: str, layout: Layout = "text") -> list[Tokens]:
+    """The same, without an object for each token."""
+    if layout not in _LAYOUTS:
+        raise ConfigError(f"unknown layout {layout!r}", remedy=f"Layouts: {', '.join(_LAYOUTS)}.")
+    tokens = find_tokens(text)
     if layout == "text":
         groups = _by_punctuation(text, tokens)
     elif layout == "lines":
         groups = _by_breaks(text, tokens, _LINE_END)
     else:
         groups = iter([tokens] if tokens else [])
-    return [TokenizedSentence(tuple(_with_final_period(group))) for group in groups]
+    return [_with_final_period(group) for group in groups]
 
 
-def _by_breaks(text: str, tokens: list[Token], break_: re.Pattern[str]) -> Iterator[list[Token]]:
+def _by_breaks(text: str, tokens: Tokens, break_: re.Pattern[str]) -> Iterator[Tokens]:
     """Yield the tokens between breaks in the white space."""
     first = 0
-    for place in range(1, len(tokens)):
-        if _is_between(text, tokens[place - 1], tokens[place], break_):
+    # Every break has the end of a line in it, and most texts are one line.
+    for place in range(1, len(tokens)) if _LINE_END.search(text) else ():
+        if break_.search(text, tokens.ends[place - 1], tokens.starts[place]):
             yield tokens[first:place]
             first = place
     if tokens:
-        yield tokens[first:]
+        yield tokens[first:] if first else tokens
 
 
-def _is_between(text: str, left: Token, right: Token, break_: re.Pattern[str]) -> bool:
-    # Fast path: most tokens are adjacent or have one space between them.
-    if right.start == left.end or text[left.end : right.start] == " ":
-        return False
-    return break_.search(text, left.end, right.start) is not None
-
-
-def _by_punctuation(text: str, tokens: list[Token]) -> Iterator[list[Token]]:
+def _by_punctuation(text: str, tokens: Tokens) -> Iterator[Tokens]:
     for paragraph in _by_breaks(text, tokens, _PARAGRAPH_END):
-        first = place = 0
-        while place < len(paragraph):
-            if not _may_end(paragraph[place]):
-                place += 1
+        first = after = 0
+        for place, form in enumerate(paragraph.forms):
+            if place < after or not (form in _TERMINATORS or _has_own_period(form, paragraph.texts[place])):
                 continue
             mark, is_enclosed, after = _end_of_marks(paragraph, place)
             if _has_words(paragraph, first, place) and _ends(paragraph, mark, is_enclosed, after):
                 yield paragraph[first:after]
                 first = after
-            place = after
         if first < len(paragraph):
-            yield paragraph[first:]
+            yield paragraph[first:] if first else paragraph
 
 
-def _may_end(token: Token) -> bool:
-    return token.form in _TERMINATORS or (token.text[-1] == "." and is_abbreviation(token.form))
+def _has_own_period(form: str, text: str) -> bool:
+    """Return whether a token is an abbreviation, and no mark comes after its period."""
+    return form[-1] == text[-1] == "." and is_abbreviation(form)
 
 
-def _end_of_marks(tokens: list[Token], place: int) -> tuple[str, bool, int]:
+def _end_of_marks(tokens: Tokens, place: int) -> tuple[str, bool, int]:
     """Return the last mark that ends a sentence, whether quotes or brackets close after it, and the next position."""
-    mark = tokens[place].form
+    mark = tokens.forms[place]
     is_enclosed = False
     place += 1
     while place < len(tokens):
-        form = tokens[place].form
+        form = tokens.forms[place]
         if form in _CLOSING:
             is_enclosed = True
-        elif form in _TERMINATORS and (form not in _ELLIPSES or tokens[place].start == tokens[place - 1].end):
+        elif form in _TERMINATORS and (form not in _ELLIPSES or _touches(tokens, place)):
             # An ellipsis after a space starts the next sentence, as in a quotation that omits something.
             mark = form
             is_enclosed = False
         elif _is_note_number(tokens, place):
             place += 2
-        elif not is_emoticon(tokens[place].text):
+        elif not is_emoticon(tokens.texts[place]):
             break
         place += 1
     return mark, is_enclosed, place
 
 
-def _is_note_number(tokens: list[Token], place: int) -> bool:
+def _touches(tokens: Tokens, place: int) -> bool:
+    """Return whether there is no space before a token."""
+    return tokens.starts[place] == tokens.ends[place - 1]
+
+
+def _is_note_number(tokens: Tokens, place: int) -> bool:
     """Return whether this is a reference to a note, as in `He died in 2014.[4]`."""
-    if tokens[place].form != "-LSB-" or place + 2 >= len(tokens):
+    if tokens.forms[place] != "-LSB-" or place + 2 >= len(tokens):
         return False
-    return tokens[place + 1].form.isdecimal() and tokens[place + 2].form == "-RSB-"
+    return tokens.forms[place + 1].isdecimal() and tokens.forms[place + 2] == "-RSB-"
 
 
-def _has_words(tokens: list[Token], first: int, place: int) -> bool:
+def _has_words(tokens: Tokens, first: int, place: int) -> bool:
     """Return whether a sentence has begun: leading dots and the number of a list item do not count."""
     if place - first > 2:
         return True
-    words = [token.form for token in tokens[first : place + 1] if token.form not in _TERMINATORS]
+    words = [form for form in tokens.forms[first : place + 1] if form not in _TERMINATORS]
     if len(words) == 1 and words[0].isdecimal():
         return False
     return any(character.isalnum() for word in words for character in word)
 
 
-def _ends(tokens: list[Token], mark: str, is_enclosed: bool, after: int) -> bool:
+def _ends(tokens: Tokens, mark: str, is_enclosed: bool, after: int) -> bool:
     """Return whether a sentence ends with this mark, given what follows."""
     if after == len(tokens):
         return True
-    following = tokens[after].form
+    following = tokens.forms[after]
     if following in _GO_ON or (following in _DASHES and mark != "."):
         return False
-    touches = tokens[after].start == tokens[after - 1].end
-    while after + 1 < len(tokens) and tokens[after].form in _OPENING:
+    touches = _touches(tokens, after)
+    while after + 1 < len(tokens) and tokens.forms[after] in _OPENING:
         after += 1
-    word = tokens[after].form
+    word = tokens.forms[after]
     return word not in _OPENING and _begins_sentence(word, mark, is_enclosed=is_enclosed, touches=touches)
 
 
@@ -185,29 +189,31 @@ def _begins_after_abbreviation(word: str, abbreviation: str) -> bool:
     return word in SENTENCE_STARTERS
 
 
-def _with_final_period(tokens: list[Token]) -> list[Token]:
+def _with_final_period(tokens: Tokens) -> Tokens:
     """Split off a period that ends both an abbreviation and the sentence.
 
     The Penn Treebank writes such a period twice, `etc. .`, and so do the token forms.
     """
     place = len(tokens) - 1
-    while place > 0 and _closes_sentence(tokens[place]):
+    while place > 0 and _closes_sentence(tokens.forms[place], tokens.texts[place]):
         place -= 1
-    last = tokens[place]
-    if last.text[-1] != "." or not is_abbreviation(last.form) or is_before_more(last.form):
+    if not _has_own_period(tokens.forms[place], tokens.texts[place]) or is_before_more(tokens.forms[place]):
         return tokens
+    last = tokens[place]
     form = last.form[:-1] if is_initial(last.form) else last.form
     cut = last.end - 1
-    return [
-        *tokens[:place],
-        Token(last.text[:-1], last.start, cut, form),
-        Token(".", cut, last.end, "."),
-        *tokens[place + 1 :],
-    ]
+    return Tokens.of(
+        [
+            *tokens[:place],
+            Token(last.text[:-1], last.start, cut, form),
+            Token(".", cut, last.end, "."),
+            *tokens[place + 1 :],
+        ]
+    )
 
 
-def _closes_sentence(token: Token) -> bool:
-    return token.form in _CLOSING or is_emoticon(token.text)
+def _closes_sentence(form: str, text: str) -> bool:
+    return form in _CLOSING or is_emoticon(text)
 
 
 def tokenize(text: str, layout: Layout = "text") -> list[Token]:

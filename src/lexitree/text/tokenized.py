@@ -9,7 +9,7 @@ from typing import Self
 
 from lexitree.errors import TextError
 from lexitree.text.scanner import tokens_at
-from lexitree.text.tokens import Token, TokenizedSentence
+from lexitree.text.tokens import TokenizedSentence, Tokens
 
 Span = tuple[int, int]
 """The position of a token's first character in the text, and the one after its last."""
@@ -46,12 +46,12 @@ class TokenizedText:
         tokens = (tuple(tokens_at(text, spans)) for spans in kept if spans)
         return cls(text, tuple(map(TokenizedSentence, tokens)))
 
-    def tokens_within(self, beginning: str) -> list[tuple[Token, ...]]:
+    def tokens_within(self, beginning: str) -> list[Tokens]:
         """The tokens of each sentence, as far as they are in the beginning of the text that is kept."""
         tokens = [sentence.tokens for sentence in self.sentences]
         if len(beginning) < len(self.text):
             tokens = [tuple(token for token in row if token.end <= len(beginning)) for row in tokens]
-        return [row for row in tokens if row]
+        return [Tokens.of(row) for row in tokens if row]
 
 
 AnyText = str | TokenizedText

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Self, overload
 
 from lexitree.text.patterns import RATING_STARS, not_in_forms
 
@@ -60,6 +62,51 @@ class Token:
 
     def __str__(self) -> str:
         return self.text
+
+
+class Tokens(Sequence[Token]):
+    """Tokens one after the other, kept in four lists: a `Token` is made only for who asks for one.
+
+    Making the objects takes several times as long as finding the tokens, and most of them are never looked at.
+    """
+
+    __slots__ = ("ends", "forms", "starts", "texts")
+
+    def __init__(self, texts: list[str], starts: list[int], ends: list[int], forms: list[str]) -> None:
+        self.texts = texts
+        self.starts = starts
+        self.ends = ends
+        self.forms = forms
+
+    @classmethod
+    def of(cls, tokens: Iterable[Token]) -> Self:
+        """The same tokens."""
+        found = cls([], [], [], [])
+        for token in tokens:
+            found.add(token)
+        return found
+
+    def add(self, token: Token) -> None:
+        """Put one more token at the end."""
+        self.texts.append(token.text)
+        self.starts.append(token.start)
+        self.ends.append(token.end)
+        self.forms.append(token.form)
+
+    def __len__(self) -> int:
+        return len(self.forms)
+
+    def __iter__(self) -> Iterator[Token]:
+        return map(Token, self.texts, self.starts, self.ends, self.forms)
+
+    @overload
+    def __getitem__(self, place: int) -> Token: ...
+    @overload
+    def __getitem__(self, place: slice) -> Self: ...
+    def __getitem__(self, place: int | slice) -> Token | Self:
+        if isinstance(place, int):
+            return Token(self.texts[place], self.starts[place], self.ends[place], self.forms[place])
+        return type(self)(self.texts[place], self.starts[place], self.ends[place], self.forms[place])
 
 
 @dataclass(frozen=True, slots=True)
