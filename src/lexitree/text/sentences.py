@@ -97,7 +97,10 @@ def _by_punctuation(text: str, tokens: Tokens) -> Iterator[Tokens]:
     for paragraph in _by_breaks(text, tokens, _PARAGRAPH_END):
         first = after = 0
         for place, form in enumerate(paragraph.forms):
-            if place < after or not (form in _TERMINATORS or _has_own_period(form, paragraph.texts[place])):
+            may_end = form in _TERMINATORS or (
+                form[-1] == "." and _has_own_period(form, paragraph.texts[place])
+            )
+            if place < after or not may_end:
                 continue
             mark, is_enclosed, after = _end_of_marks(paragraph, place)
             if _has_words(paragraph, first, place) and _ends(paragraph, mark, is_enclosed, after):
