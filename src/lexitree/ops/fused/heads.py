@@ -116,7 +116,8 @@ def _heads_forward(
             x_left = load_rows(x, left, column, mask, SIZE)
             x_right = load_rows(x, right, column, mask, SIZE)
             store_rows(z, inner, column, share, mask, SIZE)
-            store_rows(x, node, column, x_right + share * (x_left - x_right), mask, SIZE)
+            # Exactly the vector of one part where the gate is decided.
+            store_rows(x, node, column, share * x_left + (1.0 - share) * x_right, mask, SIZE)
         rounds = wait_for_all(arrivals, rounds)
 
 
