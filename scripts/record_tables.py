@@ -17,7 +17,11 @@ SCORES = ("dev_root", "dev_phrase", "test_root", "test_phrase")
 def render_record(record: Mapping[str, Any], table: str = "") -> str:
     """The figures of a record, or one table of them, and where they come from."""
     parts = [record["what"][0].upper() + record["what"][1:] + "."] if "what" in record and not table else []
-    parts.append(_runs_table(record["runs"]) if "runs" in record else rows_table(record[table or "rows"]))
+    if "runs" in record:
+        parts.append(_runs_table(record["runs"]))
+    else:
+        rows = record[table or "rows"]
+        parts.append(rows_table([rows] if isinstance(rows, dict) else rows))
     # Tables of one record may have been measured one by one.
     parts.append(show_origin({**record, **record.get("origins", {}).get(table, {})}))
     return "\n\n".join(parts)
