@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lexitree.batch.tree_layout import TreeLayout
-from lexitree.ops.padding import fill_batch
 from lexitree.ops.tree_batch import TreeBatch
 from lexitree.trees.brackets import tree_from_brackets
 from lexitree.trees.tree import Tree
@@ -72,12 +71,14 @@ def test_targets_stand_at_their_nodes_in_the_one_buffer(forest: list[Tree], num_
     assert not batch.targets.any()
 
 
-def test_filled_nodes_have_no_targets() -> None:
-    forest = [tree_from_brackets("(X a b)"), tree_from_brackets("(X c (X d e))")]
-    targets = [np.full((tree.num_nodes, 3), 1 / 3, dtype=np.float32) for tree in forest]
-    batch = fill_batch(TreeBatch.from_trees(forest, targets=targets), 8, 6, 4)
-    assert batch.targets is not None
-    assert batch.targets.any(1).tolist() == [True] * 5 + [False] * 3 + [True] * 3 + [False] * 3
+@given(st.lists(trees(max_words=9), min_size=1, max_size=5))
+def test_every_tensor_starts_at_a_multiple_of_16_bytes(forest: list[Tree]) -> None:
+    """Kernels of a GPU are compiled anew for those that do not."""
+    batch = TreeBatch.from_trees(forest)
+    for each in (batch, batch.on(batch.buffer.clone()), batch.with_arrays(batch.arrays())):
+        start = each.buffer.data_ptr()
+        assert all((tensor.data_ptr() - start) % 16 == 0 for tensor in each.tensors().values())
+        assert torch.equal(each.preorder_index, batch.preorder_index)
 
 
 def test_levels_are_slices() -> None:

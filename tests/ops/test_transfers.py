@@ -1,0 +1,31 @@
+"""Tensors that leave for the host, or come from it."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from lexitree.ops.transfers import Arriving, send
+
+DEVICES = (
+    "cpu",
+    pytest.param(
+        "cuda", marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+    ),
+)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_numbers_arrive_as_they_were_sent(device: str) -> None:
+    numbers = torch.arange(1000).view(20, 50)
+    sent = send(numbers, device)
+    assert sent.device.type == device
+    assert (Arriving.of(2 * sent).wait() == 2 * numbers.numpy()).all()
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_what_arrives_is_not_changed_by_later_work(device: str) -> None:
+    sent = torch.ones(5, device=device)
+    arriving = Arriving.of(sent.clone() if device == "cpu" else sent)
+    sent.zero_()
+    assert arriving.wait().tolist() == [1] * 5
