@@ -80,7 +80,7 @@ def test_every_number_is_written_as_json_has_it() -> None:
     numbers = np.concatenate([np.arange(0, 1_000_001, 397), [99, 100, 999, 1_000, 999_999, 1_000_000]]) / 1e6
     rows = np.stack([numbers, 1 - numbers], 1).astype(np.float32)
     labels = LabelSet(("-", "+ 10%"), {"-": "negative", "+ 10%": "positive"})
-    written = WrittenNumbers.of(rows, rows[:, 1], labels)
+    written = WrittenNumbers(rows, rows[:, 1], labels)
     scores = (rows.astype(float).round(6) * labels.scores).sum(1)
     for label, end, row, score in zip(written.labels, written.ends, rows, scores, strict=True):
         shares = dict(zip(labels.names, rounded(row), strict=True))

@@ -1,4 +1,4 @@
-"""Compile the kernels: once for each kind of processor and each precision, into one library beside the sources.
+"""Compile the kernels: most once for each kind of processor and each precision, into one library beside the sources.
 
     python -m lexitree.kernels.compiling
 
@@ -36,6 +36,9 @@ KERNELS = (
     "node_features.c",
 )
 """The files that are compiled for every processor and precision."""
+
+COMMON = ("processor.c", "json_writing.c")
+"""The files that are compiled once: neither processor nor precision matters to them."""
 
 X86_TARGETS = {
     "avx512": ("-mavx512f", "-mavx512dq", "-mavx512bw", "-mavx512vl", "-mfma", "-mprefer-vector-width=512"),
@@ -92,7 +95,7 @@ def compile_library(library: Path = LIBRARY) -> Path:
     with tempfile.TemporaryDirectory() as folder:
         objects = Path(folder)
         commands = [
-            _Command("processor.c", "processor.o", (f'-DSOURCE="{source_hash()}"',)),
+            *(_Command(file, f"{file}.o", (f'-DSOURCE="{source_hash()}"',)) for file in COMMON),
             *_kernel_commands(),
         ]
         with ThreadPoolExecutor(os.cpu_count()) as pool:

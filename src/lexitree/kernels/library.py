@@ -38,6 +38,9 @@ POINTERS = {
 }
 """The arguments of each function of the C sources: p is an address or None, i a whole number, d another number."""
 
+WRITE_SENTENCE = "pp ii pi pi ppp i pp ii pi"
+"""The arguments of `find_sentence_writer`'s function."""
+
 REMEDY = "python -m lexitree.kernels.compiling"
 
 SWITCH = "LEXITREE_KERNELS"
@@ -58,8 +61,7 @@ class Kernels:
     def __init__(self, library: ctypes.CDLL, precision: str, target: str) -> None:
         for name, arguments in POINTERS.items():
             function = library[f"{name}_{precision}_{target}"]
-            kinds = {"p": ctypes.c_void_p, "i": ctypes.c_int64, "d": ctypes.c_double}
-            function.argtypes = [kinds[letter] for letter in arguments.replace(" ", "")]
+            function.argtypes = _types(arguments)
             setattr(self, name, _checked(function))
 
     heads_pack: Kernel
@@ -86,6 +88,12 @@ class Kernels:
     best_trees: Kernel
     find_heads: Kernel
     gather_features: Kernel
+
+
+def _types(arguments: str) -> list[Any]:
+    """The types of the arguments of a function; see `POINTERS`."""
+    kinds = {"p": ctypes.c_void_p, "i": ctypes.c_int64, "d": ctypes.c_double}
+    return [kinds[letter] for letter in arguments.replace(" ", "")]
 
 
 def _checked(function: Any) -> Kernel:
@@ -121,6 +129,17 @@ def find_kernels(precision: str, target: str | None = None) -> Kernels:
     if isinstance(library, str):
         raise OSError(library)
     return Kernels(library, precision, target or _supported(library)[0])
+
+
+@functools.cache
+def find_sentence_writer() -> Callable[..., int] | None:
+    """Writes a sentence as JSON and returns the number of bytes (json_writing.c); None if kernels cannot run here."""
+    library = _load()
+    if isinstance(library, str):
+        return None
+    function = library.lexitree_write_sentence
+    function.argtypes, function.restype = _types(WRITE_SENTENCE), ctypes.c_int64
+    return function
 
 
 @functools.cache

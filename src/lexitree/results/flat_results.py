@@ -87,14 +87,18 @@ class FlatResults:
 
     @cached_property
     def written_numbers(self) -> WrittenNumbers:
-        """The numbers of all nodes as JSON."""
-        return WrittenNumbers.of(self.probabilities, self.head_weight, self.label_set)
+        """The numbers of all nodes as JSON has them."""
+        return WrittenNumbers(self.probabilities, self.head_weight, self.label_set)
 
 
-def _numbers_of(results: ref[FlatResults], rows: slice) -> WrittenNumbers | None:
+NumbersOfBatch = tuple[WrittenNumbers, slice]
+"""The numbers of a batch, and which of them belong to a sentence."""
+
+
+def _numbers_of(results: ref[FlatResults], rows: slice) -> NumbersOfBatch | None:
     """The numbers of a sentence among those of its batch, while the batch is there."""
     batch = results()
-    return None if batch is None else batch.written_numbers.part(rows)
+    return None if batch is None else (batch.written_numbers, rows)
 
 
 class FlatSentence(Sentence):
@@ -112,7 +116,7 @@ class FlatSentence(Sentence):
         shape: NodeArray,
         names: tuple[str, ...],
         weigh: Weigh | None,
-        batch_numbers: Callable[[], WrittenNumbers | None],
+        batch_numbers: Callable[[], NumbersOfBatch | None],
     ) -> None:
         # The class is frozen, and setting the attributes one by one takes as long as finding the tokens.
         self.__dict__.update(
@@ -137,7 +141,7 @@ class FlatSentence(Sentence):
     """[nodes, 3]: first word of each phrase, the word after its last, and the number of its name."""
     _names: tuple[str, ...]
     _weigh: Weigh | None
-    _batch_numbers: Callable[[], WrittenNumbers | None]
+    _batch_numbers: Callable[[], NumbersOfBatch | None]
 
     @cached_property
     def tokens(self) -> tuple[Token, ...]:  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -173,12 +177,12 @@ class FlatSentence(Sentence):
     def score(self) -> float | None:  # pyright: ignore[reportIncompatibleMethodOverride]
         return super().score
 
-    def written_numbers(self) -> WrittenNumbers:
-        """Its numbers as JSON; if all sentences of a batch are written one after the other, in one go for all."""
-        numbers = self._batch_numbers()
-        if numbers is not None:
-            return numbers
-        return WrittenNumbers.of(self.node_probabilities, self.head_weight, self.label_set)
+    def written_numbers(self) -> NumbersOfBatch:
+        """Its numbers as JSON has them; those of a batch, as long as it is there, are made in one go."""
+        own = self._batch_numbers()
+        if own is not None:
+            return own
+        return WrittenNumbers(self.node_probabilities, self.head_weight, self.label_set), slice(None)
 
     def __reduce__(self) -> tuple[object, ...]:
         """Sent to another process, it is a plain sentence."""
