@@ -22,9 +22,13 @@ needs_kernels = pytest.mark.skipif(library.why_absent() is not None, reason=str(
 
 @pytest.fixture(autouse=True)
 def forget_library() -> Iterator[None]:
-    library._load.cache_clear()
+    def forget() -> None:
+        library._load.cache_clear()
+        library.find_sentence_writer.cache_clear()
+
+    forget()
     yield
-    library._load.cache_clear()
+    forget()
 
 
 def test_an_absent_library_says_how_to_make_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -43,6 +47,7 @@ def test_a_damaged_library_is_not_used(monkeypatch: pytest.MonkeyPatch, tmp_path
 def test_a_variable_switches_them_off(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LEXITREE_KERNELS", "off")
     assert library.why_absent() == "the kernels are switched off (LEXITREE_KERNELS=off)"
+    assert library.find_sentence_writer() is None
 
 
 @needs_kernels
@@ -68,6 +73,7 @@ def test_the_library_is_compiled(tmp_path: Path) -> None:
     made = ctypes.CDLL(str(compiling.compile_library(tmp_path / "library.so")))
     for target in compiling.targets():
         assert made[f"bottom_up_forward_f32_{target}"]
+    assert made["lexitree_write_sentence"]
 
 
 @needs_kernels

@@ -4,18 +4,19 @@
 #include <stdint.h>
 #include <string.h>
 
+#define INLINE static inline __attribute__((always_inline))
 #define FIXED_ROOM 256   /* more than the keys, brackets and whole numbers of one token or phrase take */
 #define NUMBER_ROOM 16   /* more than any other number takes: -0.123456 */
 #define LARGEST 1000999L /* of what is a number from -1 to 1 but for rounding */
 
-static char *add(char *out, const char *from, long size) {
+INLINE char *add(char *out, const char *from, long size) {
     memcpy(out, from, (size_t)size);
     return out + size;
 }
 
 #define ADD(out, literal) add(out, literal, sizeof(literal) - 1)
 
-static char *add_whole(char *out, int64_t number) {
+INLINE char *add_whole(char *out, int64_t number) {
     char digits[20];
     long first = sizeof digits;
     do {
@@ -26,9 +27,9 @@ static char *add_whole(char *out, int64_t number) {
 }
 
 /* A number of millionths as Python writes the float: 0.5, 0.000123, and 1.2e-05 for what is smaller. */
-static char *add_millionths(char *out, int32_t number) {
+INLINE char *add_millionths(char *out, int32_t number) {
     if (number < 0) *out++ = '-';
-    long rest = number < 0 ? -(long)number : number;
+    const long rest = number < 0 ? -(long)number : number;
     if (rest > 0 && rest < 100) {
         const long first = rest < 10 ? rest : rest / 10, second = rest < 10 ? 0 : rest % 10;
         *out++ = (char)('0' + first);
@@ -38,14 +39,18 @@ static char *add_millionths(char *out, int32_t number) {
         }
         return rest < 10 ? ADD(out, "e-06") : ADD(out, "e-05");
     }
-    *out++ = (char)('0' + rest / 1000000);
-    *out++ = '.';
-    rest %= 1000000;
-    do { /* at least one digit, and no zeros at the end */
-        *out++ = (char)('0' + rest / 100000);
-        rest = rest % 100000 * 10;
-    } while (rest);
-    return out;
+    const long high = rest / 1000 % 1000, low = rest % 1000;
+    out[0] = (char)('0' + rest / 1000000);
+    out[1] = '.';
+    out[2] = (char)('0' + high / 100);
+    out[3] = (char)('0' + high / 10 % 10);
+    out[4] = (char)('0' + high % 10);
+    out[5] = (char)('0' + low / 100);
+    out[6] = (char)('0' + low / 10 % 10);
+    out[7] = (char)('0' + low % 10);
+    long size = 8;
+    while (size > 3 && out[size - 1] == '0') size--;
+    return out + size;
 }
 
 /* The tokens of a sentence: where they stand in the document and, `shift` less, in the sentence's text, which is written as
@@ -56,8 +61,8 @@ typedef struct {
     const char *text;
 } Tokens;
 
-static const char *start_of(const Tokens *tokens, long token) { return tokens->text + tokens->places[token] - tokens->shift; }
-static const char *end_of(const Tokens *tokens, long token) { return start_of(tokens, tokens->count + token); }
+INLINE const char *start_of(const Tokens *tokens, long token) { return tokens->text + tokens->places[token] - tokens->shift; }
+INLINE const char *end_of(const Tokens *tokens, long token) { return start_of(tokens, tokens->count + token); }
 
 /* Whether all tokens lie inside the text, one after the other. */
 static int are_inside(const Tokens *tokens, int64_t text_size) {
@@ -70,7 +75,7 @@ static int are_inside(const Tokens *tokens, int64_t text_size) {
     return reached <= text_size;
 }
 
-static char *add_span(char *out, const Tokens *tokens, long first, long last) {
+INLINE char *add_span(char *out, const Tokens *tokens, long first, long last) {
     out = add_whole(ADD(out, "{\"start\": "), tokens->positions[first]);
     out = add_whole(ADD(out, ", \"end\": "), tokens->positions[tokens->count + last]);
     const char *start = start_of(tokens, first);
@@ -85,12 +90,12 @@ typedef struct {
     int64_t num_labels, has_scores;
 } Pieces;
 
-static char *add_piece(char *out, const Pieces *pieces, long number) {
+INLINE char *add_piece(char *out, const Pieces *pieces, long number) {
     return add(out, pieces->text + pieces->borders[number], pieces->borders[number + 1] - pieces->borders[number]);
 }
 
 /* row [labels + 4]: the likeliest label and, in millionths, its probability, all probabilities, score and head's share. */
-static char *add_labels(char *out, const Pieces *pieces, const int32_t *row) {
+INLINE char *add_labels(char *out, const Pieces *pieces, const int32_t *row) {
     const long num_labels = pieces->num_labels;
     out = add_millionths(add_piece(out, pieces, row[0]), row[1]);
     for (long label = 0; label < num_labels; label++)

@@ -60,11 +60,8 @@ def _write_natively(sentence: FlatSentence, written: str, parse: str) -> str | N
     write, length = find_sentence_writer(), sentence.end - sentence.start
     if write is None or length > MAX_SHOWN_CHARACTERS:
         return None
-    tokens, pieces, num_labels = (
-        sentence.flat_tokens,
-        _pieces(sentence.label_set.names),
-        len(sentence.label_set),
-    )
+    tokens, labels = sentence.flat_tokens, sentence.label_set
+    pieces, num_labels = _pieces(labels.names), len(labels)
     text, brackets = written.encode(errors=_AS_IT_IS), parse.encode(errors=_AS_IT_IS)
     positions = array("q", tokens.starts + tokens.ends).tobytes()
     # The quote comes before the first character.
@@ -74,13 +71,13 @@ def _write_natively(sentence: FlatSentence, written: str, parse: str) -> str | N
     nodes = _packed_nodes(sentence) if sentence.has_all_phrases else _PackedNodes(b"", None, b"", 0)
     room = (len(tokens) + 2) * (_ROOM + len(text)) + len(brackets)
     room += nodes.num_nodes * (_ROOM + 2 * len(text) + len(pieces.text) + (num_labels + 3) * _NUMBER_ROOM)
-    out = bytearray(room)
+    out = np.empty(room, dtype=np.uint8).data
     size = write(
         *(positions, places, len(tokens), shift, text, len(text), brackets, len(brackets)),
-        *(*nodes, *pieces, num_labels, sentence.label_set.scores is not None),
+        *(*nodes, *pieces, num_labels, labels.scores is not None),
         *(byref(c_char.from_buffer(out)), room),
     )
-    return None if size < 0 else str(memoryview(out)[:size], "utf-8", _AS_IT_IS)
+    return None if size < 0 else str(out[:size], "utf-8", _AS_IT_IS)
 
 
 class _PackedNodes(NamedTuple):
@@ -112,7 +109,9 @@ def _written_places(sentence: FlatSentence) -> IndexArray:
     is_ascii = codes < 0x80
     widths[is_ascii] = _ascii_widths()[codes[is_ascii]]
     tokens = sentence.flat_tokens
-    return np.append(0, np.cumsum(widths))[np.array(tokens.starts + tokens.ends) - sentence.start]
+    return np.append(0, np.cumsum(widths, dtype=np.int64))[
+        np.array(tokens.starts + tokens.ends) - sentence.start
+    ]
 
 
 @cache
