@@ -174,6 +174,14 @@ class FlatSentence(Sentence):
         return None if self._weigh is None else self._weigh(self.source)
 
     @cached_property
+    def probabilities(self) -> dict[str, float]:  # pyright: ignore[reportIncompatibleMethodOverride]
+        return super().probabilities
+
+    @property
+    def probability(self) -> float:
+        return max(self.probabilities.values())
+
+    @cached_property
     def score(self) -> float | None:  # pyright: ignore[reportIncompatibleMethodOverride]
         return super().score
 
