@@ -23,6 +23,9 @@ from lexitree.parsers.pointers import ChartOrder
 from lexitree.parsers.sentence_batch import SentenceBatch, pack_sentences
 from lexitree.parsers.span_network import FoundParses, RankedParses, RankedTree, StartedSearch
 
+_MOST_RECORDED_WORDS = 100
+"""A longer sentence keeps a GPU busy by itself, and its recording would take much memory."""
+
 
 class TorchSearch(NamedTuple):
     """What was found for a batch, on its way to the host."""
@@ -62,7 +65,8 @@ class TorchScores(NamedTuple):
 def start_search(network: nn.Module, batch: PaddedSentences, device: torch.device) -> StartedSearch:
     """Begin to find the best trees; on a GPU, the host does not wait for it."""
     lengths = batch.places - 2
-    if len(lengths) == 1 and device.type == "cuda" and not network.training:
+    is_short = len(lengths) == 1 and batch.num_words <= _MOST_RECORDED_WORDS
+    if is_short and device.type == "cuda" and not network.training:
         key = batch.rows.shape, torch.get_float32_matmul_precision()
 
         def work(buffer: Tensor) -> Tensor:
