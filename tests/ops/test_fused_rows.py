@@ -39,9 +39,10 @@ def test_rows_move_as_in_pytorch(shrink: float, l2: float) -> None:
                 filled,
                 betas,
                 torch.tensor(step, device=DEVICE),
-                learning_rate=0.02 * scale,
+                torch.tensor(scale, dtype=torch.float64, device=DEVICE),
+                learning_rate=0.02,
                 epsilon=1e-8,
-                shrink=shrink * scale,
+                shrink=shrink,
                 l2=l2,
             )
         tables.append(table)

@@ -124,10 +124,10 @@ class Adam:
     ) -> None:
         self.config = config
         self.fused = fused
-        self.rate_scale = 1.0
-        """The share of the learning rate that the next update takes; the training loop sets it."""
-        # On the model's device: a step that is recorded there and replayed must count on.
+        # On the model's device: a step that is recorded there and replayed must count on and follow the schedule.
         self.num_steps = torch.zeros((), dtype=torch.int64, device=model.device)
+        self._rate_scale = 1.0
+        self._scale = torch.ones((), dtype=torch.float64, device=model.device)
         trained = {name: weight for name, weight in model.named_parameters() if weight.requires_grad}
         self.dense = {name: weight for name, weight in trained.items() if weight is not lazy}
         self.moments = {name: torch.zeros_like(weight) for name, weight in self.dense.items()}
@@ -135,6 +135,17 @@ class Adam:
         self.steps = {name: weight.new_zeros(()) for name, weight in self.dense.items()}
         self.groups = [WeightGroup(config.learning_rate, True, tuple(self.dense))]
         self.average = WeightAverage(trained, 1 - config.averaging) if config.averaging else None
+
+    @property
+    def rate_scale(self) -> float:
+        """The share of the learning rate that the next update takes; the training loop sets it."""
+        return self._rate_scale
+
+    @rate_scale.setter
+    def rate_scale(self, scale: float) -> None:
+        if scale != self._rate_scale:
+            self._rate_scale = scale
+            self._scale.fill_(scale)
 
     def zero_grad(self) -> None:
         for weight in self.dense.values():
@@ -184,12 +195,16 @@ class Adam:
             amsgrad=False,
             beta1=config.beta1,
             beta2=config.beta2,
-            lr=group.rate * self.rate_scale,
+            lr=self._rate(group),
             # AdamW multiplies the decay by the learning rate: only the share of the schedule is to stay.
             weight_decay=decay if is_l2 or not decay else decay / group.rate,
             eps=config.epsilon,
             maximize=False,
         )
+
+    def _rate(self, group: WeightGroup) -> float | Tensor:
+        """On a GPU a tensor, which a recorded step reads anew; there, PyTorch wants it in float32."""
+        return (self._scale * group.rate).float() if self._scale.is_cuda else group.rate * self.rate_scale
 
     def state_tensors(self) -> StateTensors:
         """Everything needed to resume, by name."""
@@ -280,9 +295,10 @@ class LazyAdam(Adam):
             batch,
             self.betas,
             self.num_steps,
-            learning_rate=self.rate_scale * config.learning_rate * config.word_rate,
+            self._scale,
+            learning_rate=config.learning_rate * config.word_rate,
             epsilon=config.epsilon,
-            shrink=0.0 if is_l2 else decay * self.rate_scale,
+            shrink=0.0 if is_l2 else decay,
             l2=decay if is_l2 else 0.0,
         )
 

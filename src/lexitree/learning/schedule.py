@@ -100,11 +100,6 @@ class TrainingSettings(Settings):
         """Whether the learning rate follows the share of the run that is done."""
         return self.schedule != "constant" or self.warm_up > 0
 
-    @property
-    def has_constant_updates(self) -> bool:
-        """Whether all updates do the same operations with the same numbers, so that one can be recorded."""
-        return not self.rate_depends_on_epochs and self.clip == 0
-
     def fingerprint(self) -> dict[str, Any]:
         """The settings that a run must keep when it is resumed; more epochs are fine if the rate allows it."""
         settings = self.as_dict()

@@ -328,6 +328,7 @@ def reference_update_rows(
     batch: TreeBatch | None,
     betas: Float[Tensor, " 2"],
     num_steps: Int[Tensor, ""],
+    rate_scale: Float[Tensor, ""],
     *,
     learning_rate: float,
     epsilon: float,
@@ -344,6 +345,7 @@ def reference_update_rows(
         batch: The batch whose leaves the rows belong to; only a kernel needs it.
         betas: The decay rates of both running means, in float64.
         num_steps: The number of this step, from 1.
+        rate_scale: The share of the step size and of the decay that this step takes, in float64.
         learning_rate: The step size.
         epsilon: Keeps the quotient finite.
         shrink: The share by which rows decay (decoupled decay); 0 for none.
@@ -353,18 +355,19 @@ def reference_update_rows(
     gradient = gradient.coalesce()
     rows, values = gradient.indices()[0], gradient.values()
     beta1, beta2 = cast(list[float], betas.tolist())
+    share = float(rate_scale)
     vectors = table.index_select(0, rows)
     if l2:
         values = values + l2 * vectors
     if shrink:
-        vectors.mul_(1 - shrink)
+        vectors.mul_(1 - shrink * share)
     moment = moments.index_select(0, rows).lerp_(values, 1 - beta1)
     square = squares.index_select(0, rows).mul_(beta2).addcmul_(values, values, value=1 - beta2)
     moments.index_copy_(0, rows, moment)
     squares.index_copy_(0, rows, square)
-    step = int(num_steps)
+    step, rate = int(num_steps), share * learning_rate
     spread = (square / (1 - beta2**step)).sqrt_().add_(epsilon)
-    table.index_copy_(0, rows, vectors.addcdiv_(moment, spread, value=-learning_rate / (1 - beta1**step)))
+    table.index_copy_(0, rows, vectors.addcdiv_(moment, spread, value=-rate / (1 - beta1**step)))
 
 
 def _children(batch: TreeBatch) -> list[tuple[int, int]]:

@@ -99,16 +99,20 @@ COARSE = (Grain((0, 1), (0, 1), 2.0), Grain((1,), (0, 1), 0.5))
 
 
 @on_gpu
+@pytest.mark.parametrize("clip", [0.0, 0.5])
 @pytest.mark.parametrize("grained", [False, True])
 @pytest.mark.parametrize("taught", [False, True])
 @pytest.mark.parametrize("head_method", ["G", "L", "R", "A"])
-def test_recorded_steps_equal_plain_ones(head_method: str, taught: bool, grained: bool) -> None:
+def test_recorded_steps_equal_plain_ones(head_method: str, taught: bool, grained: bool, clip: float) -> None:
     """Batches of several sizes, the first of each recorded, then replayed; without dropout, which is random.
 
     With a large epsilon Adam's steps are as large as the gradients, and so is the rounding in them: a small one
-    would blow up that of gradients that are all but zero. The average of the weights is recorded along.
+    would blow up that of gradients that are all but zero. The average of the weights is recorded along, and a
+    replayed step takes the learning rate and the decay that its turn has.
     """
-    config = TrainingConfig(learning_rate=0.01, epsilon=0.01, word_rate=0.5, root_weight=3.0, averaging=0.8)
+    config = TrainingConfig(
+        learning_rate=0.01, epsilon=0.01, word_rate=0.5, root_weight=3.0, averaging=0.8, decay=1e-3, clip=clip
+    )
     weights: list[dict[str, torch.Tensor]] = []
     losses: list[float] = []
     for is_recorded in (False, True):
@@ -120,7 +124,9 @@ def test_recorded_steps_equal_plain_ones(head_method: str, taught: bool, grained
         grains = LabelGrains(2, COARSE) if grained else None
         plain = PlainStep(model, optimizer, config.root_weight, grains=grains)
         step = RecordedStep(plain) if is_recorded else plain
-        for first, size in ((0, 5), (5, 5), (10, 25), (35, 1), (36, 1), (0, 25), (40, 19)):
+        batches = ((0, 5), (5, 5), (10, 25), (35, 1), (36, 1), (0, 25), (40, 19))
+        for number, (first, size) in enumerate(batches):
+            optimizer.rate_scale = 1 - number / len(batches)
             step(examples[first : first + size])
         assert optimizer.average is not None
         averages = {f"average of {name}": value for name, value in optimizer.average.averages.items()}

@@ -23,6 +23,7 @@ def fused_update_rows(
     batch: TreeBatch,
     betas: Tensor,
     num_steps: Tensor,
+    rate_scale: Tensor,
     *,
     learning_rate: float,
     epsilon: float,
@@ -31,8 +32,8 @@ def fused_update_rows(
 ) -> None:
     """Move the rows of the batch's words by Adam; see `reference_update_rows` for the arguments.
 
-    The gradients of each word are summed in the order of the leaves, and nothing waits for the host. `betas` and
-    `num_steps` are on the device, so that a recorded step keeps counting when it is replayed.
+    The gradients of each word are summed in the order of the leaves, and nothing waits for the host. `betas`,
+    `num_steps` and `rate_scale` are on the device, so that a recorded step keeps counting when it is replayed.
     """
     # As the backward pass left them: one row per leaf, words not yet added up.
     gradients = gradient._values()
@@ -43,7 +44,7 @@ def fused_update_rows(
     corrections = 1 - betas**num_steps
     size = table.shape[1]
     _update_rows[(batch.num_leaves,)](
-        table, moments, squares, gradients, rows, order, betas, corrections, batch.num_leaves,
+        table, moments, squares, gradients, rows, order, betas, corrections, rate_scale, batch.num_leaves,
         learning_rate, epsilon, shrink, l2,
         SIZE=size, BLOCK=triton.next_power_of_2(size), NO_ROW=NO_ROW, num_warps=4,
     )  # fmt: skip
@@ -51,7 +52,7 @@ def fused_update_rows(
 
 @triton.jit(do_not_specialize=["num_leaves"])
 def _update_rows(
-    table, moments, squares, gradients, rows, order, betas, corrections, num_leaves,
+    table, moments, squares, gradients, rows, order, betas, corrections, rate_scale, num_leaves,
     learning_rate, epsilon, shrink, l2,
     SIZE: tl.constexpr, BLOCK: tl.constexpr, NO_ROW: tl.constexpr,
 ):  # fmt: skip
@@ -80,7 +81,8 @@ def _update_rows(
         first = tl.load(corrections).to(tl.float32)
         second = tl.load(corrections + 1).to(tl.float32)
         scale = tl.sqrt_rn(tl.div_rn(square, second)) + epsilon
-        vector = vector * (1.0 - shrink) - (learning_rate / first) * tl.div_rn(moment, scale)
+        share = tl.load(rate_scale).to(tl.float32)
+        vector = vector * (1.0 - shrink * share) - (learning_rate * share / first) * tl.div_rn(moment, scale)
         tl.store(table + at, vector, mask=mask)
         tl.store(moments + at, moment, mask=mask)
         tl.store(squares + at, square, mask=mask)

@@ -45,13 +45,7 @@ def make_step(
     plain = PlainStep(model, optimizer, root_weight, label_weights, grains, head_entropy)
     if isinstance(processes, ProcessGroup):
         return SharedStep(plain, processes)
-    can_record = (
-        model.device.type == "cuda"
-        and model.is_recordable
-        # A recording repeats the learning rate that it was made with.
-        and optimizer.config.has_constant_updates
-    )
-    return RecordedStep(plain) if can_record else plain
+    return RecordedStep(plain) if model.device.type == "cuda" and model.is_recordable else plain
 
 
 class PlainStep:
