@@ -9,7 +9,7 @@ import json
 import sys
 from pathlib import Path
 
-from result_records import hidden_changes
+from result_records import hidden_changes, write_file
 
 
 def main() -> None:
@@ -23,8 +23,7 @@ def mark_changes(path: Path) -> bool:
     record = json.loads(path.read_text(encoding="utf-8"))
     if not hidden_changes(record["commit"], record.get("source")):
         return False
-    record["commit"] += "+changes"
-    path.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    write_file(path, {**record, "commit": record["commit"] + "+changes"})
     return True
 
 

@@ -83,11 +83,15 @@ def read_record(name: str) -> dict[str, Any] | None:
 
 def write_record(name: str, record: Mapping[str, Any]) -> Path:
     """Write results/NAME.json, and refuse what nobody else could use."""
+    RESULTS.mkdir(exist_ok=True)
+    return write_file(RESULTS / f"{name}.json", record)
+
+
+def write_file(path: Path, record: Mapping[str, Any]) -> Path:
+    """Write a record to a file, and refuse what nobody else could use."""
     wrong = faults(record)
     if wrong:
-        raise ValueError(f"{name}: {'; '.join(wrong)}")
-    RESULTS.mkdir(exist_ok=True)
-    path = RESULTS / f"{name}.json"
+        raise ValueError(f"{path.stem}: {'; '.join(wrong)}")
     path.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     return path
 

@@ -82,7 +82,7 @@ class Variations:
         }
 
     def vary(self, tree: Tree) -> Tree | None:
-        """The tree, or a phrase of it, with other words; None if nothing was exchanged."""
+        """The tree, or a phrase of it, with other words; None if it would be the same tree."""
         words = list(tree.words)
         is_chosen = self.rng.random(len(words)) < EXCHANGED_SHARE
         for place, (tag, word) in enumerate(tagged_words(tree)):

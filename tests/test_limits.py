@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import pickle
 from collections.abc import Iterator
 from threading import Event
@@ -11,7 +12,7 @@ import pytest
 
 from lexitree import limits as limits_module
 from lexitree.errors import CancelledError, ConfigError, LimitError
-from lexitree.limits import MAX_CACHED_CHARACTERS, Limits, Watch, cache_short_texts
+from lexitree.limits import MAX_CACHED_CHARACTERS, Limits, TextCache, Watch, cache_short_texts
 
 
 def test_limits_are_checked() -> None:
@@ -95,3 +96,28 @@ def test_long_texts_are_not_kept_in_caches() -> None:
     short, long = "x" * MAX_CACHED_CHARACTERS, "x" * (MAX_CACHED_CHARACTERS + 1)
     assert [length(text) for text in (short, short, long, long)] == [len(short)] * 2 + [len(long)] * 2
     assert asked == [short, long, long]
+
+
+def test_a_cache_of_texts_is_bounded() -> None:
+    asked: list[str] = []
+
+    def length(text: str) -> int:
+        asked.append(text)
+        return len(text)
+
+    cache = TextCache(length, 3)
+    long = "x" * (MAX_CACHED_CHARACTERS + 1)
+    assert [cache[text] for text in ("a", "bb", "a", long, long, "ccc")] == [1, 2, 1, len(long), len(long), 3]
+    assert asked == ["a", "bb", long, long, "ccc"]
+    assert cache == {"a": 1, "bb": 2, "ccc": 3}
+    assert cache["dddd"] == 4
+    assert cache == {"dddd": 4}
+
+
+def test_a_copy_of_a_cache_starts_empty() -> None:
+    cache = TextCache(len, 3)
+    assert cache["film"] == 4
+    for copied in (copy.deepcopy(cache), pickle.loads(pickle.dumps(cache))):
+        assert not copied
+        assert copied["film"] == 4
+        assert copied.size == 3

@@ -289,7 +289,8 @@ def test_a_record_of_other_sources_is_marked_once(
     marking = load_script("mark_changes")
     monkeypatch.setattr(sys.modules["result_records"], "committed_digest", lambda name: "of the commit")
     path = tmp_path / "record.json"
-    path.write_text(json.dumps({"commit": "0123456789ab", "source": source}), encoding="utf-8")
+    record = json.loads((ROOT / "results" / "sentiment.json").read_text(encoding="utf-8"))
+    path.write_text(json.dumps({**record, "commit": "0123456789ab", "source": source}), encoding="utf-8")
     assert marking.mark_changes(path) == (source == "of others")
     assert not marking.mark_changes(path)
     marked = json.loads(path.read_text(encoding="utf-8"))["commit"]

@@ -167,3 +167,31 @@ def cache_short_texts(function: Callable[[str], Value]) -> Callable[[str], Value
         return remembered(text) if len(text) <= MAX_CACHED_CHARACTERS else function(text)
 
     return look_up
+
+
+class TextCache(dict[str, Value]):
+    """What a function gives for each text, computed once; a hit costs one dictionary access.
+
+    It is cleared when it is full, and long texts are not kept, so that endless input does not fill the memory.
+
+    Args:
+        function: Gives the value of a text.
+        size: How many values are kept.
+    """
+
+    def __init__(self, function: Callable[[str], Value], size: int) -> None:
+        super().__init__()
+        self.size = size
+        self._function = function
+
+    def __missing__(self, text: str) -> Value:
+        value = self._function(text)
+        if len(text) <= MAX_CACHED_CHARACTERS:
+            if len(self) >= self.size:
+                self.clear()
+            self[text] = value
+        return value
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """A copy starts empty."""
+        return type(self), (self._function, self.size)

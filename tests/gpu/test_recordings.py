@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 import torch
 
@@ -72,11 +75,53 @@ def test_a_recording_reads_the_weights_as_they_are_now(pipe: TextPipeline) -> No
 
 def test_weights_that_moved_are_recorded_anew(pipe: TextPipeline) -> None:
     model = pipe.predictor.model
-    kept = recordings_of(model, model.device)
-    assert recordings_of(model, model.device) is kept
-    before = pipe(TEXTS[1]).sentences[0].probabilities
-    model.cpu().cuda()
-    moved = recordings_of(model, model.device)
+    kept = recordings_of(model, model.device, model.config)
+    assert recordings_of(model, model.device, model.config) is kept
     for _ in range(recordings.RUNS_BEFORE + 2):
-        assert pipe(TEXTS[1]).sentences[0].probabilities == pytest.approx(before, abs=1e-6)
-    assert moved is recordings_of(model, model.device)
+        before = pipe(TEXTS[1]).sentences[0].probabilities
+    # While the old weights are there, the new ones are elsewhere.
+    old = model.scorer.label_bias
+    model.scorer.label_bias = torch.nn.Parameter(old + torch.arange(len(old), device=old.device))
+    moved = recordings_of(model, model.device, model.config)
+    for _ in range(recordings.RUNS_BEFORE + 2):
+        after = pipe(TEXTS[1]).sentences[0].probabilities
+        assert list(after.values())[-1] > list(before.values())[-1]
+    assert moved is not kept
+    assert recordings_of(model, model.device, model.config) is moved
+    model.scorer.label_bias = old
+    assert pipe(TEXTS[1]).sentences[0].probabilities == pytest.approx(before, abs=1e-6)
+
+
+def test_other_settings_are_recorded_anew(pipe: TextPipeline) -> None:
+    model = pipe.predictor.model
+    for _ in range(recordings.RUNS_BEFORE + 2):
+        before = pipe(TEXTS[1]).sentences[0].probability
+    settings = model.config
+    model.config = dataclasses.replace(settings, temperature=5 * settings.temperature)
+    assert pipe(TEXTS[1]).sentences[0].probability < before - 0.05
+    model.config = settings
+    assert pipe(TEXTS[1]).sentences[0].probability == pytest.approx(before, abs=1e-6)
+
+
+def test_half_precision_is_recorded_with_and_without_unknown_words(
+    expected: list[lexitree.Document],
+) -> None:
+    half = lexitree.load("sentiment", device="cuda", precision="bf16")
+    for _ in range(recordings.RUNS_BEFORE + 2):
+        for text, on_cpu in zip(TEXTS, expected, strict=True):
+            found = half(text)
+            assert [phrase.text for phrase in found.phrases] == [phrase.text for phrase in on_cpu.phrases]
+            assert found.probability == pytest.approx(on_cpu.probability, abs=0.1)
+
+
+def test_two_pipelines_record_in_two_threads() -> None:
+    names = ("sentiment", "questions")
+    answers = {name: [lexitree.load(name, device="cpu")(text).label for text in TEXTS] for name in names}
+
+    def label(name: str) -> list[list[str]]:
+        pipe = lexitree.load(name, device="cuda")
+        return [[pipe(text).label for text in TEXTS] for _ in range(recordings.RUNS_BEFORE + 3)]
+
+    with ThreadPoolExecutor(2) as pool:
+        for name, found in zip(names, pool.map(label, names), strict=True):
+            assert found == [answers[name]] * len(found)

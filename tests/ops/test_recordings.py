@@ -64,6 +64,14 @@ def test_weights_that_are_elsewhere_are_recorded_anew(what: str) -> None:
     assert recordings_of(module, CPU) is anew
 
 
+def test_other_settings_are_recorded_anew() -> None:
+    module = small_module()
+    first, second = ["warm"], ["warm"]
+    kept = recordings_of(module, CPU, first)
+    assert recordings_of(module, CPU, first) is kept
+    assert recordings_of(module, CPU, second) is not kept
+
+
 def test_recordings_end_with_their_module() -> None:
     module = small_module()
     recordings_of(module, CPU)

@@ -49,6 +49,16 @@ def test_weights_are_computed_when_asked_for() -> None:
     assert not pickle.loads(pickle.dumps(sentence)).can_weigh
 
 
+def test_probabilities_are_the_callers_own() -> None:
+    document = documents()[1]
+    sentence = document.sentences[0]
+    before = sentence.probabilities
+    sentence.probabilities.clear()
+    document.probabilities.clear()
+    assert sentence.probabilities == before
+    assert sentence.probability == max(before.values())
+
+
 def test_sentences_without_phrases() -> None:
     for whole, document in zip(documents(), documents(nodes="root"), strict=True):
         assert document.to_json() == to_json(document.as_dict())

@@ -129,7 +129,8 @@ def test_the_corpora(real_data: Path) -> None:
 
 
 def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(known_words, "_MAX_PIECES", 50)
+    monkeypatch.setattr(known_words._pieces, "size", 50)  # pyright: ignore[reportPrivateUsage]
+    known_words._pieces.clear()  # pyright: ignore[reportPrivateUsage]
     for number in range(300):
         check(f"word{number} and {'x' * 100}{number}")
     assert len(known_words._pieces) <= 50  # pyright: ignore[reportPrivateUsage]
@@ -137,7 +138,7 @@ def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_threads_share_what_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(known_words, "_MAX_PIECES", 20)
+    monkeypatch.setattr(known_words._pieces, "size", 20)  # pyright: ignore[reportPrivateUsage]
     texts = [f"It's word{number % 37}, not word{number % 11}." for number in range(400)]
     expected = [list(scan_tokens(text)) for text in texts]
     with ThreadPoolExecutor(4) as pool:

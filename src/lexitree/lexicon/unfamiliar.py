@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
 
-from lexitree.limits import MAX_CACHED_CHARACTERS
+from lexitree.limits import TextCache
 
 _MOST_UNKNOWN = 0.4
 """A text with this share of unknown words is unfamiliar; benchmarks/unfamiliar_texts.py tells how it was chosen."""
@@ -31,25 +31,14 @@ _OTHERS = {
 _FOREIGN = frozenset(chain.from_iterable(map(str.split, _OTHERS.values()))) - _ENGLISH
 
 
-_MAX_CACHED_WORDS = 1 << 16
-"""The cache is cleared at this size, so that an endless text does not fill the memory."""
+def _plain_word(form: str) -> str:
+    """A word in lower case; empty for a number, sign, hashtag, name or bracket: it tells nothing of the language."""
+    # Most words are letters only.
+    is_word = form.isalpha() or (any(map(str.isalpha, form)) and form[0] not in "#@-")
+    return form.lower() if is_word else ""
 
 
-class _PlainWords(dict[str, str]):
-    """Words in lower case; empty for a number, sign, hashtag, name or bracket: it tells nothing of the language."""
-
-    def __missing__(self, form: str) -> str:
-        if len(self) >= _MAX_CACHED_WORDS:
-            self.clear()
-        # Most words are letters only.
-        is_word = form.isalpha() or (any(map(str.isalpha, form)) and form[0] not in "#@-")
-        word = form.lower() if is_word else ""
-        if len(form) <= MAX_CACHED_CHARACTERS:
-            self[form] = word
-        return word
-
-
-_plain_words = _PlainWords()
+_plain_words = TextCache(_plain_word, 1 << 16)
 
 
 def warn_of_unfamiliar(

@@ -14,7 +14,7 @@ import numpy as np
 from lexitree.arrays import IndexArray
 from lexitree.errors import LexitreeError, ModelFileError
 from lexitree.lexicon.normal_forms import Lookup, normal_forms
-from lexitree.limits import MAX_CACHED_CHARACTERS
+from lexitree.limits import TextCache
 from lexitree.trees.brackets import surface_form
 from lexitree.trees.tree import Tree
 
@@ -26,23 +26,6 @@ UNK_INDEX = 0
 LookupKind = Literal["exact", "lower", "normal", "unknown"]
 
 _MAX_CACHED_WORDS = 1 << 18
-"""Beyond this, the cache of looked-up words is cleared: an endless text must not exhaust the memory."""
-
-
-class _IndexCache(dict[str, int]):
-    """Looks every word up once; a hit costs one dictionary access."""
-
-    def __init__(self, vocabulary: Vocabulary) -> None:
-        super().__init__()
-        self._vocabulary = vocabulary
-
-    def __missing__(self, word: str) -> int:
-        if len(self) >= _MAX_CACHED_WORDS:
-            self.clear()
-        index = self._vocabulary.index(word)
-        if len(word) <= MAX_CACHED_CHARACTERS:
-            self[word] = index
-        return index
 
 
 class Vocabulary:
@@ -69,7 +52,7 @@ class Vocabulary:
         self.lookup: Lookup = lookup
         self._index = {word: index for index, word in enumerate(self._words, UNK_INDEX + 1)}
         self._check()
-        self._cache = _IndexCache(self)
+        self._cache = TextCache(self.index, _MAX_CACHED_WORDS)
 
     def _check(self) -> None:
         if len(self._index) != len(self._words):

@@ -137,14 +137,17 @@ def _run_recorded(
     padded = sizes.fill(batch)
     inputs = [padded.buffer]
     if model.lexicon.can_guess:
-        vectors = torch.zeros(0, model.lexicon.word_size) if guesses is None else guesses
-        inputs.append(nn.functional.pad(vectors, (0, 0, 0, _MOST_GUESSES - len(vectors))))
+        # As the model's own vectors are: a recording is made for one kind of number.
+        vectors = model.scorer.label_bias.new_zeros(_MOST_GUESSES, model.lexicon.word_size)
+        if guesses is not None:
+            vectors[: len(guesses)] = guesses
+        inputs.append(vectors)
 
     def work(buffer: Tensor, vectors: Tensor | None = None) -> Tensor:
         return _label(model, replace(padded.on(buffer), guesses=vectors), asked)
 
-    key = sizes, asked, model.config.temperature, torch.get_float32_matmul_precision()
-    return recordings_of(model, model.device).run(key, work, inputs)
+    key = sizes, asked, torch.get_float32_matmul_precision()
+    return recordings_of(model, model.device, model.config).run(key, work, inputs)
 
 
 @torch.inference_mode()

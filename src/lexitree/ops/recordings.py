@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from threading import Lock
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 from weakref import WeakKeyDictionary
 
 import torch
@@ -21,6 +21,36 @@ RUNS_BEFORE = 2
 
 Work = Callable[..., Tensor]
 """Computes a tensor from others, asking the host for nothing but their sizes."""
+
+Result = TypeVar("Result")
+
+_one_recording = Lock()
+"""A process makes one recording at a time, whichever module and GPU it is for."""
+
+
+class Recorder:
+    """Records work of a GPU; what it has recorded shares memory, and so is replayed one at a time."""
+
+    def __init__(self, device: torch.device) -> None:
+        self._device = device
+        self._memory = torch.cuda.graph_pool_handle()
+        # Memory is only shared by what was recorded on one stream.
+        self._stream = torch.cuda.Stream(device)
+
+    def record(self, work: Callable[[], Result]) -> tuple[torch.cuda.CUDAGraph, Result]:
+        """Record some work, which is not run; also returned is what it gave, to be found there after each replay."""
+        graph = torch.cuda.CUDAGraph()
+        with _one_recording, torch.cuda.device(self._device):
+            torch.cuda.current_stream().synchronize()
+            recording = torch.cuda.graph(
+                graph,
+                pool=self._memory,
+                stream=self._stream,
+                # Other threads may go on with work of their own.
+                capture_error_mode="thread_local",
+            )
+            with recording:
+                return graph, work()
 
 
 class _Recording(NamedTuple):
@@ -36,7 +66,7 @@ class Recordings:
 
     def __init__(self, device: torch.device) -> None:
         self._device = device
-        self._memory = torch.cuda.graph_pool_handle()
+        self._recorder = Recorder(device)
         self._num_runs: Counter[Hashable] = Counter()
         self._recorded: dict[Hashable, _Recording] = {}
         self._is_done = torch.cuda.Event()
@@ -70,18 +100,15 @@ class Recordings:
 
     def _record(self, work: Work, inputs: Sequence[Tensor]) -> _Recording:
         static = [tensor.clone() for tensor in inputs]
-        graph = torch.cuda.CUDAGraph()
-        torch.cuda.current_stream(self._device).synchronize()
-        # Other threads may go on with work of their own.
-        with torch.cuda.graph(graph, pool=self._memory, capture_error_mode="thread_local"):
-            output = work(*static)
+        graph, output = self._recorder.record(lambda: work(*static))
         return _Recording(graph, static, output)
 
 
 class _Kept:
-    """The recordings of a module, which read its weights where they were."""
+    """The recordings of a module, which read its weights where they were and have its settings in them."""
 
-    def __init__(self, module: nn.Module, device: torch.device) -> None:
+    def __init__(self, module: nn.Module, device: torch.device, settings: object) -> None:
+        self._settings = settings
         # Where the module looks its weights up, so that new ones are noticed: asking it for all of them takes longer.
         self._places: list[tuple[dict[str, Tensor | None], str]] = [
             (weights, name)
@@ -96,18 +123,23 @@ class _Kept:
         found = (weights.get(name) for weights, name in self._places)
         return [0 if weight is None else weight.data_ptr() for weight in found]
 
-    @property
-    def is_valid(self) -> bool:
-        """Whether the weights are where they were."""
-        return self._addresses() == self._made_from
+    def is_valid(self, settings: object) -> bool:
+        """Whether the weights are where they were, and the settings the same object."""
+        return settings is self._settings and self._addresses() == self._made_from
 
 
 _kept: WeakKeyDictionary[nn.Module, _Kept] = WeakKeyDictionary()
 
 
-def recordings_of(module: nn.Module, device: torch.device) -> Recordings:
-    """The recordings of a module's work, none if its weights have moved; they read the weights where these are."""
+def recordings_of(module: nn.Module, device: torch.device, settings: object = None) -> Recordings:
+    """The recordings of a module's work, without any if its weights have moved or its settings were replaced.
+
+    Args:
+        module: Whose weights the work reads.
+        device: Where it is.
+        settings: What else of the module the work depends on: an object that is replaced, not changed.
+    """
     kept = _kept.get(module)
-    if kept is None or not kept.is_valid:
-        kept = _kept[module] = _Kept(module, device)
+    if kept is None or not kept.is_valid(settings):
+        kept = _kept[module] = _Kept(module, device, settings)
     return kept.recordings

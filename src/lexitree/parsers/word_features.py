@@ -11,7 +11,7 @@ import numpy as np
 
 from lexitree.arrays import IndexArray
 from lexitree.lexicon.vocabulary import Vocabulary
-from lexitree.limits import MAX_CACHED_CHARACTERS
+from lexitree.limits import TextCache
 from lexitree.trees.brackets import surface_form
 
 _AFFIX_LENGTHS = (1, 2, 3, 4)
@@ -44,7 +44,7 @@ class WordFeatures:
         self.vector_words = vector_words
         self.trained_words = trained_words
         self.affix_rows = affix_rows
-        self._cache = _FeatureCache(self)
+        self._cache = TextCache(self._row_bytes, _MAX_CACHED_WORDS)
 
     def number(self, words: Sequence[str]) -> WordNumbers:
         """Return the row numbers of a sentence."""
@@ -61,25 +61,9 @@ class WordFeatures:
         affixes = (hash_affix(affix, self.affix_rows) for affix in affixes_of(word))
         return np.array([self.vector_words.index(word), self.trained_words.index(word), *affixes], np.int64)
 
-
-class _FeatureCache(dict[str, bytes]):
-    """The rows of each word as bytes, which are put together for many words in one call."""
-
-    def __init__(self, features: WordFeatures) -> None:
-        super().__init__()
-        self._features = features
-
-    def __missing__(self, word: str) -> bytes:
-        if len(self) >= _MAX_CACHED_WORDS:
-            self.clear()
-        found = self._features.look_up(word).tobytes()
-        if len(word) <= MAX_CACHED_CHARACTERS:
-            self[word] = found
-        return found
-
-    def __reduce__(self) -> tuple[object, ...]:
-        """A copy starts empty."""
-        return type(self), (self._features,)
+    def _row_bytes(self, word: str) -> bytes:
+        """Its row numbers as bytes, which are put together for many words in one call."""
+        return self.look_up(word).tobytes()
 
 
 def affixes_of(word: str) -> list[str]:

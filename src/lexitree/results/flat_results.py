@@ -174,12 +174,16 @@ class FlatSentence(Sentence):
         return None if self._weigh is None else self._weigh(self.source)
 
     @cached_property
-    def probabilities(self) -> dict[str, float]:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def _shares(self) -> dict[str, float]:
         return super().probabilities
 
     @property
+    def probabilities(self) -> dict[str, float]:
+        return dict(self._shares)
+
+    @property
     def probability(self) -> float:
-        return max(self.probabilities.values())
+        return max(self._shares.values())
 
     @cached_property
     def score(self) -> float | None:  # pyright: ignore[reportIncompatibleMethodOverride]

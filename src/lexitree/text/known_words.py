@@ -8,14 +8,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from lexitree.limits import TextCache
 from lexitree.text.scanner import QuoteSides, scan_between, scan_tokens
 from lexitree.text.tokens import Token, Tokens
 
-_MAX_PIECES = 1 << 15
-"""The memory is cleared at this size ..."""
-_MAX_CHARACTERS = 32
-"""... and longer pieces, or those of more tokens, are not remembered, so that it stays small."""
-_MAX_TOKENS = 4
+_MAX_CHARACTERS, _MAX_TOKENS = 32, 4
+"""Longer pieces, or those of more tokens, are scanned where they stand: most do not come again."""
 
 _QUOTES = frozenset(("``", "''", "`", "'"))
 """Forms of marks that may open or close, which depends on those before them."""
@@ -34,20 +32,14 @@ _Known = tuple[_KnownToken, ...] | None
 """The tokens of a piece; None if they depend on what is around it."""
 
 
-class _Pieces(dict[str, _Known]):
-    """What is known of each piece between spaces."""
-
-    def __missing__(self, piece: str) -> _Known:
-        if len(piece) > _MAX_CHARACTERS:
-            return None
-        if len(self) >= _MAX_PIECES:
-            self.clear()
-        tokens = list(scan_tokens(piece))
-        known = None
-        if len(tokens) <= _MAX_TOKENS and not _depends_on_others(piece, tokens):
-            known = tuple(_KnownToken(token.text, token.start, token.end, token.form) for token in tokens)
-        self[piece] = known
-        return known
+def _know(piece: str) -> _Known:
+    """What is known of a piece between spaces."""
+    if len(piece) > _MAX_CHARACTERS:
+        return None
+    tokens = list(scan_tokens(piece))
+    if len(tokens) > _MAX_TOKENS or _depends_on_others(piece, tokens):
+        return None
+    return tuple(_KnownToken(token.text, token.start, token.end, token.form) for token in tokens)
 
 
 def _depends_on_others(piece: str, tokens: list[Token]) -> bool:
@@ -62,7 +54,7 @@ def _depends_on_others(piece: str, tokens: list[Token]) -> bool:
     return tokens != before_number
 
 
-_pieces = _Pieces()
+_pieces = TextCache(_know, 1 << 15)
 
 
 def find_tokens(text: str) -> Tokens:

@@ -14,6 +14,7 @@ from lexitree.learning.optimizer import LazyAdam
 from lexitree.models.classifier import TreeClassifier
 from lexitree.models.label_grains import LabelGrains
 from lexitree.ops.padding import Sizes
+from lexitree.ops.recordings import Recorder
 from lexitree.ops.tree_batch import TreeBatch, batch_examples
 
 MAX_RECORDED_LEAVES = 20_000
@@ -134,7 +135,7 @@ class RecordedStep:
         self.losses = plain.losses
         self.device = plain.model.device
         self.slots = _Slots(self.device)
-        self.memory = torch.cuda.graph_pool_handle()
+        self.recorder = Recorder(self.device)
         self.recordings: dict[Sizes, _Recording] = {}
 
     def __call__(self, examples: list[Example]) -> None:
@@ -153,9 +154,7 @@ class RecordedStep:
     def _record(self, batch: TreeBatch) -> _Recording:
         static = batch.to(self.device)
         self._rehearse(static)
-        graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph, pool=self.memory):
-            self.plain.update(static)
+        graph, _ = self.recorder.record(lambda: self.plain.update(static))
         return _Recording(graph, static.buffer)
 
     def _rehearse(self, batch: TreeBatch) -> None:
