@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import torch
 
+from lexitree.ops import threads
 from lexitree.ops.openmp import one_thread
 from lexitree.ops.threads import num_cores, use_cores
 from lexitree.trees.brackets import tree_from_brackets
@@ -32,6 +34,18 @@ def few_rows_are_enough(monkeypatch: pytest.MonkeyPatch) -> None:
 def two_cores() -> Iterator[None]:
     with use_cores(2):
         yield
+
+
+def test_threads_do_not_share_their_second_stream(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "Stream", lambda device: object())
+    gpu = torch.device("cuda", 0)
+    with ThreadPoolExecutor(1) as pool:
+        others = [pool.submit(threads._second_stream, gpu).result() for _ in range(2)]
+    own = [threads._second_stream(gpu) for _ in range(2)]
+    threads._second_streams.by_device.clear()
+    assert others[0] is others[1]
+    assert own[0] is own[1]
+    assert own[0] is not others[0]
 
 
 @pytest.mark.parametrize("name", CONSTITUENCY_MODELS)

@@ -7,6 +7,7 @@ a busy machine. So each recurrence runs on one thread, and a second core takes a
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -38,9 +39,21 @@ def _on_two_streams(
     return result, other
 
 
-@cache
+class _SecondStreams(threading.local):
+    """The second stream of each thread, by GPU: one that a thread records on is closed to the work of others."""
+
+    def __init__(self) -> None:
+        self.by_device: dict[torch.device, torch.cuda.Stream] = {}
+
+
+_second_streams = _SecondStreams()
+
+
 def _second_stream(device: torch.device) -> torch.cuda.Stream:
-    return torch.cuda.Stream(device)
+    streams = _second_streams.by_device
+    if device not in streams:
+        streams[device] = torch.cuda.Stream(device)
+    return streams[device]
 
 
 Recurrence = Callable[[Tensor], Tensor]

@@ -48,6 +48,8 @@ def _depends_on_others(piece: str, tokens: list[Token]) -> bool:
     Those are quotation marks, a period before a number (`no. 5`) or after that of a list (`1. Open`), and what is
     another kind of token before a space than at the end of a text (`ol' time`).
     """
+    if piece.isalpha():
+        return False
     if any(token.form in _QUOTES for token in tokens):
         return True
     *before_number, _ = scan_tokens(f"{piece} 5")
