@@ -22,7 +22,7 @@ SAYS = {
     "own_loop": "accuracy 0.",
     "label_dataset": "very positive +0.",
     "spark_label": "very positive +0.",
-    "read_text": "(head word: great)",
+    "read_text": "(head word: lovely)",
     "tree_lstm_in_your_model": "off by 0.",
 }
 """What each prints when all is well."""
