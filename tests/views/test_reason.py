@@ -233,7 +233,7 @@ def sentiment() -> TextPipeline:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("The food was not good.", "negative: *not* outweighs *good*"),
+        ("The room was not clean.", "negative: *not* outweighs *clean*"),
         (
             "Friendly staff, but the room was dirty and noisy.",
             "negative: *the room was dirty and noisy* outweighs *Friendly staff* after *but*",
