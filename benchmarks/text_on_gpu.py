@@ -68,9 +68,9 @@ def main() -> None:
         for name, measure in parts.items():
             if time.monotonic() - began > options.seconds:
                 record.setdefault("left_out", []).append(name)
-                continue
-            record[name] = measure()
-            print(name, json.dumps(record[name]), flush=True)
+            else:
+                record[name] = measure()
+                print(name, json.dumps(record[name]), flush=True)
             if options.output:
                 options.output.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
 

@@ -259,7 +259,7 @@ def draw_scale_plan(path: Path) -> Path | None:
 
 def draw_text_stages(path: Path) -> Path | None:
     """A bar for each version on a CPU, and one for the GPU if it is measured, divided into stages."""
-    cpu, gpu = read_record("text-in-turns"), read_record("text-on-gpu")
+    cpu, gpu = read_record("text-in-turns"), read_record("text-on-gpu-one-thread")
     if not cpu or "stages" not in cpu:
         return None
     bars = {f"one core, {row['version']}": row for row in cpu["stages"]}
