@@ -45,12 +45,14 @@ def train_steps(model: TreeClassifier, optimizer: LazyAdam, batches: list[slice]
     return gradients
 
 
+@pytest.mark.parametrize("scale", [1.0, 0.25])
 @pytest.mark.parametrize("kind", ["decoupled", "l2"])
-def test_rows_follow_adam_written_out_by_hand(kind: DecayKind) -> None:
+def test_rows_follow_adam_written_out_by_hand(kind: DecayKind, scale: float) -> None:
     model = tiny_model()
-    settings = config(kind)
+    optimizer = LazyAdam(model, config(kind))
+    optimizer.rate_scale = scale
     start = model.lexicon.vectors.detach().double().clone()
-    gradients = train_steps(model, LazyAdam(model, settings), BATCHES)
+    gradients = train_steps(model, optimizer, BATCHES)
 
     rows = start.tolist()
     moments = [[0.0] * 8 for _ in rows]
@@ -65,14 +67,14 @@ def test_rows_follow_adam_written_out_by_hand(kind: DecayKind) -> None:
                 if kind == "l2":
                     value += DECAY * weight
                 else:
-                    weight -= DECAY * num_sentences * weight
+                    weight -= scale * DECAY * num_sentences * weight
                 moments[row][place] = 0.9 * moments[row][place] + 0.1 * value
                 squares[row][place] = 0.999 * squares[row][place] + 0.001 * value**2
                 moment, square = (
                     moments[row][place] / (1 - 0.9**step),
                     squares[row][place] / (1 - 0.999**step),
                 )
-                rows[row][place] = weight - 0.02 * moment / (math.sqrt(square) + 1e-8)
+                rows[row][place] = weight - scale * 0.02 * moment / (math.sqrt(square) + 1e-8)
     torch.testing.assert_close(
         model.lexicon.vectors.detach().double(), torch.tensor(rows, dtype=torch.float64), rtol=1e-4, atol=1e-5
     )
