@@ -22,6 +22,7 @@ _COMMIT_VARIABLE = "LEXITREE_COMMIT"
 _ROOT = Path(__file__).parents[2]
 _SOURCES = "src"
 _NOT_SOURCE = frozenset({"__pycache__"})
+_WRITTEN_BY_RUNS = (":(exclude)results", ":(exclude)docs")
 _KEPT = ("best_epoch", "dev_root", "dev_phrase", "test_root", "test_phrase", "seconds", "epochs")
 """What a record keeps of each seed: scores and their history; settings are the same for all."""
 ANSWERS, GOLD = "test_root_answers", "test_root_gold"
@@ -101,6 +102,8 @@ def describe_code() -> dict[str, str]:
 def commit() -> str:
     """Return the current commit, marked `+changes` if files differ from it; without a history, the version.
 
+    Records and pages, which runs write, do not count: a run of several parts has written some when it records others.
+
     On a machine without the history, LEXITREE_COMMIT names the commit. Whether its files are there is seen from the
     digest of the sources, here if there is a history after all, and otherwise by whoever has one.
     """
@@ -108,7 +111,7 @@ def commit() -> str:
         committed = committed_digest(told)
         return told if committed in (None, source_digest()) else f"{told}+changes"
     head = _ask_git("rev-parse", "--short=12", "HEAD")
-    changes = "+changes" if _ask_git("status", "--porcelain", "--", ".") else ""
+    changes = "+changes" if _ask_git("status", "--porcelain", "--", ".", *_WRITTEN_BY_RUNS) else ""
     return head + changes if head else f"lexitree {__version__}"
 
 

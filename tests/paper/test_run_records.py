@@ -54,6 +54,16 @@ def test_a_commit_that_is_told_cannot_hide_changed_files(
     assert commit() == f"{told}+changes"
 
 
+def test_records_and_pages_are_no_changes(repository: Path) -> None:
+    clean = commit()
+    for folder in ("results", "docs"):
+        (repository / folder).mkdir()
+        (repository / folder / "new.json").write_text("{}\n")
+    assert commit() == clean
+    (repository / "recipe.toml").write_text("epochs = 1\n")
+    assert commit() == f"{clean}+changes"
+
+
 def test_without_a_history_the_digest_tells(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     told, digest = commit(), source_digest()
     (repository / ".git").rename(repository / "history")
