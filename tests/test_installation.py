@@ -47,6 +47,7 @@ def installed_from(monkeypatch: pytest.MonkeyPatch, origin: Any) -> None:
             "pip install 'lexitree[plots] @ file:///tmp/lexitree-1.0-py3-none-any.whl'",
         ),
     ],
+    ids=["index", "no JSON", "no object", "editable clone", "clone", "git", "wheel"],
 )
 def test_the_command_names_where_it_was_installed_from(
     origin: Any, command: str, monkeypatch: pytest.MonkeyPatch

@@ -65,6 +65,14 @@ def test_two_seeds_in_parallel(treebank: Path, tmp_path: Path) -> None:
         train_seeds(tiny_recipe(treebank, batch_size=4), [3], tmp_path / "both", resume=True)
 
 
+def test_a_seed_among_others_is_not_the_recipes(treebank: Path, tmp_path: Path) -> None:
+    recipe = tiny_recipe(treebank, epochs=1)
+    assert recipe.training.seed != 7
+    train_seeds(recipe, [7], tmp_path)
+    record = json.loads((seed_folder(tmp_path, 7) / "result.json").read_text())
+    assert record["recipe"]["training"]["seed"] == 7
+
+
 def test_the_summary_chooses_by_development_accuracy() -> None:
     def scores(dev: float, test: float | None) -> dict[str, float | None]:
         return {"dev_root": dev, "dev_phrase": None, "test_root": test, "test_phrase": None}
