@@ -15,12 +15,12 @@ import time
 from pathlib import Path
 from typing import Any
 
-import lexitree
 from environment import describe_run
 from lexitree import detokenize
 from lexitree.corpora.named import load_corpus
 from lexitree.pipeline.text_pipeline import TextPipeline
-from lexitree.saving.model_folder import locate_model
+from lexitree.saving.model_folder import ModelFolder
+from polarity_systems import ModelSystem
 
 ROUNDS = 7
 
@@ -34,35 +34,25 @@ def main() -> None:
     options = parser.parse_args()
     described = describe_run({"sst/dev.txt": Path(os.environ["LEXITREE_DATA"]) / "sst" / "dev.txt"})
     texts = [detokenize(tree.words) for tree in load_corpus("sst-fine").splits["dev"]]
-    named = dict(name_and_model(model) for model in options.models)
-    pipes = {name: lexitree.load(model, device="cpu", parser="builtin") for name, model in named.items()}
-    seconds: dict[str, list[float]] = {name: [] for name in pipes}
-    for number in range(ROUNDS + 1):
-        for name, pipe in pipes.items():
-            spent = measure(pipe, texts)
-            if number:
-                seconds[name].append(spent)
-    fastest = min(map(min, seconds.values()))
+    systems = [ModelSystem(model) for model in options.models]
+    # The first round, in which models are loaded and words are new, does not count.
+    rounds = [[measure(system.pipe, texts) for system in systems] for _ in range(ROUNDS + 1)][1:]
+    seconds = [min(spent) for spent in zip(*rounds, strict=True)]
     rows: list[dict[str, Any]] = [
         {
-            "model": name,
-            "size_mb": size_of(named[name]) / 1e6,
+            "model": system.name,
+            "size_mb": ModelFolder.find(system.model).num_bytes / 1e6,
             "sentences": len(texts),
             "rounds": ROUNDS,
-            "per_cpu_second": len(texts) / min(spent),
-            "times_the_fastest": min(spent) / fastest,
+            "per_cpu_second": len(texts) / spent,
+            "times_the_fastest": spent / min(seconds),
         }
-        for name, spent in seconds.items()
+        for system, spent in zip(systems, seconds, strict=True)
     ]
     print(*rows, sep="\n")
     if options.output:
         record = {**described, "what": "models in turns on raw text, one thread", "seeds": [], "rows": rows}
         options.output.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
-
-
-def name_and_model(argument: str) -> tuple[str, str]:
-    name, _, model = argument.rpartition("=")
-    return name or model, model
 
 
 def measure(pipe: TextPipeline, texts: list[str]) -> float:
@@ -73,10 +63,6 @@ def measure(pipe: TextPipeline, texts: list[str]) -> float:
     )
     assert num_phrases > len(texts)
     return time.process_time() - began
-
-
-def size_of(model: str) -> int:
-    return sum(path.stat().st_size for path in Path(locate_model(model)).iterdir() if path.is_file())
 
 
 if __name__ == "__main__":
