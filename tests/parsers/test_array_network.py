@@ -13,7 +13,7 @@ from typing import Any, cast
 import numpy as np
 import pytest
 import torch
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from lexitree.corpora.mini import load_mini_parses
@@ -28,6 +28,7 @@ from lexitree.parsers.saved_parser import load_parser
 from lexitree.parsers.sentence_batch import SentenceBatch
 from lexitree.saving import shipped
 from lexitree.saving.stored_arrays import StoredTable
+from lexitree.trees.tree import Tree
 from tests.command import environment
 from tests.parsers.random_parser import WORDS, array_copy, random_parser, random_sentences
 
@@ -53,10 +54,22 @@ def assert_same_trees(
     expected: NeuralParser, found: NeuralParser, sentences: Sequence[Sequence[str]]
 ) -> None:
     """Tree by tree and as flat arrays."""
-    trees = list(expected.parse_all(sentences))
-    assert list(found.parse_all(sentences)) == found.parse_sentences(sentences) == trees
-    parses = found.start_parses(sentences).finish()
+    assert trees_found(found, sentences) == list(expected.parse_all(sentences))
+
+
+def trees_found(parser: NeuralParser, sentences: Sequence[Sequence[str]]) -> list[Tree]:
+    """The trees of sentences, which are the same by all its ways."""
+    trees = list(parser.parse_all(sentences))
+    assert parser.parse_sentences(sentences) == trees
+    parses = parser.start_parses(sentences).finish()
     assert [parses.sentence(number).tree(words) for number, words in enumerate(sentences)] == trees
+    return trees
+
+
+def equally_good(parser: NeuralParser, words: Sequence[str]) -> list[Tree]:
+    """The trees that are best but for rounding."""
+    candidates = parser.parse_k_best(words, 20)
+    return [each.tree for each in candidates if candidates[0].log_probability - each.log_probability < 1e-5]
 
 
 @pytest.mark.parametrize("sizes", SETTINGS)
@@ -67,10 +80,14 @@ def test_trees_are_those_of_torch(sizes: dict[str, Any], number: int) -> None:
 
 
 @given(st.lists(st.lists(st.sampled_from(WORDS) | st.text(max_size=9), min_size=1, max_size=12), max_size=7))
+@example([["and", "G½¹4\x13\x99_\U000ad909\x1f", "-\U000d24b6\x9f«", "\x9d\U000f3490W8\x04\U000609370"]])
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40, deadline=None)
 def test_any_words_have_the_trees_of_torch(sentences: list[list[str]]) -> None:
+    """The example has two best trees, and rounding chooses between them."""
     parser = random_parser(3, vector_size=4)
-    assert_same_trees(parser, array_copy(parser), sentences)
+    expected, found = parser.parse_all(sentences), trees_found(array_copy(parser), sentences)
+    for words, one, other in zip(sentences, expected, found, strict=True):
+        assert one == other or other in equally_good(parser, words)
 
 
 def test_one_word_and_long_sentences_that_are_cut() -> None:
