@@ -18,12 +18,13 @@ def open_lexicon(folder: Path, **settings: Any) -> TransformerLexicon:
 
 
 def vectors(lexicon: TransformerLexicon, sentences: list[list[str]]) -> torch.Tensor:
-    """The vectors of all words, in one batch."""
+    """The vectors of all words, in one batch, on the lexicon's device."""
+    device = next(lexicon.parameters()).device
     table = [lexicon.index(words) for words in sentences]
     batch = PieceBatch.from_layout(
         PieceLayout.from_trees([], [lexicon.split(words) for words in sentences], table)
     )
-    return lexicon(torch.arange(sum(map(len, sentences))), None, batch)
+    return lexicon(torch.arange(sum(map(len, sentences)), device=device), None, batch.to(device))
 
 
 def states(lexicon: TransformerLexicon, ids: list[int], layer: int = -1) -> torch.Tensor:

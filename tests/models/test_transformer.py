@@ -268,10 +268,7 @@ def test_half_precision_on_a_gpu_is_close(encoders: dict[str, Path], kind: str) 
     expected = vectors(open_lexicon(encoders[kind]).eval(), batch)
     for half, tolerance in ((False, 2e-3), (True, 0.1)):
         lexicon = open_lexicon(encoders[kind], half_precision=half).cuda().eval()
-        pieces = PieceBatch.from_layout(
-            PieceLayout.from_trees([], [lexicon.split(words) for words in batch])
-        ).to(torch.device("cuda"))
-        found = lexicon(torch.arange(9, device="cuda"), None, pieces)
+        found = vectors(lexicon, batch)
         assert found.dtype == torch.float32
         torch.testing.assert_close(found.cpu(), expected, rtol=tolerance, atol=tolerance)
 
@@ -289,3 +286,23 @@ def test_a_gpu_does_not_wait(encoders: dict[str, Path]) -> None:
         lexicon(index, None, pieces).sum().backward()
     finally:
         torch.cuda.set_sync_debug_mode("default")
+
+
+@on_gpu
+def test_attention_on_a_gpu_is_not_planned_anew_for_each_shape(
+    encoders: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The ways to compute it are as they were afterwards."""
+    lexicon = open_lexicon(encoders["bert"]).cuda()
+    allowed: list[bool] = []
+    forward = lexicon.encoder.forward
+
+    def watch(*args: Any, **kwargs: Any) -> Any:
+        allowed.append(torch.backends.cuda.cudnn_sdp_enabled())
+        return forward(*args, **kwargs)
+
+    monkeypatch.setattr(lexicon.encoder, "forward", watch)
+    before = torch.backends.cuda.cudnn_sdp_enabled()
+    vectors(lexicon, [["the", "film"]])
+    assert allowed == [False]
+    assert torch.backends.cuda.cudnn_sdp_enabled() == before

@@ -14,6 +14,7 @@ import numpy as np
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
+from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from lexitree.arrays import IndexArray
 from lexitree.errors import ConfigError
@@ -208,6 +209,7 @@ class TransformerLexicon(Lexicon):
         with (
             torch.autocast(ids.device.type, torch.bfloat16, enabled=half),
             torch.set_grad_enabled(learns),
+            sdpa_kernel(_ATTENTION) if ids.is_cuda else nullcontext(),
             nullcontext() if key is None else DropoutByRow(key, ids, lengths),
         ):
             found = self._layers(self._run(ids, lengths))
@@ -280,6 +282,9 @@ def _refuse_foreign_pieces(encoder: Any, splitter: PieceSplitter) -> None:
             remedy="Give a directory in which both belong together.",
         )
 
+
+_ATTENTION = [SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH]
+"""Ways to compute attention on a GPU: all but cuDNN's, which makes a plan for each shape, and shapes are many."""
 
 _PLAIN_ATTENTION = ("bert", "roberta", "xlm-roberta", "xlm-roberta-xl", "camembert", "electra")
 """Transformers in which every piece looks at every other, and nothing is added to that."""
