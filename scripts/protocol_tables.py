@@ -184,6 +184,7 @@ TUNING_RECORDS = {
         "tuning-sst-pooled-minilm",
         "tuning-trec-minilm",
         "tuning-trec-minilm-second",
+        "tuning-trec-pooled-minilm",
     ),
     "MPNet": ("tuning-mpnet",),
 }
