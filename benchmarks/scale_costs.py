@@ -26,7 +26,7 @@ from typing import Any
 
 import lexitree
 from environment import describe_run
-from raw_text_speed import SPLITS, read_texts, words_of
+from sst_texts import SPLITS, read_texts, words_of
 
 Row = dict[str, Any]
 

@@ -42,7 +42,7 @@ from load_loops import (
     statuses,
     watching,
 )
-from raw_text_speed import SPLITS, read_texts
+from sst_texts import SPLITS, read_texts
 
 DELIBERATE = {"200", "429", "503", "504"}
 """Statuses that an overloaded service may give."""

@@ -51,7 +51,17 @@ def render_recipes() -> str:
     )
 
 
+EVERYDAY_MODELS = {
+    "everyday": ("everyday-text", "sentiment"),
+    "everyday-accurate": ("everyday-accurate", "sentiment-accurate"),
+    "everyday-teacher": ("everyday-teacher", "teacher"),
+}
+"""The records of the recipes for everyday text, and the names of their models there."""
+
+
 def _measured(name: str) -> str:
+    if name in EVERYDAY_MODELS:
+        return _measured_on_everyday_text(*EVERYDAY_MODELS[name])
     record = read_record(name)
     # A record of the same name may be of something else than a training run.
     if record is None or "runs" not in record:
@@ -62,6 +72,14 @@ def _measured(name: str) -> str:
         f"{show_title(score)[5:]} {show_spread([run[score] for run in runs])}" for score in scores
     )
     return f"{shown} ({len(runs)} seeds, {record['recipe']['training']['epochs']} epochs)"
+
+
+def _measured_on_everyday_text(name: str, model: str) -> str:
+    record = read_record(name)
+    if record is None:
+        return "not measured yet"
+    (mean,) = (row for row in record["two_way"] if row["set"] == "mean")
+    return f"development, two-way: {100 * mean[f'{model}_accuracy']:.1f} (1 seed)"
 
 
 def render_embedded_corpora() -> str:

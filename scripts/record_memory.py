@@ -11,6 +11,7 @@ record has the highest of each tenth. The exit status is 1 if a row is lost, or 
 from __future__ import annotations
 
 import argparse
+import os
 import random
 import subprocess
 import sys
@@ -23,11 +24,7 @@ from typing import Any
 import pyarrow as pa
 from pyarrow import parquet
 
-from result_records import ROOT, describe_run, write_record
-
-sys.path.append(str(ROOT / "benchmarks"))
-
-from raw_text_speed import resident_mib
+from result_records import describe_run, write_record
 
 WORDS = ("good", "bad", "dull", "fun", "great", "film", "plot", "slow", "warm", "funny", "never", "again")
 GROUPS = 10
@@ -87,6 +84,15 @@ def watch(process: subprocess.Popen[bytes], parts: Path) -> Iterator[tuple[int, 
         time.sleep(SECONDS_BETWEEN_LOOKS)
     if process.returncode:
         sys.exit(f"lexitree predict ended with {process.returncode}")
+
+
+def resident_mib(pid: int) -> float:
+    try:
+        pages = int(Path(f"/proc/{pid}/statm").read_text(encoding="ascii").split()[1])
+    except OSError:
+        # It has ended since.
+        return 0.0
+    return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
 
 
 def highest_by_part(looks: list[tuple[int, float]], num_rows: int) -> list[dict[str, Any]]:

@@ -125,12 +125,16 @@ def _roots_over_transformer(task: str) -> list[str]:
         for system, tasks in experiment.rows.items()
         if task in tasks and tasks[task].name in records
     }
-    trees = {system: record for system, record in found.items() if system.startswith("BiConTree")}
-    small = [record for system, record in trees.items() if "MPNet" not in system]
-    large = [record for system, record in trees.items() if "MPNet" in system]
-    best = [max(records, key=_mean_development_root, default=None) for records in (small, large)]
-    shown = [found.get("no tree"), best[0], found.get("no tree, MPNet"), best[1]]
-    return [_mean_root(record) for record in shown]
+    columns: list[list[Mapping[str, Any]]] = [
+        [
+            record
+            for system, record in found.items()
+            if system.startswith(kind) and ("MPNet" in system) == is_large
+        ]
+        for is_large in (False, True)
+        for kind in ("no tree", "BiConTree")
+    ]
+    return [_mean_root(max(records, key=_mean_development_root, default=None)) for records in columns]
 
 
 def _mean_development_root(record: Mapping[str, Any]) -> float:

@@ -1,9 +1,10 @@
-"""The pages name what there is: every public name, and only commands that were run."""
+"""The pages name what there is: every public name, only commands that were run, and what code prints."""
 
 from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,8 @@ from lexitree.trees import bracket_parser, jsonl
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 FENCE = re.compile(r"^```(bash|console)\n(.*?)^```", re.DOTALL | re.MULTILINE)
+PYTHON_FENCE = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
+PRINTED = re.compile(r"^ *print\(.*\n((?:# .*\n)+)", re.MULTILINE)
 PROMPTS = {"bash": "", "console": "$ "}
 ROOMS = "|".join(path.name for path in (ROOT / "src" / "lexitree").iterdir() if path.is_dir())
 DOWNLOADS = re.compile(r"lexitree data fetch [a-z0-9-]+")
@@ -86,6 +89,38 @@ def test_code_that_a_page_names_is_there(page: Path) -> None:
     )
     places = (ROOT, ROOT / "src" / "lexitree")
     assert [name for name in named if not any((place / name).exists() for place in places)] == []
+
+
+def printing_blocks() -> Iterator[tuple[str, str, list[str]]]:
+    """The Python blocks that say in comments what they print: page and number, code, and the lines."""
+    for page in PAGES:
+        blocks = PYTHON_FENCE.findall(page.read_text(encoding="utf-8"))
+        for number, code in enumerate(blocks, 1):
+            printed = PRINTED.findall(code)
+            lines = [line.removeprefix("# ") for comment in printed for line in comment.splitlines()]
+            if lines:
+                yield f"{page.stem}-{number}", code, lines
+
+
+@pytest.mark.parametrize(
+    ("code", "lines"),
+    [
+        pytest.param(code, lines, id=name, marks=pytest.mark.slow if "sklearn" in code else ())
+        for name, code, lines in printing_blocks()
+    ],
+)
+def test_python_prints_what_the_page_says(
+    code: str, lines: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for package in re.findall(r"^(?:import|from) (\w+)", code, re.MULTILINE):
+        pytest.importorskip(package)
+    monkeypatch.chdir(ROOT / "examples")
+    exec(compile(code, "page", "exec"), {"__name__": "page"})
+    assert [line.rstrip() for line in capsys.readouterr().out.splitlines()] == lines
+
+
+def test_blocks_that_print_are_found_at_all() -> None:
+    assert len(list(printing_blocks())) >= 5
 
 
 def test_the_page_of_texts_names_the_limits() -> None:

@@ -171,5 +171,7 @@ def test_its_command_sweeps_over_its_variants(path: Path, monkeypatch: pytest.Mo
     if "Scores" in header(path):
         record = json.loads(Path(header(path)["Scores"]).read_text(encoding="utf-8"))
         # Records of former commands have the variants of several recipes.
-        variants = record["grid"][Path(arguments[1]).stem] if "grid" in record else record["space"]["variants"]
+        variants = (
+            record["grid"][Path(arguments[1]).stem] if "grid" in record else record["space"]["variants"]
+        )
         assert set(space.variants) == set(variants)

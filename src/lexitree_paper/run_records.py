@@ -12,8 +12,6 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-import torch
-
 from lexitree.version import __version__
 from lexitree.writing import atomic_write
 
@@ -175,6 +173,9 @@ def public_name(path: str | Path) -> str:
 
 def machine() -> dict[str, Any]:
     """Describe the processor, memory, GPU and versions."""
+    # Programs that measure work without torch import this module as well.
+    import torch
+
     return {
         "cpu": _cpu_name(),
         "cores": os.cpu_count(),
