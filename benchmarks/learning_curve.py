@@ -5,7 +5,8 @@
 
 Texts of three classes come through LEXITREE_DATA (`domains/NAME/train.tsv.gz`). Of the training part 50, 200 and
 1,000 texts are drawn with each of five seeds; the development part, at most 1,000 texts, is scored on. The model
-`sentiment` has seen neither domain. The settings of fine-tuning were chosen on other domains:
+`sentiment` with which the records were made had seen neither domain; later ones have learned from both. The settings
+of fine-tuning were chosen on other domains:
 
     python benchmarks/learning_curve.py --domains hutto-nyt sentihood --sizes 50 200 --seeds 1 2
 """
