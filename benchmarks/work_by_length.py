@@ -4,7 +4,7 @@
     python benchmarks/work_by_length.py --sizes 10 100 1000 --reviews-mb 1 2
 
 Each text is labelled and written as JSON in a process of its own, on one thread and without limits. Times are those
-of the processor; the peak memory is that of the process, with torch and the model in it. Ordinary words are those of
+of the processor; the peak memory is that of the process, with the model in it. Ordinary words are those of
 SST's training sentences, with their punctuation as running text, or without it as one sentence. A single token has as
 many characters as so many words.
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -248,8 +249,9 @@ def draw_scale_plan(path: Path) -> Path | None:
         for row in limit_rows(plan, costs):
             lines[row["work"]].append(row["seconds"])
     figure, axes = plt.subplots(figsize=(7, 4.2))
-    for name, seconds in lines.items():
-        axes.plot([plan.nodes for plan in plans], seconds, label=name, linewidth=1.5)
+    # Lines that lie on each other are both seen if their styles differ.
+    for (name, seconds), style in zip(lines.items(), cycle(("-", "--", ":")), strict=False):
+        axes.plot([plan.nodes for plan in plans], seconds, label=name, linewidth=1.5, linestyle=style)
     axes.set(xscale="log", yscale="log", xlabel="nodes", ylabel="seconds")
     axes.set_title(f"{Plan.sentences:,} sentences with phrases, {Plan.cores} cores per node", fontsize=11)
     axes.legend(fontsize=7)
