@@ -33,7 +33,7 @@ def test_it_runs_and_shows_views_tables_and_drivers(tmp_path: Path, monkeypatch:
     shown = [output.get("data", {}) for cell in code_cells(notebook) for output in cell["outputs"]]
     pages = ["".join(data.get("text/html", "")) for data in shown]
     assert any("image/svg+xml" in data for data in shown)
-    assert any("lt-words" in page for page in pages)
+    assert any("srcdoc=" in page for page in pages)
     assert any("lt-drivers" in page for page in pages)
     assert sum("dataframe" in page for page in pages) >= 3
     texts = [str(output.get("text", "")) for cell in code_cells(notebook) for output in cell["outputs"]]

@@ -119,7 +119,7 @@ def test_problems_are_told_and_the_text_stays(open_page: OpenPage, status: int, 
 
 
 def test_phrases_that_matter_are_marked_in_the_text_as_written(open_page: OpenPage) -> None:
-    written = "  The 👩‍👩‍👧 pool was  lovely,\nbut our room smelled of damp — and nobody apologised! "
+    written = "  The 👩‍👩‍👧 cast is  lovely,\nbut the plot is dull — and the jokes fall flat! "
     page = open_page(written)
     text = page.locator(".text")
     marks = text.locator(".phrase-mark").all_text_contents()
@@ -281,6 +281,8 @@ def test_a_document_has_an_overview(open_page: OpenPage) -> None:
     bars = page.locator(".overview button")
     assert bars.count() == 5
     assert page.locator(".tree-panel").count() == 1, "details of one sentence at a time"
+    # Which one is shown at first depends on the model.
+    bars.nth(0).click()
     bars.nth(2).click()
     assert page.locator("h2").inner_text() == "Sentence 3 of 5"
     assert link_of(page)["sentence"] == ["3"]

@@ -20,6 +20,10 @@ def test_a_line_is_json() -> None:
     assert values == {"level": "info", "message": "request", "request_id": "a", "ms": 1.5, "text": ["x"]}
 
 
+def test_what_other_libraries_add_for_themselves_is_left_out() -> None:
+    assert "_library_clock" not in json.loads(written("request", _library_clock=1))
+
+
 def test_nothing_can_look_like_another_line() -> None:
     line = written("request", path="/\n{}\u2028\x1b[31m\ud800")
     assert line.isascii()

@@ -22,7 +22,12 @@ class JsonFormatter(logging.Formatter):
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname.lower(),
             "message": record.getMessage(),
-            **{name: value for name, value in vars(record).items() if name not in _STANDARD},
+            # What other libraries add for themselves, such as a clock of Ray, begins with an underscore.
+            **{
+                name: value
+                for name, value in vars(record).items()
+                if name not in _STANDARD and not name.startswith("_")
+            },
         }
         if record.exc_info:
             values["traceback"] = self.formatException(record.exc_info)

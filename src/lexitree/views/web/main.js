@@ -7,7 +7,7 @@ import {Desk} from "./desk.js";
 import {draw, make} from "./dom.js";
 
 const EXAMPLES = [
-    ["A hotel", "The pool was lovely, but our room smelled of damp and nobody apologised."],
+    ["A comedy", "The cast is lovely, but the plot is dull and the jokes fall flat."],
     ["Not bad", "Not a bad film."],
     [
         "A phone",
