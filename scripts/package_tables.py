@@ -79,7 +79,7 @@ def _measured_on_everyday_text(name: str, model: str) -> str:
     if record is None:
         return "not measured yet"
     (mean,) = (row for row in record["two_way"] if row["set"] == "mean")
-    return f"development, two-way: {100 * mean[f'{model}_accuracy']:.1f} (1 seed)"
+    return f"development, two-way: {100 * mean[f'{model}_accuracy']:.1f}"
 
 
 def render_embedded_corpora() -> str:
