@@ -182,11 +182,17 @@ TUNING_RECORDS = {
         "tuning-sst-minilm",
         "tuning-sst-minilm-second",
         "tuning-sst-pooled-minilm",
+        "tuning-sst-pooled-minilm-second",
         "tuning-trec-minilm",
         "tuning-trec-minilm-second",
         "tuning-trec-pooled-minilm",
     ),
-    "MPNet": ("tuning-mpnet",),
+    "MPNet": (
+        "tuning-sst-mpnet",
+        "tuning-sst-pooled-mpnet",
+        "tuning-trec-mpnet",
+        "tuning-trec-pooled-mpnet",
+    ),
 }
 """The records of what was tried on development data, by transformer."""
 

@@ -168,8 +168,8 @@ def test_its_command_sweeps_over_its_variants(path: Path, monkeypatch: pytest.Mo
     result = CliRunner().invoke(make_app(["sweep"]), arguments, env={"LEXITREE_DATA": ""})
     assert result.exit_code == 0, result.output
     (space,) = planned
-    if "Scores" in header(path):
-        record = json.loads(Path(header(path)["Scores"]).read_text(encoding="utf-8"))
+    for name in filter(None, header(path).get("Scores", "").split(", ")):
+        record = json.loads(Path(name).read_text(encoding="utf-8"))
         # Records of former commands have the variants of several recipes.
         variants = (
             record["grid"][Path(arguments[1]).stem] if "grid" in record else record["space"]["variants"]
