@@ -190,6 +190,7 @@ TUNING_RECORDS = {
     "MPNet": (
         "tuning-sst-mpnet",
         "tuning-sst-pooled-mpnet",
+        "tuning-sst-pooled-mpnet-second",
         "tuning-trec-mpnet",
         "tuning-trec-pooled-mpnet",
     ),

@@ -225,6 +225,7 @@ def describe_task(
         "seeds as recorded": ([usual, usual], [5, 5]),
         "ten seeds each": ([usual, usual], [10, 10]),
         "five seeds and ten": ([usual, usual], [5, 10]),
+        "five seeds and three": ([usual, usual], [5, 3]),
         "seeds of the most variable recipe": ([most, most], [5, 5]),
         "only one recipe's seeds vary so": ([most, usual], [5, 5]),
         "one recipe twice": ([same, same], [5, 5]),
