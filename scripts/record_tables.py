@@ -114,7 +114,10 @@ def _paper_figure(experiment: str, run: str) -> str:
 
 
 def _roots_over_transformer(task: str) -> list[str]:
-    """MiniLM alone and BiConTree over it, and the same with MPNet; of several, the best on development data."""
+    """MiniLM alone and BiConTree over it, and the same with MPNet; of several, the best on development data.
+
+    Of two that are equal there the first is shown: the experiment lists simpler systems first.
+    """
     from lexitree_paper.experiments import find_experiment
     from lexitree_paper.score_tables import read_records
 

@@ -77,12 +77,25 @@ def read(path: Path) -> Settings:
 
 def header(path: Path) -> dict[str, str]:
     """`# Name: text` of the comment at the top."""
-    comments = [
-        line.removeprefix("# ")
-        for line in path.read_text(encoding="utf-8").splitlines()
-        if line.startswith("# ")
-    ]
-    return dict(line.split(": ", 1) for line in comments if ": " in line)
+    return dict(header_lines(path))
+
+
+def header_lines(path: Path) -> list[tuple[str, str]]:
+    lines = path.read_text(encoding="utf-8").splitlines()
+    named = (line.removeprefix("# ").partition(": ") for line in lines if line.startswith("# "))
+    return [(name, text) for name, colon, text in named if colon]
+
+
+def sweeps_of(path: Path) -> dict[str, list[dict[str, Any]]]:
+    """The commands of a grid, with the records of the scores that stand below each."""
+    sweeps: dict[str, list[dict[str, Any]]] = {}
+    for name, text in header_lines(path):
+        if name == "Run":
+            sweeps[text] = []
+        elif name == "Scores":
+            record = json.loads((FOLDER.parent / text).read_text(encoding="utf-8"))
+            sweeps[[*sweeps][-1]].append(record)
+    return sweeps
 
 
 def test_the_folder_holds_the_recipes_of_the_paper() -> None:
@@ -151,7 +164,7 @@ def test_it_states_only_what_differs_from_the_defaults(path: Path) -> None:
 
 
 @each_grid
-def test_its_command_sweeps_over_its_variants(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_its_commands_sweep_over_its_variants(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """All of them are recipes, and those that are on record are still there."""
     planned: list[SearchSpace] = []
     monkeypatch.setattr(
@@ -159,19 +172,19 @@ def test_its_command_sweeps_over_its_variants(path: Path, monkeypatch: pytest.Mo
     )
     monkeypatch.setattr("lexitree.ops.devices.choose_device", lambda name: name)
     monkeypatch.chdir(FOLDER.parent)
-    program, *arguments = shlex.split(header(path)["Run"])
-    assert (program, arguments[0], arguments[2]) == (
-        "lexitree",
-        "sweep",
-        f"recipes/{path.relative_to(FOLDER)}",
-    )
-    result = CliRunner().invoke(make_app(["sweep"]), arguments, env={"LEXITREE_DATA": ""})
-    assert result.exit_code == 0, result.output
-    (space,) = planned
-    for name in filter(None, header(path).get("Scores", "").split(", ")):
-        record = json.loads(Path(name).read_text(encoding="utf-8"))
-        # Records of former commands have the variants of several recipes.
-        variants = (
-            record["grid"][Path(arguments[1]).stem] if "grid" in record else record["space"]["variants"]
-        )
-        assert set(space.variants) == set(variants)
+    commands = sweeps_of(path)
+    assert commands
+    for command, records in commands.items():
+        program, *arguments = shlex.split(command)
+        grid = f"recipes/{path.relative_to(FOLDER)}"
+        assert (program, arguments[0], arguments[2]) == ("lexitree", "sweep", grid)
+        result = CliRunner().invoke(make_app(["sweep"]), arguments, env={"LEXITREE_DATA": ""})
+        assert result.exit_code == 0, result.output
+        for record in records:
+            if "grid" in record:
+                # Records of former commands have the variants of several recipes.
+                variants = record["grid"][Path(arguments[1]).stem]
+            else:
+                assert record["command"] == command
+                variants = record["space"]["variants"]
+            assert set(planned[-1].variants) == set(variants)
