@@ -64,6 +64,7 @@ def test_sentences_are_found_within_texts() -> None:
     assert not sentences_within(["I love it.", "We had a lovely time."], sentences)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(DATA is None, reason="set LEXITREE_DATA to a folder with sst and domains")
 def test_no_case_contains_a_training_sentence() -> None:
     assert DATA is not None

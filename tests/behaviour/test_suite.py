@@ -54,6 +54,8 @@ def test_there_are_many_cases_of_each_kind() -> None:
 ONE_SIDED: dict[str, Polarity] = {
     "negated praise": "negative",
     "negated blame": "positive",
+    "irony": "negative",
+    "sincere praise": "positive",
     "neutral shapes": "neutral",
 }
 
