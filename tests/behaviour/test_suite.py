@@ -87,7 +87,7 @@ def test_clauses_are_conceded_in_both_orders() -> None:
 def test_articles_fit_the_words_behind_them() -> None:
     """Fillers are put behind articles without a look at their first letter."""
     for case in CASES:
-        if case.kind == "construction":
+        if case.kind == "construction" or case.expect == "same side":
             assert not re.search(r"\b[Aa] [aeiou]|\b[Aa]n [^aeiouhAEIOUH]", case.text), case.text
 
 
