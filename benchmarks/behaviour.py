@@ -194,8 +194,8 @@ def measure_goals(cases: Sequence[Case], judged: Judgements) -> list[Row]:
 
 
 def goal_row(goal: Goal, cases: Sequence[Case], judged: Judgements) -> Row:
-    group_of = goal.worst_of or (lambda _: "all")
-    groups = pass_rates(cases, verdicts(cases, judged, goal.holds), lambda case: {"group": group_of(case)})
+    holds, group_of = verdicts(cases, judged, goal.holds), goal.worst_of
+    groups = pass_rates(cases, holds, lambda case: {"group": group_of(case) if group_of else "all"})
     worst = min if goal.wanted == "at least" else max
     return {
         "measure": goal.measure,
