@@ -5,8 +5,9 @@
     python benchmarks/everyday_text.py old=sentiment new=runs/mine/model --cache runs/judged
 
 Development parts of nine sets come through LEXITREE_DATA (`domains/NAME/dev.tsv.gz`; of the two large ones the first
-1,500 rows), opinions and aspects from `dev.spans.jsonl.gz`, SST's development sentences as plain text. Each text is
-read as one sentence. Two-way accuracy leaves neutral texts out, and the side with more probability counts.
+1,500 rows), those of two hard sets that no mean counts (dynasent-1 and -2), opinions and aspects from
+`dev.spans.jsonl.gz`, SST's development sentences as plain text. Each text is read as one sentence. Two-way accuracy
+leaves neutral texts out, and the side with more probability counts.
 `--reviews` names a CSV file of film reviews (columns review and sentiment) for documents; see document_rules.py.
 """
 
@@ -24,7 +25,7 @@ import numpy as np
 from document_rules import FORMER, measure_documents
 from environment import describe_run
 from lexitree import detokenize
-from lexitree.arrays import BoolArray, IndexArray
+from lexitree.arrays import BoolArray, DoubleArray, IndexArray
 from lexitree.corpora.named import load_corpus
 from lexitree.corpora.text_files import read_texts
 from lexitree.corpora.text_tables import LabelledText
@@ -62,6 +63,10 @@ DOMAINS = {
     "sentihood": None,
 }
 """The sets, and how many rows of them are read."""
+HARD = ("dynasent-1", "dynasent-2")
+"""Sentences that a model got wrong, or that were written to fool one; no mean counts them."""
+NUM_BINS = 10
+"""For the calibration of a set: bins with as many texts each."""
 TWO_WAY_ONLY = "pros-cons"
 POSTS = ("goemotions", "hutto-tweets")
 """Sets of which many texts have several sentences."""
@@ -102,27 +107,46 @@ def main() -> None:
 
 def measure_domains(systems: Sequence[PolaritySystem]) -> dict[str, list[Row]]:
     """Accuracy by set and system, recall, and calibration."""
+    judged, hard = judge_sets(systems, DOMAINS), judge_sets(systems, HARD)
+    three_way = [name for name in DOMAINS if name != TWO_WAY_ONLY]
+    models = models_of(systems)
+    return {
+        "two_way": [
+            *with_mean(accuracy_rows(judged, DOMAINS, two_way_answers)),
+            whole_set_row(TWO_WAY_ONLY, systems),
+            *outside_the_mean(accuracy_rows(hard, HARD, two_way_answers)),
+        ],
+        "three_way": [
+            *with_mean(accuracy_rows(judged, three_way, three_way_answers)),
+            *outside_the_mean(accuracy_rows(hard, HARD, three_way_answers)),
+        ],
+        "recall": [recall_row(name, domains) for name, domains in judged.items()],
+        "calibration": [calibration_row(model, three_way) for model in models],
+        "calibration_by_set": [
+            *calibration_by_set(models, {name: [name] for name in three_way}),
+            *calibration_by_set(models, {"the eight sets together": three_way}),
+            *calibration_by_set(models, {f"{name} (not among the eight)": [name] for name in HARD}),
+        ],
+        "posts": list(measure_posts(systems)),
+    }
+
+
+def judge_sets(systems: Sequence[PolaritySystem], names: Iterable[str]) -> dict[str, dict[str, Domain]]:
+    """The gold labels of each set and what each system says of its texts, by system."""
     judged: dict[str, dict[str, Domain]] = {system.name: {} for system in systems}
-    for name in DOMAINS:
+    for name in names:
         rows = read_domain(name)
         texts, gold = [row.text for row in rows], gold_sides(rows)
         for system in systems:
             judged[system.name][name] = gold, system.judge(texts, one_sentence=True)
-    three_way = [name for name in DOMAINS if name != TWO_WAY_ONLY]
-    return {
-        "two_way": [*accuracy_rows(judged, DOMAINS, two_way_answers), whole_set_row(TWO_WAY_ONLY, systems)],
-        "three_way": accuracy_rows(judged, three_way, three_way_answers),
-        "recall": [recall_row(name, domains) for name, domains in judged.items()],
-        "calibration": [calibration_row(model, three_way) for model in models_of(systems)],
-        "posts": list(measure_posts(systems)),
-    }
+    return judged
 
 
 def accuracy_rows(
     judged: Mapping[str, Mapping[str, Domain]], names: Iterable[str], answers: Answers
 ) -> list[Row]:
-    """A row for each set, and one for their mean."""
-    rows: list[Row] = [
+    """A row for each set."""
+    return [
         {
             "set": name,
             **{
@@ -132,8 +156,15 @@ def accuracy_rows(
         }
         for name in names
     ]
+
+
+def with_mean(rows: list[Row]) -> list[Row]:
     means = {column: float(np.mean([row[column] for row in rows])) for column in rows[0] if column != "set"}
     return [*rows, {"set": "mean", **means}]
+
+
+def outside_the_mean(rows: Iterable[Row]) -> list[Row]:
+    return [{**row, "set": f"{row['set']} (not in the mean)"} for row in rows]
 
 
 def models_of(systems: Iterable[PolaritySystem]) -> list[ModelSystem]:
@@ -209,22 +240,52 @@ def recall_row(system: str, domains: Mapping[str, Domain]) -> Row:
 
 def calibration_row(model: ModelSystem, names: Sequence[str]) -> Row:
     """Expected calibration error as the probabilities are, and with a temperature fitted on the other half."""
+    texts = rated_texts(model, names)
+    return {
+        "system": model.name,
+        "texts": len(texts),
+        "as_it_is_error_points": 100 * expected_calibration_error(texts.probabilities(), texts.gold),
+        "rescaled_error_points": 100 * expected_calibration_error(cross_fitted(texts), texts.gold),
+        "temperature": fit_temperature(texts),
+    }
+
+
+def calibration_by_set(models: Sequence[ModelSystem], sets: Mapping[str, Sequence[str]]) -> list[Row]:
+    """The calibration error of each model in bins of equal mass; a row for each name of one set or more."""
+    rows: list[Row] = []
+    for title, names in sets.items():
+        rated = {model.name: rated_texts(model, names) for model in models}
+        errors = {
+            f"{name}_error_points": 100 * equal_mass_calibration_error(texts.probabilities(), texts.gold)
+            for name, texts in rated.items()
+        }
+        rows.append({"set": title, "texts": max(map(len, rated.values()), default=0), **errors})
+    return rows
+
+
+def equal_mass_calibration_error(
+    probabilities: DoubleArray, gold: IndexArray, num_bins: int = NUM_BINS
+) -> float:
+    """As `expected_calibration_error`, but the answers are sorted by their probability and cut into equal bins.
+
+    Bins of equal width are nearly empty where a model is seldom that unsure, so that a small set tells little.
+    """
+    sure, is_right = probabilities.max(1), probabilities.argmax(1) == gold
+    bins = np.array_split(np.argsort(sure, kind="stable"), num_bins)
+    return float(sum(abs((sure[each] - is_right[each]).sum()) for each in bins) / len(gold))
+
+
+def rated_texts(model: ModelSystem, names: Sequence[str]) -> RatedTexts:
+    """The texts of some sets, with the labels that a model gives them, of three classes."""
     rows = [row for name in names for row in read_domain(name)]
     outputs = model.sentences([row.text for row in rows], one_sentence=True)
     # A text without words has no probabilities.
     gold = gold_sides(rows)[outputs.counts > 0]
     scores = model.label_scores
     groups = [np.flatnonzero(side).tolist() for side in (scores < 0, scores == 0, scores > 0)]
-    texts = RatedTexts(
+    return RatedTexts(
         outputs.probabilities, np.arange(len(gold)), outputs.lengths, model.label_set, groups, gold
     )
-    return {
-        "system": model.name,
-        "texts": len(texts),
-        "as_it_is_error_points": 100 * expected_calibration_error(texts.probabilities(), gold),
-        "rescaled_error_points": 100 * expected_calibration_error(cross_fitted(texts), gold),
-        "temperature": fit_temperature(texts),
-    }
 
 
 def measure_opinions(system: PolaritySystem) -> Row:
@@ -296,7 +357,7 @@ def polar_spans(lines: Iterable[Mapping[str, Any]]) -> Spans:
 
 
 def read_domain(name: str) -> Sequence[LabelledText]:
-    return read_texts(folder_of(name) / "dev.tsv.gz").rows[: DOMAINS[name]]
+    return read_texts(folder_of(name) / "dev.tsv.gz").rows[: DOMAINS.get(name)]
 
 
 def folder_of(name: str) -> Path:
@@ -305,7 +366,7 @@ def folder_of(name: str) -> Path:
 
 def data_files() -> dict[str, Path | None]:
     """Every file that is read here, for the record."""
-    files = [folder_of(name) / "dev.tsv.gz" for name in DOMAINS]
+    files = [folder_of(name) / "dev.tsv.gz" for name in (*DOMAINS, *HARD)]
     files += [spans_file(name, "dev") for name in (OPINIONS, ASPECTS)]
     return {
         **{f"domains/{file.parent.name}/{file.name}": file for file in files},

@@ -7,7 +7,8 @@ Sentences are those of SST's development part and of the domains' (`domains/NAME
 `mams/dev.spans.jsonl.gz` under LEXITREE_DATA; of each set, the first rows). Phrases of three words or more are
 counted, by the tags that the parser gives their head words: a telling head is a noun, verb, adjective, adverb or
 negation, and punctuation counts only where the phrase has other words. SST's root accuracy from its own trees is
-given too. `--candidates` overrides the setting that a model was trained with.
+given too. Then the head word of each polar sentence is read alone: does it have the side of the whole?
+`--candidates` overrides the setting that a model was trained with.
 """
 
 from __future__ import annotations
@@ -26,19 +27,22 @@ import numpy as np
 
 import lexitree
 from environment import describe_run
-from lexitree import Sentence, TextPipeline, TokenizedText
+from lexitree import Sentence, TextPipeline, TokenizedText, detokenize
+from lexitree.arrays import DoubleArray
 from lexitree.corpora.named import find_corpus, load_corpus
 from lexitree.corpora.text_files import read_texts
 from lexitree.models.classifier import TreeClassifier
 from lexitree.models.head_methods import HeadComposer
 from lexitree.ops.weights import HeadCandidates
 from lexitree.text.word_kinds import WordKind, word_kind
+from polarity_systems import NEGATIVE, NEUTRAL, POSITIVE, SIDES, by_side
 
 MIN_WORDS = 3
 OPEN_CLASSES = ("NN", "VB", "JJ", "RB")
 """Beginnings of the tags of nouns, verbs, adjectives and adverbs."""
 NEGATIONS = frozenset({"not", "n't", "no", "never", "none", "nothing", "nobody", "neither", "nor", "without"})
 PUNCTUATION_TAGS = frozenset({",", ":", ".", "``", "''", "-LRB-", "-RRB-", "HYPH", "NFP"})
+SST_NEUTRAL = "2"
 Row = dict[str, Any]
 
 
@@ -56,6 +60,7 @@ def main() -> None:
     tables = {
         "heads": [row for name, pipe in pipes.items() for row in measure_heads(name, pipe, options.rows)],
         "sst": [measure_sst(name, pipe) for name, pipe in pipes.items()],
+        "alone": [row for name, pipe in pipes.items() for row in measure_alone(name, pipe, options.rows)],
     }
     if options.output:
         record = {**described, "seeds": [], **tables}
@@ -108,6 +113,80 @@ def data_files() -> Iterator[tuple[str, Path]]:
             if (folder / name).is_file():
                 yield folder.name, folder / name
                 break
+
+
+def measure_alone(name: str, pipe: TextPipeline, num_rows: int) -> Iterator[Row]:
+    """How often the head word of a sentence, read alone, has the side of the sentence; a row for each set."""
+    total: Counter[str] = Counter()
+    for set_name, texts in read_polar(num_rows):
+        counts = count_alone(pipe, texts)
+        total += counts
+        yield show_alone({"model": name, "set": set_name}, counts)
+    yield show_alone({"model": name, "set": "all"}, total)
+
+
+def read_polar(num_rows: int) -> Iterator[tuple[str, list[str]]]:
+    """Sentences of each set that are labelled negative or positive, as plain text, spread over the set."""
+    trees = load_corpus("sst-fine").dev
+    yield "sst", spread([detokenize(tree.words) for tree in trees if tree.label != SST_NEUTRAL], num_rows)
+    for name, path in data_files():
+        if path.name.endswith(".tsv.gz"):
+            polar = [row.text for row in read_texts(path).rows if row.label != SIDES[NEUTRAL]]
+            yield name, spread(polar, num_rows)
+
+
+def spread(texts: list[str], num: int) -> list[str]:
+    """At most so many, at equal distances: some sets are sorted by label."""
+    return [texts[place] for place in np.linspace(0, len(texts) - 1, min(num, len(texts)), dtype=int)]
+
+
+def count_alone(pipe: TextPipeline, texts: list[str]) -> Counter[str]:
+    """How many heads of whole texts are labelled, when read alone, with the side that their text has."""
+    roots = [
+        document.sentences[0] for document in pipe.stream(texts, one_sentence=True) if document.sentences
+    ]
+    heads = [head_word(sentence) for sentence in roots]
+    words = list(dict.fromkeys(heads))
+    alone = [document.sentences[0] for document in pipe.stream([as_tokens((word,)) for word in words])]
+    side_of = dict(zip(words, shares_by_side(alone).argmax(axis=1).tolist(), strict=True))
+    of_roots = shares_by_side(roots)
+    leans = np.where(of_roots[:, POSITIVE] > of_roots[:, NEGATIVE], POSITIVE, NEGATIVE)
+    found = np.array([side_of[head] for head in heads])
+    return Counter(
+        {
+            "sentences": len(roots),
+            "same": int((found == leans).sum()),
+            "neutral": int((found == NEUTRAL).sum()),
+        }
+    )
+
+
+def head_word(sentence: Sentence) -> str:
+    """The head word of the whole sentence."""
+    assert sentence.head_index is not None
+    return sentence.words[int(sentence.head_index[0])]
+
+
+def shares_by_side(sentences: list[Sentence]) -> DoubleArray:
+    """The probabilities of negative, neutral and positive labels of whole sentences."""
+    scores = sentences[0].label_set.scores
+    assert scores is not None, "the labels of this model have no order"
+    return by_side(
+        np.array([each.node_probabilities[0] for each in sentences], dtype=float), np.array(scores)
+    )
+
+
+def show_alone(about: Row, counts: Counter[str]) -> Row:
+    num, same, neutral = (counts[key] for key in ("sentences", "same", "neutral"))
+    row = {
+        **about,
+        "sentences": num,
+        "same_side_share": same / num,
+        "called_neutral_share": neutral / num,
+        "opposite_side_share": (num - same - neutral) / num,
+    }
+    print(json.dumps(row), flush=True)
+    return row
 
 
 def as_tokens(words: tuple[str, ...]) -> TokenizedText:

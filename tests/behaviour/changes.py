@@ -4,10 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 _LONG_WORD = re.compile(r"[A-Za-z]{5,}")
 """Shorter words get no typos: too often they would be other words."""
+
+_HANDLES = ("@jonas_berg", "@mira1987", "@TransitDesk", "@ask_northline", "@r_okoye", "@TheHarbourPost")
+_LINKS = (
+    "https://example.org/p/48213",
+    "https://example.net/x7Qd",
+    "http://example.com/2024/05/17",
+    "www.example.org/list",
+)
+_TAGS = ("#Tuesday", "#Leeds", "#today", "#kitchen", "#commute", "#neighbourhood")
 
 
 def without_full_stop(text: str) -> str:
@@ -70,9 +79,30 @@ def address_after(text: str) -> str:
     return f"{text} https://example.com/a1"
 
 
+def handle_before(text: str) -> str:
+    return f"{_drawn(_HANDLES, text)} {text}"
+
+
+def handle_after(text: str) -> str:
+    return f"{text} {_drawn(_HANDLES, text)}"
+
+
+def link_after(text: str) -> str:
+    return f"{text} {_drawn(_LINKS, text)}"
+
+
+def tag_after(text: str) -> str:
+    return f"{text} {_drawn(_TAGS, text)}"
+
+
 def draw(text: str) -> int:
     """A large number that depends on the text only, so that the same cases are drawn everywhere."""
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big")
+
+
+def _drawn(entries: Sequence[str], text: str) -> str:
+    """One of the entries, drawn by the text."""
+    return entries[draw(text) % len(entries)]
 
 
 def _misspell(text: str, misspell: Callable[[str, int], str]) -> str:
@@ -104,5 +134,9 @@ CHANGES: dict[str, Callable[[str], str]] = {
         sentence_after,
         mention_before,
         address_after,
+        handle_before,
+        handle_after,
+        link_after,
+        tag_after,
     )
 }
