@@ -1,0 +1,1 @@
+def measure_times(*a): raise SystemExit
