@@ -17,6 +17,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import resource
 import sys
 import tempfile
 import time
@@ -53,10 +54,14 @@ def main() -> int:
 
 
 def parse_options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("command", nargs="?", default="answers", choices=["answers", "times", "prepare"])
     parser.add_argument("place", nargs="?", help="the folder to prepare")
-    parser.add_argument("--data", type=Path, default=os.environ.get("LEXITREE_DATA"), help="default: LEXITREE_DATA")
+    parser.add_argument(
+        "--data", type=Path, default=os.environ.get("LEXITREE_DATA"), help="default: LEXITREE_DATA"
+    )
     parser.add_argument("--folder", type=Path, help="a folder made by `prepare`")
     parser.add_argument("--present", type=Path, help="another checkout than this one: its folder src")
     parser.add_argument("--device", default="cpu", choices=["cpu", "cuda"])
@@ -73,7 +78,9 @@ def parse_options() -> argparse.Namespace:
 def find_inputs(found: Checkouts, options: argparse.Namespace) -> Path:
     """The sentences and trees, made once for a data folder."""
     if options.data is None or not (Path(options.data) / "sst" / "dev.txt").is_file():
-        raise GateError("there is nothing to compare: LEXITREE_DATA does not lead to the data (--data FOLDER)")
+        raise GateError(
+            "there is nothing to compare: LEXITREE_DATA does not lead to the data (--data FOLDER)"
+        )
     whole = CACHE / "inputs.json"
     wanted = json.loads((HERE / "checksums.json").read_text())["inputs"]
     if not whole.is_file() or checksum(json.loads(whole.read_text(encoding="utf-8"))) != wanted:
@@ -81,7 +88,9 @@ def find_inputs(found: Checkouts, options: argparse.Namespace) -> Path:
         ask(found, {"task": "inputs", "data": options.data, "to": whole, "is_yardstick": True})
         made = checksum(json.loads(whole.read_text(encoding="utf-8")))
         if made != wanted:
-            raise GateError(f"{options.data} has other sentences than the gate was made for (checksum {made})")
+            raise GateError(
+                f"{options.data} has other sentences than the gate was made for (checksum {made})"
+            )
     if options.sentences is None:
         return whole
     small = whole.with_name(f"inputs.{options.sentences}.json")
@@ -115,7 +124,8 @@ def compare(found: Checkouts, inputs: Path, options: argparse.Namespace) -> int:
             reports[way.name] = session.compare(way)
     for name, report in reports.items():
         show(name, report, WAYS.get(name))
-    print(f"Compared with {COMMIT} in {time.monotonic() - began:.0f} seconds.")
+    busy = sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2])
+    print(f"Compared with {COMMIT} in {time.monotonic() - began:.0f} seconds, {busy:.0f} of a processor.")
     if not reports:
         raise GateError("no way to run was asked for")
     return 0 if all(report.passes for report in reports.values()) else 1

@@ -58,7 +58,9 @@ class Answers:
             np.array([len(row.nodes) for row in rows], dtype=np.int64),
             _joined([np.reshape(row.nodes, (-1, 4)) for row in rows], np.int64),
             _joined([np.asarray(row.shares) for row in rows], np.float64),
-            _joined([np.reshape(row.probabilities, (len(row.nodes), num_labels)) for row in rows], np.float64),
+            _joined(
+                [np.reshape(row.probabilities, (len(row.nodes), num_labels)) for row in rows], np.float64
+            ),
         )
 
     def save(self, path: Path) -> None:

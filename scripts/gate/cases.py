@@ -8,7 +8,16 @@ Case = dict[str, Any]
 
 LABELS = ("0", "1", "2")
 _WORDS = [f"w{number}" for number in range(12)]
-_TREE_MODELS = ("bilstm", "bilstm-plain", "contree", "contree-le", "contree-lex", "contree-nary", "topdown", "bicontree")
+_TREE_MODELS = (
+    "bilstm",
+    "bilstm-plain",
+    "contree",
+    "contree-le",
+    "contree-lex",
+    "contree-nary",
+    "topdown",
+    "bicontree",
+)
 _WITH_HEADS = ("contree-lex", "topdown", "bicontree")
 
 
@@ -27,10 +36,15 @@ def gradient_cases() -> dict[str, Case]:
     cases["bicontree, 37 wide"] = _case(model="bicontree", hidden=37, word_size=19, output=0)
     cases["bicontree, sentences only"] = _case(model="bicontree", supervision="root")
     finer = {"--": "0", "-": "0", "o": "", "+": "1", "++": "1"}
-    graded = {**_case(model="bicontree", labels=("0", "1"), finer_labels=finer), "trees": _trees(tuple(finer))}
+    graded = {
+        **_case(model="bicontree", labels=("0", "1"), finer_labels=finer),
+        "trees": _trees(tuple(finer)),
+    }
     cases["bicontree, finer labels"] = graded
     loss = {"root_weight": 3.0, "head_entropy": 0.2}
     cases["bicontree, weighted loss"] = {**_case(model="bicontree"), "loss": loss}
+    for name, unit in (("bicontree", "word"), ("pooled", "phrase")):
+        cases[f"{name} over a transformer"] = {**_case(model=name, word_size=8), "transformer": unit}
     return cases
 
 
@@ -40,8 +54,15 @@ def parser_cases() -> dict[str, Case]:
         "labels": ("S", "NP", "VP", "S+VP"),
         "tags": ("N", "V", "D"),
         "styles": ("one",),
-        **{"vector_size": 6, "word_size": 5, "affix_size": 4, "affix_rows": 16, "style_size": 3},
-        **{"hidden": 7, "layers": 2, "span_size": 8, "dropout": 0.0},
+        "vector_size": 6,
+        "word_size": 5,
+        "affix_size": 4,
+        "affix_rows": 16,
+        "style_size": 3,
+        "hidden": 7,
+        "layers": 2,
+        "span_size": 8,
+        "dropout": 0.0,
     }
     trees = [
         "(S (NP (D w0) (N w1)) (VP (V w2) (NP (D w3) (N w4) (N film))))",
@@ -65,7 +86,9 @@ def _trees(labels: tuple[str, ...] = LABELS) -> list[str]:
     words = [f"({names.next()} {word})" for word in _WORDS]
     balanced = words[:8]
     while len(balanced) > 1:
-        balanced = [f"({names.next()} {one} {two})" for one, two in zip(balanced[::2], balanced[1::2], strict=True)]
+        balanced = [
+            f"({names.next()} {one} {two})" for one, two in zip(balanced[::2], balanced[1::2], strict=True)
+        ]
     left, right = words[0], words[0]
     for word in words[1:]:
         left, right = f"({names.next()} {left} {word})", f"({names.next()} {word} {right})"
@@ -76,7 +99,10 @@ def _trees(labels: tuple[str, ...] = LABELS) -> list[str]:
     spoken = f"({first} (_ (_ the) (1 w3)) (1 (_ not) (_ (1 good) (_ (_ unseen) (_ .))))))"[:-1]
     if "1" not in labels:
         spoken = spoken.replace("(1 ", f"({labels[-1]} ")
-    return [_labelled(tree, first) for tree in (words[2], f"(_ {words[0]} {words[0]})", *balanced, left, right, wide, unary, spoken)]
+    return [
+        _labelled(tree, first)
+        for tree in (words[2], f"(_ {words[0]} {words[0]})", *balanced, left, right, wide, unary, spoken)
+    ]
 
 
 def _labelled(tree: str, label: str) -> str:

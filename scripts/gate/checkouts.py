@@ -77,7 +77,9 @@ def check_sources(source: Path) -> None:
     """Refuse a yardstick that was changed: it would measure nothing."""
     found = checksum_of_files([path for path in (source / "lexitree").rglob("*") if _is_source(path)], source)
     if found != json.loads((HERE / "checksums.json").read_text())["sources"]:
-        raise GateError(f"{source} is not commit {COMMIT} (checksum {found}); delete it, and it is made again")
+        raise GateError(
+            f"{source} is not commit {COMMIT} (checksum {found}); delete it, and it is made again"
+        )
 
 
 def _is_source(path: Path) -> bool:

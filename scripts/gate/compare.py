@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
-
 from answer_files import Answers, Array
 
 MOST_LISTED = 5
@@ -24,7 +23,7 @@ class HeadDispute(NamedTuple):
 
     words: tuple[str, ...]
     spans: tuple[tuple[int, int], ...]
-    """Those of all nodes of its tree."""
+    """Those of all nodes of its tree; none if it is not binary, and no margin is known."""
     node: int
     """Where the ways to the two heads part."""
     said: str
@@ -90,7 +89,9 @@ def compare_answers(report: Report, name: str, expected: Answers, found: Answers
         report.differs("sentences", f"{name}: other sentences from text {at} on")
         return
     report.counts["sentences"] += len(expected.words)
-    same = [number for number in range(len(expected.words)) if _is_same(report, name, expected, found, number)]
+    same = [
+        number for number in range(len(expected.words)) if _is_same(report, name, expected, found, number)
+    ]
     _compare_nodes(report, name, _part(expected, same), _part(found, same), tolerance)
 
 
@@ -202,6 +203,11 @@ def _head_dispute(expected: _Part, found: _Part, row: int, say: Callable[[int], 
     starts, ends = tree[:, 0], tree[:, 1]
     head, other = int(expected.nodes[row, 3]), int(found.nodes[row, 3])
     node = row - first
+    words = expected.words[number]
+    said = f"{say(row)}: head {other} {_word(words, other)}, not {head} {_word(words, head)}"
+    # Without unary phrases, a binary tree has exactly so many nodes.
+    if len(tree) != 2 * len(words) - 1 or (tree[1:, :2] == tree[:-1, :2]).all(1).any():
+        return HeadDispute(words, (), node, said)
     while True:
         # In pre-order, the left part comes next, and the right part after all nodes of the left one.
         left = node + 1
@@ -210,8 +216,6 @@ def _head_dispute(expected: _Part, found: _Part, row: int, say: Callable[[int], 
         if not starts[chosen] <= other < ends[chosen]:
             break
         node = chosen
-    words = expected.words[number]
-    said = f"{say(row)}: head {other} {_word(words, other)}, not {head} {_word(words, head)}"
     spans = tuple((int(start), int(end)) for start, end in zip(starts, ends, strict=True))
     return HeadDispute(words, spans, node, said)
 
@@ -233,7 +237,11 @@ def judge(
             if margin <= tolerance:
                 report.ties[kind] += 1
                 continue
-            more = f"\n    {dispute.found}\n    not {dispute.expected}" if isinstance(dispute, ParseDispute) else ""
+            more = (
+                f"\n    {dispute.found}\n    not {dispute.expected}"
+                if isinstance(dispute, ParseDispute)
+                else ""
+            )
             report.differs(kind, f"{dispute.said}, by a margin of {margin:.1e}{more}")
 
 
@@ -269,7 +277,7 @@ def compare_lists(report: Report, expected: Candidates, found: Candidates) -> No
         if len(ours) != len(theirs):
             report.differs("k-best lists", f"{said}: {len(theirs)} trees, not {len(ours)}")
             continue
-        chances = {tree: chance for tree, chance in ours}
+        chances = dict(ours)
         for rank, ((tree, chance), (other, other_chance)) in enumerate(zip(ours, theirs, strict=True)):
             gap = abs(chance - other_chance)
             self_gap = abs(chances.get(other, ours[-1][1]) - chance)

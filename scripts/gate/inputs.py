@@ -50,7 +50,10 @@ def make_inputs(adapter: YardstickAdapter, data: Path) -> Inputs:
 def part_of(inputs: Inputs, number: int) -> Inputs:
     """Fewer inputs, for a quick look: so many of each list."""
     return {
-        **{name: {kind: _even(found, number) for kind, found in inputs[name].items()} for name in ("texts", "treebanks")},
+        **{
+            name: {kind: _even(found, number) for kind, found in inputs[name].items()}
+            for name in ("texts", "treebanks")
+        },
         "trees": {
             model: {bank: _even(found, number) for bank, found in banks.items()}
             for model, banks in inputs["trees"].items()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import platform
+import shutil
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict, dataclass
@@ -12,11 +13,18 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-
 from adapter import Adapter
 from answer_files import Answers
 from checkouts import CACHE, COMMIT, HERE, Checkouts, ask, checksum_of_files
-from compare import Report, compare_answers, compare_gradients, compare_lists, compare_rounding, compare_scores, judge
+from compare import (
+    Report,
+    compare_answers,
+    compare_gradients,
+    compare_lists,
+    compare_rounding,
+    compare_scores,
+    judge,
+)
 from inputs import MODEL_OF, Inputs, checksum
 from yardstick_adapter import YardstickAdapter
 
@@ -122,6 +130,7 @@ class Session:
             place.parent.mkdir(parents=True, exist_ok=True)
             # Complete, or not there. NumPy insists on the ending of files.
             part = place.with_name(f"part-{name}")
+            shutil.rmtree(part, ignore_errors=True)
             write(part)
             part.rename(place)
         return place
@@ -152,9 +161,8 @@ class Session:
         """How close the yardstick's choices were where heads and parses differ."""
         if not report.heads and not report.parses:
             return [], []
-        trees = list(
-            dict.fromkeys((model, each.words, each.spans) for model, each in zip(models, report.heads, strict=True))
-        )
+        keys = [(model, each.words, each.spans) for model, each in zip(models, report.heads, strict=True)]
+        trees = list(dict.fromkeys(key for key in keys if key[2]))
         asked, found = self.folder / f"{way.name}.asked.json", self.folder / f"{way.name}.margins.json"
         # Beyond this number, it is no question of ties.
         most = 200
@@ -165,8 +173,8 @@ class Session:
         heads = dict(zip(trees, margins["heads"], strict=False))
         parses = margins["parses"] + [float("inf")] * (len(pairs) - len(margins["parses"]))
         by_node = [
-            heads[tree][each.node] if (tree := (model, each.words, each.spans)) in heads else float("inf")
-            for model, each in zip(models, report.heads, strict=True)
+            heads[key][each.node] if key in heads else float("inf")
+            for key, each in zip(keys, report.heads, strict=True)
         ]
         return by_node, parses
 
@@ -186,12 +194,17 @@ class Session:
 
 def _model_of(name: str, inputs: Inputs) -> str:
     """The model that gave the answers of a file."""
-    return next((model for model, banks in inputs["trees"].items() if name in banks), MODEL_OF.get(name, "parser"))
+    return next(
+        (model for model, banks in inputs["trees"].items() if name in banks), MODEL_OF.get(name, "parser")
+    )
 
 
 def _key(inputs: Inputs) -> str:
     """What the yardstick's answers depend on: commit, data, questions, processor and libraries."""
-    questions = [HERE / name for name in ("yardstick_adapter.py", "worker.py", "cases.py", "answer_files.py", "ways.py")]
+    questions = [
+        HERE / name
+        for name in ("yardstick_adapter.py", "worker.py", "cases.py", "answer_files.py", "ways.py")
+    ]
     about = [COMMIT, checksum(inputs), checksum_of_files(questions, HERE), platform.machine(), _processor()]
     for package in ("numpy", "torch", "triton"):
         try:

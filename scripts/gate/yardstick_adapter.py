@@ -4,6 +4,10 @@
 lexitree is imported before a method needs it.
 """
 
+# The names of another commit cannot be checked against this one.
+# pyright: basic, reportMissingImports=false, reportAttributeAccessIssue=false, reportArgumentType=false
+# pyright: reportOptionalCall=false
+
 from __future__ import annotations
 
 import json
@@ -13,7 +17,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-
 from answer_files import Array, SentenceAnswer
 
 Weights = Mapping[str, Array]
@@ -114,10 +117,10 @@ class YardstickAdapter:
         """By node: how much closer the head vector is to one part's than to the other's; no margin is infinite."""
         import torch
 
-        from lexitree.ops.tree_batch import TreeBatch
+        from lexitree.batch.tree_examples import example_to_label, lay_out_to_label
         from lexitree.models.head_words import lean_to_candidates
         from lexitree.models.tensor_inference import send_layout
-        from lexitree.batch.tree_examples import example_to_label, lay_out_to_label
+        from lexitree.ops.tree_batch import TreeBatch
         from lexitree.ops.weights import SAME_SIMILARITY
         from lexitree.saving.pretrained import from_pretrained
         from lexitree.trees.binarize import unchanged
@@ -143,14 +146,16 @@ class YardstickAdapter:
 
     def parse_margin(self, parser: Path, ours: str, theirs: str) -> float:
         """How much better the parser finds one tree than another, as a share of its score."""
-        import lexitree
         import torch
 
+        import lexitree
         from lexitree.tasks.parse.examples import gold_batch, make_parser_example
         from lexitree.trees.brackets import tree_from_brackets
 
         loaded = lexitree.load_parser(parser, device="cpu", library="torch")
-        network, scores = loaded.model.double(), []
+        network: Any = loaded.model
+        scores: list[float] = []
+        network.double()
         network.encoder.vectors = network.encoder.vectors.double()
         style = network.config.style_index(loaded.style)
         for line in (ours, theirs):
@@ -176,7 +181,11 @@ class YardstickAdapter:
         from lexitree.ops.tree_batch import batch_examples
 
         config = ModelConfig.from_dict(case["settings"])
-        model = TreeClassifier(config, WordTable.random(Vocabulary(case["words"]), config.word_size))
+        if unit := case.get("transformer"):
+            lexicon = _tiny_transformer(case["words"], config.word_size, unit)
+        else:
+            lexicon = WordTable.random(Vocabulary(case["words"]), config.word_size)
+        model = TreeClassifier(config, lexicon)
         if case.get("own_gate"):
             model.encoder.heads = HeadMixer(_own_gate(config.word_size))
         batch = batch_examples(model.prepare(map(_tree, case["trees"]), training=True)).to(device)
@@ -285,6 +294,7 @@ def _tree(given: Any) -> Any:
 def _own_gate(word_size: int) -> Any:
     """A head method of a user's: one share for all dimensions."""
     import torch
+
     from lexitree import HeadGate
 
     class Gate(HeadGate):
@@ -296,6 +306,30 @@ def _own_gate(word_size: int) -> Any:
             return self.layer(torch.cat([left, right], 1)).sigmoid()
 
     return Gate(word_size)
+
+
+def _tiny_transformer(words: Sequence[str], size: int, unit: str) -> Any:
+    """A BERT that knows half of the words, and letters."""
+    from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
+    from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
+
+    from lexitree.models.transformer import TransformerConfig, TransformerLexicon
+
+    letters = sorted(set("".join(words)) | set("unseen"))
+    names = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", *words[::2], *letters, *(f"##{each}" for each in letters)]
+    numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
+    backend = Tokenizer(models.WordPiece(numbers, unk_token="[UNK]", max_input_chars_per_word=100))
+    backend.normalizer = normalizers.BertNormalizer(lowercase=True)
+    backend.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    backend.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
+    )
+    special = {"pad_token": "[PAD]", "unk_token": "[UNK]", "cls_token": "[CLS]", "sep_token": "[SEP]"}
+    tokenizer = PreTrainedTokenizerFast(tokenizer_object=backend, model_max_length=64, **special)
+    sizes = {"hidden_size": size, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 6}
+    undropped = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
+    config = BertConfig(vocab_size=len(tokenizer), max_position_embeddings=64, **sizes, **undropped)
+    return TransformerLexicon(TransformerConfig(name="tiny"), BertModel(config), tokenizer, unit=unit)
 
 
 def _weights_and_gradients(
