@@ -39,15 +39,16 @@ def main() -> int:
             found = checkouts.checkouts_of_history()
             checkouts.prepare(found, find_inputs(found, options), Path(options.place))
             return 0
-        folder = options.folder
+        folder = options.folder and options.folder.resolve()
         found = checkouts.prepared_checkouts(folder) if folder else checkouts.checkouts_of_history()
         if options.present:
-            found = replace(found, present=options.present)
-        inputs = folder / "inputs.json" if folder else find_inputs(found, options)
+            found = replace(found, present=options.present.resolve())
+        cache = folder / ".cache" if folder else CACHE
+        inputs = shortened(folder / "inputs.json" if folder else find_inputs(found, options), cache, options)
         if options.command == "times":
             measure_times(found, inputs, options)
             return 0
-        return compare(found, inputs, options)
+        return compare(found, inputs, cache, options)
     except GateError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
@@ -69,6 +70,7 @@ def parse_options() -> argparse.Namespace:
     parser.add_argument("--ways", nargs="+", choices=[*WAYS, "gradients"], help="ways to run (default: all)")
     parser.add_argument("--cores", type=int, default=2, help="processes at a time")
     parser.add_argument("--rounds", type=int, default=5, help="rounds of each time")
+    parser.add_argument("--times", nargs="+", help="the times to measure, by their names (default: all)")
     options = parser.parse_args()
     if (options.command == "prepare") != (options.place is not None):
         parser.error("prepare needs a folder, and the other commands take none")
@@ -91,29 +93,33 @@ def find_inputs(found: Checkouts, options: argparse.Namespace) -> Path:
             raise GateError(
                 f"{options.data} has other sentences than the gate was made for (checksum {made})"
             )
+    return whole
+
+
+def shortened(whole: Path, cache: Path, options: argparse.Namespace) -> Path:
+    """The inputs, or as many of each kind as the options say."""
     if options.sentences is None:
         return whole
-    small = whole.with_name(f"inputs.{options.sentences}.json")
+    cache.mkdir(parents=True, exist_ok=True)
+    small = cache / f"inputs.{options.sentences}.json"
     chosen = part_of(json.loads(whole.read_text(encoding="utf-8")), options.sentences)
     small.write_text(json.dumps(chosen), encoding="utf-8")
     return small
 
 
-def compare(found: Checkouts, inputs: Path, options: argparse.Namespace) -> int:
+def compare(found: Checkouts, inputs: Path, cache: Path, options: argparse.Namespace) -> int:
     """Compare all ways; print what differs, and return the exit status."""
     began = time.monotonic()
     asked = options.ways or [*WAYS, "gradients"]
     ways = [way for name, way in WAYS.items() if name in asked and way.device == options.device]
-    gradients = [*GRADIENTS] if "gradients" in asked else []
-    if gradients and options.device == "cuda":
-        # The yardstick's in float64 on the CPU tell how exact those on the GPU are.
-        gradients = [GRADIENTS[1], GPU_GRADIENTS]
+    gradients = GPU_GRADIENTS if options.device == "cuda" else GRADIENTS
+    gradients = gradients if "gradients" in asked else ()
     if any(way.kernels for way in (*ways, *gradients)):
         for source in (found.yardstick, found.present):
             compile_kernels(source)
     reports: dict[str, Report] = {}
     with tempfile.TemporaryDirectory(prefix="gate-") as folder:
-        session = Session(found, inputs, Path(folder), options.cores)
+        session = Session(found, inputs, Path(folder), cache, options.cores)
         started = [(way, session.start(way)) for way in ways]
         for each, work in [(each, session.start_gradients(each)) for each in gradients]:
             work.result()
@@ -133,7 +139,7 @@ def compare(found: Checkouts, inputs: Path, options: argparse.Namespace) -> int:
 
 def show(name: str, report: Report, way: Way | None) -> None:
     """Print what was compared, and everything that differs."""
-    share = f", every {way.step}th text" if way and way.step > 1 else ""
+    share = f", one of {way.step} texts" if way and way.step > 1 else ""
     print(f"{name}{share}: {'same' if report.passes else 'DIFFERENT'}")
     for kind, number in report.counts.items():
         notes = [f"{number:,} compared"]

@@ -89,6 +89,7 @@ def compare_answers(report: Report, name: str, expected: Answers, found: Answers
         report.differs("sentences", f"{name}: other sentences from text {at} on")
         return
     report.counts["sentences"] += len(expected.words)
+    report.counts["parses"] += sum(map(bool, expected.parses))
     same = [
         number for number in range(len(expected.words)) if _is_same(report, name, expected, found, number)
     ]
@@ -228,7 +229,6 @@ def judge(
     report: Report, head_margins: Sequence[float], parse_margins: Sequence[float], tolerance: float
 ) -> None:
     """Say of each disputed head and parse whether it is a tie, from the margins of the yardstick."""
-    report.counts["parses"] += report.counts["sentences"]
     for kind, disputes, margins in (
         ("heads", report.heads, head_margins),
         ("parses", report.parses, parse_margins),

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from adapter import Adapter
-from checkouts import COMMIT, Checkouts, GateError, environment, worker_command
+from checkouts import COMMIT, Checkouts, GateError, compile_kernels, environment, worker_command
 from yardstick_adapter import YardstickAdapter
 
 STREAM, WARM, REQUESTS = 1_000, 100, 400
@@ -39,6 +39,9 @@ def measure_times(checkouts: Checkouts, inputs: Path, options: argparse.Namespac
         print(f"The machine is not idle (load {load:.1f}): other work takes part in these times.")
     texts: Sequence[str] = json.loads(inputs.read_text(encoding="utf-8"))["texts"]["sst"]
     measured: dict[str, Callable[[bool, ExitStack], Round]]
+    if options.device == "cpu":
+        for source in (checkouts.yardstick, checkouts.present):
+            compile_kernels(source)
     if options.device == "cuda":
         cuda = {"device": "cuda", "library": "torch", "inputs": inputs}
         measured = {
@@ -56,6 +59,8 @@ def measure_times(checkouts: Checkouts, inputs: Path, options: argparse.Namespac
         }
     print(f"{'':20}{'ratio':>8}{'range':>16}{'this (s)':>16}{COMMIT + ' (s)':>14}")
     for name, start in measured.items():
+        if options.times and name not in options.times:
+            continue
         with ExitStack() as stack:
             rounds = {side: start(side, stack) for side in (True, False)}
             _show(name, *_in_turns(rounds, options.rounds))
@@ -137,10 +142,10 @@ def _service(checkouts: Checkouts, is_yardstick: bool, texts: Sequence[str]) -> 
         free.bind(("127.0.0.1", 0))
         port: int = free.getsockname()[1]
     source, adapter = checkouts.source(is_yardstick=is_yardstick), _adapter(is_yardstick)
-    command = adapter.serve_command(checkouts.weights / "sentiment", port)
+    command = adapter.serve_command(port)
     requests = [adapter.service_request(text) for text in texts[:REQUESTS]]
-    with _process(command, source, stderr=subprocess.DEVNULL):
-        _wait_until_ready(port, adapter.ready_path)
+    with _process(command, source, stderr=subprocess.DEVNULL) as process:
+        _wait_until_ready(process, port, adapter.ready_path)
 
         def work() -> float:
             began = time.perf_counter()
@@ -154,9 +159,11 @@ def _service(checkouts: Checkouts, is_yardstick: bool, texts: Sequence[str]) -> 
         yield work
 
 
-def _wait_until_ready(port: int, path: str) -> None:
+def _wait_until_ready(process: subprocess.Popen[str], port: int, path: str) -> None:
     until = time.monotonic() + SECONDS_TO_START
     while time.monotonic() < until:
+        if process.poll() is not None:
+            raise GateError(f"the service did not start: {process.args}")
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
         try:
             connection.request("GET", path)

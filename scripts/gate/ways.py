@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from adapter import Adapter
 from answer_files import Answers
-from checkouts import CACHE, COMMIT, HERE, Checkouts, ask, checksum_of_files
+from checkouts import COMMIT, HERE, Checkouts, ask, checksum_of_files
 from compare import (
     Report,
     compare_answers,
@@ -49,6 +49,11 @@ class Way:
     device: str = "cpu"
 
     @property
+    def folder(self) -> str:
+        """The folder of its answers."""
+        return f"{self.name}.{self.step}"
+
+    @property
     def tolerance(self) -> float:
         return CPU_TOLERANCE if self.device == "cpu" else GPU_TOLERANCE
 
@@ -57,10 +62,10 @@ WAYS = {
     way.name: way
     for way in (
         Way("kernels", treebanks=True),
-        Way("no-kernels", step=4, kernels=False),
-        Way("no-torch", step=4, torch=False),
-        Way("torch", step=4, library="torch"),
-        Way("torch-no-kernels", step=8, kernels=False, library="torch"),
+        Way("no-kernels", kernels=False),
+        Way("no-torch", torch=False),
+        Way("torch", step=2, library="torch"),
+        Way("torch-no-kernels", step=4, kernels=False, library="torch"),
         Way("cuda", kernels=None, library="torch", device="cuda"),
     )
 }
@@ -73,24 +78,30 @@ class Gradients(NamedTuple):
     kernels: bool | None
     device: str
     kind: str
+    transformers: bool = True
+    """Whether models over a transformer are among them, for which a machine needs another library."""
 
 
 GRADIENTS = (
     Gradients("gradients", True, "cpu", "float64"),
     Gradients("gradients-no-kernels", False, "cpu", "float64"),
 )
-GPU_GRADIENTS = Gradients("gradients-cuda", None, "cuda", "float32")
+GPU_GRADIENTS = (
+    Gradients("gradients-exact", False, "cpu", "float64", transformers=False),
+    Gradients("gradients-cuda", None, "cuda", "float32", transformers=False),
+)
+"""Those in float64 on the CPU tell how exact those on the GPU are."""
 
 
 class Session:
     """One comparison: answers are asked for side by side, and the yardstick's are kept for later ones."""
 
-    def __init__(self, checkouts: Checkouts, inputs: Path, folder: Path, cores: int) -> None:
+    def __init__(self, checkouts: Checkouts, inputs: Path, folder: Path, cache: Path, cores: int) -> None:
         self.checkouts = checkouts
         self.inputs_file = inputs
         self.inputs: Inputs = json.loads(inputs.read_text(encoding="utf-8"))
         self.folder = folder
-        self.kept = CACHE / "answers" / _key(self.inputs)
+        self.kept = cache / "answers" / _key(self.inputs)
         self._pool = ThreadPoolExecutor(cores)
 
     def start(self, way: Way) -> list[Future[None]]:
@@ -111,7 +122,7 @@ class Session:
             job = {"task": "answers", "inputs": self.inputs_file, "to": to, **asdict(way)}
             self._ask(job, way.kernels, is_yardstick)
 
-        self._make(way.name, write, is_yardstick)
+        self._make(way.folder, write, is_yardstick)
 
     def _differentiate(self, asked: Gradients) -> None:
         weights: Path | None = None
@@ -143,7 +154,7 @@ class Session:
     def compare(self, way: Way) -> Report:
         """Compare the answers of a way that both have given."""
         report = Report()
-        theirs, ours = (self.place(way.name, is_yardstick=side) for side in (True, False))
+        theirs, ours = (self.place(way.folder, is_yardstick=side) for side in (True, False))
         sizes: dict[str, int] = {}
         models: list[str] = []
         for path in sorted(theirs.glob("*.npz")):
@@ -187,7 +198,7 @@ class Session:
         if asked.device == "cpu":
             compare_gradients(report, theirs, ours, GRADIENT_TOLERANCE)
         else:
-            exact = dict(np.load(self.place(f"{GRADIENTS[1].name}.npz", is_yardstick=True)))
+            exact = dict(np.load(self.place(f"{GPU_GRADIENTS[0].name}.npz", is_yardstick=True)))
             compare_rounding(report, exact, theirs, ours)
         return report
 
@@ -201,11 +212,8 @@ def _model_of(name: str, inputs: Inputs) -> str:
 
 def _key(inputs: Inputs) -> str:
     """What the yardstick's answers depend on: commit, data, questions, processor and libraries."""
-    questions = [
-        HERE / name
-        for name in ("yardstick_adapter.py", "worker.py", "cases.py", "answer_files.py", "ways.py")
-    ]
-    about = [COMMIT, checksum(inputs), checksum_of_files(questions, HERE), platform.machine(), _processor()]
+    questions = [HERE / f"{name}.py" for name in ("yardstick_adapter", "worker", "cases", "answer_files")]
+    about = [COMMIT, checksum(inputs), checksum_of_files(questions, HERE), _processor()]
     for package in ("numpy", "torch", "triton"):
         try:
             about.append(version(package))

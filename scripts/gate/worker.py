@@ -89,8 +89,8 @@ def write_gradients(adapter: YardstickAdapter, job: Job) -> None:
         (parser_cases(), adapter.parser_gradients),
     ):
         for name, case in cases.items():
-            if "transformer" in case and job["device"] != "cpu":
-                continue  # a GPU runs the same torch, and may do without the library of transformers
+            if "transformer" in case and not job["transformers"]:
+                continue
             own = None
             if weights is not None:
                 own = {

@@ -254,18 +254,20 @@ class YardstickAdapter:
         return epoch
 
     def predict_command(self, model: Path, text: str) -> list[str]:
-        """The command that labels a text in a process of its own; the weights that come with a checkout count."""
-        del model
-        return [sys.executable, "-m", "lexitree", "predict", text, "--format", "json", "--device", "cpu"]
+        """The command that labels a text in a process of its own."""
+        options = ["--model", str(model), "--parser", "builtin", "--input", "text", "--format", "json"]
+        return [sys.executable, "-m", "lexitree", "predict", text, *options, "--device", "cpu"]
 
-    def serve_command(self, model: Path, port: int) -> list[str]:
-        """The command that starts the service."""
-        options = ["--model", f"gate={model}", "--port", str(port), "--device", "cpu"]
-        return [sys.executable, "-m", "lexitree", "serve", *options]
+    def serve_command(self, port: int) -> list[str]:
+        """The command that starts the service with the model that comes with the checkout.
+
+        A folder of a model that was trained on trees has no parser for texts, which the service asks for.
+        """
+        return [sys.executable, "-m", "lexitree", "serve", "--port", str(port), "--device", "cpu"]
 
     def service_request(self, text: str) -> tuple[str, bytes]:
         """The path and the body of a request for the labels of a text."""
-        return "/v1/label", json.dumps({"text": text, "phrases": True}).encode()
+        return "/v1/label", json.dumps({"text": text}).encode()
 
     ready_path = "/ready"
     """Where the service says whether it is ready."""
