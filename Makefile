@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test test-all fuzz faults lint format docs audit models clean
+.PHONY: demo test test-all fuzz faults gate gate-times gate-faults lint format docs audit models clean
 
 demo: .venv/ready
 	$(BIN)/lexitree demo
@@ -25,6 +25,17 @@ fuzz: .venv/ready
 # Plants mistakes in a copy of the code, one at a time, and checks that the tests catch each of them.
 faults: .venv/ready
 	$(BIN)/python scripts/plant_faults.py
+
+# Compares this checkout with commit 5f42adee, with its weights and the data in LEXITREE_DATA: answers and gradients, then times.
+gate: .venv/ready
+	$(BIN)/python scripts/gate answers
+
+gate-times: .venv/ready
+	$(BIN)/python scripts/gate times
+
+# Plants faults in a copy of the code, one at a time, and checks that the gate finds each of them.
+gate-faults: .venv/ready
+	$(BIN)/python scripts/gate/plant.py
 
 lint: .venv/ready
 	$(BIN)/ruff check .
