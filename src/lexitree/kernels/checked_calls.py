@@ -25,7 +25,6 @@ class _Array(NamedTuple):
     """An array among the arguments of a kernel."""
 
     name: str
-    position: int
     dtype: str
     numpy_type: str
     is_optional: bool
@@ -50,8 +49,8 @@ def checked_kernel(function: Any, name: str, signature: Signature, precision: st
 
     def run(*given: Any) -> None:
         called = list(given)
-        for array, shape in zip(arrays, shapes_of(*take_sizes(given)), strict=True):
-            called[array.position] = _address(name, array, given[array.position], shape)
+        for (position, array), shape in zip(arrays, shapes_of(*take_sizes(given)), strict=True):
+            called[position] = _address(name, array, given[position], shape)
         failed = function(*called)
         if failed == _NO_MEMORY:
             raise MemoryError
@@ -65,13 +64,15 @@ def _type_of(argument: str) -> Any:
     return {"#": ctypes.c_int64, "~": ctypes.c_double}.get(argument[0], ctypes.c_void_p)
 
 
-def _arrays_of(arguments: Sequence[str], precision: str) -> list[_Array]:
-    found: list[_Array] = []
+def _arrays_of(arguments: Sequence[str], precision: str) -> list[tuple[int, _Array]]:
+    """The arrays among some arguments, each with its position."""
+    found: list[tuple[int, _Array]] = []
     for position, argument in enumerate(arguments):
         if argument[0] not in "#~":
             dtype = {":": "int64", "=": "int64", "!": "bool"}.get(argument[-1], _REAL[precision])
             is_optional = argument.endswith("?")
-            found.append(_Array(argument.rstrip(":=!?"), position, dtype, _NUMPY_TYPES[dtype], is_optional))
+            array = _Array(argument.rstrip(":=!?"), dtype, _NUMPY_TYPES[dtype], is_optional)
+            found.append((position, array))
     return found
 
 
@@ -91,12 +92,23 @@ def _address(name: str, array: _Array, value: Any, shape: Shape | None) -> int |
             return found["data"][0]
     elif (
         value.shape == shape
-        and str(value.dtype) == f"torch.{array.dtype}"
+        and _torch_names[value.dtype] == array.dtype
         and value.is_cpu
         and value.is_contiguous()
     ):
         return value.data_ptr()
     raise _wrong_array(name, array, value, shape)
+
+
+class _TorchNames(dict[Any, str]):
+    """The names of torch's types, such as float32, without an import of torch; making one takes long."""
+
+    def __missing__(self, dtype: Any) -> str:
+        name = self[dtype] = str(dtype).removeprefix("torch.")
+        return name
+
+
+_torch_names = _TorchNames()
 
 
 def _wrong_array(name: str, array: _Array, value: Any, shape: Shape | None) -> SizeError:

@@ -7,6 +7,7 @@ array with these sizes before each call. The C sources compare the indices in ar
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 Shape = tuple[int, ...]
@@ -14,6 +15,8 @@ Shapes = Sequence[Shape | None]
 
 _LANES = 16
 """Columns of packed weights are rounded up to no more than this."""
+_KEPT = 256
+"""How many sizes of packed weights are remembered: those of a few models come again at every call."""
 
 
 class Signature(NamedTuple):
@@ -35,11 +38,13 @@ def room_for(*shapes: tuple[int, int]) -> int:
     return sum(rows * -(-columns // _LANES) * _LANES for rows, columns in shapes)
 
 
+@lru_cache(_KEPT)
 def heads_room(size: int) -> int:
     """How many numbers the packed weights of the head gate have."""
     return room_for((2 * size, size), (1, size))
 
 
+@lru_cache(_KEPT)
 def bottom_up_room(hidden: int, word: int, is_lexical: int, has_peepholes: int) -> int:
     """How many numbers the packed weights of the bottom-up tree LSTM have."""
     del is_lexical  # There is room for the forget gates of words in any case.
@@ -50,12 +55,14 @@ def bottom_up_room(hidden: int, word: int, is_lexical: int, has_peepholes: int) 
     return room_for(*of_words, *of_pairs, (hidden, hidden), (1, 5 * hidden))
 
 
+@lru_cache(_KEPT)
 def top_down_room(hidden: int, word: int, sides: int) -> int:
     """How many numbers the packed weights of the top-down tree LSTM have."""
     of_side = [(2 * hidden, 2 * hidden), (hidden, 2 * hidden), (hidden, hidden)]
     return sides * room_for((word + 1, 4 * hidden)) + 2 * room_for(*of_side)
 
 
+@lru_cache(_KEPT)
 def sequences_room(hidden: int, word: int, has_peepholes: int) -> int:
     """How many numbers the packed weights of one direction of the sequence LSTM have."""
     of_states = [(hidden, 4 * hidden)]
@@ -64,11 +71,13 @@ def sequences_room(hidden: int, word: int, has_peepholes: int) -> int:
     return room_for((word + 1, 4 * hidden), *of_states)
 
 
+@lru_cache(_KEPT)
 def dense_room(size: int, columns: int) -> int:
     """How many numbers the packed weights of a dense layer have."""
     return room_for((size + 1, columns))
 
 
+@lru_cache(_KEPT)
 def lstm_room(size: int, hidden: int) -> int:
     """How many numbers the packed weights of one direction of the parser's LSTM have."""
     return (size + hidden + 1) * (4 * hidden + _LANES)
