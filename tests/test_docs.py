@@ -12,7 +12,7 @@ import pytest
 import lexitree
 from lexitree import files
 from lexitree.corpora import tables
-from lexitree.trees import bracket_parser, jsonl
+from lexitree.trees import bracket_parser, jsonl, tree_limits
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -132,9 +132,10 @@ def test_the_page_of_texts_names_the_limits() -> None:
         jsonl.MAX_JSON_CHARACTERS,
         tables.MAX_JSON_DEPTH,
         bracket_parser.MAX_TREE_CHARACTERS,
-        bracket_parser.MAX_NODES,
+        tree_limits.MAX_WORDS,
+        tree_limits.MAX_NODES,
         tables.MAX_BLANK_LINES,
         tables.MAX_BLANK_CHARACTERS,
     ]
-    found = re.findall(r"\b([\d,]+) (?:characters|levels|nodes|lines)", table)
+    found = re.findall(r"\b([\d,]+) (?:characters|levels|words|nodes|lines)", table)
     assert [int(number.replace(",", "")) for number in found] == bounds

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -13,7 +14,8 @@ from torch import Tensor
 
 import lexitree
 from lexitree import nn
-from lexitree.errors import TreeError
+from lexitree.errors import SizeError, TreeError
+from lexitree.kernels.library import why_absent
 from tests.command import environment
 from tests.tiny import tiny_dependencies, tiny_trees
 
@@ -130,6 +132,73 @@ def test_rows_that_do_not_belong_to_the_trees_are_refused(name: str) -> None:
         TreeError, match=f"needs {len(x)} rows, one for each of the (leaves|nodes), not {len(x) - 1}"
     ):
         module(x[1:], trees)
+
+
+@each_case
+@pytest.mark.parametrize("change", [-1, 1])
+def test_vectors_of_another_size_are_refused(name: str, change: int) -> None:
+    module, x, trees = make(name)
+    wrong = torch.randn(len(x), WORD_SIZE + change)
+    with pytest.raises(
+        SizeError, match=f"vectors of {WORD_SIZE} numbers, and x has rows of {WORD_SIZE + change}"
+    ):
+        module(wrong, trees)
+
+
+OTHER_SHAPES = """
+import numpy as np
+import torch
+from tests.test_nn import BATCH, CASES, HIDDEN, WORD_SIZE, make
+from lexitree import nn
+from lexitree import tree_from_brackets
+from lexitree.errors import SizeError
+
+TREE = tree_from_brackets("(X (X a b) c)")
+
+def refused(call):
+    try:
+        call()
+    except SizeError as error:
+        print(error.message)
+    else:
+        raise SystemExit("accepted")
+
+for name in CASES:
+    module, x, trees = make(name)
+    refused(lambda: module(x[..., None], trees))
+    refused(lambda: module(x[:, 0], trees))
+    refused(lambda: module(torch.stack([x, x]), trees))
+spans = nn.SequenceSchedule.from_spans(np.array([0, 2]), np.array([2, 9_000_000]))
+refused(lambda: nn.SequenceLSTM(WORD_SIZE, HIDDEN)(torch.zeros(4, WORD_SIZE), spans))
+refused(lambda: nn.SequenceSchedule.from_spans(np.array([3]), np.array([3])))
+refused(lambda: nn.SequenceSchedule.from_spans(np.array([-1]), np.array([2])))
+for tensor in ("children_index", "level_offset"):
+    batch = nn.TreeBatch.from_trees([TREE])
+    getattr(batch, tensor)[-1] += 1_000_000
+    for module in (nn.HeadComposer(WORD_SIZE), nn.BottomUpLSTM(WORD_SIZE, HIDDEN)):
+        refused(lambda: module(torch.zeros(3, WORD_SIZE), batch))
+for tensor in ("down_order", "down_parent_index", "depth_offset"):
+    batch = nn.TreeBatch.from_trees([TREE])
+    getattr(batch, tensor)[-1] -= 1_000_000
+    refused(lambda: nn.TopDownLSTM(WORD_SIZE, HIDDEN)(torch.zeros(5, WORD_SIZE), batch))
+"""
+
+
+@pytest.mark.skipif(why_absent() is not None, reason=str(why_absent()))
+def test_other_shapes_and_indices_are_refused() -> None:
+    """In a process of its own, without the checks of shapes that tests have: users have none."""
+    paths = os.pathsep.join(str(Path(__file__).parents[1] / part) for part in ("src", ""))
+    done = subprocess.run(
+        [sys.executable, "-c", OTHER_SHAPES],
+        env={**environment(), "PYTHONPATH": paths, "JAXTYPING_DISABLE": "1"},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert f"needs one row of {WORD_SIZE} numbers for each word or node" in done.stdout
+    assert "'word_of' from 0 to 8999999" in done.stdout
 
 
 def test_trees_must_be_binary() -> None:

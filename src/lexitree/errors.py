@@ -118,6 +118,10 @@ class TreeError(LexitreeError):
     """Arrays that do not describe a tree, or a tree that cannot be converted as requested."""
 
 
+class SizeError(TreeError):
+    """Vectors, weights or indices whose sizes or types do not fit each other or their trees."""
+
+
 class LabelError(LexitreeError):
     """An unknown label, or a label where none is allowed."""
 

@@ -85,9 +85,7 @@ def test_kernels_read_numpy_arrays(target: str) -> None:
     x, pairs, z = np.full((3, 5), np.nan), np.full((1, 10), np.nan), np.full((1, 5), np.nan)
     levels, children = np.array([2, 3]), np.array([0, 1])
     library.find_kernels("f64", target).heads_forward(
-        *(array.ctypes.data for array in (words, gate, bias)),
-        *(None, 5, 2, 1),
-        *(array.ctypes.data for array in (levels, children, x, pairs, z)),
+        *(words, gate, bias, None), *(5, 2, 1, 3), *(levels, children, x, pairs, z)
     )
     share = 1 / (1 + np.exp(-(gate @ words.reshape(-1) + bias)))
     np.testing.assert_allclose(x, [*words, share * words[0] + (1 - share) * words[1]], atol=1e-12)

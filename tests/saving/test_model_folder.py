@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
+import zlib
+from collections.abc import Callable
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
 from lexitree.errors import ModelFileError
 from lexitree.saving import shipped
-from lexitree.saving.model_folder import locate_model
+from lexitree.saving.model_folder import ModelFolder, locate_model
 from lexitree.saving.model_kinds import save_model
 from lexitree.saving.pretrained import from_pretrained
+from tests.saving.edited_models import edit_config
 from tests.tiny import FINER_LABELS, tiny_model
 
 
@@ -96,3 +102,112 @@ def test_weights_that_do_not_fit_the_answers(shipped_folder: Path) -> None:
     describe(shipped_folder / "questions", weights_of="sentiment", model=values)
     with pytest.raises(ModelFileError, match="does not fit"):
         from_pretrained("questions")
+
+
+def in_time(call: Callable[[], object]) -> BaseException | None:
+    """What a call raises; it must not wait for a pipe or read a device for ever."""
+    raised: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            call()
+        except BaseException as error:
+            raised.append(error)
+
+    thread = Thread(target=run, daemon=True)
+    thread.start()
+    thread.join(10)
+    assert not thread.is_alive()
+    return raised[0] if raised else None
+
+
+@pytest.fixture
+def model_folder(tmp_path: Path) -> Path:
+    """A saved model with a folder for a transformer, and a file beside it that is none of its own."""
+    folder = save_model(tiny_model(), tmp_path / "models" / "model")
+    (folder / "encoder").mkdir()
+    (folder / "encoder" / "config.json").write_text("{}")
+    (tmp_path / "secret").write_text("secret")
+    return folder
+
+
+def name_in_checksums(folder: Path, name: str, content: bytes) -> None:
+    found = f"{zlib.crc32(content):08x}"
+    edit_config(folder, lambda values: values.setdefault("checksums", {}).update({name: found}))
+
+
+NAMES = (
+    "encoder/../../../secret",
+    "encoder//secret",
+    "encoder/",
+    "encoder/./config.json",
+    "encoder/a\\b",
+    "encoder/\0",
+)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_checksums_name_no_file_outside(model_folder: Path, name: str) -> None:
+    name_in_checksums(model_folder, name, b"secret")
+    error = in_time(lambda: ModelFolder(model_folder).encoder_folder)
+    assert isinstance(error, ModelFileError)
+    assert "names a file outside" in str(error)
+    assert "plain files" in error.remedy
+
+
+def test_absolute_names_are_refused(model_folder: Path, tmp_path: Path) -> None:
+    error = in_time(lambda: ModelFolder(model_folder).checked_path(str(tmp_path / "secret")))
+    assert isinstance(error, ModelFileError)
+    assert "names a file outside" in str(error)
+
+
+@pytest.mark.parametrize("listed", [True, False])
+@pytest.mark.parametrize("kind", ["link", "folder", "pipe", "device"])
+def test_only_plain_files_inside_are_read(
+    model_folder: Path, tmp_path: Path, kind: str, listed: bool
+) -> None:
+    """Also those that have no checksum: another library reads the folder of the transformer."""
+    path = model_folder / "encoder" / "more"
+    if kind == "pipe":
+        os.mkfifo(path)
+    else:
+        path.symlink_to({"link": tmp_path / "secret", "folder": tmp_path, "device": "/dev/zero"}[kind])
+    if listed:
+        name_in_checksums(model_folder, "encoder/more", b"secret")
+    error = in_time(lambda: ModelFolder(model_folder).encoder_folder)
+    assert isinstance(error, ModelFileError)
+    assert "encoder/more" in str(error)
+    assert "plain files" in error.remedy
+
+
+@pytest.mark.parametrize("name", ["config.json", "model.safetensors", "vocabulary.json"])
+@pytest.mark.parametrize("kind", ["link", "pipe", "device"])
+def test_the_other_files_are_plain_ones_too(model_folder: Path, tmp_path: Path, name: str, kind: str) -> None:
+    path = model_folder / name
+    if kind == "link":
+        path.replace(tmp_path / "elsewhere")
+        path.symlink_to(tmp_path / "elsewhere")
+    else:
+        path.unlink()
+        os.mkfifo(path) if kind == "pipe" else path.symlink_to("/dev/zero")
+    error = in_time(lambda: from_pretrained(model_folder))
+    assert isinstance(error, ModelFileError)
+    assert name in str(error)
+    assert "plain files" in error.remedy
+
+
+def test_links_within_a_folder_and_those_of_the_hub_are_followed(model_folder: Path, tmp_path: Path) -> None:
+    """The hub's client keeps the files of all revisions of a model side by side, and links to them."""
+    (model_folder / "model.safetensors").rename(model_folder / "weights")
+    (model_folder / "model.safetensors").symlink_to("weights")
+    assert from_pretrained(model_folder).config.hidden == 8
+    snapshot, blobs = tmp_path / "models--a--b" / "snapshots" / "1", tmp_path / "models--a--b" / "blobs"
+    model_folder.rename(model_folder.parent / "moved")
+    shutil.copytree(model_folder.parent / "moved", snapshot)
+    blobs.mkdir()
+    for path in [each for each in snapshot.iterdir() if each.is_file()]:
+        blob = blobs / str(len([*blobs.iterdir()]))
+        shutil.copyfile(path, blob)
+        path.unlink()
+        path.symlink_to(f"../../blobs/{blob.name}")
+    assert from_pretrained(snapshot).config.hidden == 8

@@ -7,11 +7,12 @@ import re
 import socket
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from http.client import HTTPConnection
 
 import pytest
 
-from lexitree.server.guarded_protocol import MAX_HEADER_BYTES, MAX_PIPELINED
+from lexitree.server.guarded_protocol import MAX_HEADER_BYTES, MAX_PIPELINED, MAX_TRAILERS
 from tests.command import wait_until
 from tests.server.running import RunningServer, ask, connect, read_all, running_server
 
@@ -104,6 +105,62 @@ def test_headers_without_end_are_refused(service: RunningServer) -> None:
         time.sleep(0.02)  # what comes with the first byte is not counted
         long.sendall(b"x" * (MAX_HEADER_BYTES + 1))
         assert b"431" in read_all(long)
+
+
+CHUNKED = b"POST /v1/label HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+CHUNKED += b"Transfer-Encoding: chunked\r\n\r\n"
+MOST_SENT = 16 << 20
+"""More than the buffers of two sockets and what is read at once."""
+
+
+@pytest.mark.parametrize(
+    ("first", "more"),
+    [
+        (b"2\r\n{}\r\n0\r\n", b"X: " + b"x" * 1000 + b"\r\n"),
+        (b"0\r\n", b"a:\r\n" * 250),
+        (b"0\r\nX: ", b"x" * 1000),
+        (b"1;", b"x" * 1000),
+    ],
+    ids=["trailers", "short trailers", "one trailer", "an extension of a chunk"],
+)
+@pytest.mark.parametrize("head", [CHUNKED, CHUNKED.replace(b"POST /v1/label", b"GET /live")])
+def test_what_follows_a_chunked_body_is_bounded(
+    service: RunningServer, head: bytes, first: bytes, more: bytes
+) -> None:
+    """Trailers would be kept until memory ends, and an answer that has begun is not followed by another."""
+    num_sent, answer = 0, b""
+    with connect(service.port, head + first) as endless:
+        endless.settimeout(5)
+        try:
+            while num_sent < MOST_SENT:
+                endless.sendall(more)
+                num_sent += len(more)
+        except OSError:
+            pass
+        with suppress(OSError):
+            answer = read_all(endless)
+    assert num_sent < MOST_SENT
+    # What the client has sent too much may take the answer with it.
+    assert answer.count(b"HTTP/1.1 ") <= 1
+    assert ask(service.port).status == 200
+
+
+def test_too_many_trailers_are_told(service: RunningServer) -> None:
+    with connect(service.port, CHUNKED + b"2\r\n{}\r\n0\r\n" + b"a: b\r\n" * (MAX_TRAILERS + 2)) as many:
+        assert read_all(many).startswith(b"HTTP/1.1 431 Request Header Fields Too Large\r\n")
+    with connect(service.port, CHUNKED + b"0\r\n") as long:
+        time.sleep(0.05)  # what comes with the last chunk is not counted
+        long.sendall(b"X: " + b"x" * (MAX_HEADER_BYTES + 1))
+        assert read_all(long).startswith(b"HTTP/1.1 431 ")
+
+
+def test_trailers_are_no_headers(service: RunningServer) -> None:
+    """They come when the request has long been read."""
+    body = b'{"text": "the film is good ."}'
+    for trailers in (b"Content-Type: text/plain\r\n", b"a: b\r\n" * MAX_TRAILERS):
+        sent = b"%x\r\n%b\r\n0\r\n" % (len(body), body) + trailers + b"\r\n"
+        with connect(service.port, CHUNKED.replace(b"Host", b"Connection: close\r\nHost") + sent) as good:
+            assert read_all(good).startswith(b"HTTP/1.1 200 OK")
 
 
 def test_requests_without_end_are_refused(service: RunningServer) -> None:

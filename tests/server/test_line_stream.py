@@ -6,7 +6,13 @@ import asyncio
 import json
 from typing import Any
 
+import pytest
+from starlette.datastructures import QueryParams
+from starlette.requests import Request
+
 from lexitree.pipeline.text_pipeline import TextPipeline
+from lexitree.server.endpoints import MAX_PARAMETERS, MAX_QUERY_BYTES, read_query
+from lexitree.server.problems import ProblemError
 from tests.pipeline.stubs import Batches, some_texts, tiny_pipeline
 from tests.server.asgi import Exchange, GatedParser, make_app, running, until
 
@@ -76,6 +82,29 @@ def test_a_line_may_come_byte_by_byte_and_many_at_once() -> None:
     assert len(stream(*[bytes([byte]) for byte in body]).lines) == 2
     assert stream(b"").lines == []
     assert stream(b"\n\n").lines == []
+
+
+@pytest.mark.parametrize(
+    ("query", "status"),
+    [
+        ("include=phrases&" * MAX_PARAMETERS, 400),
+        ("include=" + "phrases," * (MAX_QUERY_BYTES // 8), 414),
+        ("&".join(f"a{number}=" for number in range(8_000)), 414),
+    ],
+    ids=["many", "long", "many and long"],
+)
+def test_a_query_is_bounded_before_it_is_read(
+    query: str, status: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def read(*_: object) -> None:
+        raise AssertionError("it was read")
+
+    monkeypatch.setattr(QueryParams, "__init__", read)
+    scope = {"type": "http", "method": "POST", "query_string": query.encode(), "headers": []}
+    with pytest.raises(ProblemError, match="query") as caught:
+        read_query(Request(scope))
+    assert caught.value.status == status
+    assert caught.value.remedy
 
 
 def test_the_query_is_checked() -> None:

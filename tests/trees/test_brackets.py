@@ -17,7 +17,7 @@ from lexitree.errors import BracketError, EncodingError, FileError, TreeError
 from lexitree.trees import bracket_parser
 from lexitree.trees import brackets as brackets_module
 from lexitree.trees.binarize import binarize, to_binary
-from lexitree.trees.bracket_parser import MAX_NODES, find_bracket_layout
+from lexitree.trees.bracket_parser import find_bracket_layout
 from lexitree.trees.brackets import (
     ReadReport,
     read_bracket_lines,
@@ -28,6 +28,7 @@ from lexitree.trees.brackets import (
     write_trees,
 )
 from lexitree.trees.tree import Tree
+from lexitree.trees.tree_limits import MAX_NODES
 from lexitree.views.outline import draw_tree
 from tests.strategies import any_text, trees
 

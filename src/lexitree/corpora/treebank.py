@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Literal
 
@@ -16,6 +17,7 @@ from lexitree.trees.brackets import ReadReport, read_trees, strip_function_tags,
 from lexitree.trees.dependencies import WORDS_SUFFIX, read_dependencies
 from lexitree.trees.jsonl import read_json_lines
 from lexitree.trees.tree import Tree
+from lexitree.trees.tree_limits import MAX_WORDS, TOO_LARGE, too_many
 
 Strip = Literal["traces", "function-tags"]
 """What to remove from Penn trees: empty elements, and function tags such as the -SBJ of NP-SBJ."""
@@ -76,7 +78,9 @@ def _tree_from_labelled_line(line: str, name: str = "<sentence>", number: int = 
         )
     if not label:
         raise SentenceError(Place(name, number, 1, line), "no label before the tab")
-    words = split_words(text)
+    words = [match[0] for match in islice(_WORD.finditer(text), MAX_WORDS + 1)]
+    if len(words) > MAX_WORDS:
+        raise SentenceError(Place(name, number), too_many(MAX_WORDS, "words"), remedy=TOO_LARGE)
     if not words:
         raise SentenceError(Place(name, number, len(line) + 1, line), "no words after the tab")
     return Tree.flat(words, label)

@@ -1,6 +1,6 @@
 /* The best tree of each of many sentences by the scores of their spans: the CKY algorithm; see parsers/best_trees.py.
 
-   Spans are in the order of ChartOrder: by width, then by start. Returns 0, or 1 if there is no memory. */
+   Spans are in the order of ChartOrder: by width, then by start. Returns 0, NO_MEMORY or WRONG_INDICES. */
 #include "products.h"
 
 INLINE long row_of(long num_words, long start, long width) {
@@ -32,9 +32,11 @@ INLINE long best_split(const real *lefts, const real *rights, long num_splits, r
 /* From scores [spans, sentences, labels], fills splits, labels and is_closed [spans, sentences] and best_scores [sentences]. */
 EXPORT(best_trees)(const real *scores, int64_t num_words, int64_t num_sentences, int64_t num_labels, const int64_t *lengths,
                    int64_t *splits, int64_t *labels, uint8_t *is_closed, real *best_scores) {
+    /* No sentence is longer than the longest, and a phrase needs a label besides 0. */
+    if (num_labels < 2 || !are_below(lengths, num_sentences, num_words + 1)) return WRONG_INDICES;
     /* Of each span as a left part, by its start, and as a right part, by its end: those of one border side by side. */
     real *lefts = allocate(2 * num_words * num_words), *rights = lefts + num_words * num_words;
-    if (!lefts) return 1;
+    if (!lefts) return NO_MEMORY;
     for (long sentence = 0; sentence < num_sentences; sentence++) {
         for (long width = 1; width <= num_words; width++)
             for (long start = 0; start + width <= num_words; start++) {

@@ -3,7 +3,7 @@
    The equations stand in ops/reference.py and the order of the gates in ops/weights.py. The gates of a leaf are the columns
    i, g, o; those of a phrase f_L, f_R, i, g, o. The states of a phrase's children stand side by side as its pair: h_L, h_R
    and, where the gates see the cells, c_L, c_R. Without peepholes `weight_c` and `peephole` are null. Each function returns
-   0, or 1 if there is no memory. */
+   0, NO_MEMORY or WRONG_INDICES. */
 #include "products.h"
 
 typedef struct {
@@ -172,22 +172,24 @@ static void run_forward(Trees trees, Weights weights, const real *x, Filled to) 
 /* Packs the weights, once for many batches. `packed` has room for the numbers of the weights, the rows of each transposed
    and rounded up to a multiple of 16; see weights_size. */
 EXPORT(bottom_up_pack)(const real *weight_x, const real *weight_h, const real *weight_c, const real *peephole,
-                       const real *bias, int64_t hidden, int64_t word, int64_t is_lexical, real *packed) {
+                       const real *bias, int64_t hidden, int64_t word, int64_t is_lexical, int64_t has_peepholes,
+                       real *packed) {
     const int64_t no_level[] = {0};
-    const Trees trees = describe(hidden, word, is_lexical, weight_c != NULL, 0, 0, no_level, NULL);
+    const Trees trees = describe(hidden, word, is_lexical, has_peepholes, 0, 0, no_level, NULL);
     pack(trees, lay_out(trees, packed), weight_x, weight_h, weight_c, peephole, bias);
     return 0;
 }
 
 /* Fills h [nodes, hidden], with packed weights; nothing is kept. */
 EXPORT(bottom_up_forward_packed)(const real *x, real *packed, int64_t hidden, int64_t word, int64_t is_lexical,
-                                 int64_t has_peepholes, int64_t num_leaves, int64_t num_levels,
+                                 int64_t has_peepholes, int64_t num_leaves, int64_t num_levels, int64_t num_nodes,
                                  const int64_t *level_offset, const int64_t *children, real *h) {
+    if (!are_trees(level_offset, num_levels, num_leaves, num_nodes, children)) return WRONG_INDICES;
     const Trees trees = describe(hidden, word, is_lexical, has_peepholes, num_leaves, num_levels, level_offset, children);
     const long c_size = (num_leaves + trees.num_inner) * hidden;
     const long leaf_size = least(ROW_BLOCK, num_leaves) * 3 * hidden, rows = least(ROW_BLOCK, trees.num_inner);
     real *c = allocate(c_size + leaf_size + rows * (5 * hidden + trees.pair));
-    if (!c) return 1;
+    if (!c) return NO_MEMORY;
     real *leaf_gates = c + c_size, *gates = leaf_gates + leaf_size, *pairs = gates + rows * 5 * hidden;
     run_forward(trees, lay_out(trees, packed), x, (Filled){h, c, 0, leaf_gates, gates, pairs});
     free(c);
@@ -197,12 +199,14 @@ EXPORT(bottom_up_forward_packed)(const real *x, real *packed, int64_t hidden, in
 /* Fills h [nodes, hidden]; c [nodes, hidden], the gates and the pairs are kept for the gradients. */
 EXPORT(bottom_up_forward)(const real *x, const real *weight_x, const real *weight_h, const real *weight_c,
                           const real *peephole, const real *bias, int64_t hidden, int64_t word, int64_t is_lexical,
-                          int64_t num_leaves, int64_t num_levels, const int64_t *level_offset, const int64_t *children,
-                          real *h, real *c, real *leaf_gates, real *gates, real *pairs) {
+                          int64_t has_peepholes, int64_t num_leaves, int64_t num_levels, int64_t num_nodes,
+                          const int64_t *level_offset, const int64_t *children, real *h, real *c, real *leaf_gates,
+                          real *gates, real *pairs) {
+    if (!are_trees(level_offset, num_levels, num_leaves, num_nodes, children)) return WRONG_INDICES;
     const Trees trees =
-        describe(hidden, word, is_lexical, weight_c != NULL, num_leaves, num_levels, level_offset, children);
+        describe(hidden, word, is_lexical, has_peepholes, num_leaves, num_levels, level_offset, children);
     real *memory = allocate(weights_size(trees));
-    if (!memory) return 1;
+    if (!memory) return NO_MEMORY;
     const Weights weights = lay_out(trees, memory);
     pack(trees, weights, weight_x, weight_h, weight_c, peephole, bias);
     run_forward(trees, weights, x, (Filled){h, c, 1, leaf_gates, gates, pairs});
@@ -319,18 +323,20 @@ static void finish_inputs(Trees trees, const real *x, const real *weight_x, Grad
 
 /* dh [nodes, hidden] holds the gradients of all states and is used up; what follows it is filled. dx may be null. */
 EXPORT(bottom_up_backward)(const real *x, const real *weight_x, const real *weight_h, const real *weight_c,
-                           const real *peephole, int64_t hidden, int64_t word, int64_t is_lexical, int64_t num_leaves,
-                           int64_t num_levels, const int64_t *level_offset, const int64_t *children, const real *c,
-                           const real *leaf_gates, const real *gates, const real *pairs, real *dh, real *dx,
-                           real *dweight_x, real *dweight_h, real *dweight_c, real *dpeephole, real *dbias) {
+                           const real *peephole, int64_t hidden, int64_t word, int64_t is_lexical, int64_t has_peepholes,
+                           int64_t num_leaves, int64_t num_levels, int64_t num_nodes, const int64_t *level_offset,
+                           const int64_t *children, const real *c, const real *leaf_gates, const real *gates,
+                           const real *pairs, real *dh, real *dx, real *dweight_x, real *dweight_h, real *dweight_c,
+                           real *dpeephole, real *dbias) {
+    if (!are_trees(level_offset, num_levels, num_leaves, num_nodes, children)) return WRONG_INDICES;
     const Trees trees =
-        describe(hidden, word, is_lexical, weight_c != NULL, num_leaves, num_levels, level_offset, children);
-    const long inner = trees.num_inner, pair = trees.pair, num_nodes = num_leaves + inner;
+        describe(hidden, word, is_lexical, has_peepholes, num_leaves, num_levels, level_offset, children);
+    const long inner = trees.num_inner, pair = trees.pair;
     /* No factor is larger than these, and no last panel than a whole one. */
     const long packing_size = (9 * hidden + word + least(num_nodes, DEPTH_BLOCK)) * (PANEL_COLUMNS + TILE_ROWS);
     const long c_size = num_nodes * hidden, leaf_size = num_leaves * 3 * hidden, inner_size = inner * 5 * hidden;
     real *memory = allocate(packing_size + c_size + leaf_size + inner_size + ROW_BLOCK * 2 * hidden);
-    if (!memory) return 1;
+    if (!memory) return NO_MEMORY;
     real *packing = memory, *dc = memory + packing_size, *dleaf_gates = dc + c_size, *dgates = dleaf_gates + leaf_size;
     const Gradients d = {dh, dc, dleaf_gates, dgates, dgates + inner_size};
     clear(dc, c_size);

@@ -1,8 +1,8 @@
 /* The head gate of every phrase, level by level from the leaves to the roots, and its gradients.
 
    z = s(W_zx^L x_L + W_zx^R x_R + b_z + lean), x = z * x_L + (1 - z) * x_R. The arrays of a tree are those of TreeLayout;
-   level l, from 0, holds the nodes from level_offset[l] to level_offset[l + 1]. Each function returns 0, or 1 if there is
-   no memory. */
+   level l, from 0, holds the nodes from level_offset[l] to level_offset[l + 1]. Each function returns 0, NO_MEMORY or
+   WRONG_INDICES. */
 #include "products.h"
 
 /* The gate's weights as they are packed, and where they lie in memory that has room for `weights_size`. */
@@ -58,9 +58,11 @@ EXPORT(heads_pack)(const real *gate, const real *bias, int64_t size, real *packe
 
 /* Fills x [nodes, size] and z [phrases, size], the left parts' shares, with packed weights. */
 EXPORT(heads_forward_packed)(const real *words, real *packed, const real *lean, int64_t size, int64_t num_leaves,
-                             int64_t num_levels, const int64_t *level_offset, const int64_t *children, real *x, real *z) {
-    real *pairs = allocate(least(ROW_BLOCK, level_offset[num_levels] - num_leaves) * 2 * size);
-    if (!pairs) return 1;
+                             int64_t num_levels, int64_t num_nodes, const int64_t *level_offset, const int64_t *children,
+                             real *x, real *z) {
+    if (!are_trees(level_offset, num_levels, num_leaves, num_nodes, children)) return WRONG_INDICES;
+    real *pairs = allocate(least(ROW_BLOCK, num_nodes - num_leaves) * 2 * size);
+    if (!pairs) return NO_MEMORY;
     run_forward(lay_out(size, packed), words, lean, size, num_leaves, num_levels, level_offset, children, x, 0, pairs, z);
     free(pairs);
     return 0;
@@ -68,10 +70,11 @@ EXPORT(heads_forward_packed)(const real *words, real *packed, const real *lean, 
 
 /* Fills x [nodes, size]; pairs [phrases, 2 size] and z [phrases, size] are kept for the gradients. */
 EXPORT(heads_forward)(const real *words, const real *gate, const real *bias, const real *lean, int64_t size,
-                      int64_t num_leaves, int64_t num_levels, const int64_t *level_offset, const int64_t *children,
-                      real *x, real *pairs, real *z) {
+                      int64_t num_leaves, int64_t num_levels, int64_t num_nodes, const int64_t *level_offset,
+                      const int64_t *children, real *x, real *pairs, real *z) {
+    if (!are_trees(level_offset, num_levels, num_leaves, num_nodes, children)) return WRONG_INDICES;
     real *memory = allocate(weights_size(size));
-    if (!memory) return 1;
+    if (!memory) return NO_MEMORY;
     const Weights weights = lay_out(size, memory);
     pack(weights, size, gate, bias);
     run_forward(weights, words, lean, size, num_leaves, num_levels, level_offset, children, x, 1, pairs, z);
@@ -80,13 +83,14 @@ EXPORT(heads_forward)(const real *words, const real *gate, const real *bias, con
 }
 
 /* dx [nodes, size] holds the gradients of all head vectors and, afterwards, those of the words in its first rows. */
-EXPORT(heads_backward)(const real *gate, int64_t size, int64_t num_leaves, int64_t num_levels,
+EXPORT(heads_backward)(const real *gate, int64_t size, int64_t num_leaves, int64_t num_levels, int64_t num_nodes,
                        const int64_t *level_offset, const int64_t *children, const real *pairs, const real *z, real *dx,
                        real *dgate, real *dbias) {
-    const long num_inner = level_offset[num_levels] - num_leaves;
+    if (!are_trees(level_offset, num_levels, num_leaves, num_nodes, children)) return WRONG_INDICES;
+    const long num_inner = num_nodes - num_leaves;
     const long rest = rest_size(size, 2 * size), outer = outer_size(num_inner, 2 * size);
     real *memory = allocate(rest + outer + num_inner * size + ROW_BLOCK * 2 * size);
-    if (!memory) return 1;
+    if (!memory) return NO_MEMORY;
     const Factor by_pair = factor_of_rows(gate, 2 * size, size, 2 * size, memory);
     real *packing = memory + rest, *dz = packing + outer, *dpairs = dz + num_inner * size;
     clear(dbias, size);

@@ -1,4 +1,4 @@
-"""The compiled kernels: found, checked and called by plain addresses."""
+"""The compiled kernels: found, checked and called with tensors or NumPy arrays."""
 
 from __future__ import annotations
 
@@ -6,40 +6,13 @@ import ctypes
 import functools
 import os
 from collections.abc import Callable
-from typing import Any
 
 from lexitree.kernels import compiling
-
-POINTERS = {
-    "heads_pack": "pp i p",
-    "heads_forward_packed": "ppp iii pp pp",
-    "heads_forward": "pppp iii pp ppp",
-    "heads_backward": "p iii pp pp p pp",
-    "bottom_up_pack": "ppppp iii p",
-    "bottom_up_forward_packed": "pp iiiiii pp p",
-    "bottom_up_forward": "pppppp iiiii pp ppppp",
-    "bottom_up_backward": "ppppp iiiii pp pppp p pppppp",
-    "top_down_pack": "ppppp iii p",
-    "top_down_forward_packed": "pp iiiiii pppp p",
-    "top_down_forward": "pppppp iiiiii pppp pppp",
-    "top_down_backward": "ppppp iiiiii pppp ppp p pppppp",
-    "sequences_pack": "ppppp ii p",
-    "sequences_forward_packed": "pp iiiiii ppp p",
-    "sequences_forward": "pppppp iiiii ppp ppp",
-    "sequences_backward": "ppppp iiiii ppp ppp pppppp",
-    "dense_pack": "pp ii p",
-    "dense_forward": "pp iiii p",
-    "lstm_pack": "pppp ii p",
-    "lstm_forward": "pp iiiiii p p",
-    "span_scores": "pppppp d iiii p",
-    "best_trees": "p iii p pppp",
-    "find_heads": "ppp iiii p pp",
-    "gather_features": "pp ii p i pp p",
-}
-"""The arguments of each function of the C sources: p is an address or None, i a whole number, d another number."""
+from lexitree.kernels.checked_calls import checked_kernel
+from lexitree.kernels.signatures import SIGNATURES
 
 WRITE_SENTENCE = "pp ii pi pi ppp i pp ii pi"
-"""The arguments of `find_sentence_writer`'s function."""
+"""The arguments of `find_sentence_writer`'s function: p is an address or None, i a whole number."""
 
 REMEDY = "python -m lexitree.kernels.compiling"
 
@@ -50,7 +23,10 @@ Kernel = Callable[..., None]
 
 
 class Kernels:
-    """The kernels of one precision for one kind of processor, as functions of addresses and numbers.
+    """The kernels of one precision for one kind of processor, as functions of arrays and numbers.
+
+    Each takes the arguments of its entry in `signatures.SIGNATURES`, and raises a `SizeError` if an array is not as
+    large as the numbers say, or has indices beyond them.
 
     Args:
         library: The loaded library.
@@ -59,10 +35,9 @@ class Kernels:
     """
 
     def __init__(self, library: ctypes.CDLL, precision: str, target: str) -> None:
-        for name, arguments in POINTERS.items():
-            function = library[f"{name}_{precision}_{target}"]
-            function.argtypes = _types(arguments)
-            setattr(self, name, _checked(function))
+        for name, signature in SIGNATURES.items():
+            run = checked_kernel(library[f"{name}_{precision}_{target}"], name, signature, precision)
+            setattr(self, name, run)
 
     heads_pack: Kernel
     heads_forward_packed: Kernel
@@ -88,22 +63,6 @@ class Kernels:
     best_trees: Kernel
     find_heads: Kernel
     gather_features: Kernel
-
-
-def _types(arguments: str) -> list[Any]:
-    """The types of the arguments of a function; see `POINTERS`."""
-    kinds = {"p": ctypes.c_void_p, "i": ctypes.c_int64, "d": ctypes.c_double}
-    return [kinds[letter] for letter in arguments.replace(" ", "")]
-
-
-def _checked(function: Any) -> Kernel:
-    """The function; what it returns tells whether there was memory."""
-
-    def run(*arguments: float | None) -> None:
-        if function(*arguments):
-            raise MemoryError
-
-    return run
 
 
 def why_absent() -> str | None:
@@ -138,7 +97,9 @@ def find_sentence_writer() -> Callable[..., int] | None:
     if isinstance(library, str):
         return None
     function = library.lexitree_write_sentence
-    function.argtypes, function.restype = _types(WRITE_SENTENCE), ctypes.c_int64
+    kinds = {"p": ctypes.c_void_p, "i": ctypes.c_int64}
+    function.argtypes = [kinds[letter] for letter in WRITE_SENTENCE.replace(" ", "")]
+    function.restype = ctypes.c_int64
     return function
 
 

@@ -1,7 +1,7 @@
 /* One direction of a layer of an LSTM over many sentences at once, forwards only: no gradients.
 
    Gates stand in PyTorch's order: i, f, g, o. Places are positions in the sentences; at each, the sentences that reach so
-   far are the first ones, the longest come first. Returns 0, or 1 if there is no memory. */
+   far are the first ones, the longest come first. Returns 0, NO_MEMORY or WRONG_INDICES. */
 #include "products.h"
 
 static void squash(long hidden, const real *gates, real *c, int has_state, real *h) {
@@ -29,16 +29,18 @@ EXPORT(lstm_pack)(const real *weight_x, const real *weight_h, const real *bias_x
     return 0;
 }
 
-/* Fills `out`, whose rows are `out_step` apart: a state for each [place, sentence], zeros behind the end of a sentence. x is
-   [places, sentences, size]; num_reaching [places] counts the sentences that have such a place. */
+/* Fills one half of out [places, sentences, 2 hidden], the first one forwards and the other one backwards: a state for each place
+   of a sentence, zeros behind its end. x is [places, sentences, size]; num_reaching [places] counts the sentences that have such a place. */
 EXPORT(lstm_forward)(const real *x, real *packed, int64_t size, int64_t hidden, int64_t num_places, int64_t num_sentences,
-                     int64_t is_backward, int64_t out_step, const int64_t *num_reaching, real *out) {
-    const long gates_size = 4 * hidden;
+                     int64_t is_backward, const int64_t *num_reaching, real *out) {
+    if (!are_below(num_reaching, num_places, num_sentences + 1)) return WRONG_INDICES;
+    const long gates_size = 4 * hidden, out_step = 2 * hidden;
+    if (is_backward) out += hidden;
     const Factor times_x = packed_factor(packed, size, gates_size);
     const Factor times_h = packed_factor(packed + packed_size(size, gates_size), hidden, gates_size);
     const real *bias = times_h.panels + packed_size(hidden, gates_size);
     real *c = allocate(num_sentences * (num_places * gates_size + hidden)), *gates = c + num_sentences * hidden;
-    if (!c) return 1;
+    if (!c) return NO_MEMORY;
     multiply(x, size, num_places * num_sentences, times_x, bias, 0, gates, gates_size);
     for (long step = 0, known = 0; step < num_places; step++) {
         const long place = is_backward ? num_places - 1 - step : step, before = is_backward ? place + 1 : place - 1;

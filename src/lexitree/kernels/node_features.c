@@ -1,7 +1,7 @@
 /* What is read off the finished vectors and states of trees: head words, and the features that labels are scored by.
 
    The arrays of a tree are those of TreeLayout; level l, from 0, holds the nodes from level_offset[l] to level_offset[l + 1].
-   Each function returns 0, or 1 if there is no memory. */
+   Each function returns 0, NO_MEMORY or WRONG_INDICES. */
 #include <math.h>
 
 #include "vectors.h"
@@ -38,8 +38,10 @@ static int is_nearer_to_right(const real *x, const real *left, const real *right
    is not zero. `rule` is 0 to take the head of the nearer child, 1 that of the left one, 2 that of the right one. */
 EXPORT(find_heads)(const real *x, const real *z, const real *lean, int64_t rule, int64_t size, int64_t num_leaves,
                    int64_t num_nodes, const int64_t *children, int64_t *leaf, real *weight) {
+    for (long node = num_leaves; node < num_nodes; node++)
+        if (!are_below(children + 2 * (node - num_leaves), 2, node)) return WRONG_INDICES;
     real *shares = malloc((size_t)(num_nodes * size + 1) * sizeof(real));
-    if (!shares) return 1;
+    if (!shares) return NO_MEMORY;
     for (long node = 0; node < num_leaves; node++) {
         leaf[node] = node;
         weight[node] = 1;
@@ -70,17 +72,21 @@ EXPORT(find_heads)(const real *x, const real *z, const real *lean, int64_t rule,
 /* Fills out [asked, states]: for each of some nodes its state from below (`up` [nodes, hidden], or null), its state from above
    (`down` [nodes, hidden]), and the mean of the states from above of its words, which are the leaves from start to end. Sums are
    taken in 64 bits: the difference of two must not depend on what else the batch holds. */
-EXPORT(gather_features)(const real *up, const real *down, int64_t hidden, int64_t num_leaves, const int64_t *nodes,
-                        int64_t num_asked, const int64_t *start, const int64_t *end, real *out) {
+EXPORT(gather_features)(const real *up, const real *down, int64_t hidden, int64_t num_leaves, int64_t num_nodes,
+                        int64_t num_asked, int64_t has_up, const int64_t *nodes, const int64_t *start, const int64_t *end,
+                        real *out) {
+    if (num_leaves > num_nodes || !are_below(nodes, num_asked, num_nodes)) return WRONG_INDICES;
+    for (long row = 0; row < num_asked; row++)
+        if (start[nodes[row]] < 0 || start[nodes[row]] >= end[nodes[row]] || end[nodes[row]] > num_leaves) return WRONG_INDICES;
     double *sums = malloc((size_t)((num_leaves + 1) * hidden + 1) * sizeof(double));
-    if (!sums) return 1;
+    if (!sums) return NO_MEMORY;
     memset(sums, 0, (size_t)hidden * sizeof(double));
     for (long row = 0; row < num_leaves; row++)
         for (long k = 0; k < hidden; k++) sums[(row + 1) * hidden + k] = sums[row * hidden + k] + down[row * hidden + k];
     for (long row = 0; row < num_asked; row++) {
         const long node = nodes[row], num_words = end[node] - start[node];
         const double *first = sums + start[node] * hidden, *last = sums + end[node] * hidden;
-        if (up) {
+        if (has_up) {
             copy_row(out, up + node * hidden, hidden);
             out += hidden;
         }

@@ -3,7 +3,7 @@
    The equations stand in ops/reference.py, the order of the gates, f, i, g, o, in ops/weights.py and an example of a
    schedule in ops/numpy/spans.py. A place is a row at a step; those of a step follow those of the step before, of which the
    rows that go on are the first ones. The state of a place is h beside c. Without peepholes `weight_c` and `peephole` are
-   null. Each function returns 0, or 1 if there is no memory. */
+   null. Each function returns 0, NO_MEMORY or WRONG_INDICES. */
 #include "cells.h"
 #include "products.h"
 
@@ -14,12 +14,17 @@ typedef struct {
     const int64_t *step_sizes, *word_of, *last; /* the word read at each place; the place where each span ends */
 } Spans;
 
-static Spans describe(int64_t hidden, int64_t word, int has_peepholes, int64_t num_words, int64_t num_steps,
-                      int64_t num_spans, const int64_t *step_sizes, const int64_t *word_of, const int64_t *last) {
-    long num_places = 0;
-    for (long step = 0; step < num_steps; step++) num_places += step_sizes[step];
-    return (Spans){hidden,    word,       has_peepholes, num_words, num_steps,
-                   num_spans, num_places, step_sizes,    word_of,   last};
+/* Whether no step has more rows than the one before, all of them are the places, and these and the words are among those that
+   there are. */
+static int are_right(Spans spans) {
+    long num_left = spans.num_places, before = num_left;
+    for (long step = 0; step < spans.num_steps; before = spans.step_sizes[step++]) {
+        const long rows = spans.step_sizes[step];
+        if (rows < 0 || rows > before || rows > num_left) return 0;
+        num_left -= rows;
+    }
+    return num_left == 0 && are_below(spans.word_of, spans.num_places, spans.num_words) &&
+           are_below(spans.last, spans.num_spans, spans.num_places);
 }
 
 /* The weights as they are packed. With peepholes f and i see all of the state before, g and o its h; without, all see h. */
@@ -72,7 +77,7 @@ static void pack(Weights weights, long hidden, long word, const real *weight_x, 
 static int run_forward(Spans spans, Weights weights, const real *x, real *out, int keeps_all, real *gates, real *states) {
     const long hidden = spans.hidden, size = 4 * hidden, state = 2 * hidden;
     real *from_words = allocate(spans.num_words * size);
-    if (!from_words) return 1;
+    if (!from_words) return NO_MEMORY;
     /* Spans overlap: every word is multiplied once, and the rows are dealt out. */
     multiply(x, spans.word, spans.num_words, weights.word, weights.bias, 0, from_words, size);
     int64_t ends[2] = {0, 0};
@@ -109,20 +114,21 @@ static int run_forward(Spans spans, Weights weights, const real *x, real *out, i
 /* Packs the weights, once for many batches. `packed` has room for the numbers of the weights, the rows of each transposed
    and rounded up to a multiple of 16; see weights_size. */
 EXPORT(sequences_pack)(const real *weight_x, const real *weight_h, const real *weight_c, const real *peephole,
-                       const real *bias, int64_t hidden, int64_t word, real *packed) {
-    pack(lay_out(hidden, word, weight_c != NULL, packed), hidden, word, weight_x, weight_h, weight_c, peephole, bias);
+                       const real *bias, int64_t hidden, int64_t word, int64_t has_peepholes, real *packed) {
+    pack(lay_out(hidden, word, has_peepholes, packed), hidden, word, weight_x, weight_h, weight_c, peephole, bias);
     return 0;
 }
 
 /* Fills out [spans, hidden], with packed weights; nothing is kept. */
 EXPORT(sequences_forward_packed)(const real *x, real *packed, int64_t hidden, int64_t word, int64_t has_peepholes,
-                                 int64_t num_words, int64_t num_steps, int64_t num_spans, const int64_t *step_sizes,
-                                 const int64_t *word_of, const int64_t *last, real *out) {
-    const Spans spans =
-        describe(hidden, word, has_peepholes, num_words, num_steps, num_spans, step_sizes, word_of, last);
-    const long state_size = spans.num_places * 2 * hidden;
+                                 int64_t num_words, int64_t num_steps, int64_t num_spans, int64_t num_places,
+                                 const int64_t *step_sizes, const int64_t *word_of, const int64_t *last, real *out) {
+    const Spans spans = {hidden,    word,       has_peepholes, num_words, num_steps,
+                         num_spans, num_places, step_sizes,    word_of,   last};
+    if (!are_right(spans)) return WRONG_INDICES;
+    const long state_size = num_places * 2 * hidden;
     real *states = allocate(state_size + ROW_BLOCK * 4 * hidden);
-    if (!states) return 1;
+    if (!states) return NO_MEMORY;
     const int failed =
         run_forward(spans, lay_out(hidden, word, has_peepholes, packed), x, out, 0, states + state_size, states);
     free(states);
@@ -131,14 +137,15 @@ EXPORT(sequences_forward_packed)(const real *x, real *packed, int64_t hidden, in
 
 /* Fills out [spans, hidden]; the gates [places, 4 hidden] and the states [places, 2 hidden] are kept for the gradients. */
 EXPORT(sequences_forward)(const real *x, const real *weight_x, const real *weight_h, const real *weight_c,
-                          const real *peephole, const real *bias, int64_t hidden, int64_t word, int64_t num_words,
-                          int64_t num_steps, int64_t num_spans, const int64_t *step_sizes, const int64_t *word_of,
-                          const int64_t *last, real *out, real *gates, real *states) {
-    const int has_peepholes = weight_c != NULL;
-    const Spans spans =
-        describe(hidden, word, has_peepholes, num_words, num_steps, num_spans, step_sizes, word_of, last);
+                          const real *peephole, const real *bias, int64_t hidden, int64_t word, int64_t has_peepholes,
+                          int64_t num_words, int64_t num_steps, int64_t num_spans, int64_t num_places,
+                          const int64_t *step_sizes, const int64_t *word_of, const int64_t *last, real *out, real *gates,
+                          real *states) {
+    const Spans spans = {hidden,    word,       has_peepholes, num_words, num_steps,
+                         num_spans, num_places, step_sizes,    word_of,   last};
+    if (!are_right(spans)) return WRONG_INDICES;
     real *memory = allocate(weights_size(hidden, word, has_peepholes));
-    if (!memory) return 1;
+    if (!memory) return NO_MEMORY;
     const Weights weights = lay_out(hidden, word, has_peepholes, memory);
     pack(weights, hidden, word, weight_x, weight_h, weight_c, peephole, bias);
     const int failed = run_forward(spans, weights, x, out, 1, gates, states);
@@ -204,20 +211,21 @@ INLINE long most(long first, long second) { return first > second ? first : seco
 
 /* dout [spans, hidden] are the gradients of what the forward pass filled; what follows it is filled. dx may be null. */
 EXPORT(sequences_backward)(const real *x, const real *weight_x, const real *weight_h, const real *weight_c,
-                           const real *peephole, int64_t hidden, int64_t word, int64_t num_words, int64_t num_steps,
-                           int64_t num_spans, const int64_t *step_sizes, const int64_t *word_of, const int64_t *last,
-                           const real *gates, const real *states, const real *dout, real *dx, real *dweight_x,
+                           const real *peephole, int64_t hidden, int64_t word, int64_t has_peepholes, int64_t num_words,
+                           int64_t num_steps, int64_t num_spans, int64_t num_places, const int64_t *step_sizes,
+                           const int64_t *word_of, const int64_t *last, const real *gates, const real *states, const real *dout, real *dx, real *dweight_x,
                            real *dweight_h, real *dweight_c, real *dpeephole, real *dbias) {
-    const Spans spans =
-        describe(hidden, word, weight_c != NULL, num_words, num_steps, num_spans, step_sizes, word_of, last);
-    const long size = 4 * hidden, state = 2 * hidden, num_places = spans.num_places;
+    const Spans spans = {hidden,    word,       has_peepholes, num_words, num_steps,
+                         num_spans, num_places, step_sizes,    word_of,   last};
+    if (!are_right(spans)) return WRONG_INDICES;
+    const long size = 4 * hidden, state = 2 * hidden;
     const long num_first = num_steps ? step_sizes[0] : 0, num_later = num_places - num_first;
     /* No factor is deeper than these, and no last panel wider than a whole one. */
     const long deepest = most(7 * hidden, least(most(num_words, num_places), DEPTH_BLOCK));
     const long packing_size = deepest * (PANEL_COLUMNS + TILE_ROWS);
     const long state_size = num_places * state, gate_size = num_places * size;
     real *memory = allocate(packing_size + 2 * state_size + gate_size + num_words * size);
-    if (!memory) return 1;
+    if (!memory) return NO_MEMORY;
     real *dstates = memory + packing_size, *befores = dstates + state_size, *dgates = befores + state_size;
     clear(dstates, state_size);
     for (long span = 0; span < num_spans; span++) add_row(dstates + last[span] * state, dout + span * hidden, hidden);

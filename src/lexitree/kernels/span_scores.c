@@ -1,6 +1,6 @@
 /* The scores of all labels for all spans of many sentences, from what stands between their words; no gradients.
 
-   Spans are in the order of ChartOrder: by width, then by start. Returns 0, or 1 if there is no memory. */
+   Spans are in the order of ChartOrder: by width, then by start. Returns 0 or NO_MEMORY. */
 #include "products.h"
 
 INLINE real sum_lanes(vector values) {
@@ -42,7 +42,7 @@ EXPORT(span_scores)(const real *ends, const real *bias, const real *gain, const 
                     int64_t num_sentences, real *scores) {
     const long label_size = packed_size(size, num_labels);
     real *memory = allocate(label_size + ROW_BLOCK * size);
-    if (!memory) return 1;
+    if (!memory) return NO_MEMORY;
     const Factor times_labels = packed_factor(memory, size, num_labels);
     pack_transposed(times_labels, 0, labels, size, size);
     real *features = memory + label_size;

@@ -3,7 +3,7 @@
    The equations stand in ops/reference.py and the order of the gates, f, i, g, o, in ops/weights.py. Rows are in the down
    order of TreeLayout: after the roots, left and right children alternate, so that two rows are those of one parent. The
    state of a node is h beside c. Level d, from 0, holds the places from depth_offset[d] to depth_offset[d + 1], and
-   row_of[place] is the row of x of the node there. Each function returns 0, or 1 if there is no memory. */
+   row_of[place] is the row of x of the node there. Each function returns 0, NO_MEMORY or WRONG_INDICES. */
 #include "cells.h"
 #include "products.h"
 
@@ -116,7 +116,7 @@ static int run_forward(Trees trees, Weights weights, const real *x, const int64_
     real *states = to.states;
     if (to.starts_all) {
         real *from_words = allocate(trees.num_rows * size);
-        if (!from_words) return 1;
+        if (!from_words) return NO_MEMORY;
         start_gates(trees, weights, x, to.gates, from_words);
         free(from_words);
     }
@@ -151,6 +151,18 @@ static int run_forward(Trees trees, Weights weights, const real *x, const int64_
     return 0;
 }
 
+/* Whether every place after the roots has its parent on a level above, left and right places alternate, and rows and nodes are
+   among those that there are. */
+static int are_places(const int64_t *depth_offset, int64_t num_levels, int64_t num_roots, int64_t num_nodes, int64_t num_rows,
+                      const int64_t *row_of, const int64_t *down_order, const int64_t *parent_of) {
+    if (!are_levels(depth_offset, num_levels, num_roots, num_nodes)) return 0;
+    for (long level = 0; level < num_levels; level++) {
+        const long first = depth_offset[level], end = depth_offset[level + 1];
+        if ((end - first) % 2 || !are_below(parent_of + first - num_roots, end - first, first)) return 0;
+    }
+    return are_below(row_of, num_nodes, num_rows) && are_below(down_order, num_nodes, num_nodes);
+}
+
 /* Packs the weights, once for many batches. `packed` has room for the numbers of the weights, the rows of each transposed
    and rounded up to a multiple of 16; see weights_size. */
 EXPORT(top_down_pack)(const real *weight_x, const real *weight_h, const real *weight_c, const real *peephole,
@@ -161,13 +173,14 @@ EXPORT(top_down_pack)(const real *weight_x, const real *weight_h, const real *we
 
 /* Fills h [nodes, hidden], in up order, with packed weights; nothing is kept. */
 EXPORT(top_down_forward_packed)(const real *x, real *packed, int64_t hidden, int64_t word, int64_t sides, int64_t num_rows,
-                                int64_t num_roots, int64_t num_levels, const int64_t *depth_offset, const int64_t *row_of,
-                                const int64_t *down_order, const int64_t *parent_of, real *h) {
-    const Trees trees = {hidden,    word,       sides,       num_rows, depth_offset[num_levels],
-                         num_roots, num_levels, depth_offset, row_of};
+                                int64_t num_roots, int64_t num_levels, int64_t num_nodes, const int64_t *depth_offset,
+                                const int64_t *row_of, const int64_t *down_order, const int64_t *parent_of, real *h) {
+    if (!are_places(depth_offset, num_levels, num_roots, num_nodes, num_rows, row_of, down_order, parent_of))
+        return WRONG_INDICES;
+    const Trees trees = {hidden, word, sides, num_rows, num_nodes, num_roots, num_levels, depth_offset, row_of};
     const long rows = least(ROW_BLOCK, trees.num_nodes), state_size = trees.num_nodes * 2 * hidden;
     real *states = allocate(state_size + rows * (4 * hidden + hidden + word));
-    if (!states) return 1;
+    if (!states) return NO_MEMORY;
     real *gates = states + state_size, *parent_states = gates + rows * 4 * hidden;
     const Filled to = {0, trees.num_nodes <= ROW_BLOCK, gates, states, parent_states, parent_states + rows * hidden};
     const int failed = run_forward(trees, lay_out(hidden, word, sides, packed), x, down_order, parent_of, h, to);
@@ -179,13 +192,14 @@ EXPORT(top_down_forward_packed)(const real *x, real *packed, int64_t hidden, int
    kept for the gradients. h [nodes, hidden] is in up order. */
 EXPORT(top_down_forward)(const real *x, const real *weight_x, const real *weight_h, const real *weight_c,
                          const real *peephole, const real *bias, int64_t hidden, int64_t word, int64_t sides,
-                         int64_t num_rows, int64_t num_roots, int64_t num_levels, const int64_t *depth_offset,
-                         const int64_t *row_of, const int64_t *down_order, const int64_t *parent_of, real *h, real *gates,
-                         real *states, real *parent_states) {
-    const Trees trees = {hidden,    word,       sides,       num_rows, depth_offset[num_levels],
-                         num_roots, num_levels, depth_offset, row_of};
+                         int64_t num_rows, int64_t num_roots, int64_t num_levels, int64_t num_nodes,
+                         const int64_t *depth_offset, const int64_t *row_of, const int64_t *down_order,
+                         const int64_t *parent_of, real *h, real *gates, real *states, real *parent_states) {
+    if (!are_places(depth_offset, num_levels, num_roots, num_nodes, num_rows, row_of, down_order, parent_of))
+        return WRONG_INDICES;
+    const Trees trees = {hidden, word, sides, num_rows, num_nodes, num_roots, num_levels, depth_offset, row_of};
     real *memory = allocate(weights_size(hidden, word, sides));
-    if (!memory) return 1;
+    if (!memory) return NO_MEMORY;
     const Weights weights = lay_out(hidden, word, sides, memory);
     pack(weights, hidden, word, sides, weight_x, weight_h, weight_c, peephole, bias);
     const Filled to = {1, 1, gates, states, parent_states, NULL};
@@ -259,19 +273,20 @@ static void finish_inputs(Trees trees, const real *x, const real *weight_x, cons
 /* dh [nodes, hidden], in up order, are the gradients of all states; what follows it is filled. dx may be null. */
 EXPORT(top_down_backward)(const real *x, const real *weight_x, const real *weight_h, const real *weight_c,
                           const real *peephole, int64_t hidden, int64_t word, int64_t sides, int64_t num_rows,
-                          int64_t num_roots, int64_t num_levels, const int64_t *depth_offset, const int64_t *row_of,
-                          const int64_t *down_order, const int64_t *parent_of, const real *gates, const real *states,
-                          const real *parent_states, const real *dh, real *dx, real *dweight_x, real *dweight_h,
-                          real *dweight_c, real *dpeephole, real *dbias) {
-    const Trees trees = {hidden,    word,       sides,       num_rows, depth_offset[num_levels],
-                         num_roots, num_levels, depth_offset, row_of};
-    const long size = 4 * hidden, state = 2 * hidden, num_nodes = trees.num_nodes, parents = (num_nodes - num_roots) / 2;
+                          int64_t num_roots, int64_t num_levels, int64_t num_nodes, const int64_t *depth_offset,
+                          const int64_t *row_of, const int64_t *down_order, const int64_t *parent_of, const real *gates,
+                          const real *states, const real *parent_states, const real *dh, real *dx, real *dweight_x,
+                          real *dweight_h, real *dweight_c, real *dpeephole, real *dbias) {
+    if (!are_places(depth_offset, num_levels, num_roots, num_nodes, num_rows, row_of, down_order, parent_of))
+        return WRONG_INDICES;
+    const Trees trees = {hidden, word, sides, num_rows, num_nodes, num_roots, num_levels, depth_offset, row_of};
+    const long size = 4 * hidden, state = 2 * hidden, parents = (num_nodes - num_roots) / 2;
     /* No factor is larger than these, and no last panel than a whole one. */
     const long deepest = least(most(num_rows, parents), DEPTH_BLOCK);
     const long packing_size = (14 * hidden + word + deepest) * (PANEL_COLUMNS + TILE_ROWS);
     const long state_size = num_nodes * state, gate_size = num_nodes * size;
     real *memory = allocate(packing_size + state_size + gate_size + most(ROW_BLOCK * state, num_rows * size));
-    if (!memory) return 1;
+    if (!memory) return NO_MEMORY;
     real *dstates = memory + packing_size, *dgates = dstates + state_size, *rest = dgates + gate_size;
     for (long place = 0; place < num_nodes; place++) {
         copy_row(dstates + place * state, dh + down_order[place] * hidden, hidden);

@@ -13,6 +13,8 @@
 #include <immintrin.h>
 #endif
 
+#include "indices.h"
+
 #define JOIN_NAMES(name, suffix) name##suffix
 #define JOIN(name, suffix) JOIN_NAMES(name, suffix)
 #define EXPORT(name) __attribute__((visibility("default"))) int JOIN(name, SUFFIX)

@@ -22,7 +22,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from lexitree.errors import TreeError
+from lexitree.errors import SizeError, TreeError
 from lexitree.models.model_config import BiasInit
 from lexitree.ops.openmp import one_thread
 from lexitree.ops.operations import BOTTOM_UP, SEQUENCES, TOP_DOWN
@@ -93,20 +93,47 @@ class Cell(nn.Module):
         dtype = next((weight.dtype for weight in self.parameters()), x.dtype)
         return get_backend("auto", x.device, dtype, training=torch.is_grad_enabled())
 
-    def check_input(self, x: Tensor, num_rows: int, batch: TreeBatch) -> None:
+    def check_input(self, x: Tensor, num_rows: int, word_size: int, batch: TreeBatch) -> None:
         """Refuse vectors and trees that do not belong together: some of them would run and give nonsense.
 
+        Args:
+            x: The vectors.
+            num_rows: How many of them the trees need.
+            word_size: The size of each.
+            batch: The trees.
+
         Raises:
-            TreeError: The trees are not binary, or x does not have a row for each node that it should have one for.
+            TreeError: The trees are not binary.
+            SizeError: x does not have a row for each node that it should have one for, or its rows have another size.
         """
         name = type(self).__name__
         if self.reads_binary and not batch.is_binary:
             raise TreeError(
                 f"{name} reads binary trees", remedy="Make them binary: lexitree.to_binary(tree).tree"
             )
+        check_columns(name, x, word_size)
         if len(x) != num_rows:
             what = "leaves" if num_rows == batch.num_leaves else "nodes"
-            raise TreeError(f"{name} needs {num_rows:,} rows, one for each of the {what}, not {len(x):,}")
+            raise SizeError(f"{name} needs {num_rows:,} rows, one for each of the {what}, not {len(x):,}")
+
+
+def check_columns(name: str, x: Tensor, word_size: int) -> None:
+    """Refuse vectors of another size than that of the weights.
+
+    Raises:
+        SizeError: x is not a matrix, or its rows do not have the size.
+    """
+    if x.ndim != 2:
+        raise SizeError(
+            f"{name} needs one row of {word_size:,} numbers for each word or node, and x has the shape"
+            f" {list(x.shape)}",
+            remedy="Put the vectors of all trees below each other, in a tensor of two dimensions.",
+        )
+    if x.shape[1] != word_size:
+        raise SizeError(
+            f"{name} was made for vectors of {word_size:,} numbers, and x has rows of {x.shape[1]:,}",
+            remedy=f"Give vectors of {word_size:,} numbers, or make the module with this word_size.",
+        )
 
 
 class Recurrence(Cell):
@@ -165,7 +192,8 @@ class BottomUpLSTM(Recurrence):
         self, x: Float[Tensor, "inputs word"], batch: TreeBatch, backend: Backend | None = None
     ) -> Float[Tensor, "nodes hidden"]:
         """The state h of every node, in the batch's up order."""
-        self.check_input(x, batch.num_nodes if self.is_lexical else batch.num_leaves, batch)
+        num_rows = batch.num_nodes if self.is_lexical else batch.num_leaves
+        self.check_input(x, num_rows, self.weight_x.shape[-1], batch)
         return self.chosen(backend, x)[BOTTOM_UP](x, self.weights, batch)
 
 
@@ -205,7 +233,7 @@ class TopDownLSTM(Recurrence):
         self, x: Float[Tensor, "nodes word"], batch: TreeBatch, backend: Backend | None = None
     ) -> Float[Tensor, "nodes hidden"]:
         """The state h of every node, in the batch's up order."""
-        self.check_input(x, batch.num_nodes, batch)
+        self.check_input(x, batch.num_nodes, self.weight_x.shape[-1], batch)
         return self.chosen(backend, x)[TOP_DOWN](x, self.weights, batch)
 
 
@@ -244,6 +272,7 @@ class SequenceLSTM(Recurrence):
         self, x: Float[Tensor, "leaves word"], schedule: SequenceSchedule, backend: Backend | None = None
     ) -> Float[Tensor, "spans hidden"]:
         """The state after the last word of each span of the schedule."""
+        check_columns(type(self).__name__, x, self.weight_x.shape[-1])
         return self.chosen(backend, x)[SEQUENCES](x, self.weights, schedule)
 
 

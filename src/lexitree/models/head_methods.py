@@ -81,6 +81,7 @@ class HeadComposer(HeadCell):
     ) -> None:
         super().__init__()
         check_candidates(candidates, method)
+        self.word_size = word_size
         self.method: HeadMethod = method
         self.candidates: HeadCandidates = candidates
         self.gate = self.bias = None
@@ -104,7 +105,7 @@ class HeadComposer(HeadCell):
         backend: Backend | None = None,
     ) -> Float[Tensor, "nodes word"]:
         """The head vector of every node, in the batch's up order."""
-        self.check_input(word_vectors, batch.num_leaves, batch)
+        self.check_input(word_vectors, batch.num_leaves, self.word_size, batch)
         run = self.chosen(backend, word_vectors)[self.own_operation]
         return run(word_vectors, self.weights, batch, self.method, self._lean(batch))
 
@@ -124,7 +125,7 @@ class HeadComposer(HeadCell):
         # The kernel has the gates anyway.
         from lexitree.ops.native.heads import native_heads_and_shares
 
-        self.check_input(word_vectors, batch.num_leaves, batch)
+        self.check_input(word_vectors, batch.num_leaves, self.word_size, batch)
         lean = self._lean(batch)
         x, shares = native_heads_and_shares(word_vectors, weights, batch, lean)
         return x, find_head_words(x, weights, batch, self.method, lean, shares)
@@ -190,7 +191,7 @@ class HeadMixer(HeadCell):
         backend: Backend | None = None,
     ) -> Float[Tensor, "nodes word"]:
         """The head vector of every node, in the batch's up order."""
-        self.check_input(word_vectors, batch.num_leaves, batch)
+        self.check_input(word_vectors, batch.num_leaves, self.gate.word_size, batch)
         return self.chosen(backend, word_vectors)[MIX_HEADS](word_vectors, self.gate, batch)
 
     def find_words(self, x: Float[Tensor, "nodes word"], batch: TreeBatch) -> HeadWords:

@@ -45,7 +45,7 @@ class ChildSumLSTM(Recurrence):
         self, x: Float[Tensor, "nodes word"], batch: TreeBatch, backend: Backend | None = None
     ) -> Float[Tensor, "nodes hidden"]:
         """The state h of every node, in the batch's up order."""
-        self.check_input(x, batch.num_nodes, batch)
+        self.check_input(x, batch.num_nodes, self.weight_x.shape[-1], batch)
         return self.chosen(backend, x)[CHILD_SUM](x, self.weights, batch)
 
 
@@ -104,7 +104,7 @@ class GatedChildrenLSTM(Recurrence):
         self, x: Float[Tensor, "leaves word"], batch: TreeBatch, backend: Backend | None = None
     ) -> Float[Tensor, "nodes hidden"]:
         """The state h of every node, in the batch's up order."""
-        self.check_input(x, batch.num_leaves, batch)
+        self.check_input(x, batch.num_leaves, self.weight_x.shape[-1], batch)
         return self.chosen(backend, x)[GATED_CHILDREN](x, self.weights, batch)
 
 
@@ -134,7 +134,7 @@ class TensorNetwork(Recurrence):
         self, x: Float[Tensor, "leaves hidden"], batch: TreeBatch, backend: Backend | None = None
     ) -> Float[Tensor, "nodes hidden"]:
         """The vector of every node, in the batch's up order."""
-        self.check_input(x, batch.num_leaves, batch)
+        self.check_input(x, batch.num_leaves, len(self.matrix), batch)
         return self.chosen(backend, x)[TENSOR_NETWORK](x, self.weights, batch)
 
 

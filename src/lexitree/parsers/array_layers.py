@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from lexitree.arrays import FloatArray, IndexArray
 from lexitree.kernels.library import find_kernels, why_absent
+from lexitree.kernels.signatures import lstm_room
 from lexitree.ops.numpy.dense import numpy_run_dense
 from lexitree.ops.numpy.functions import squash
 from lexitree.ops.numpy.native import PackedDense, native_array_dense, pack_dense
@@ -90,10 +91,10 @@ class BidirectionalLstm:
         """
         states = np.empty((*x.shape[:2], 2 * self._hidden), dtype=np.float32)
         for is_backward in range(2):
-            own = states[:, :, is_backward * self._hidden :][:, :, : self._hidden]
             if self._packed is not None:
-                self._run_natively(x, self._packed[is_backward], num_reaching, is_backward, own)
+                self._run_natively(x, self._packed[is_backward], num_reaching, is_backward, states)
             elif self._directions is not None:
+                own = states[:, :, is_backward * self._hidden :][:, :, : self._hidden]
                 _run_direction(x, self._directions[is_backward], num_reaching, is_backward, own)
         return states
 
@@ -107,9 +108,8 @@ class BidirectionalLstm:
     ) -> None:
         num_places, num_trees, size = x.shape
         find_kernels(_PRECISION).lstm_forward(
-            *(_address(x), _address(packed)),
-            *(size, self._hidden, num_places, num_trees, is_backward, 2 * self._hidden),
-            *(_address(num_reaching), _address(states)),
+            *(x, packed, size, self._hidden),
+            *(num_places, num_trees, is_backward, num_reaching, states),
         )
 
 
@@ -120,11 +120,11 @@ def _address(array: npt.NDArray[Any]) -> int:
 def _pack(weights: DirectionWeights) -> FloatArray:
     """The weights of a direction as the kernel reads them."""
     hidden, size = weights.weight_h.shape[1], weights.weight_x.shape[1]
-    count = (size + hidden + 1) * (4 * hidden + 16)
+    count = lstm_room(size, hidden)
     memory = np.zeros(count + _ALIGNMENT // 4, dtype=np.float32)
     packed = memory[-_address(memory) % _ALIGNMENT // 4 :][:count]
     rows = [np.ascontiguousarray(each) for each in weights]
-    find_kernels(_PRECISION).lstm_pack(*map(_address, rows), size, hidden, _address(packed))
+    find_kernels(_PRECISION).lstm_pack(*rows, size, hidden, packed)
     return packed
 
 
@@ -173,10 +173,9 @@ def score_spans(ends: FloatArray, weights: SpanWeights) -> FloatArray:  # [spans
     scores = np.empty((order.num_spans, num_trees, num_labels), dtype=np.float32)
     if runs_natively():
         find_kernels(_PRECISION).span_scores(
-            *map(_address, (ends, *weights)),
-            _NORM_EPSILON,
+            *(ends, *weights, _NORM_EPSILON),
             *(size, num_labels, order.num_words, num_trees),
-            _address(scores),
+            scores,
         )
         return scores
     starts, stops = order.borders()
@@ -214,8 +213,7 @@ def find_pointers(scores: FloatArray, lengths: IndexArray) -> npt.NDArray[np.int
     splits, labels = (np.empty((num_spans, num_trees), dtype=np.int64) for _ in range(2))
     is_closed, best = np.empty((num_spans, num_trees), dtype=np.bool_), np.empty(num_trees, dtype=np.float32)
     find_kernels(_PRECISION).best_trees(
-        _address(scores),
-        *(ChartOrder.of_spans(num_spans).num_words, num_trees, num_labels),
-        *map(_address, (lengths, splits, labels, is_closed, best)),
+        *(scores, ChartOrder.of_spans(num_spans).num_words, num_trees, num_labels),
+        *(lengths, splits, labels, is_closed, best),
     )
     return pack_pointers(splits, is_closed, labels).astype(np.int32)

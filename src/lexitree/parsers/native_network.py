@@ -15,6 +15,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from lexitree.kernels.library import find_kernels, why_absent
+from lexitree.kernels.signatures import lstm_room
 
 _PRECISIONS = {torch.float32: "f32", torch.float64: "f64"}
 
@@ -30,16 +31,14 @@ def run_layer(
 ) -> Float[Tensor, "places trees states"]:
     """What a bidirectional LSTM of one layer makes of sentences, the longest first; zeros behind their ends."""
     x = x.contiguous()
-    num_places, num_trees, size = x.shape
+    num_places, num_trees, _ = x.shape
     num_reaching = (places.unsqueeze(0) > torch.arange(num_places).unsqueeze(1)).sum(1)
     states = x.new_empty(num_places, num_trees, 2 * layer.hidden_size)
     run = find_kernels(_PRECISIONS[x.dtype]).lstm_forward
     for is_backward, packed in enumerate(_packed_weights(layer)):
         run(
-            *(x.data_ptr(), packed.data_ptr()),
-            *(size, layer.hidden_size, num_places, num_trees, is_backward, 2 * layer.hidden_size),
-            num_reaching.data_ptr(),
-            states[:, :, is_backward * layer.hidden_size :].data_ptr(),
+            *(x, packed, layer.input_size, layer.hidden_size),
+            *(num_places, num_trees, is_backward, num_reaching, states),
         )
     return states
 
@@ -79,10 +78,8 @@ def _pack(layer: nn.LSTM, weights: list[Tensor]) -> list[Tensor]:
     # For each direction: the weights of x, those of the states, the biases of x and those of the states.
     for direction in (weights[:4], weights[4:]):
         rows = [each.contiguous() for each in direction]
-        packed = rows[0].new_empty(size + hidden + 1, 4 * hidden + 16)
-        find_kernels(_PRECISIONS[packed.dtype]).lstm_pack(
-            *(each.data_ptr() for each in rows), size, hidden, packed.data_ptr()
-        )
+        packed = rows[0].new_empty(lstm_room(size, hidden))
+        find_kernels(_PRECISIONS[packed.dtype]).lstm_pack(*rows, size, hidden, packed)
         directions.append(packed)
     return directions
 
@@ -96,10 +93,9 @@ def score_spans(
     scores = ends.new_empty(num_words * num_ends // 2, num_trees, labels.out_features)
     factors = [each.contiguous() for each in (ends, bias, norm.weight, norm.bias, labels.weight, labels.bias)]
     find_kernels(_PRECISIONS[ends.dtype]).span_scores(
-        *(each.data_ptr() for each in factors),
-        norm.eps,
+        *(*factors, norm.eps),
         *(size, labels.out_features, num_words, num_trees),
-        scores.data_ptr(),
+        scores,
     )
     return scores
 
@@ -126,9 +122,7 @@ def search_trees(
         scores.new_empty(num_trees),
     )
     find_kernels(_PRECISIONS[scores.dtype]).best_trees(
-        scores.data_ptr(),
-        *(num_words, num_trees, num_labels),
-        lengths.data_ptr(),
-        *(each.data_ptr() for each in found),
+        *(scores, num_words, num_trees, num_labels, lengths),
+        *found,
     )
     return found

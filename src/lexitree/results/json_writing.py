@@ -92,8 +92,13 @@ class _PackedNodes(NamedTuple):
 def _packed_nodes(sentence: FlatSentence) -> _PackedNodes:
     numbers, rows = sentence.written_numbers()
     shape, heads, millionths = sentence.shape, sentence.head_index, numbers.millionths[rows]
-    if len(millionths) != len(shape) or (heads is not None and len(heads) != len(shape)):
-        raise ValueError("every phrase has its numbers and, if there are heads, its head word")
+    num_phrases, num_columns = len(shape), len(sentence.label_set) + 4
+    if millionths.shape != (num_phrases, num_columns) or shape.shape[1] != 3:
+        raise ValueError(
+            f"{num_phrases} phrases need as many rows of {num_columns} numbers, not {millionths.shape}"
+        )
+    if heads is not None and len(heads) != num_phrases:
+        raise ValueError("every phrase has its head word")
     return _PackedNodes(
         shape.astype(np.int32, copy=False).tobytes(),
         None if heads is None else heads.astype(np.int64, copy=False).tobytes(),

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 import zlib
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
@@ -219,7 +220,10 @@ class ModelFolder:
 
     @property
     def encoder_folder(self) -> Path:
-        """The folder of its transformer, whose files have been compared with their checksums."""
+        """The folder of its transformer, whose files have been compared with their checksums.
+
+        Another library reads it, which would follow links and wait for devices.
+        """
         inside = self.path / ENCODER_FOLDER
         if not inside.is_dir():
             # The hub may have one of this name, but not the one that was trained with the model.
@@ -229,6 +233,10 @@ class ModelFolder:
         for name in self._checksums:
             if name.startswith(f"{ENCODER_FOLDER}/"):
                 self.checked_path(name)
+        for place, folders, files in os.walk(inside):
+            for name in (*folders, *files):
+                path = (Path(place) / name).relative_to(self.path)
+                check_inside(self.path, path.as_posix(), is_folder=name in folders)
         return inside
 
     @property
@@ -236,9 +244,14 @@ class ModelFolder:
         return self.values.get("checksums") or {}
 
     def checked_path(self, name: str) -> Path:
-        """Compare a file with its checksum, and return its path."""
+        """Compare a file with its checksum, and return its path.
+
+        Raises:
+            ModelFileError: It is missing, cannot be read, has another checksum, or is no plain file of this folder.
+        """
         path = self.path / name
         try:
+            check_inside(self.path, name)
             found = checksum(path)
         except FileNotFoundError as error:
             raise ModelFileError(path, "is missing", remedy=RELOAD) from error
@@ -267,6 +280,37 @@ class ModelFolder:
             ) from error
 
 
+def check_inside(folder: Path, name: str, *, is_folder: bool = False) -> None:
+    """Refuse what is not inside the folder of a model: a model of a stranger must not have other files read.
+
+    Args:
+        folder: The folder.
+        name: The name of a file in it, with slashes between its parts.
+        is_folder: Whether it must be a folder, and not a plain file.
+
+    Raises:
+        ModelFileError: The name or a link leads out of the folder, or it is a pipe, a device or the like.
+        OSError: It is missing or cannot be looked at.
+    """
+    remedy = f"A model consists of plain files in its folder. {RELOAD}"
+    parts = name.split("/")
+    if {"", ".", ".."} & set(parts) or "\0" in name or Path(name).is_absolute() or "\\" in name:
+        raise ModelFileError(folder / CONFIG_FILE, f"names a file outside: {name!r:.80}", remedy=remedy)
+    path = folder / name
+    mode = path.stat().st_mode
+    if not (stat.S_ISDIR(mode) if is_folder else stat.S_ISREG(mode)):
+        raise ModelFileError(path, "is no plain file", remedy=remedy)
+    real = Path(os.path.realpath(path))
+    if not any(real.is_relative_to(os.path.realpath(root)) for root in _roots(folder)):
+        raise ModelFileError(path, "is a link that leads out of the model's folder", remedy=remedy)
+
+
+def _roots(folder: Path) -> tuple[Path, ...]:
+    """Where the files of a model lie: in its folder or, of a model from the hub, in the folder of its contents."""
+    snapshots = Path(os.path.realpath(folder)).parent
+    return (folder, snapshots.parent / "blobs") if snapshots.name == "snapshots" else (folder,)
+
+
 def checksum(path: Path) -> str:
     """The CRC-32 of a file, as config.json has it."""
     value = 0
@@ -285,6 +329,7 @@ def config_checksum(values: Mapping[str, Any]) -> str:
 def _read_config(folder: Path) -> dict[str, Any]:
     path = folder / CONFIG_FILE
     try:
+        check_inside(folder, CONFIG_FILE)
         loaded: object = json.loads(path.read_text(encoding="utf-8"))
         values = cast(dict[str, Any], loaded) if isinstance(loaded, dict) else {}
         found = config_checksum(values)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from http import HTTPStatus
 from typing import Any
 
 from starlette.requests import Request
@@ -20,7 +21,7 @@ from lexitree.server.job_queue import Lane
 from lexitree.server.labelling_service import LabellingService
 from lexitree.server.line_stream import LINES_TYPE, LineStream
 from lexitree.server.openapi import openapi_document
-from lexitree.server.problems import unavailable
+from lexitree.server.problems import ProblemError, unavailable
 from lexitree.server.request_bodies import (
     ExplainRequest,
     LabelRequest,
@@ -36,6 +37,9 @@ _EXPLANATION_POLICY = (
     " style-src 'unsafe-inline'; img-src data: blob:"
 )
 """A page or picture made of a stranger's text can show itself, and nothing else."""
+MAX_QUERY_BYTES = 4_096
+MAX_PARAMETERS = 32
+"""There are three of them, of which one may be repeated."""
 
 
 def service_of(request: Request) -> LabellingService:
@@ -66,17 +70,36 @@ def read_query(request: Request) -> StreamQuery:
     """The settings of a stream from its address.
 
     Raises:
+        ProblemError: The query is too long, or has too many parameters.
         ConfigError: A parameter is unknown or invalid.
     """
-    names = request.query_params.keys()
-    given = StreamQuery.parse_assignments(
-        # A parameter that is there twice is a list, like one with commas.
-        f"{name}={','.join(request.query_params.getlist(name))}"
-        for name in names
-    )
+    _check_query(request.scope["query_string"])
+    values: dict[str, list[str]] = {}
+    for name, value in request.query_params.multi_items():
+        values.setdefault(name, []).append(value)
+    # A parameter that is there twice is a list, like one with commas.
+    given = StreamQuery.parse_assignments(f"{name}={','.join(each)}" for name, each in values.items())
     if isinstance(include := given.get("include"), str):
         given["include"] = [each.strip() for each in include.split(",") if each.strip()]
     return StreamQuery.from_dict(given)
+
+
+def _check_query(query: bytes) -> None:
+    """Refuse a query that would take long to read, before it is read."""
+    remedy = "Send model, include and one_sentence; names in include may have commas between them."
+    if len(query) > MAX_QUERY_BYTES:
+        raise ProblemError(
+            HTTPStatus.REQUEST_URI_TOO_LONG,
+            f"the query has {len(query):,} bytes, and the limit is {MAX_QUERY_BYTES:,}",
+            remedy=remedy,
+        )
+    num_parameters = query.count(b"&") + 1
+    if num_parameters > MAX_PARAMETERS:
+        raise ProblemError(
+            HTTPStatus.BAD_REQUEST,
+            f"the query has {num_parameters:,} parameters, and the limit is {MAX_PARAMETERS:,}",
+            remedy=remedy,
+        )
 
 
 async def parse(request: Request) -> Response:

@@ -1,7 +1,8 @@
 """uvicorn's HTTP protocol with bounds on how long a client may take, how much it may send and how many there may be.
 
 uvicorn itself waits for ever for the rest of a request's headers, takes any number of them and of requests, and waits
-for ever for a client that does not read its answer. The bodies of requests are the application's concern.
+for ever for a client that does not read its answer. It also keeps all trailers, the headers that may follow a body in
+chunks. The bodies of requests are the application's concern.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from lexitree.server.service_settings import ServiceSettings
 
 MAX_HEADER_BYTES = 64 << 10
+"""Of the headers of a request, and of the trailers and borders of chunks in its body."""
+MAX_TRAILERS = 64
 MAX_PIPELINED = 16
 """Requests that a client may send before it has the answer to the first. uvicorn would read and queue any number."""
 
@@ -34,6 +37,7 @@ class GuardedProtocol(HttpToolsProtocol):
         self._headers_due: asyncio.TimerHandle | None = None
         self._reading_due: asyncio.TimerHandle | None = None
         self._header_bytes = 0
+        self._num_trailers = 0
         self._is_in_body = False
         self._is_ending = False
 
@@ -51,11 +55,10 @@ class GuardedProtocol(HttpToolsProtocol):
             # Not only when a message begins: empty lines before it, or the rest of a body that was refused, would
             # keep the connection open without a limit.
             self._expect_headers()
-        if not self._is_in_body:
-            self._header_bytes += len(data)
+        self._header_bytes += len(data)
         super().data_received(data)
-        if not self._is_in_body and self._header_bytes > MAX_HEADER_BYTES:
-            self._refuse(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE)
+        if self._header_bytes > MAX_HEADER_BYTES and not self._is_ending:
+            self._refuse_headers()
 
     def on_message_begin(self) -> None:
         self._header_bytes = 1  # or a little more: what else came with its first byte
@@ -65,6 +68,7 @@ class GuardedProtocol(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         self._headers_due = _cancel(self._headers_due)
         self._header_bytes = 0
+        self._num_trailers = 0
         self._is_in_body = True
         if len(self.pipeline) >= MAX_PIPELINED:
             # The parser stops; the connection ends after the answers to the requests before this one.
@@ -81,7 +85,22 @@ class GuardedProtocol(HttpToolsProtocol):
         if self._is_ending and not self._is_answering and not self.pipeline:
             self.transport.close()
 
+    def on_header(self, name: bytes, value: bytes) -> None:
+        if not self._is_in_body:
+            super().on_header(name, value)
+            return
+        # A trailer. The application has the headers already, and it does not ask for more of them.
+        self._num_trailers += 1
+        if self._num_trailers > MAX_TRAILERS:
+            self._refuse_headers()
+            raise ValueError("too many trailers")
+
+    def on_body(self, body: bytes) -> None:
+        self._header_bytes = 0
+        super().on_body(body)
+
     def on_message_complete(self) -> None:
+        self._header_bytes = 0
         self._is_in_body = False
         super().on_message_complete()
 
@@ -116,6 +135,19 @@ class GuardedProtocol(HttpToolsProtocol):
             self._refuse(HTTPStatus.REQUEST_TIMEOUT)
         else:
             self.transport.close()  # No request has begun that could be answered.
+
+    def _refuse_headers(self) -> None:
+        """Refuse more headers or trailers, also of a request that is being worked on."""
+        self._is_ending = True
+        cycle: Any = self.cycle
+        if self._is_in_body and (cycle.response_started or self.pipeline):
+            self.transport.close()  # Another answer would be taken for that to a request before this one.
+            return
+        if self._is_in_body:
+            # Nobody will read the answer that the application may give.
+            cycle.response_complete = cycle.disconnected = True
+            cycle.message_event.set()
+        self._refuse(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE)
 
     def _refuse(self, status: HTTPStatus, headers: bytes = b"") -> None:
         """Answer a client whose request is not known, and close the connection."""

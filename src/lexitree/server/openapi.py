@@ -39,6 +39,7 @@ _PARSE = {
 _LINES = '"Not a bad film."\n{"text": "Dull.", "id": 7}\n'
 
 _COMMON = (400, 401, 408, 413, 415, 421, 422, 429, 500, 503, 504)
+_STREAM = (400, 401, 414, 415, 421, 422, 429, 431, 500, 503)
 """What any request with texts may be answered with."""
 
 
@@ -140,7 +141,7 @@ def _stream(models: list[str]) -> Schema:
                 for name, schema in query.items()
             ],
             "requestBody": {"required": True, "content": {"application/x-ndjson": lines}},
-            "responses": _responses({"application/x-ndjson": answers}, (401, 415, 421, 422, 429, 500, 503)),
+            "responses": _responses({"application/x-ndjson": answers}, _STREAM),
         }
     }
 

@@ -9,9 +9,7 @@ from typing import Literal
 from lexitree.errors import BracketError, Place, TreeError
 from lexitree.files import MAX_LINE_CHARACTERS
 from lexitree.trees.tree import NO_LABEL, Tree
-
-MAX_NODES = 2_000_000
-"""Larger trees are an error: a file of nothing but open brackets must not exhaust the memory."""
+from lexitree.trees.tree_limits import MAX_NODES, MAX_WORDS, TOO_LARGE, too_many
 
 MAX_TREE_CHARACTERS = MAX_LINE_CHARACTERS
 """Longer trees, over all their lines, are an error: words can be long, too."""
@@ -77,12 +75,27 @@ def _trees_start_flush(lines: list[str], flush: list[bool]) -> bool:
 
 
 class BracketParser:
-    """Turns lines into trees; its state is the tree that is currently open."""
+    """Turns lines into trees; its state is the tree that is currently open.
 
-    def __init__(self, name: str, *, layout: BracketLayout, max_nodes: int = MAX_NODES) -> None:
+    Args:
+        name: The name of the input for error messages.
+        layout: How trees are divided into lines.
+        max_nodes: Trees with more nodes are an error.
+        max_words: Trees with more words are an error.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        layout: BracketLayout,
+        max_nodes: int = MAX_NODES,
+        max_words: int = MAX_WORDS,
+    ) -> None:
         self.name = name
         self.layout = layout
         self.max_nodes = max_nodes
+        self.max_words = max_words
         self.number = 0
         self.line = ""
         self.resynchronizing = False
@@ -152,17 +165,24 @@ class BracketParser:
     def _add_node(self, label: str, match: re.Match[str]) -> int:
         node = len(self.arity)
         if node >= self.max_nodes:
-            raise self._error(f"tree has more than {self.max_nodes:,} nodes", match.start() + 1)
+            problem = too_many(self.max_nodes, "nodes")
+            raise self._error(problem, match.start() + 1, remedy=TOO_LARGE)
         if self.path:
             self.arity[self.path[-1]] += 1
         self.arity.append(0)
         self.labels.append(label)
         return node
 
+    def _add_word(self, word: str, match: re.Match[str]) -> None:
+        if len(self.words) >= self.max_words:
+            problem = too_many(self.max_words, "words")
+            raise self._error(problem, match.start() + 1, remedy=TOO_LARGE)
+        self.words.append(word)
+
     def _add_leaf(self, match: re.Match[str]) -> None:
         self._settle_bare(match)
         self._add_node(match["tag"], match)
-        self.words.append(match["leaf"])
+        self._add_word(match["leaf"], match)
 
     def _open(self, match: re.Match[str]) -> None:
         if self.path:
@@ -188,7 +208,7 @@ class BracketParser:
         else:
             self._settle_bare(match)
             self._add_node(NO_LABEL, match)
-            self.words.append(match["text"])
+            self._add_word(match["text"], match)
 
     def _settle_bare(self, match: re.Match[str]) -> None:
         """Make the word that was held back a leaf, since it is not alone in its bracket."""
@@ -196,7 +216,7 @@ class BracketParser:
         if self.bare and self.path[-1] in self.bare:
             word = self.bare.pop(self.path[-1])
             self._add_node(NO_LABEL, match)
-            self.words.append(word)
+            self._add_word(word, match)
 
     def _close(self, match: re.Match[str]) -> None:
         if not self.path:
@@ -205,7 +225,7 @@ class BracketParser:
         start_number, start_column = self.opening.pop()
         self.expects_label = False
         if node in self.bare:
-            self.words.append(self.bare.pop(node))
+            self._add_word(self.bare.pop(node), match)
         elif self.arity[node] == 0:
             label = self.labels[node]
             problem = f"bracket '{label}' contains no word" if label else "empty bracket"

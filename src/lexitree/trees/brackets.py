@@ -16,13 +16,13 @@ from lexitree.files import display_name, read_lines
 from lexitree.limits import cache_short_texts
 from lexitree.text.tokens import BRACKET_FORMS
 from lexitree.trees.bracket_parser import (
-    MAX_NODES,
     TEXT,
     WRITTEN_NO_LABEL,
     BracketParser,
     find_bracket_layout,
 )
 from lexitree.trees.tree import CHAIN_JOINT, Tree, refuse_inner_words
+from lexitree.trees.tree_limits import MAX_NODES, MAX_WORDS
 
 Item = TypeVar("Item")
 
@@ -93,6 +93,7 @@ def read_trees(
     on_error: OnError = "raise",
     report: ReadReport | None = None,
     max_nodes: int = MAX_NODES,
+    max_words: int = MAX_WORDS,
 ) -> Iterator[Tree]:
     """Yield the trees of a bracket file, holding one tree in memory at a time.
 
@@ -101,7 +102,8 @@ def read_trees(
         encoding: Its encoding.
         on_error: Whether to "raise" at a malformed tree or to "skip" it.
         report: Counts the trees and collects the errors that are skipped.
-        max_nodes: Larger trees are malformed.
+        max_nodes: Trees with more nodes are malformed.
+        max_words: Trees with more words are malformed.
 
     Raises:
         BracketError: A tree is malformed.
@@ -110,7 +112,12 @@ def read_trees(
     """
     lines = read_lines(path, encoding)
     yield from read_bracket_lines(
-        lines, display_name(path), on_error=on_error, report=report, max_nodes=max_nodes
+        lines,
+        display_name(path),
+        on_error=on_error,
+        report=report,
+        max_nodes=max_nodes,
+        max_words=max_words,
     )
 
 
@@ -121,13 +128,14 @@ def read_bracket_lines(
     on_error: OnError = "raise",
     report: ReadReport | None = None,
     max_nodes: int = MAX_NODES,
+    max_words: int = MAX_WORDS,
 ) -> Iterator[Tree]:
     """Yield the trees of numbered lines; see `read_trees`."""
     report = report if report is not None else ReadReport()
     stream = iter(lines)
     first_lines, is_all = _take_first(stream)
     layout = find_bracket_layout([line for _, line in first_lines], is_all=is_all)
-    parser = BracketParser(name, layout=layout, max_nodes=max_nodes)
+    parser = BracketParser(name, layout=layout, max_nodes=max_nodes, max_words=max_words)
     for number, line in itertools.chain(first_lines, stream):
         try:
             parser.end_before(line)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
-from itertools import zip_longest
+from itertools import islice, zip_longest
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +16,7 @@ from lexitree.errors import DependencyError, OnError, Place, TreeError
 from lexitree.files import display_name, read_lines
 from lexitree.trees.brackets import ReadReport
 from lexitree.trees.tree import NO_LABEL, Tree, TreeLayout, frozen_array, lay_out
+from lexitree.trees.tree_limits import MAX_WORDS, check_tree_size
 
 WORDS_SUFFIX, PARENTS_SUFFIX = ".toks", ".dparents"
 
@@ -277,17 +278,18 @@ def _parents_file(path: str | Path) -> Path:
 
 
 def _parse_lines(words_line: str, parents_line: str, place: Place) -> DependencyTree:
-    words = _TOKEN.findall(words_line)
+    words = [match[0] for match in islice(_TOKEN.finditer(words_line), MAX_WORDS + 1)]
     parents: list[int] = []
-    for match in _TOKEN.finditer(parents_line):
+    for match in islice(_TOKEN.finditer(parents_line), MAX_WORDS + 1):
         if not _WHOLE_NUMBER.fullmatch(match[0]):
             here = Place(place.path, place.line, match.start() + 1, parents_line)
             raise DependencyError(here, "expected the number of a word, or 0 for the root")
         parents.append(int(match[0]) - 1)
     try:
+        check_tree_size(max(len(words), len(parents)))
         return DependencyTree.from_parents(words, parents)
     except TreeError as error:
-        raise DependencyError(place, error.message, remedy=_REMEDY) from error
+        raise DependencyError(place, error.message, remedy=error.remedy or _REMEDY) from error
 
 
 _REMEDY = (

@@ -14,6 +14,7 @@ from lexitree.files import display_name, read_lines
 from lexitree.trees.brackets import ReadReport
 from lexitree.trees.dependencies import DependencyTree
 from lexitree.trees.tree import NO_LABEL, Tree
+from lexitree.trees.tree_limits import check_tree_size
 
 MAX_JSON_CHARACTERS = 1 << 24
 """Longer objects are an error: once parsed, they take many times as much memory."""
@@ -164,10 +165,14 @@ def parse_json_line(line: str, number: int, name: str) -> dict[str, Any]:
 
 
 def _parse_line(line: str, number: int, name: str) -> Tree:
+    values = parse_json_line(line, number, name)
     try:
-        return tree_from_json(parse_json_line(line, number, name))
+        check_tree_size(
+            *(len(each) if _is_list(each := values.get(key)) else 0 for key in ("words", "phrases"))
+        )
+        return tree_from_json(values)
     except TreeError as error:
-        raise JsonLinesError(Place(name, number), error.message) from error
+        raise JsonLinesError(Place(name, number), error.message, remedy=error.remedy) from error
 
 
 class _Numbers:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from lexitree.arrays import NO_INDEX
 from lexitree.errors import TreeError, import_extra
-from lexitree.trees.bracket_parser import MAX_NODES
 from lexitree.trees.tree import NO_LABEL, Tree, refuse_inner_words
+from lexitree.trees.tree_limits import MAX_NODES
 
 if TYPE_CHECKING:
     import nltk

@@ -1,4 +1,4 @@
-"""What the native implementations share: the kernels for a tensor's precision, and addresses."""
+"""What the native implementations share: the kernels for a tensor's precision, and contiguous tensors."""
 
 from __future__ import annotations
 
@@ -13,11 +13,6 @@ _PRECISIONS = {torch.float32: "f32", torch.float64: "f64"}
 def kernels_for(tensor: Tensor) -> Kernels:
     """The kernels that compute in the precision of a tensor."""
     return find_kernels(_PRECISIONS[tensor.dtype])
-
-
-def addresses(*tensors: Tensor | None) -> list[int | None]:
-    """Where the numbers of contiguous tensors lie; the tensors must be kept until the kernel returns."""
-    return [None if tensor is None else tensor.data_ptr() for tensor in tensors]
 
 
 def in_rows(tensor: Tensor | None) -> Tensor | None:

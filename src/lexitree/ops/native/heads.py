@@ -10,7 +10,7 @@ from torch import Tensor
 
 from lexitree.ops.levelwise.heads import levelwise_compose_heads
 from lexitree.ops.levelwise.levels import apply
-from lexitree.ops.native.calls import addresses, kernels_for
+from lexitree.ops.native.calls import kernels_for
 from lexitree.ops.tree_batch import TreeBatch
 from lexitree.ops.weights import HeadMethod, HeadWeights, check_head_method
 
@@ -46,16 +46,16 @@ def _run_forward(
     words: Tensor, gate: Tensor, bias: Tensor, batch: TreeBatch, lean: Tensor | None
 ) -> tuple[Tensor, Tensor, Tensor]:
     """The head vectors, the pairs that they were made of, and the gates."""
-    num_leaves, size = words.shape
+    num_leaves, size = batch.num_leaves, len(bias)
     num_inner = batch.num_nodes - num_leaves
     x = words.new_empty(batch.num_nodes, size)
     pairs, z = words.new_empty(num_inner, 2 * size), words.new_empty(num_inner, size)
     lean = None if lean is None else lean.to(words.dtype).contiguous()
     words, gate, bias = words.contiguous(), gate.contiguous(), bias.contiguous()
     kernels_for(words).heads_forward(
-        *addresses(words, gate, bias, lean),
-        *(size, num_leaves, len(batch.level_sizes) - 1),
-        *addresses(batch.level_offset, batch.children_index, x, pairs, z),
+        *(words, gate, bias, lean),
+        *(size, num_leaves, len(batch.level_sizes) - 1, batch.num_nodes),
+        *(batch.level_offset, batch.children_index, x, pairs, z),
     )
     return x, pairs, z
 
@@ -79,8 +79,8 @@ class _GatedHeads(torch.autograd.Function):
         dx = gradients[0].clone(memory_format=torch.contiguous_format)
         dgate, dbias = torch.empty_like(gate), gate.new_empty(len(gate))
         kernels_for(gate).heads_backward(
-            *addresses(gate),
-            *(len(gate), batch.num_leaves, len(batch.level_sizes) - 1),
-            *addresses(batch.level_offset, batch.children_index, pairs, z, dx, dgate, dbias),
+            gate,
+            *(len(gate), batch.num_leaves, len(batch.level_sizes) - 1, batch.num_nodes),
+            *(batch.level_offset, batch.children_index, pairs, z, dx, dgate, dbias),
         )
         return dx[: batch.num_leaves], dgate, dbias, None, None

@@ -9,7 +9,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from lexitree.ops.levelwise.levels import apply
-from lexitree.ops.native.calls import addresses, in_rows, kernels_for
+from lexitree.ops.native.calls import in_rows, kernels_for
 from lexitree.ops.tree_batch import TreeBatch
 from lexitree.ops.weights import BottomUpWeights, TopDownWeights
 
@@ -46,16 +46,11 @@ class _BottomUp(torch.autograd.Function):
             bias.new_empty(num_inner, (2 if weight_c is None else 4) * hidden),
         )
         ctx.sizes = (
-            hidden,
-            x.shape[1],
-            int(len(weight_x) == 4 * hidden),
-            num_leaves,
-            len(batch.level_sizes) - 1,
+            *(hidden, weight_x.shape[1], int(len(weight_x) == 4 * hidden), int(weight_c is not None)),
+            *(num_leaves, len(batch.level_sizes) - 1, batch.num_nodes),
         )
         kernels_for(bias).bottom_up_forward(
-            *addresses(*factors, bias),
-            *ctx.sizes,
-            *addresses(batch.level_offset, batch.children_index, h, *kept),
+            *(*factors, bias), *ctx.sizes, *(batch.level_offset, batch.children_index, h, *kept)
         )
         ctx.save_for_backward(*factors, *kept)
         ctx.batch = batch
@@ -71,9 +66,9 @@ class _BottomUp(torch.autograd.Function):
         dx = dx if ctx.needs_input_grad[0] else None
         dbias = x.new_empty(len(weight_h))
         kernels_for(x).bottom_up_backward(
-            *addresses(*factors),
+            *factors,
             *ctx.sizes,
-            *addresses(batch.level_offset, batch.children_index, *kept, dh, dx, *dweights, dbias),
+            *(batch.level_offset, batch.children_index, *kept, dh, dx, *dweights, dbias),
         )
         return dx, *dweights, dbias, None
 
@@ -113,11 +108,14 @@ class _TopDown(torch.autograd.Function):
             bias.new_empty(num_nodes, 2 * hidden),
             bias.new_empty((num_nodes - batch.num_trees) // 2, 2 * hidden),
         )
-        ctx.sizes = (hidden, x.shape[1], len(weight_x), len(x), batch.num_trees, len(batch.depth_sizes) - 1)
+        ctx.sizes = (
+            *(hidden, weight_x.shape[-1], len(weight_x), len(x)),
+            *(batch.num_trees, len(batch.depth_sizes) - 1, num_nodes),
+        )
         kernels_for(bias).top_down_forward(
-            *addresses(*factors, bias),
+            *(*factors, bias),
             *ctx.sizes,
-            *addresses(batch.depth_offset, row_of, batch.down_order, batch.down_parent_index, h, *kept),
+            *(batch.depth_offset, row_of, batch.down_order, batch.down_parent_index, h, *kept),
         )
         ctx.save_for_backward(*factors, row_of, *kept)
         ctx.batch = batch
@@ -132,9 +130,9 @@ class _TopDown(torch.autograd.Function):
         dx = dx if ctx.needs_input_grad[0] else None
         dbias = dh.new_empty(factors[1].shape[:2])
         kernels_for(dh).top_down_backward(
-            *addresses(*factors),
+            *factors,
             *ctx.sizes,
-            *addresses(batch.depth_offset, row_of, batch.down_order, batch.down_parent_index),
-            *addresses(gates, states, parent_states, dh, dx, *dweights, dbias),
+            *(batch.depth_offset, row_of, batch.down_order, batch.down_parent_index),
+            *(gates, states, parent_states, dh, dx, *dweights, dbias),
         )
         return dx, *dweights, dbias, None, None

@@ -9,7 +9,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from lexitree.ops.levelwise.levels import apply
-from lexitree.ops.native.calls import addresses, in_rows, kernels_for
+from lexitree.ops.native.calls import in_rows, kernels_for
 from lexitree.ops.spans import SequenceSchedule
 from lexitree.ops.weights import SequenceWeights
 
@@ -42,10 +42,11 @@ class _Sequences(torch.autograd.Function):
         index = (*index, schedule.last_index.contiguous())
         out = bias.new_empty(num_spans, hidden)
         kept = tuple(bias.new_empty(schedule.num_places, columns * hidden) for columns in (4, 2))
-        ctx.sizes = hidden, x.shape[1], len(x), len(schedule.step_sizes), num_spans
-        kernels_for(bias).sequences_forward(
-            *addresses(*factors, bias), *ctx.sizes, *addresses(*index, out, *kept)
+        ctx.sizes = (
+            *(hidden, weight_x.shape[1], int(weight_c is not None)),
+            *(len(x), len(schedule.step_sizes), num_spans, schedule.num_places),
         )
+        kernels_for(bias).sequences_forward(*(*factors, bias), *ctx.sizes, *(*index, out, *kept))
         ctx.save_for_backward(*factors, *index, *kept)
         return out
 
@@ -57,7 +58,5 @@ class _Sequences(torch.autograd.Function):
         dx, *dweights = (None if each is None else torch.empty_like(each) for each in factors)
         dx = dx if ctx.needs_input_grad[0] else None
         dbias = x.new_empty(len(weight_h))
-        kernels_for(x).sequences_backward(
-            *addresses(*factors), *ctx.sizes, *addresses(*kept, dout, dx, *dweights, dbias)
-        )
+        kernels_for(x).sequences_backward(*factors, *ctx.sizes, *(*kept, dout, dx, *dweights, dbias))
         return dx, *dweights, dbias, None

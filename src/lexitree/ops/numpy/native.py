@@ -16,6 +16,13 @@ import numpy as np
 from lexitree.arrays import IndexArray, RealArray
 from lexitree.batch.tree_layout import TreeLayout
 from lexitree.kernels.library import Kernels, find_kernels
+from lexitree.kernels.signatures import (
+    bottom_up_room,
+    dense_room,
+    heads_room,
+    sequences_room,
+    top_down_room,
+)
 from lexitree.ops.numpy.heads import HeadLeaves, numpy_compose_heads
 from lexitree.ops.numpy.spans import SpanSchedule
 from lexitree.ops.weights import (
@@ -29,8 +36,6 @@ from lexitree.ops.weights import (
 )
 
 _PRECISIONS = {"float32": "f32", "float64": "f64"}
-_LANES = 16
-"""Columns of packed weights are rounded up to no more than this."""
 _ALIGNMENT = 64
 """Bytes: where packed weights start."""
 
@@ -87,8 +92,8 @@ def pack_heads(weights: HeadWeights) -> PackedHeads:
     """Pack the weights of the head gate."""
     gate, bias = _in_rows(weights.gate, weights.bias)
     size = len(gate)
-    packed = PackedHeads(_kernels_for(bias), _room(bias.dtype, (2 * size, size), (1, size)), size)
-    packed.kernels.heads_pack(*_addresses(gate, bias), size, *_addresses(packed.numbers))
+    packed = PackedHeads(_kernels_for(bias), _room(bias.dtype, heads_room(size)), size)
+    packed.kernels.heads_pack(gate, bias, size, packed.numbers)
     return packed
 
 
@@ -97,15 +102,9 @@ def pack_bottom_up(weights: BottomUpWeights) -> PackedBottomUp:
     x, h, bias = _in_rows(weights.x, weights.h, weights.bias)
     c, peephole = (None if each is None else _in_rows(each)[0] for each in (weights.c, weights.peephole))
     hidden, word, is_lexical = weights.hidden, x.shape[1], weights.is_lexical
-    of_states = (
-        [(2 * hidden, 5 * hidden)] if c is None else [(4 * hidden, 3 * hidden), (2 * hidden, 2 * hidden)]
-    )
-    of_words = [(word, 3 * hidden), (word, hidden)]
-    numbers = _room(bias.dtype, *of_words, *of_states, (hidden, hidden), (1, 5 * hidden))
-    packed = PackedBottomUp(_kernels_for(bias), numbers, hidden, word, is_lexical, c is not None)
-    packed.kernels.bottom_up_pack(
-        *_addresses(x, h, c, peephole, bias), hidden, word, is_lexical, *_addresses(numbers)
-    )
+    sizes = hidden, word, is_lexical, c is not None
+    packed = PackedBottomUp(_kernels_for(bias), _room(bias.dtype, bottom_up_room(*sizes)), *sizes)
+    packed.kernels.bottom_up_pack(x, h, c, peephole, bias, *sizes, packed.numbers)
     return packed
 
 
@@ -113,11 +112,9 @@ def pack_top_down(weights: TopDownWeights) -> PackedTopDown:
     """Pack the weights of the top-down tree LSTM."""
     arrays = _in_rows(weights.x, weights.h, weights.c, weights.peephole, weights.bias)
     hidden, (sides, _, word) = weights.hidden, weights.x.shape
-    of_side = [(2 * hidden, 2 * hidden), (hidden, 2 * hidden), (hidden, hidden)]
-    of_words = [(word + 1, 4 * hidden)] * sides
-    numbers = _room(weights.bias.dtype, *of_words, *of_side, *of_side)
+    numbers = _room(weights.bias.dtype, top_down_room(hidden, word, sides))
     packed = PackedTopDown(_kernels_for(weights.bias), numbers, hidden, word, sides)
-    packed.kernels.top_down_pack(*_addresses(*arrays), hidden, word, sides, *_addresses(numbers))
+    packed.kernels.top_down_pack(*arrays, hidden, word, sides, numbers)
     return packed
 
 
@@ -126,12 +123,9 @@ def pack_sequences(weights: SequenceWeights) -> PackedSequences:
     x, h, bias = _in_rows(weights.x, weights.h, weights.bias)
     c, peephole = (None if each is None else _in_rows(each)[0] for each in (weights.c, weights.peephole))
     hidden, word = weights.hidden, x.shape[1]
-    of_states = [(hidden, 4 * hidden)]
-    if c is not None:
-        of_states = [(2 * hidden, 2 * hidden), (hidden, 2 * hidden), (hidden, hidden)]
-    numbers = _room(bias.dtype, (word + 1, 4 * hidden), *of_states)
-    packed = PackedSequences(_kernels_for(bias), numbers, hidden, word, c is not None)
-    packed.kernels.sequences_pack(*_addresses(x, h, c, peephole, bias), hidden, word, *_addresses(numbers))
+    sizes = hidden, word, c is not None
+    packed = PackedSequences(_kernels_for(bias), _room(bias.dtype, sequences_room(*sizes)), *sizes)
+    packed.kernels.sequences_pack(x, h, c, peephole, bias, *sizes, packed.numbers)
     return packed
 
 
@@ -139,8 +133,8 @@ def pack_dense(weights: DenseWeights) -> PackedDense:
     """Pack the weights of a dense layer."""
     weight, bias = _in_rows(weights.weight, weights.bias)
     columns, size = weight.shape
-    packed = PackedDense(_kernels_for(bias), _room(bias.dtype, (size + 1, columns)), size, columns)
-    packed.kernels.dense_pack(*_addresses(weight, bias), size, columns, *_addresses(packed.numbers))
+    packed = PackedDense(_kernels_for(bias), _room(bias.dtype, dense_room(size, columns)), size, columns)
+    packed.kernels.dense_pack(weight, bias, size, columns, packed.numbers)
     return packed
 
 
@@ -174,9 +168,9 @@ def native_array_heads_and_shares(
     level_offset, children = _indices(layout.level_offset, layout.children_index)
     x, z = np.empty((num_nodes, size), dtype), np.empty((num_nodes - num_leaves, size), dtype)
     packed.kernels.heads_forward_packed(
-        *_addresses(words, packed.numbers, lean),
-        *(size, num_leaves, len(layout.level_sizes) - 1),
-        *_addresses(level_offset, children, x, z),
+        *(words, packed.numbers, lean),
+        *(size, num_leaves, len(layout.level_sizes) - 1, num_nodes),
+        *(level_offset, children, x, z),
     )
     return x, z
 
@@ -191,9 +185,10 @@ def native_array_bottom_up(
     level_offset, children = _indices(layout.level_offset, layout.children_index)
     h = np.empty((layout.num_nodes, hidden), numbers.dtype)
     kernels.bottom_up_forward_packed(
-        *_addresses(x, numbers),
-        *(hidden, word, is_lexical, has_peepholes, layout.num_leaves, len(layout.level_sizes) - 1),
-        *_addresses(level_offset, children, h),
+        *(x, numbers),
+        *(hidden, word, is_lexical, has_peepholes),
+        *(layout.num_leaves, len(layout.level_sizes) - 1, layout.num_nodes),
+        *(level_offset, children, h),
     )
     return h
 
@@ -212,9 +207,10 @@ def native_array_top_down(
     trees = _indices(layout.depth_offset, row_of, layout.down_order, layout.down_parent_index)
     h = np.empty((layout.num_nodes, hidden), numbers.dtype)
     kernels.top_down_forward_packed(
-        *_addresses(x, numbers),
-        *(hidden, word, sides, len(x), layout.num_trees, len(layout.depth_sizes) - 1),
-        *_addresses(*trees, h),
+        *(x, numbers),
+        *(hidden, word, sides, len(x)),
+        *(layout.num_trees, len(layout.depth_sizes) - 1, layout.num_nodes),
+        *(*trees, h),
     )
     return h
 
@@ -230,9 +226,10 @@ def native_array_sequences(
     leaf_index, last_index = _indices(schedule.leaf_index, schedule.last_index)
     h = np.empty((len(last_index), hidden), numbers.dtype)
     kernels.sequences_forward_packed(
-        *_addresses(x, numbers),
-        *(hidden, word, has_peepholes, len(x), len(step_sizes), len(last_index)),
-        *_addresses(step_sizes, leaf_index, last_index, h),
+        *(x, numbers),
+        *(hidden, word, has_peepholes),
+        *(len(x), len(step_sizes), len(last_index), len(leaf_index)),
+        *(step_sizes, leaf_index, last_index, h),
     )
     return h
 
@@ -243,7 +240,7 @@ def native_array_dense(x: RealArray, weights: DenseWeights | PackedDense, relu: 
     kernels, numbers, size, columns = packed
     x = np.ascontiguousarray(x, numbers.dtype)
     out = np.empty((len(x), columns), numbers.dtype)
-    kernels.dense_forward(*_addresses(x, numbers), len(x), size, columns, relu, *_addresses(out))
+    kernels.dense_forward(x, numbers, len(x), size, columns, relu, out)
     return out
 
 
@@ -263,9 +260,9 @@ def native_array_find_heads(
     (children,) = _indices(layout.children_index)
     found = HeadLeaves(np.empty(layout.num_nodes, np.int64), np.empty(layout.num_nodes, x.dtype))
     _kernels_for(x).find_heads(
-        *_addresses(x, from_left, lean),
-        *({"L": 1, "R": 2}.get(method, 0), x.shape[1], layout.num_leaves, layout.num_nodes),
-        *_addresses(children, *found),
+        *(x, from_left, lean),
+        *({"L": 1, "R": 2}.get(method, 0), x.shape[-1], layout.num_leaves, layout.num_nodes),
+        *(children, *found),
     )
     return found
 
@@ -278,14 +275,12 @@ def native_array_features(
     up = None if up is None else np.ascontiguousarray(up, down.dtype)
     asked = np.arange(layout.num_nodes) if nodes is None else nodes
     asked, start, end = _indices(asked, layout.span_start, layout.span_end)
-    hidden = down.shape[1]
+    hidden = down.shape[-1]
     out = np.empty((len(asked), (2 if up is None else 3) * hidden), down.dtype)
     _kernels_for(down).gather_features(
-        *_addresses(up, down),
-        *(hidden, layout.num_leaves),
-        *_addresses(asked),
-        len(asked),
-        *_addresses(start, end, out),
+        *(up, down),
+        *(hidden, layout.num_leaves, layout.num_nodes, len(asked), up is not None),
+        *(asked, start, end, out),
     )
     return out
 
@@ -293,12 +288,6 @@ def native_array_features(
 def _kernels_for(array: RealArray) -> Kernels:
     """The kernels that compute in the precision of an array."""
     return find_kernels(_PRECISIONS[array.dtype.name])
-
-
-def _addresses(*arrays: RealArray | IndexArray | None) -> list[int | None]:
-    """Where the numbers of contiguous arrays lie; the arrays must be kept until the kernel returns."""
-    # Unlike `ctypes.data`, this makes no object for each array.
-    return [None if array is None else array.__array_interface__["data"][0] for array in arrays]
 
 
 def _in_rows(*arrays: RealArray) -> list[RealArray]:
@@ -310,9 +299,8 @@ def _indices(*arrays: IndexArray) -> list[IndexArray]:
     return [np.ascontiguousarray(array, np.int64) for array in arrays]
 
 
-def _room(dtype: np.dtype[np.floating], *shapes: tuple[int, int]) -> RealArray:
-    """Room for packed weights of so many rows and columns each; it starts a cache line."""
-    count = sum(rows * -(-columns // _LANES) * _LANES for rows, columns in shapes)
+def _room(dtype: np.dtype[np.floating], count: int) -> RealArray:
+    """Room for so many packed weights; it starts a cache line."""
     extra = _ALIGNMENT // dtype.itemsize
     numbers = np.zeros(count + extra, dtype)
     first = -numbers.ctypes.data % _ALIGNMENT // dtype.itemsize

@@ -8,7 +8,7 @@ import numpy as np
 
 from lexitree.arrays import IndexArray, RealArray
 from lexitree.batch.tree_layout import TreeLayout
-from lexitree.errors import ConfigError
+from lexitree.errors import ConfigError, SizeError
 
 MAX_WORDS_READ = 20_000
 """Spans with more words are told apart without reading them: those of a deep tree have quadratically many."""
@@ -92,7 +92,17 @@ class SpanSchedule:
 
     @classmethod
     def from_spans(cls, start: IndexArray, end: IndexArray, *, backwards: bool = False) -> SpanSchedule:
+        """The schedule for spans, each from its first word to the word after its last.
+
+        Raises:
+            SizeError: A span is empty, or begins before the first word.
+        """
         lengths = end - start
+        if len(start) and (lengths.min() < 1 or start.min() < 0):
+            raise SizeError(
+                f"spans need at least 1 word, from word 0 on; the shortest of these has {lengths.min()} words, and"
+                f" the first begins at word {start.min()}"
+            )
         first_leaves, row_of_span = np.unique(end - 1 if backwards else start, return_inverse=True)
         row_lengths = np.zeros(len(first_leaves), dtype=np.int64)
         np.maximum.at(row_lengths, row_of_span, lengths)

@@ -20,6 +20,9 @@ AnswerLayout = Literal["free", "line"]
 MAX_ANSWER_CHARACTERS = 1 << 26
 """Longer trees are refused, so that a parser that never closes its brackets cannot fill the memory."""
 
+_MAX_NODES = 2_000_000
+"""The same for its nodes; the words are those of a text, which has limits of its own."""
+
 # How parsers report that there is no tree: `(())`, `()`, an empty line, `(ROOT)`, or Stanford's message.
 _NO_TREE = re.compile(
     r"\s*|\(\s*[^()\s]*\s*\)|\(\s*\(\s*[^()\s]*\s*\)\s*\)|SENTENCE_SKIPPED_OR_UNPARSABLE.*", re.DOTALL
@@ -45,7 +48,7 @@ class Answer:
         Raises:
             BracketError: The text is not exactly one tree.
         """
-        parser = BracketParser(name, layout="free")
+        parser = BracketParser(name, layout="free", max_nodes=_MAX_NODES, max_words=_MAX_NODES)
         trees: list[Tree] = []
         for number, line in enumerate(self.text.split("\n"), self.line):
             trees.extend(parser.feed(number, line))
