@@ -154,6 +154,14 @@ def test_too_many_trailers_are_told(service: RunningServer) -> None:
         assert read_all(long).startswith(b"HTTP/1.1 431 ")
 
 
+def test_a_request_that_was_answered_gets_no_second_answer(service: RunningServer) -> None:
+    """The rest of its body does not come; a client would take another answer for that to its next request."""
+    with connect(service.port, CHUNKED.replace(b"POST /v1/label", b"GET /live")) as half:
+        read_live(half)
+        half.sendall(b"1")
+        assert read_all(half) == b""
+
+
 def test_trailers_are_no_headers(service: RunningServer) -> None:
     """They come when the request has long been read."""
     body = b'{"text": "the film is good ."}'

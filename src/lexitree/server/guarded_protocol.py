@@ -131,7 +131,7 @@ class GuardedProtocol(HttpToolsProtocol):
         self._headers_due = None
         if self._is_answering:
             self._expect_headers()  # The next request is late; the answer to this one must not suffer.
-        elif self._header_bytes:
+        elif self._header_bytes and not self._is_in_body:
             self._refuse(HTTPStatus.REQUEST_TIMEOUT)
         else:
             self.transport.close()  # No request has begun that could be answered.
