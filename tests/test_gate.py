@@ -75,9 +75,27 @@ def test_nothing_is_no_pass() -> None:
         ("heads", with_number("nodes", (5, 3), 1), "head 1 'a', not 2 'film', by a margin of 1.0e+00"),
         ("heads", with_number("nodes", (5, 3), -1), "head -1 (none), not 2 'film'"),
         ("heads' shares", with_number("shares", 5, 0.4 + 3e-6), "made-up 1, node 0, 'not a film'"),
-        ("binary trees", with_number("nodes", (2, 0), 0), "other nodes for the same parses"),
+        (
+            "binary trees",
+            with_number("nodes", (7, 0), 0),
+            "made-up 1, 'not a film': node 2 is 'not a film', not 'a film'",
+        ),
+        (
+            "binary trees",
+            with_number("nodes", (slice(7, 9), slice(0, 2)), [[0, 2], [0, 1]]),
+            "made-up 1, 'not a film': node 2 is 'not a', not 'a film'",
+        ),
         ("places of words", with_number("places", 4, 5), "1 words"),
         ("sentences", with_number("texts", 1, 1), "other sentences from text 0 on"),
+        (
+            "binary trees",
+            lambda answers: replace(
+                answers,
+                num_nodes=answers.num_nodes - [0, 0, 1],
+                **{name: getattr(answers, name)[:-1] for name in ("nodes", "shares", "probabilities")},
+            ),
+            "made-up 2, 'not a film': node 4 is None, not 'film'",
+        ),
         (
             "parses",
             lambda answers: replace(answers, parses=(*answers.parses[:2], "(X not a film)")),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise, zip_longest
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +16,7 @@ MOST_LISTED = 5
 LOG_TOLERANCE = 1e-4
 """For the log probabilities of trees, which are sums of float32 scores: that of the parser's tests."""
 
+Spans = list[list[int]]
 Candidates = Sequence[Sequence[tuple[str, float]]]
 
 
@@ -90,8 +92,11 @@ def compare_answers(report: Report, name: str, expected: Answers, found: Answers
         return
     report.counts["sentences"] += len(expected.words)
     report.counts["parses"] += sum(map(bool, expected.parses))
+    spans = [_spans_of_sentences(each) for each in (expected, found)]
     same = [
-        number for number in range(len(expected.words)) if _is_same(report, name, expected, found, number)
+        number
+        for number, both in enumerate(zip(*spans, strict=True))
+        if _is_same(report, name, expected, found, number, *both)
     ]
     _compare_nodes(report, name, _part(expected, same), _part(found, same), tolerance)
 
@@ -103,7 +108,16 @@ def _first_difference(expected: Array, found: Array) -> int:
     return int(min(each[place] for each in (expected, found) if len(each) > place))
 
 
-def _is_same(report: Report, name: str, expected: Answers, found: Answers, number: int) -> bool:
+def _spans_of_sentences(answers: Answers) -> list[Spans]:
+    """By sentence: the first word of each node and the word after its last."""
+    spans: Spans = answers.nodes[:, :2].tolist()
+    borders: list[int] = [0, *np.cumsum(answers.num_nodes).tolist()]
+    return [spans[first:last] for first, last in pairwise(borders)]
+
+
+def _is_same(
+    report: Report, name: str, expected: Answers, found: Answers, number: int, spans: Spans, others: Spans
+) -> bool:
     """Whether a sentence has the same tree from both, so that its nodes can be compared."""
     words, parse = expected.words[number], expected.parses[number]
     said = f"{name} {number}, {' '.join(words)[:60]!r}"
@@ -111,6 +125,12 @@ def _is_same(report: Report, name: str, expected: Answers, found: Answers, numbe
         report.differs("words", f"{said}: {list(found.words[number])}, not {list(words)}")
     elif parse != found.parses[number]:
         report.parses.append(ParseDispute(parse, found.parses[number], said))
+    elif spans != others:
+        node = next(node for node, (own, other) in enumerate(zip_longest(spans, others)) if own != other)
+        own, other = (
+            " ".join(words[slice(*each[node])]) if node < len(each) else None for each in (spans, others)
+        )
+        report.differs("binary trees", f"{said}: node {node} is {other!r}, not {own!r}")
     else:
         return True
     return False
@@ -159,10 +179,6 @@ def _compare_nodes(report: Report, name: str, expected: _Part, found: _Part, tol
 
     if not np.array_equal(expected.places, found.places):
         report.differs("places of words", f"{name}: {_num_unlike(expected.places, found.places)} words")
-    spans, found_spans = expected.nodes[:, :2], found.nodes[:, :2]
-    if not np.array_equal(expected.num_nodes, found.num_nodes) or not np.array_equal(spans, found_spans):
-        report.differs("binary trees", f"{name}: other nodes for the same parses")
-        return
     if expected.probabilities.shape != found.probabilities.shape:
         shapes = found.probabilities.shape, expected.probabilities.shape
         report.differs("probabilities", f"{name}: {shapes[0]} numbers, not {shapes[1]}")
