@@ -11,7 +11,6 @@ RUN apt-get update && apt-get install --yes --no-install-recommends gcc libc6-de
 RUN python -m venv /opt/lexitree
 WORKDIR /source
 COPY constraints.txt pyproject.toml hatch_build.py README.md LICENSE ./
-COPY recipes recipes
 COPY src src
 # The shipped models need no torch on a CPU. EXTRAS=serve,transformers is for models over a transformer.
 ARG EXTRAS=serve

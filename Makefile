@@ -13,7 +13,7 @@ test: .venv/ready
 # The tests of the page ask axe-core about accessibility; where npm cannot fetch it, they are skipped and say so.
 AXE := .cache/axe-core
 test-all: .venv/ready
-	$(BIN)/pip install --quiet -c constraints.txt -e '.[dev,integrations]'
+	$(BIN)/pip install --quiet -c constraints.txt -e '.[dev,integrations]' -e './paper[plots,svm]'
 	-test -e $(AXE)/package || (mkdir -p $(AXE) && cd $(AXE) && npm pack --silent axe-core@4 && tar xzf axe-core-*.tgz)
 	$(BIN)/pytest -n 2
 
@@ -113,8 +113,8 @@ clean:
 	rm -rf .venv build dist site .pytest_cache .ruff_cache .hypothesis
 
 # torch is pinned in constraints.txt, so that every set-up has the same build.
-.venv/ready: pyproject.toml constraints.txt
+.venv/ready: pyproject.toml paper/pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev]'
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev]' -e './paper[plots,svm]'
 	touch $@

@@ -97,7 +97,11 @@ class Copy:
         self.root = root
         # With CI, generated examples are the same each time, so a fault is caught always or never. Tests with real
         # data are skipped: what only they catch would go unnoticed on most machines.
-        self.environment = {**os.environ, "PYTHONPATH": str(root / "src"), "CI": "1"}
+        self.environment = {
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join((str(root / "src"), str(root / "paper" / "src"))),
+            "CI": "1",
+        }
         self.environment.pop("LEXITREE_DATA", None)
 
     @contextmanager

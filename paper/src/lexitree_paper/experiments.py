@@ -155,4 +155,4 @@ def _parse_run(values: Mapping[str, Any]) -> PlannedRun:
 def recipes_folder() -> Path:
     """Return the folder of recipes, in the installed package or beside the sources."""
     installed = Path(str(resources.files("lexitree_paper"))) / RECIPES
-    return installed if installed.is_dir() else Path(__file__).parents[2] / RECIPES
+    return installed if installed.is_dir() else Path(__file__).parents[3] / RECIPES

@@ -11,7 +11,7 @@ import pytest
 from lexitree.errors import FileError
 from lexitree_paper import wordnet
 from lexitree_paper.wordnet import Nouns, find_nouns
-from tests.paper.small_wordnet import write_wordnet
+from small_wordnet import write_wordnet
 
 
 @pytest.fixture

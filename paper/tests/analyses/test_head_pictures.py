@@ -8,6 +8,7 @@ from xml.etree import ElementTree
 
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.strategies import trees
 
 from lexitree.trees.brackets import tree_from_brackets
 from lexitree.trees.tree import Tree
@@ -15,7 +16,6 @@ from lexitree_paper.analyses.head_pictures import MAX_NAME_CHARACTERS, analyse_p
 from lexitree_paper.analyses.job import Job
 from lexitree_paper.experiments import find_experiment
 from lexitree_paper.runner import Settings, watch_nothing
-from tests.strategies import trees
 
 
 @given(st.lists(trees(), max_size=6))

@@ -85,7 +85,7 @@ def question_features(tree: Tree, nouns: Nouns | None) -> list[str]:
 
 def _fit(trees: Sequence[Tree], penalty: float, nouns: Nouns | None) -> SvmClassifier:
     text, svm = (
-        import_extra(module, extra="svm", purpose="The SVM", package="scikit-learn")
+        import_extra(module, extra="sklearn", purpose="The SVM", package="scikit-learn")
         for module in ("sklearn.feature_extraction.text", "sklearn.svm")
     )
     # The features are already a list of names, so there is nothing to tokenize.

@@ -17,7 +17,7 @@ from lexitree.writing import atomic_write
 
 DATA_VARIABLE = "LEXITREE_DATA"
 _COMMIT_VARIABLE = "LEXITREE_COMMIT"
-_ROOT = Path(__file__).parents[2]
+_ROOT = Path(__file__).parents[3]
 _SOURCES = "src"
 _NOT_SOURCE = frozenset({"__pycache__"})
 _WRITTEN_BY_RUNS = (":(exclude)results", ":(exclude)docs")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 from hypothesis import given
+from tests.strategies import trees
 
 from lexitree.trees.brackets import tree_from_brackets
 from lexitree.trees.tree import Tree
 from lexitree_paper.question_heads import WH_WORDS, question_focus, question_pattern
-from tests.strategies import trees
 
 QUESTIONS = [
     (

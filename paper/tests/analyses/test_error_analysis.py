@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.evaluation.systems import made_up_system
 
 from lexitree.evaluation.significance import compare_recipes
 from lexitree_paper.analyses.error_analysis import (
@@ -17,7 +18,6 @@ from lexitree_paper.analyses.error_analysis import (
 from lexitree_paper.analyses.job import Job, record_findings
 from lexitree_paper.experiments import find_experiment
 from lexitree_paper.runner import Settings, watch_nothing
-from tests.evaluation.systems import made_up_system
 
 EXPERIMENT = find_experiment("error-analysis")
 SENTENCES = ["not bad", "good", "no way", "fine"]

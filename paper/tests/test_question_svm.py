@@ -18,7 +18,7 @@ from lexitree.trees.brackets import tree_from_brackets
 from lexitree_paper import wordnet
 from lexitree_paper.question_svm import PENALTIES, SvmClassifier, question_features, train_svm
 from lexitree_paper.wordnet import find_nouns
-from tests.paper.small_wordnet import write_wordnet
+from small_wordnet import write_wordnet
 
 pytest.importorskip("sklearn", reason="needs scikit-learn")
 
@@ -99,7 +99,7 @@ def test_one_label_is_nothing_to_tell_apart() -> None:
 @pytest.mark.filterwarnings("ignore:WordNet is not installed")
 def test_without_scikit_learn_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "sklearn.svm", None)
-    with pytest.raises(MissingExtraError, match=r"\[svm\]"):
+    with pytest.raises(MissingExtraError, match=r"\[sklearn\]"):
         train_svm(corpus_of(question("HUM", "child"), question("LOC", "city")))
 
 

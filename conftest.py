@@ -10,17 +10,17 @@ from pathlib import Path
 import pytest
 import torch
 from hypothesis import settings
+from tests.tiny import tiny_recipe, write_dependency_treebank, write_treebank
+from tests.tiny_encoders import KINDS, write_encoder
 
 from lexitree.ops import devices
 from lexitree.parsers import adapters
 from lexitree.saving import shipped
 from lexitree.tasks.classify.run import train
-from tests.tiny import tiny_recipe, write_dependency_treebank, write_treebank
-from tests.tiny_encoders import KINDS, write_encoder
 
 pytest_plugins = ["tests.tiny_parser"]
 
-# A busy machine is no bug, so no example has a deadline. Where a red run stops others, examples are the same each time.
+# A busy machine is no bug, so no example has a deadline. In CI, examples are the same each time.
 settings.register_profile("lexitree", deadline=None, derandomize=bool(os.environ.get("CI")))
 settings.load_profile("lexitree")
 
