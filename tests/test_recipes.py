@@ -22,7 +22,7 @@ from lexitree.settings import Settings
 from lexitree.sweeps.search_space import SearchSpace
 from lexitree.tasks.classify.recipe import Recipe
 from lexitree.tasks.parse.recipe import ParserRecipe
-from lexitree.tasks.rerank.recipe import RerankRecipe
+from lexitree_paper.rerank.recipe import RerankRecipe
 from tests.command import find_command
 
 FOLDER = Path(__file__).parent.parent / "recipes"

@@ -22,11 +22,14 @@ from typing import Any, Generic, Literal, TypeVar, cast
 from lexitree.errors import ConfigError, PluginError
 from lexitree.suggestions import close_names, did_you_mean
 
-Kind = Literal["model", "shipped model", "head method", "parser", "corpus", "format", "teacher", "command"]
+Kind = Literal[
+    "model", "model kind", "shipped model", "head method", "parser", "corpus", "format", "teacher", "command"
+]
 """What can be added."""
 
 GROUPS: dict[Kind, str] = {
     "model": "lexitree.models",
+    "model kind": "lexitree.model_kinds",
     "shipped model": "lexitree.shipped_models",
     "head method": "lexitree.head_methods",
     "parser": "lexitree.parsers",
@@ -46,7 +49,7 @@ _HOMES: dict[Kind, str] = {
     "teacher": "lexitree.tasks.classify.teaching:TEACHERS",
 }
 """Where the registries are that `register` adds to. Commands are found before anything is imported; a trained model
-is a folder, which needs no other name in a running program."""
+is a folder, which needs no other name in a running program; a kind of model is loaded by other programs too."""
 
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]*", re.ASCII)
 """A name must fit on a command line, before a colon and into an error message."""

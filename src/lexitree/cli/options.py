@@ -125,9 +125,6 @@ OutputOption = Annotated[
         "--output", "-o", help="Output file, replaced only when complete; standard output by default."
     ),
 ]
-RerankerArgument = Annotated[
-    str, typer.Argument(metavar="RERANKER", help="The directory of a saved reranker.")
-]
 ModelOption = Annotated[
     str | None,
     typer.Option(
@@ -154,13 +151,6 @@ StyleOption = Annotated[
     str | None,
     typer.Option(
         help="The treebank whose conventions the trees follow ('' is none in particular). Default: the parser's own."
-    ),
-]
-RerankOption = Annotated[
-    str | None,
-    typer.Option(
-        metavar="RERANKER",
-        help="A saved reranker, which chooses among the 8 most probable trees (or --kbest, if that is more).",
     ),
 ]
 OneSentenceOption = Annotated[bool, flag("--one-sentence", text="Take each text as a single sentence.")]
