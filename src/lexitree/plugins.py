@@ -47,9 +47,10 @@ _HOMES: dict[Kind, str] = {
     "corpus": "lexitree.corpora.named:CORPORA",
     "format": "lexitree.pipeline.known_formats:FORMATS",
     "teacher": "lexitree.tasks.classify.teaching:TEACHERS",
+    "model kind": "lexitree.saving.model_kinds:KINDS",
 }
 """Where the registries are that `register` adds to. Commands are found before anything is imported; a trained model
-is a folder, which needs no other name in a running program; a kind of model is loaded by other programs too."""
+is a folder, which needs no other name in a running program."""
 
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]*", re.ASCII)
 """A name must fit on a command line, before a colon and into an error message."""
@@ -241,7 +242,7 @@ class Registry(Mapping[str, Entry], Generic[Entry]):
 
 
 def register(kind: Kind, name: str) -> Callable[[Added], Added]:
-    """Add a model, head method, parser, corpus, output format or teacher to the running program.
+    """Add a model, head method, parser, corpus, output format, teacher or kind of model to the running program.
 
     An installed package names it as an entry point instead; then it is there in every process and every command.
 
@@ -249,7 +250,7 @@ def register(kind: Kind, name: str) -> Callable[[Added], Added]:
         def load_weather() -> lexitree.Corpus: ...
 
     Args:
-        kind: What it is: `model`, `head method`, `parser`, `corpus`, `format` or `teacher`.
+        kind: What it is: `model`, `head method`, `parser`, `corpus`, `format`, `teacher` or `model kind`.
         name: Its name in recipes and on the command line.
 
     Returns:

@@ -132,7 +132,7 @@ class Oracle:
 
 
 def test_a_kind_of_another_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    kind = model_kinds.ModelKind[Oracle](
+    kind = model_kinds.ModelKind(
         name="oracle",
         take_apart=lambda model, _: model_kinds.ModelParts(
             settings={"hidden": model.hidden},

@@ -152,8 +152,10 @@ def test_what_our_parser_writes_is_a_list(call: Call, reranker: Path, tmp_path: 
     assert len(several.strip().splitlines()) == 3
     gold = tmp_path / "gold.txt"
     gold.write_text("(S (NP (NN the) (NN film)) (NN is))\n")
-    scores = json.loads(call("parser", "evaluate", parser, gold, *options, "--json").out)
+    behind = ("--parser", parser, "--device", "cpu", "--json")
+    scores = json.loads(call("rerank", "evaluate", reranker, gold, *behind).out)
     assert scores["sentences"] == 1
+    assert 0 <= scores["f1"] <= scores["oracle_f1"]
 
 
 def test_damaged_lists_are_errors_or_left_out(call: Call, reranker: Path, tmp_path: Path) -> None:

@@ -8,7 +8,6 @@ from typing import Annotated
 
 import typer
 
-from lexitree.cli.completion import complete_models
 from lexitree.cli.console import output, percent, show_skipped
 from lexitree.cli.options import (
     DataOption,
@@ -23,6 +22,7 @@ from lexitree.cli.options import (
     RunFolderOption,
     SetOption,
     StyleOption,
+    complete_models,
     flag,
     help_settings,
     plan_recipe,

@@ -24,7 +24,6 @@ from lexitree.cli.options import (
     SplitOption,
     StripTracesOption,
 )
-from lexitree.saving.model_folder import MODEL_FOLDER
 from lexitree.settings import MAX_BATCH, MAX_COUNT, MAX_SEED
 from lexitree_paper.cli.analysis_tables import (
     show_curves,
@@ -304,6 +303,8 @@ class NamedFolder(NamedTuple):
 
 def parse_named_folder(text: str) -> NamedFolder:
     """Read `NAME=FOLDER`; a folder alone is its own name, without `model` at its end."""
+    from lexitree.saving.model_folder import MODEL_FOLDER
+
     name, sign, folder = text.partition("=")
     if sign and name and folder and "/" not in name and not Path(text).exists():
         return NamedFolder(name, folder)

@@ -25,6 +25,7 @@ from lexitree.cli.options import (
     ResumeOption,
     RunFolderOption,
     SetOption,
+    StyleOption,
     flag,
     help_settings,
     number_option,
@@ -218,6 +219,14 @@ def evaluate_command(
     reranker: RerankerArgument,
     lists: ListsArgument,
     base_weight: BaseWeightOption = None,
+    parser: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PARSER",
+            help="A saved parser: LISTS is then a file of gold Penn trees, and this parser makes the lists of them.",
+        ),
+    ] = None,
+    style: StyleOption = None,
     details: Annotated[bool, flag("--details", text="Also F1 by sentence length and by label.")] = False,
     as_json: JsonOption = False,
     encoding: EncodingOption = "utf-8",
@@ -229,20 +238,34 @@ def evaluate_command(
 
     [bold]With all figures:[/bold]  lexitree rerank evaluate runs/reranker/model wsj00.jsonl --details
 
+    [bold]Behind a parser:[/bold]  lexitree rerank evaluate runs/reranker/model trees.txt --parser runs/parser/model
+
     The bounds are the parser's own choice (its highest score), the best candidate of each list (the oracle), and
     a candidate at random. p is that of the difference to the parser's own choice, by paired bootstrap over
     sentences, two-sided: about this reranker, not its recipe. The gold tags tell what is punctuation. Every list must
     have a gold tree; with --on-error skip, lists without one and damaged lists are skipped and reported.
     """
     from lexitree.trees.brackets import ReadReport
-    from lexitree_paper.rerank.lists import read_lists
     from lexitree_paper.rerank.reranker import load_reranker
     from lexitree_paper.rerank.scores import score_reranker
 
+    if parser is None and style is not None:
+        raise ConfigError("--style is for the parser of --parser", remedy="Omit it, or name a parser.")
     loaded = load_reranker(reranker, device=device, backend=backend, base_weight=base_weight)
     report = ReadReport()
-    found = list(read_lists(lists, encoding=encoding, on_error=on_error, report=report, needs_gold=True))
-    show_skipped(report.num_errors, report.errors, what="lists")
+    if parser is None:
+        from lexitree_paper.rerank.lists import read_lists
+
+        found = list(read_lists(lists, encoding=encoding, on_error=on_error, report=report, needs_gold=True))
+    else:
+        from lexitree.parsers.penn_spans import clean_trees
+        from lexitree.parsers.saved_parser import load_parser
+        from lexitree.pipeline.inputs import read_tree_files
+        from lexitree_paper.rerank.reranker import parse_lists
+
+        gold = list(clean_trees(read_tree_files([lists], encoding, on_error, report)))
+        found = list(parse_lists(load_parser(parser, device=device, style=style), gold))
+    show_skipped(report.num_errors, report.errors, what="lists" if parser is None else "trees")
     if not found:
         raise FileError(lists, "has no lists")
     scores = score_reranker(loaded, found)

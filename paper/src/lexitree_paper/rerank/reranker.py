@@ -189,6 +189,15 @@ class RerankedParser:
             yield [Candidate(*ranked.source.candidates[place]) for place in ranked.order[:k]]
 
 
+def parse_lists(
+    parser: KBestParser, gold: Sequence[Tree], num_candidates: int = NUM_CANDIDATES
+) -> Iterator[CandidateList]:
+    """Parse the words of gold trees into lists of candidates, to score a reranker on them."""
+    found = parser.parse_all_k_best([tree.words for tree in gold], num_candidates)
+    for tree, candidates in zip(gold, found, strict=True):
+        yield CandidateList(tuple(ScoredTree(*candidate) for candidate in candidates), tree)
+
+
 def open_reranked(models: str, *, device: str = "auto", style: str | None = None) -> RerankedParser:
     """Open the parser `reranked:RERANKER` or `reranked:RERANKER,PARSER`.
 
