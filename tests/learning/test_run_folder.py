@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 import shutil
 from collections.abc import Callable
@@ -12,7 +13,7 @@ import pytest
 from lexitree.errors import FileError
 from lexitree.learning.loop import TrainingResult
 from lexitree.learning.observers import EpochRecord
-from lexitree.learning.run_folder import FinishedRun, claim_folder, model_folders
+from lexitree.learning.run_folder import FinishedRun, claim_folder, model_folders, read_metrics
 from lexitree.tasks.classify.run import train
 from lexitree.tasks.parse.run import train_parser
 from tests.tiny import tiny_recipe
@@ -98,3 +99,24 @@ def test_a_run_is_short_and_pickles() -> None:
     run = FinishedRun(Path("runs/mine"), TrainingResult(epochs))
     assert repr(run) == "FinishedRun('runs/mine', best epoch 2 of 3, dev_root 0.500)"
     assert pickle.loads(pickle.dumps(run)) == run
+
+
+EPOCH = EpochRecord(1, 0.5, {"dev_root": 0.25}, 0.01, 1.0, 10.0, is_best=True)
+
+
+def test_metrics_of_a_run(tmp_path: Path) -> None:
+    line = json.dumps(EPOCH.as_dict()) + "\n"
+    (tmp_path / "metrics.jsonl").write_text(line * 2)
+    assert read_metrics(tmp_path / "metrics.jsonl", "dev_root") == (EPOCH, EPOCH)
+    with pytest.raises(FileError, match="line 1 is not the record of an epoch"):
+        read_metrics(tmp_path / "metrics.jsonl", "dev_f1")
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [("", "no epoch is done"), ("{}\n", "line 1"), ("[1\n", "line 1"), ("[1]\n", "line 1")],
+)
+def test_damaged_metrics(tmp_path: Path, text: str, problem: str) -> None:
+    (tmp_path / "metrics.jsonl").write_text(text)
+    with pytest.raises(FileError, match=problem):
+        read_metrics(tmp_path / "metrics.jsonl", "dev_root")

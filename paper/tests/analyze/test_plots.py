@@ -11,9 +11,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from lexitree.errors import FileError, MissingExtraError
+from lexitree.errors import MissingExtraError
 from lexitree.learning.observers import EpochRecord
-from lexitree.views.plots import require_plots
 from lexitree_paper.analyze.comparison import LengthBin
 from lexitree_paper.analyze.curves import LearningCurve, plot_curves, plot_lengths
 
@@ -85,32 +84,8 @@ def test_without_phrases_there_is_no_panel_for_them(tmp_path: Path) -> None:
     assert "dev phrase" not in text
 
 
-def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
-    (tmp_path / "file").write_text("")
-    with pytest.raises(FileError):
-        plot_lengths(BINS, tmp_path / "file" / "plot.svg")
-
-
-@pytest.mark.parametrize(("name", "start"), [("a.PNG", b"\x89PNG"), ("a.pdf", b"%PDF"), ("a", b"<?xml")])
-def test_the_ending_decides_about_the_format(name: str, start: bytes, tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
-    plot_curves(CURVES, tmp_path / name)
-    assert (tmp_path / name).read_bytes().startswith(start)
-
-
-@pytest.mark.parametrize("name", ["a.jpg", "a.svg.gz", "a.html"])
-def test_other_endings_are_refused(name: str, tmp_path: Path) -> None:
-    with pytest.raises(FileError, match=r"cannot be written as \.(jpg|gz|html)") as caught:
-        plot_curves(CURVES, tmp_path / name)
-    assert caught.value.remedy == "Endings that fit: .svg, .png, .pdf."
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_without_matplotlib(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(MissingExtraError, match=r"\[plots\]"):
         plot_lengths(BINS, tmp_path / "plot.svg")
-    with pytest.raises(MissingExtraError, match="matplotlib"):
-        require_plots("plot.svg")
     assert list(tmp_path.iterdir()) == []

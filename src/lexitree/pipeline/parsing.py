@@ -55,7 +55,7 @@ class ParserSettings:
         from lexitree.parsers.text_parser import TextParser
 
         # Only the built-in parser has styles, alone or behind one of another package; others choose their device.
-        has_styles = "style" in parser_options(self.parser)
+        has_styles = {"device", "style"} <= parser_options(self.parser)
         if self.style is not None and not has_styles:
             raise ConfigError(
                 f"--style is for the built-in parser, not for {self.parser!r}", remedy="Omit the option."
