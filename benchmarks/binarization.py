@@ -26,7 +26,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from environment import checksum, describe_run, shorten
-from lexitree.analysis.head_overlap import same_brackets
 from lexitree.parsers.adapters import StanfordParser
 from lexitree.parsers.protocol import Parser
 from lexitree.parsers.saved_parser import load_parser
@@ -37,6 +36,7 @@ from lexitree.trees.binarize import Direction, collapse_unary, to_binary, unbina
 from lexitree.trees.binarize import binarize as split_wide
 from lexitree.trees.brackets import read_trees, surface_form
 from lexitree.trees.tree import Tree, intermediate_nodes
+from lexitree_paper.analyze.head_overlap import same_brackets
 
 WAYS: tuple[Direction, ...] = ("left", "right", "head")
 TWEAKED_LABELS = ("NP", "S", "VP", "ADJP", "PP", "SBAR")

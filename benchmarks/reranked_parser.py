@@ -29,9 +29,9 @@ from lexitree.parsers.protocol import KBestParser
 from lexitree.parsers.saved_parser import load_parser
 from lexitree.tasks.parse.data import Treebank, find_data_file, load_parser_data
 from lexitree.tasks.parse.recipe import ParserRecipe
-from lexitree.tasks.rerank.lists import CandidateList, ScoredTree
-from lexitree.tasks.rerank.reranker import NUM_CANDIDATES, RerankedParser, Reranker, load_reranker
-from lexitree.tasks.rerank.scoring import choose_weight, score_lists
+from lexitree_paper.rerank.lists import CandidateList, ScoredTree
+from lexitree_paper.rerank.reranker import NUM_CANDIDATES, RerankedParser, Reranker, load_reranker
+from lexitree_paper.rerank.scoring import choose_weight, score_lists
 
 
 def main() -> None:

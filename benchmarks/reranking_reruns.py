@@ -24,8 +24,8 @@ import torch
 import lexitree
 from environment import describe_run
 from lexitree.tasks.parse.data import find_data_file
-from lexitree.tasks.rerank.run import train_reranker
 from lexitree_paper.experiments import find_experiment
+from lexitree_paper.rerank.run import train_reranker
 from lexitree_paper.reranking.plan import RerankTask, keep_systems, plan_reranking
 from lexitree_paper.runner import Settings
 

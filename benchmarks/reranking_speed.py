@@ -24,19 +24,19 @@ from lexitree.learning.loop import Trainer
 from lexitree.lexicon.vocabulary import Vocabulary
 from lexitree.models.word_table import WordTable
 from lexitree.tasks.parse.data import find_data_file
-from lexitree.tasks.rerank.batches import batch_lists
-from lexitree.tasks.rerank.examples import (
+from lexitree_paper.rerank.batches import batch_lists
+from lexitree_paper.rerank.examples import (
     BinaryList,
     ListExample,
     binarize_list,
     frequent_labels,
     make_list_example,
 )
-from lexitree.tasks.rerank.lists import parse_list
-from lexitree.tasks.rerank.model import RerankerModel
-from lexitree.tasks.rerank.recipe import RERANKERS, RerankerConfig, RerankTraining
-from lexitree.tasks.rerank.reranker import Reranker
-from lexitree.tasks.rerank.task import RerankingTask
+from lexitree_paper.rerank.lists import parse_list
+from lexitree_paper.rerank.model import RerankerModel
+from lexitree_paper.rerank.recipe import RERANKERS, RerankerConfig, RerankTraining
+from lexitree_paper.rerank.reranker import Reranker
+from lexitree_paper.rerank.task import RerankingTask
 
 BATCH = 32
 """Lists a batch where only the model is timed."""

@@ -13,7 +13,6 @@ WITH_TENSORS = [
         for name in ("levelwise", "operations", "reference", "registry", "spans", "tree_batch", "weights")
     ),
     *(f"models.{name}" for name in ("cells", "classifier", "encoders", "head_words", "word_table")),
-    *(f"tasks.rerank.{name}" for name in ("batches", "model")),
 ]
 
 if importlib.util.find_spec("beartype"):

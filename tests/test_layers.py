@@ -19,7 +19,7 @@ LAYERS = tuple(
 )
 """The rooms in the order of the drawing in the documentation."""
 
-WITH_TORCH = ("ops", "models", "saving", "parsers", "learning", "tasks", "analysis")
+WITH_TORCH = ("ops", "models", "saving", "parsers", "learning", "tasks")
 """The rooms that compute with tensors. All others hold NumPy arrays, so that answers without torch stay possible."""
 
 FRONT_DOORS = ("__init__.py", "__main__.py")
@@ -77,6 +77,15 @@ def test_imports_go_upwards_only() -> None:
     assert wrong == []
 
 
+def test_the_library_never_imports_the_paper() -> None:
+    """Nor does it name a module of it, which could be imported by its name."""
+    assert [
+        path
+        for path in (*PACKAGE.rglob("*.py"), *PACKAGE.rglob("*.pyi"))
+        if b"lexitree_paper" in path.read_bytes()
+    ] == []
+
+
 def test_only_rooms_that_compute_import_torch() -> None:
     """Imports inside of functions count too."""
     found = {
@@ -111,15 +120,6 @@ def test_the_stub_imports_every_name_from_its_module() -> None:
 def test_the_front_door_offers_what_the_command_line_does() -> None:
     """Each command is a few calls of public names."""
     commands = {
-        "analyze": {
-            "accuracy_by_length",
-            "collect_answers",
-            "compare_systems",
-            "head_overlap",
-            "plot_curves",
-            "plot_lengths",
-            "read_curve",
-        },
         "data": {"fetch", "load_corpus", "load_sentences", "load_treebank"},
         "models": {"count_parameters", "list_models", "list_shipped"},
         "pack": {"load_corpus", "load_parser", "pack_model", "read_vectors", "save_model"},

@@ -22,7 +22,7 @@ from lexitree.settings import Settings
 from lexitree.sweeps.search_space import SearchSpace
 from lexitree.tasks.classify.recipe import Recipe
 from lexitree.tasks.parse.recipe import ParserRecipe
-from lexitree.tasks.rerank.recipe import RerankRecipe
+from lexitree_paper.rerank.recipe import RerankRecipe
 from tests.command import find_command
 
 FOLDER = Path(__file__).parent.parent / "recipes"
@@ -128,7 +128,7 @@ def test_its_command_runs_it(path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         raise typer.Exit
 
     command = KINDS[folder_of(path)][1]
-    monkeypatch.setattr(f"lexitree.cli.{command[0]}.plan_recipe", stop)
+    monkeypatch.setattr(f"{find_command(*command).callback.__module__}.plan_recipe", stop)
     monkeypatch.chdir(FOLDER.parent)
     program, *arguments = shlex.split(header(path)["Run"])
     assert (program, arguments[: len(command)]) == ("lexitree", command)

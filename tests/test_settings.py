@@ -37,7 +37,6 @@ from lexitree.tasks.classify.augmentation import AugmentSettings
 from lexitree.tasks.classify.more_corpora import CorpusPlan
 from lexitree.tasks.classify.recipe import Recipe, TrainingConfig
 from lexitree.tasks.parse.recipe import ParserRecipe, ParserTraining, TreebankPlan
-from lexitree.tasks.rerank.recipe import RerankerConfig, RerankRecipe, RerankTraining
 
 EXAMPLES: tuple[Settings, ...] = (
     TableSettings(text="comment", delimiter=";", header=True),
@@ -55,9 +54,6 @@ EXAMPLES: tuple[Settings, ...] = (
     CorpusPlan(corpus="a", labels={"good": ["3", "4"]}, spans={"aspect": "none"}),
     ParserTraining(),
     ParserRecipe(treebanks=(TreebankPlan(name="a", path="a.txt", held_out=0.5),)),
-    RerankerConfig(labels=("S",)),
-    RerankTraining(),
-    RerankRecipe(lists=("a.jsonl",)),
     ServiceSettings(),
     TextRequest(text="a"),
     LabelRequest(texts=("a", "b"), include=("heads",)),
@@ -86,9 +82,7 @@ each_setting = pytest.mark.parametrize(("settings", "declared"), EVERY_SETTING)
 
 def test_every_settings_class_of_the_package_has_an_example() -> None:
     """A base class that is no dataclass cannot be given any settings."""
-    ours = [
-        cls for cls in subclasses(Settings) if cls.__module__.startswith(("lexitree.", "lexitree_paper."))
-    ]
+    ours = [cls for cls in subclasses(Settings) if cls.__module__.startswith("lexitree.")]
     known = {cls.__name__ for cls in ours if is_dataclass(cls)}
     assert known == {type(settings).__name__ for settings in EXAMPLES}
 

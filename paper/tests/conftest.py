@@ -1,10 +1,20 @@
-"""The models of the smoke size, trained once for all tests of the analyses."""
+"""The commands called in this process, and models of the smoke size, trained once for all tests of the analyses."""
 
 from __future__ import annotations
 
+import importlib.util
 from pathlib import Path
 
 import pytest
+from jaxtyping import install_import_hook
+
+# Before the modules are imported, the shapes in their signatures become checks.
+if importlib.util.find_spec("beartype"):
+    install_import_hook(
+        [f"lexitree_paper.rerank.{name}" for name in ("batches", "model")], "beartype.beartype"
+    )
+
+from tests.cli.conftest import call  # noqa: F401
 
 from lexitree_paper.experiments import find_experiment
 from lexitree_paper.runner import Settings

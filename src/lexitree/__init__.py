@@ -20,11 +20,8 @@ from lexitree.errors import explain_missing
 from lexitree.version import __version__
 
 _NAMES = {
-    "analysis.comparison": "accuracy_by_length compare_systems",
-    "analysis.curves": "plot_curves plot_lengths read_curve",
     "analysis.driver_report": "Driver DriverReport",
     "analysis.driver_counts": "find_drivers",
-    "analysis.head_overlap": "head_overlap",
     "batch.tree_examples": "Example make_examples",
     "corpora.corpus": "Corpus",
     "corpora.download": "fetch",
@@ -77,9 +74,6 @@ _NAMES = {
     "tasks.classify.prepared_run": "RunResult",
     "tasks.classify.run": "train train_seeds",
     "tasks.classify.texts": "fine_tune train_texts",
-    "tasks.rerank.lists": "CandidateList read_lists",
-    "tasks.rerank.reranker": "RankedList Reranker load_reranker",
-    "tasks.rerank.scores": "score_reranker",
     "text.detokenizer": "detokenize",
     "text.sentences": "split_sentences tokenize",
     "text.tokenized": "TokenizedText",

@@ -1,14 +1,8 @@
 """The public names of lexitree, for type checkers and editors."""
 
-from lexitree.analysis.comparison import accuracy_by_length as accuracy_by_length
-from lexitree.analysis.comparison import compare_systems as compare_systems
-from lexitree.analysis.curves import plot_curves as plot_curves
-from lexitree.analysis.curves import plot_lengths as plot_lengths
-from lexitree.analysis.curves import read_curve as read_curve
 from lexitree.analysis.driver_counts import find_drivers as find_drivers
 from lexitree.analysis.driver_report import Driver as Driver
 from lexitree.analysis.driver_report import DriverReport as DriverReport
-from lexitree.analysis.head_overlap import head_overlap as head_overlap
 from lexitree.batch.tree_examples import Example as Example
 from lexitree.batch.tree_examples import make_examples as make_examples
 from lexitree.corpora.corpus import Corpus as Corpus
@@ -89,12 +83,6 @@ from lexitree.tasks.classify.run import train as train
 from lexitree.tasks.classify.run import train_seeds as train_seeds
 from lexitree.tasks.classify.texts import fine_tune as fine_tune
 from lexitree.tasks.classify.texts import train_texts as train_texts
-from lexitree.tasks.rerank.lists import CandidateList as CandidateList
-from lexitree.tasks.rerank.lists import read_lists as read_lists
-from lexitree.tasks.rerank.reranker import RankedList as RankedList
-from lexitree.tasks.rerank.reranker import Reranker as Reranker
-from lexitree.tasks.rerank.reranker import load_reranker as load_reranker
-from lexitree.tasks.rerank.scores import score_reranker as score_reranker
 from lexitree.text.detokenizer import detokenize as detokenize
 from lexitree.text.sentences import split_sentences as split_sentences
 from lexitree.text.sentences import tokenize as tokenize

@@ -22,11 +22,14 @@ from typing import Any, Generic, Literal, TypeVar, cast
 from lexitree.errors import ConfigError, PluginError
 from lexitree.suggestions import close_names, did_you_mean
 
-Kind = Literal["model", "shipped model", "head method", "parser", "corpus", "format", "teacher", "command"]
+Kind = Literal[
+    "model", "model kind", "shipped model", "head method", "parser", "corpus", "format", "teacher", "command"
+]
 """What can be added."""
 
 GROUPS: dict[Kind, str] = {
     "model": "lexitree.models",
+    "model kind": "lexitree.model_kinds",
     "shipped model": "lexitree.shipped_models",
     "head method": "lexitree.head_methods",
     "parser": "lexitree.parsers",
@@ -44,6 +47,7 @@ _HOMES: dict[Kind, str] = {
     "corpus": "lexitree.corpora.named:CORPORA",
     "format": "lexitree.pipeline.known_formats:FORMATS",
     "teacher": "lexitree.tasks.classify.teaching:TEACHERS",
+    "model kind": "lexitree.saving.model_kinds:KINDS",
 }
 """Where the registries are that `register` adds to. Commands are found before anything is imported; a trained model
 is a folder, which needs no other name in a running program."""
@@ -238,7 +242,7 @@ class Registry(Mapping[str, Entry], Generic[Entry]):
 
 
 def register(kind: Kind, name: str) -> Callable[[Added], Added]:
-    """Add a model, head method, parser, corpus, output format or teacher to the running program.
+    """Add a model, head method, parser, corpus, output format, teacher or kind of model to the running program.
 
     An installed package names it as an entry point instead; then it is there in every process and every command.
 
@@ -246,7 +250,7 @@ def register(kind: Kind, name: str) -> Callable[[Added], Added]:
         def load_weather() -> lexitree.Corpus: ...
 
     Args:
-        kind: What it is: `model`, `head method`, `parser`, `corpus`, `format` or `teacher`.
+        kind: What it is: `model`, `head method`, `parser`, `corpus`, `format`, `teacher` or `model kind`.
         name: Its name in recipes and on the command line.
 
     Returns:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from lexitree.cli.completion import complete_corpora, complete_downloads, complete_models
+from lexitree.cli.options import complete_corpora, complete_downloads, complete_models
 from lexitree.corpora.named import CORPORA
 from lexitree.saving.shipped import shipped_names
 from tests.command import environment

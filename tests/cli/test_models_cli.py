@@ -113,7 +113,7 @@ def test_info_of_every_kind(call: Call, tmp_path: Path, kind: str) -> None:
     folder = save_model(make(kind), tmp_path / "m", training={"note": "tiny"})
     values = json.loads(call("info", folder, "--json").out)
     assert (values["kind"], values["model"]["hidden"]) == (kind, 8)
-    assert values["num_words"] == {"classifier": 14, "parser": 3, "reranker": 3}[kind]
+    assert values["num_words"] == {"classifier": 14, "parser": 3}[kind]
     text = call("info", folder).out
     assert kind in text
     assert f"{values['num_parameters']:,}" in text

@@ -100,7 +100,7 @@ def test_an_absurd_number_for_a_setting(call: Call, tmp_path: Path, option: str,
 
 
 @pytest.mark.parametrize("seeds", ["-1", str(2**64), "9" * 5000, "nan", "1-" + "9" * 30, "١", ""])
-@pytest.mark.parametrize("command", [["train"], ["rerank", "train", "x"]])
+@pytest.mark.parametrize("command", [["train"], ["sweep", "x"]])
 def test_absurd_seeds(call: Call, tmp_path: Path, command: list[str], seeds: str) -> None:
     finished = call(*command, "-o", tmp_path / "run", f"--seeds={seeds}", "--epochs", "0")
     assert finished.code in (1, 2)

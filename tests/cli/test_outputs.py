@@ -20,13 +20,9 @@ PAGE = "<!doctype html>"
         ("predict MODEL REVIEWS --column review --parser builtin -o", ".html"),
         ("explain MODEL TREES -o", ".svg"),
         ("explain MODEL TREES -o", ".csv"),
-        ("analyze length RUN TREEBANK -o", ".html"),
-        ("analyze curves RUN -o", ".csv"),
         ("trees convert TREES -o", ".csv"),
         ("trees convert TREES --to jsonl -o", ".txt"),
         ("trees binarize TREES -o", ".html"),
-        ("rerank apply MODEL LISTS -o", ".html"),
-        ("rerank lists --recipe RECIPE", ".txt"),
         ("vectors filter VECTORS -t TREES -o", ".txt"),
     ],
 )

@@ -106,7 +106,7 @@ def test_vectors_of_another_model(call: Call, saved_model: Path, tmp_path: Path)
     assert_users_error(found, "not trained with the vectors of", "other.txt")
 
 
-@pytest.mark.parametrize("kind", ["parser", "reranker"])
+@pytest.mark.parametrize("kind", ["parser"])
 def test_other_kinds_are_only_made_smaller(call: Call, kind: str, tmp_path: Path) -> None:
     folder = save_model(make(kind), tmp_path / "model", training={"note": "nothing"}, table="float32")
     found = call("pack", folder, "-o", tmp_path / "packed", "--json")

@@ -126,7 +126,9 @@ def test_other_parsers(call: Call) -> None:
         ("Try", "it", "!"),
     ]
     assert_users_error(call("parse", "a", "--parser", OTHER_PARSER, "--kbest", "2"), "one tree for each")
-    assert_users_error(call("parse", "a", "--parser", OTHER_PARSER, "--style", "wsj"), "--style and --rerank")
+    assert_users_error(
+        call("parse", "a", "--parser", OTHER_PARSER, "--style", "wsj"), "--style is for the built-in"
+    )
     assert_users_error(call("parse", "a", "--parser", "none"), "unknown parser 'none'")
     assert_users_error(call("parse", "a", "--parser", "builtin:none"), "none")
 

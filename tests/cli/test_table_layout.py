@@ -15,7 +15,7 @@ from rich.text import Text
 from lexitree.cli.console import show_table
 from lexitree.cli.evaluate import NUM_CONFUSIONS, _show_classes
 from lexitree.cli.table_layout import lay_out_table
-from lexitree.cli.train_runs import _show_summary
+from lexitree.cli.train_runs import show_summary
 from lexitree.evaluation.accuracy import Confusion
 from lexitree.learning.seeds import SeedSummary
 from tests.cli.conftest import Call
@@ -129,5 +129,5 @@ def test_commands_at_80_columns(
 def test_several_seeds(tables_fit: list[Any], tmp_path: Path) -> None:
     scores = ("dev_root", "dev_phrase", "test_root", "test_phrase")
     result = {"best_epoch": 12, "seconds": 123.4, **dict.fromkeys(scores, 0.987)}
-    _show_summary(SeedSummary(dict.fromkeys((1, 2, 100), result), scores), "x" * 40, tmp_path)
+    show_summary(SeedSummary(dict.fromkeys((1, 2, 100), result), scores), "x" * 40, tmp_path)
     assert len(tables_fit) == 1

@@ -14,7 +14,6 @@ from lexitree.settings import Settings
 from lexitree.tasks.classify.building import load_recipe_corpus
 from lexitree.tasks.classify.recipe import Recipe
 from lexitree.tasks.parse.recipe import ParserRecipe
-from lexitree.tasks.rerank.recipe import RerankRecipe
 from tests.cli.conftest import Call, assert_users_error
 from tests.command import files_of, find_command, run_command, set_options
 from tests.tiny import FASTEST_ON_A_CPU, SIZES, tiny_model
@@ -212,7 +211,7 @@ def test_the_help_page_has_few_options() -> None:
 
 @pytest.mark.parametrize(
     ("command", "recipe"),
-    [(["train"], Recipe), (["parser", "train"], ParserRecipe), (["rerank", "train"], RerankRecipe)],
+    [(["train"], Recipe), (["parser", "train"], ParserRecipe)],
 )
 def test_all_settings_are_listed(call: Call, command: list[str], recipe: type[Settings]) -> None:
     finished = call(*command, "--help-settings")

@@ -28,7 +28,6 @@ from lexitree.sweeps.search_space import read_space
 from lexitree.tasks.classify.recipe import Recipe
 from lexitree.tasks.classify.run import train
 from lexitree.tasks.parse.recipe import ParserRecipe
-from lexitree.tasks.rerank.recipe import RerankRecipe
 from tests.fuzz.driver import ROOT, target, write_case
 from tests.fuzz.mutations import NUMBERS, TEXTS, Case, mutate_json, pieces
 from tests.fuzz.saved_targets import this_machine_only
@@ -37,7 +36,7 @@ from tests.lexicon.vector_files import GLOVE
 from tests.saving.edited_models import MAKERS, make
 from tests.tiny import SIZES, tiny_recipe, write_treebank
 
-RECIPES: dict[str, type[Settings]] = {"": Recipe, "parsing": ParserRecipe, "reranking": RerankRecipe}
+RECIPES: dict[str, type[Settings]] = {"": Recipe, "parsing": ParserRecipe}
 
 
 def recipes() -> list[Case]:
@@ -144,14 +143,13 @@ OMITTED = ("demo", "--engine", "--jobs", "--help", "--install-completion", "--sh
 STUBBED = (
     "lexitree.cli.train.run_classifier",
     "lexitree.cli.sweep_runs.run_sweep",
-    *(f"lexitree.cli.train_runs.{name}" for name in ("run_parser", "run_reranker")),
-    "lexitree.tasks.rerank.jackknife.write_jackknife_lists",
+    "lexitree.cli.train_runs.run_parser",
     "lexitree.server.serving.serve",
 )
 """Training, which has a target of its own, and serving, which would not end."""
 NAMES = (
     *pieces("bank trees.txt reviews.csv rows.jsonl vectors.txt recipe.toml parser.toml - out.txt out.svg"),
-    *pieces("missing classifier parser reranker sentiment mini-reviews builtin brackets:trees.txt review"),
+    *pieces("missing classifier parser sentiment mini-reviews builtin brackets:trees.txt review"),
     *("x=classifier", "a good film", "(0 (1 good) (0 film))", "model.hidden=5", "1-5", "3"),
 )
 ODD = tuple(text for text in TEXTS if not set(text) & set("\0./\ud800"))

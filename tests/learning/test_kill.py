@@ -8,6 +8,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +17,12 @@ import torch
 
 from lexitree.learning.checkpoint import CHECKPOINT_FILE, load_checkpoint
 from tests.command import COMMAND, environment, leftovers, run_command
-from tests.tasks.rerank.tiny_lists import make_lists, write_lists
 from tests.tiny import write_treebank
 
 NUM_EPOCHS = 40
 MAX_SECONDS_OF_A_START = 60
 TIMES = ("seconds", "examples_per_second")
-TASKS = ("sentences", "parser", "reranker")
+TASKS = ("sentences", "parser")
 
 PARSER_RECIPE = f"""
 min_count = 1
@@ -59,23 +59,16 @@ def train_arguments(task: str, data: Path, folder: Path) -> list[str]:
         treebank = data / "treebank"
         if not treebank.exists():
             write_treebank(treebank, {"train": 80, "dev": 20, "test": 10})
-        recipe = _write_recipe(
+        recipe = write_recipe(
             data,
             "[model]\nhidden = 24\nword_size = 24\noutput = 16\n"
             "[training]\nbatch_size = 8\nlearning_rate = 0.003\n",
         )
         return ["train", str(treebank), "--recipe", str(recipe), *common, *epochs]
-    if task == "parser":
-        return ["parser", "train", "--recipe", str(_write_recipe(data, PARSER_RECIPE)), *common]
-    recipe = _write_recipe(
-        data,
-        "min_count = 1\n[model]\nhidden = 8\n[training]\nbatch_size = 4\naveraging = 0.8\ntrain_words = true\n",
-    )
-    lists = write_lists(data / "lists.jsonl", make_lists(12))
-    return ["rerank", "train", str(lists), "--recipe", str(recipe), *common, *epochs]
+    return ["parser", "train", "--recipe", str(write_recipe(data, PARSER_RECIPE)), *common]
 
 
-def _write_recipe(folder: Path, text: str) -> Path:
+def write_recipe(folder: Path, text: str) -> Path:
     path = folder / "recipe.toml"
     path.write_text(text, encoding="utf-8")
     return path
@@ -154,13 +147,18 @@ def tensor_bytes(tensors: Any) -> dict[str, bytes]:
     return {name: tensor.numpy().tobytes() for name, tensor in tensors.items()}
 
 
-def check_kills(task: str, moments: list[Moment], tmp_path: Path) -> None:
-    """Kill a run at each of the moments, resume it, and compare it with one that ran through."""
-    undisturbed = run_command(*train_arguments(task, tmp_path, tmp_path / "a"))
+def check_kills(
+    arguments_of: Callable[[Path, Path], list[str]], moments: list[Moment], tmp_path: Path
+) -> None:
+    """Kill a run at each of the moments, resume it, and compare it with one that ran through.
+
+    `arguments_of` gives the command that trains: it takes a folder for data and that of the run.
+    """
+    undisturbed = run_command(*arguments_of(tmp_path, tmp_path / "a"))
     assert undisturbed.returncode == 0, undisturbed.stderr
     rng = random.Random(2017)
     folder = tmp_path / "b"
-    arguments = train_arguments(task, tmp_path, folder)
+    arguments = arguments_of(tmp_path, folder)
     for wait_for_moment in moments:
         process = subprocess.Popen(
             [*COMMAND, *arguments, "--resume"],
@@ -189,14 +187,14 @@ def check_kills(task: str, moments: list[Moment], tmp_path: Path) -> None:
 @pytest.mark.slow  # tests/fault_injection kills training at single calls, which is quicker
 @pytest.mark.parametrize("task", TASKS)
 def test_a_few_kills_change_nothing(task: str, tmp_path: Path) -> None:
-    check_kills(task, FEW_MOMENTS, tmp_path)
+    check_kills(partial(train_arguments, task), FEW_MOMENTS, tmp_path)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("task", TASKS)
 def test_ten_kills_change_nothing(task: str, tmp_path: Path) -> None:
     # Whether a kill hits a checkpoint being written is luck here; tests/fault_injection kills at every call of a write.
-    check_kills(task, random.Random(1).sample(TEN_MOMENTS, 10), tmp_path)
+    check_kills(partial(train_arguments, task), random.Random(1).sample(TEN_MOMENTS, 10), tmp_path)
 
 
 def test_the_comparison_would_see_one_bit() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 import shutil
 from collections.abc import Callable
@@ -12,11 +13,9 @@ import pytest
 from lexitree.errors import FileError
 from lexitree.learning.loop import TrainingResult
 from lexitree.learning.observers import EpochRecord
-from lexitree.learning.run_folder import FinishedRun, claim_folder, model_folders, parse_named_folder
+from lexitree.learning.run_folder import FinishedRun, claim_folder, model_folders, read_metrics
 from lexitree.tasks.classify.run import train
 from lexitree.tasks.parse.run import train_parser
-from lexitree.tasks.rerank.recipe import RerankRecipe
-from lexitree.tasks.rerank.run import train_reranker
 from tests.tiny import tiny_recipe
 from tests.tiny_parser import mini_recipe
 
@@ -60,11 +59,10 @@ def test_a_folder_has_one_run_at_a_time(tmp_path: Path, resume: bool) -> None:
 TRAINERS: list[tuple[Callable[..., object], Callable[[Path], object]]] = [
     (train, tiny_recipe),
     (train_parser, lambda _: mini_recipe()),
-    (train_reranker, lambda _: RerankRecipe(lists=("none.jsonl",))),
 ]
 
 
-@pytest.mark.parametrize(("trainer", "make_recipe"), TRAINERS, ids=["classify", "parse", "rerank"])
+@pytest.mark.parametrize(("trainer", "make_recipe"), TRAINERS, ids=["classify", "parse"])
 @pytest.mark.parametrize("resume", [True, False])
 def test_every_task_keeps_to_that(
     tmp_path: Path, trainer: Callable[..., object], make_recipe: Callable[[Path], object], resume: bool
@@ -93,27 +91,6 @@ def test_models_of_a_run_of_seeds_and_alone(tmp_path: Path) -> None:
     assert model_folders("owner/name") == ["owner/name"]
 
 
-@pytest.mark.parametrize(
-    ("text", "name", "folder"),
-    [
-        ("BiConTree=runs/bi", "BiConTree", "runs/bi"),
-        ("runs/bi/model", "runs/bi", "runs/bi/model"),
-        ("runs/bi", "runs/bi", "runs/bi"),
-        ("model", "model", "model"),
-        ("runs/lr=0.1/model", "runs/lr=0.1", "runs/lr=0.1/model"),
-        ("=runs/bi", "=runs/bi", "=runs/bi"),
-    ],
-)
-def test_names(text: str, name: str, folder: str) -> None:
-    assert parse_named_folder(text) == (name, folder)
-
-
-def test_a_folder_with_such_a_name_wins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "rate=1").mkdir()
-    assert parse_named_folder("rate=1") == ("rate=1", "rate=1")
-
-
 def test_a_run_is_short_and_pickles() -> None:
     epochs = tuple(
         EpochRecord(epoch, 0.5, {"dev_root": 0.25 * epoch}, 0.01, 1.0, 10.0, is_best=epoch < 3)
@@ -122,3 +99,24 @@ def test_a_run_is_short_and_pickles() -> None:
     run = FinishedRun(Path("runs/mine"), TrainingResult(epochs))
     assert repr(run) == "FinishedRun('runs/mine', best epoch 2 of 3, dev_root 0.500)"
     assert pickle.loads(pickle.dumps(run)) == run
+
+
+EPOCH = EpochRecord(1, 0.5, {"dev_root": 0.25}, 0.01, 1.0, 10.0, is_best=True)
+
+
+def test_metrics_of_a_run(tmp_path: Path) -> None:
+    line = json.dumps(EPOCH.as_dict()) + "\n"
+    (tmp_path / "metrics.jsonl").write_text(line * 2)
+    assert read_metrics(tmp_path / "metrics.jsonl", "dev_root") == (EPOCH, EPOCH)
+    with pytest.raises(FileError, match="line 1 is not the record of an epoch"):
+        read_metrics(tmp_path / "metrics.jsonl", "dev_f1")
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [("", "no epoch is done"), ("{}\n", "line 1"), ("[1\n", "line 1"), ("[1]\n", "line 1")],
+)
+def test_damaged_metrics(tmp_path: Path, text: str, problem: str) -> None:
+    (tmp_path / "metrics.jsonl").write_text(text)
+    with pytest.raises(FileError, match=problem):
+        read_metrics(tmp_path / "metrics.jsonl", "dev_root")

@@ -14,15 +14,11 @@ from torch import nn
 
 from lexitree.learning.checkpoint import Checkpoint, save_checkpoint
 from lexitree.lexicon.vocabulary import Vocabulary
-from lexitree.models.word_table import WordTable
 from lexitree.parsers.network import ParserModel
 from lexitree.parsers.neural import NeuralParser
 from lexitree.parsers.parser_config import ParserConfig
 from lexitree.parsers.span_network import SpanNetwork
 from lexitree.saving.model_folder import checksum, config_checksum
-from lexitree.tasks.rerank.model import RerankerModel
-from lexitree.tasks.rerank.recipe import RerankerConfig
-from lexitree.tasks.rerank.reranker import Reranker
 from tests.tiny import tiny_model
 
 
@@ -35,21 +31,13 @@ def tiny_parser(hidden: int = 8, **settings: Any) -> NeuralParser:
     return NeuralParser(model)
 
 
-def tiny_reranker(hidden: int = 8) -> Reranker:
-    """A reranker that has learned nothing."""
-    config = RerankerConfig(labels=("S", "NP", ""), word_size=6, hidden=hidden)
-    return Reranker(RerankerModel(config, WordTable(Vocabulary(["a", "b"]), torch.randn(3, 6))))
-
-
 MAKERS: dict[str, Callable[..., Any]] = {
     "classifier": tiny_model,
     "parser": tiny_parser,
-    "reranker": tiny_reranker,
 }
 DATA_FILES = {
     "classifier": ["vocabulary.json", "model.safetensors"],
     "parser": ["vocabulary.json", "trained_words.json", "model.safetensors", "vectors.safetensors"],
-    "reranker": ["vocabulary.json", "model.safetensors"],
 }
 """The files of each kind besides config.json and the card."""
 

@@ -3,29 +3,32 @@
 from __future__ import annotations
 
 import errno
-import importlib
 import os
 import shutil
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, ClassVar
 
 import huggingface_hub
 import pytest
 import torch
 
-from lexitree import writing
-from lexitree.errors import FileError, ModelFileError
+from lexitree import plugins, writing
+from lexitree.errors import FileError, ModelFileError, PluginError
 from lexitree.parsers.saved_parser import load_parser
+from lexitree.plugins import Registry
 from lexitree.saving import model_kinds
+from lexitree.saving.card import Card
 from lexitree.saving.model_folder import FILES, ModelFolder
-from lexitree.saving.model_kinds import KIND_MODULES, load_model, push_to_hub, save_model
+from lexitree.saving.model_kinds import KINDS as REGISTRY
+from lexitree.saving.model_kinds import load_model, push_to_hub, save_model
 from lexitree.saving.pretrained import from_pretrained
 from lexitree.saving.quantized import TableForm
-from lexitree.tasks.rerank.reranker import load_reranker
 from tests.command import files_of, leftovers
 from tests.saving.edited_models import DATA_FILES, edit_config, hidden_of, make, tensors_of, torch_network_of
 
-KINDS = tuple(KIND_MODULES)
-LOADERS = {"classifier": from_pretrained, "parser": load_parser, "reranker": load_reranker}
+KINDS = tuple(REGISTRY.built_in)
+LOADERS = {"classifier": from_pretrained, "parser": load_parser}
 
 
 @pytest.fixture(params=KINDS)
@@ -39,8 +42,8 @@ def saved(kind: str, tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("name", KINDS)
-def test_each_kind_is_where_the_table_says(name: str) -> None:
-    assert importlib.import_module(KIND_MODULES[name]).KIND.name == name
+def test_each_kind_has_its_name(name: str) -> None:
+    assert REGISTRY[name].name == name
 
 
 @pytest.mark.parametrize("table", ["float32", "float16", "int8"])
@@ -91,7 +94,7 @@ def test_models_of_another_kind(saved: Path, kind: str, other: str) -> None:
         return
     with pytest.raises(ModelFileError, match=f"is a {kind}, not a {other}") as caught:
         LOADERS[other](saved)
-    assert "`lexitree p" in caught.value.remedy or "`lexitree rerank`" in caught.value.remedy
+    assert "`lexitree p" in caught.value.remedy
     # Neither is one saved in the place of the other.
     before = files_of(saved)
     with pytest.raises(FileError, match=f"holds other things than a {other}"):
@@ -104,6 +107,47 @@ def test_a_kind_from_the_future(saved: Path) -> None:
     for load in (load_model, *LOADERS.values()):
         with pytest.raises(ModelFileError, match="unknown kind, 'oracle'"):
             load(saved)
+
+
+def test_a_kind_of_a_package_that_is_missing(saved: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plugins, "_entry_points", lambda _: {group: {} for group in plugins.GROUPS.values()})
+    edit_config(saved, lambda values: values.update(kind="reranker"))
+    with pytest.raises(
+        ModelFileError, match="is a reranker, which needs the package lexitree-paper"
+    ) as caught:
+        load_model(saved)
+    assert caught.value.remedy == "Install it: pip install lexitree-paper"
+    with pytest.raises(ModelFileError, match=f"is a reranker, not a {kind}") as caught:
+        LOADERS[kind](saved)
+    assert "lexitree-paper" in caught.value.remedy
+
+
+@dataclass
+class Oracle:
+    """A model of a kind that is not built in."""
+
+    kind: ClassVar[str] = "oracle"
+    hidden: int
+    training_record: dict[str, Any] = field(default_factory=dict[str, Any])
+
+
+def test_a_kind_of_another_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kind = model_kinds.ModelKind(
+        name="oracle",
+        take_apart=lambda model, _: model_kinds.ModelParts(
+            settings={"hidden": model.hidden},
+            card=Card(title="An oracle", about="", facts=[], example=[], tags=[], header={}),
+            tensors={},
+        ),
+        build=lambda folder, device: Oracle(**folder.values["model"]),
+    )
+    registry = Registry("model kind", {}, model_kinds._admit)
+    registry.register("oracle", kind)
+    monkeypatch.setattr(model_kinds, "KINDS", registry)
+    assert load_model(save_model(Oracle(3), tmp_path / "model", training={"a": 1})) == Oracle(3, {"a": 1})
+    for name, value in (("other", kind), ("third", "a string")):
+        with pytest.raises(PluginError, match="must"):
+            registry.register(name, value)
 
 
 def test_an_older_model_is_replaced(kind: str, saved: Path) -> None:

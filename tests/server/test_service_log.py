@@ -6,7 +6,7 @@ import json
 import logging
 import sys
 
-from lexitree.server.service_log import JsonFormatter
+from lexitree.server.serving import JsonFormatter
 
 
 def written(message: str, **extra: object) -> str:

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lexitree.analysis.head_overlap import binary_penn_tree, head_overlap
 from lexitree.errors import CorpusNotFoundError
 from lexitree_paper.analyses.collins_overlap import (
     analyse_overlap,
@@ -19,6 +18,7 @@ from lexitree_paper.analyses.collins_overlap import (
     report_overlap,
 )
 from lexitree_paper.analyses.job import Job, record_findings
+from lexitree_paper.analyze.head_overlap import binary_penn_tree, head_overlap
 from lexitree_paper.experiments import find_experiment
 from lexitree_paper.runner import Settings, watch_nothing
 

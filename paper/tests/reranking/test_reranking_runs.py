@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.tasks.rerank.tiny_lists import make_lists, write_lists
+from tiny_lists import make_lists, write_lists
 
 from lexitree.errors import ConfigError, FileError
 from lexitree_paper.experiments import find_experiment

@@ -1,1 +1,1 @@
-"""Comparisons of trained systems: mistakes, lengths, head words, plots."""
+"""Drivers: which phrases and head words make texts positive or negative."""

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lexitree.cli.completion import complete_corpora, complete_downloads
 from lexitree.cli.console import progress_bars, show_skipped, show_table
 from lexitree.cli.options import (
     DataOption,
@@ -20,6 +19,8 @@ from lexitree.cli.options import (
     ParserOption,
     StripTagsOption,
     StripTracesOption,
+    complete_corpora,
+    complete_downloads,
 )
 
 if TYPE_CHECKING:

@@ -45,12 +45,10 @@ COMMANDS = {
     "info": "models.info_command",
     "calibrate": "calibrate.calibrate_command",
     "pack": "pack.pack_command",
-    "analyze": "analyze.app",
     "trees": "trees.app",
     "vectors": "vectors.app",
     "data": "data_command.app",
     "parser": "parser.app",
-    "rerank": "rerank.app",
     "demo": "demo.demo_command",
 }
 """The commands of this package and their places in `lexitree.cli`, in the order of the help."""
@@ -175,7 +173,7 @@ def main() -> None:
     warnings.showwarning = _show_warning
     interrupt_on_signals()
     try:
-        asked = [name for name in _typed_words()[1:2] if name in COMMANDS]
+        asked = [name for name in _typed_words()[1:2] if name in ALL_COMMANDS]
         try:
             make_app(asked or None)(prog_name="lexitree")
         except SystemExit:

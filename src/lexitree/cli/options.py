@@ -1,4 +1,7 @@
-"""Options that several commands share, among them --recipe, --set and --help-settings of the training commands."""
+"""Options that several commands share, and the names that the shell completes. Nothing here imports torch.
+
+Among the options are --recipe, --set and --help-settings of the training commands.
+"""
 
 from __future__ import annotations
 
@@ -7,16 +10,46 @@ import math
 import shutil
 import sys
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
 import typer
 
-from lexitree.cli.completion import complete_corpora, complete_models
 from lexitree.errors import OnError
 from lexitree.settings import MAX_COUNT, REQUIRED, DeclaredSetting, Settings
+
+RUNS = Path("runs")
+"""Where the examples of the documentation put their runs."""
+
+
+def complete_models(incomplete: str) -> list[tuple[str, str]]:
+    """The models of the package, and those of the runs in `runs/`."""
+    from lexitree.saving.shipped import shipped_names
+
+    trained = sorted(RUNS.glob("*/model/config.json"))
+    names = [(name, "comes with lexitree") for name in shipped_names()]
+    return _beginning(incomplete, [*names, *((path.parent.as_posix(), "trained here") for path in trained)])
+
+
+def complete_corpora(incomplete: str) -> list[tuple[str, str]]:
+    """The named corpora."""
+    from lexitree.corpora.named import CORPORA
+
+    return _beginning(incomplete, ((entry.name, entry.what) for _, entry in CORPORA.working()))
+
+
+def complete_downloads(incomplete: str) -> list[tuple[str, str]]:
+    """What `lexitree data fetch` knows."""
+    from lexitree.corpora.locations import PACKAGES
+
+    return _beginning(incomplete, ((package.name, package.what) for package in PACKAGES.values()))
+
+
+def _beginning(incomplete: str, names: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    return [(name, about) for name, about in names if name.startswith(incomplete)]
+
 
 TABLE = "Table of texts"
 """The heading of the options that are for a table of texts with labels."""
@@ -125,9 +158,6 @@ OutputOption = Annotated[
         "--output", "-o", help="Output file, replaced only when complete; standard output by default."
     ),
 ]
-RerankerArgument = Annotated[
-    str, typer.Argument(metavar="RERANKER", help="The directory of a saved reranker.")
-]
 ModelOption = Annotated[
     str | None,
     typer.Option(
@@ -154,13 +184,6 @@ StyleOption = Annotated[
     str | None,
     typer.Option(
         help="The treebank whose conventions the trees follow ('' is none in particular). Default: the parser's own."
-    ),
-]
-RerankOption = Annotated[
-    str | None,
-    typer.Option(
-        metavar="RERANKER",
-        help="A saved reranker, which chooses among the 8 most probable trees (or --kbest, if that is more).",
     ),
 ]
 OneSentenceOption = Annotated[bool, flag("--one-sentence", text="Take each text as a single sentence.")]

@@ -17,7 +17,6 @@ from lexitree.cli.options import (
     OnErrorOption,
     OneSentenceOption,
     OutputOption,
-    RerankOption,
     StyleOption,
     TextOption,
     flag,
@@ -72,7 +71,6 @@ def parse_command(
     tokenized: TokenizedOption = False,
     limit: LimitOption = None,
     style: StyleOption = None,
-    rerank: RerankOption = None,
     input_kind: InputKindOption = "auto",
     encoding: EncodingOption = "utf-8",
     on_error: OnErrorOption = "raise",
@@ -94,8 +92,7 @@ def parse_command(
     `log probability<TAB>tree` for each tree and an empty line after the last; a text without words is an empty line.
     In JSON each sentence is one line: text_number and sentence (both from 0), start, end and tokens (which count
     characters of the text), and the tree as words and phrases (which count words) or, with --kbest, a list of such
-    trees as parses, each with its log_probability. With --rerank the trees come in the order of the reranker, with
-    the parser's own probabilities.
+    trees as parses, each with its log_probability.
     """
     from lexitree.limits import Limits
     from lexitree.pipeline.inputs import GivenText, Inputs
@@ -111,7 +108,7 @@ def parse_command(
     job = ParsingJob(
         Inputs(arguments, input_kind, encoding, on_error),
         output,
-        ParserSettings(parser, device, style, rerank, layout, limits),
+        ParserSettings(parser, device, style, layout, limits),
         format=format_name,
         column=column,
         k=kbest,

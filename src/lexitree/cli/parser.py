@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from lexitree.cli.completion import complete_models
 from lexitree.cli.console import output, percent, show_skipped
 from lexitree.cli.options import (
     DataOption,
@@ -19,21 +18,17 @@ from lexitree.cli.options import (
     MinutesOption,
     OnErrorOption,
     QuietOption,
-    RerankOption,
     ResumeOption,
     RunFolderOption,
     SetOption,
     StyleOption,
+    complete_models,
     flag,
     help_settings,
     plan_recipe,
 )
 from lexitree.errors import FileError
 from lexitree.settings import MAX_PROCESSES
-
-if TYPE_CHECKING:
-    from lexitree.parsers.neural import NeuralParser
-    from lexitree.parsers.protocol import KBestParser
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -100,7 +95,6 @@ def evaluate_command(
     trees: Annotated[Path, typer.Argument(help="Gold Penn trees; - reads standard input.")],
     kbest: KBestOption = 1,
     style: StyleOption = None,
-    rerank: RerankOption = None,
     as_json: JsonOption = False,
     encoding: EncodingOption = "utf-8",
     on_error: OnErrorOption = "raise",
@@ -109,8 +103,7 @@ def evaluate_command(
     """Parse the words of gold trees and compare: labelled F1 as evalb counts it, tags and complete matches.
 
     Traces, function tags and ROOT are removed from the gold trees first; their tags tell what is punctuation. With
-    --kbest 8 also the F1 of the best among the 8 most probable trees of each sentence. With --rerank the tree is the
-    one that the reranker chooses among them.
+    --kbest 8 also the F1 of the best among the 8 most probable trees of each sentence.
     """
     from lexitree.parsers.penn_spans import clean_trees
     from lexitree.parsers.saved_parser import load_parser
@@ -123,7 +116,7 @@ def evaluate_command(
     if not gold:
         raise FileError(trees, "has no trees")
     loaded = load_parser(parser, device=device, style=style)
-    scores = score_parser(_with_reranker(loaded, rerank, device), gold, k=kbest).as_dict()
+    scores = score_parser(loaded, gold, k=kbest).as_dict()
     show_skipped(report.num_errors, report.errors)
     if as_json:
         output.file.write(json.dumps({"style": loaded.style, **scores}) + "\n")
@@ -134,12 +127,3 @@ def evaluate_command(
         f"  tags {percent(scores['tags'])}  complete {percent(scores['complete_match'])}"
         + (f"  best of {kbest} {percent(scores['oracle_f1'])}" if kbest > 1 else "")
     )
-
-
-def _with_reranker(parser: NeuralParser, reranker: str | None, device: str) -> KBestParser:
-    """The parser as it is, or with a reranker behind it."""
-    if reranker is None:
-        return parser
-    from lexitree.tasks.rerank.reranker import RerankedParser, load_reranker
-
-    return RerankedParser(parser, load_reranker(reranker, device=device))

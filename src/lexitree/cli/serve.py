@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lexitree.cli.completion import complete_models
 from lexitree.cli.console import messages
-from lexitree.cli.options import SetOption, help_settings
+from lexitree.cli.options import SetOption, complete_models, help_settings
 from lexitree.errors import ConfigError, import_extra
 from lexitree.files import read_lines
 from lexitree.settings import MAX_PROCESSES

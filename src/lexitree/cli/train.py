@@ -8,7 +8,6 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from lexitree.cli.completion import complete_corpora
 from lexitree.cli.console import parse_seeds
 from lexitree.cli.options import (
     BACKEND_HELP,
@@ -21,6 +20,7 @@ from lexitree.cli.options import (
     SetOption,
     TextColumnOption,
     column_values,
+    complete_corpora,
     help_settings,
     plan_recipe,
 )

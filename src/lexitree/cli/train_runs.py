@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from lexitree.tasks.classify.recipe import Recipe
     from lexitree.tasks.parse.recipe import ParserRecipe
     from lexitree.tasks.parse.run import ParserRun
-    from lexitree.tasks.rerank.recipe import RerankRecipe
-    from lexitree.tasks.rerank.run import RerankRun
 
 
 class TrainingProgress:
@@ -170,7 +168,7 @@ def run_classifier(
             options |= {"corpus": corpus, "jobs": jobs}
             with bars:
                 summary = train_seeds(recipe, seeds, folder, on_event=bars.on_event, **options)
-            _show_summary(summary, recipe.corpus, folder)
+            show_summary(summary, recipe.corpus, folder)
 
 
 def _describe_corpus(
@@ -211,7 +209,7 @@ def _show_classifier(run: RunResult) -> None:
     output.print(f"model: {run.folder / MODEL_FOLDER}", soft_wrap=True)
 
 
-def _show_summary(summary: SeedSummary, title: str, folder: Path) -> None:
+def show_summary(summary: SeedSummary, title: str, folder: Path) -> None:
     """A table of the scores of several seeds."""
     from lexitree.learning.run_folder import MODEL_FOLDER, seed_folder
 
@@ -252,51 +250,3 @@ def _show_parser(run: ParserRun) -> None:
         ]
         show_table(columns, rows, numbers=())
     output.print(f"parser: {run.folder / MODEL_FOLDER}", soft_wrap=True)
-
-
-def run_reranker(
-    recipe: RerankRecipe, seeds: Sequence[int], folder: Path, *, jobs: int, quiet: bool, **options: Any
-) -> None:
-    """Train a reranker with one seed, or with several in parallel, and print its scores."""
-    from lexitree.learning.seeds import run_seeds
-    from lexitree.tasks.rerank.data import load_rerank_data
-    from lexitree.tasks.rerank.run import SCORES, train_reranker
-    from lexitree.trees.brackets import ReadReport
-
-    report = ReadReport()
-    lists = load_rerank_data(recipe, options["data"], on_error=options["on_error"], report=report)
-    show_skipped(report.num_errors, report.errors, what="lists")
-    bars = TrainingProgress(recipe.training.epochs, "lists", quiet=quiet)
-    if len(seeds) == 1:
-        with bars:
-            observer = ProgressObserver(bars, seeds[0])
-            seeded = recipe.with_seed(seeds[0])
-            run = train_reranker(seeded, folder, lists=lists, observer=observer, **options)
-        _show_reranker(run)
-    else:
-        with bars:
-            summary = run_seeds(
-                train_reranker,
-                recipe,
-                seeds,
-                folder,
-                scores=SCORES,
-                jobs=jobs,
-                options=options,
-                on_event=bars.on_event,
-            )
-        _show_summary(summary, "reranker", folder)
-
-
-def _show_reranker(run: RerankRun) -> None:
-    from lexitree.cli.rerank_heads import show_scores
-    from lexitree.learning.run_folder import MODEL_FOLDER
-
-    best, weight = run.best, run.best.scores["base_weight"]
-    output.print(
-        f"best epoch {best.epoch} of {len(run.training.history)}:  dev F1 {percent(best.scores['dev_f1'])}"
-        f"  weight of the parser's score {weight:g}"
-    )
-    if run.test is not None:
-        show_scores(run.test, weight)
-    output.print(f"reranker: {run.folder / MODEL_FOLDER}", soft_wrap=True)

@@ -13,13 +13,13 @@ from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import torch
 
 from lexitree.corpora.text_splits import SPLITS_FILE
 from lexitree.errors import FileError
-from lexitree.files import file_errors
+from lexitree.files import file_errors, read_lines
 from lexitree.learning.checkpoint import CHECKPOINT_FILE
 from lexitree.learning.distributed import OneProcess
 from lexitree.learning.loop import Task, Trainer, TrainingResult
@@ -182,25 +182,32 @@ def read_result(folder: Path) -> dict[str, Any]:
     return json.loads((folder / RESULT_FILE).read_text(encoding="utf-8"))
 
 
+def read_metrics(path: Path, score: str) -> tuple[EpochRecord, ...]:
+    """Read the epochs of a run from its file of metrics.
+
+    Args:
+        path: The file.
+        score: A score that every epoch must have.
+
+    Raises:
+        FileError: The file is empty, or a line of it is damaged.
+    """
+    records: list[EpochRecord] = []
+    for number, line in read_lines(path):
+        try:
+            record = EpochRecord.from_dict(json.loads(line))
+            float(record.scores[score])
+            records.append(record)
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
+            raise FileError(path, f"line {number} is not the record of an epoch ({error})") from error
+    if not records:
+        raise FileError(path, "is empty: no epoch is done yet")
+    return tuple(records)
+
+
 def seed_folder(folder: Path, seed: int) -> Path:
     """The folder of one seed within that of several."""
     return folder / f"seed-{seed}"
-
-
-class NamedFolder(NamedTuple):
-    """A folder and its name in tables and plots."""
-
-    name: str
-    folder: str
-
-
-def parse_named_folder(text: str) -> NamedFolder:
-    """Read `NAME=FOLDER`; a folder alone is its own name, without `model` at its end."""
-    name, sign, folder = text.partition("=")
-    if sign and name and folder and "/" not in name and not Path(text).exists():
-        return NamedFolder(name, folder)
-    path = Path(text)
-    return NamedFolder(str(path.parent if path.name == MODEL_FOLDER and path.parent.name else path), text)
 
 
 def model_folders(name: str | Path) -> list[str]:

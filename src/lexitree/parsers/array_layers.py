@@ -10,8 +10,7 @@ import numpy.typing as npt
 from lexitree.arrays import FloatArray, IndexArray
 from lexitree.kernels.library import find_kernels, why_absent
 from lexitree.kernels.signatures import lstm_room
-from lexitree.ops.numpy.dense import numpy_run_dense
-from lexitree.ops.numpy.functions import squash
+from lexitree.ops.numpy.functions import numpy_run_dense, squash
 from lexitree.ops.numpy.native import PackedDense, native_array_dense, pack_dense
 from lexitree.ops.weights import DenseWeights
 from lexitree.parsers.host_search import best_labels_on_host, search_on_host

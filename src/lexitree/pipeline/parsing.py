@@ -19,7 +19,6 @@ from lexitree.writing import open_output
 
 if TYPE_CHECKING:
     from lexitree.corpora.tables import Row
-    from lexitree.parsers.protocol import Parser
     from lexitree.parsers.text_parser import TextLayout, TextParser
     from lexitree.results.parsed_text import ParsedText
     from lexitree.trees.brackets import ReadReport
@@ -41,11 +40,9 @@ class ParserSettings:
     parser: str = BUILTIN_PARSER
     """What `open_parser` takes."""
     device: str = "auto"
-    """Where the built-in parser runs; others choose themselves."""
+    """Where the parser runs, if it takes a device as the built-in one does; others choose themselves."""
     style: str | None = None
     """The treebank whose conventions the built-in parser follows; by default the one chosen in training."""
-    reranker: str | None = None
-    """A saved reranker, which chooses among the most probable trees."""
     layout: TextLayout = "text"
     limits: Limits = field(default_factory=Limits)
     """What a text may have before it is refused."""
@@ -54,28 +51,19 @@ class ParserSettings:
     def open(self) -> Generator[TextParser]:
         """Open the parser, and close it after use."""
         from lexitree.ops.devices import choose_device
-        from lexitree.parsers.adapters import open_parser
+        from lexitree.parsers.adapters import open_parser, parser_options
         from lexitree.parsers.text_parser import TextParser
 
-        is_builtin = self.parser.partition(":")[0] == BUILTIN_PARSER
-        if not is_builtin and (self.style is not None or self.reranker is not None):
+        # Only the built-in parser has styles, alone or behind one of another package; others choose their device.
+        has_styles = {"device", "style"} <= parser_options(self.parser)
+        if self.style is not None and not has_styles:
             raise ConfigError(
-                f"--style and --rerank are for the built-in parser, not for {self.parser!r}",
-                remedy="Omit them; lexitree rerank apply reranks the lists of other parsers.",
+                f"--style is for the built-in parser, not for {self.parser!r}", remedy="Omit the option."
             )
         options: dict[str, Any] = {"device": choose_device(self.device), "style": self.style}
-        parser = open_parser(self.parser, **(options if is_builtin else {}))
+        parser = open_parser(self.parser, **(options if has_styles else {}))
         with parser if isinstance(parser, AbstractContextManager) else nullcontext():
-            yield TextParser(self._with_reranker(parser), layout=self.layout, limits=self.limits)
-
-    def _with_reranker(self, parser: Parser) -> Parser:
-        if self.reranker is None:
-            return parser
-        from lexitree.parsers.protocol import KBestParser
-        from lexitree.tasks.rerank.reranker import RerankedParser, load_reranker
-
-        assert isinstance(parser, KBestParser), "the built-in parser is one"
-        return RerankedParser(parser, load_reranker(self.reranker, device=self.device))
+            yield TextParser(parser, layout=self.layout, limits=self.limits)
 
 
 @dataclass(frozen=True)

@@ -48,8 +48,10 @@ QUANTIZED_ENCODER = f"{ENCODER_FOLDER}/quantized.safetensors"
 """The weights of a transformer in int8, which the library does not read."""
 
 CLASSIFIER = "classifier"
-COMMANDS = {CLASSIFIER: "lexitree predict", "parser": "lexitree parser", "reranker": "lexitree rerank"}
-"""The kinds of models, and the command that uses each."""
+COMMANDS = {CLASSIFIER: "lexitree predict", "parser": "lexitree parser"}
+"""The kinds of models of this package, and the command that uses each."""
+PACKAGES = {"reranker": "lexitree-paper"}
+"""Kinds of models that are known to belong to other packages."""
 PLUGINS = "plugins"
 """The entry of config.json with what the model needs of other packages."""
 CHECKSUM = "checksum"
@@ -133,7 +135,7 @@ class ModelFolder:
 
     @property
     def kind(self) -> str:
-        """What the model is: a classifier, a parser or a reranker."""
+        """What the model is: a classifier, a parser, or of a kind that another package adds."""
         return self.values.get("kind", CLASSIFIER)
 
     def must_be(self, kind: str) -> None:
@@ -142,18 +144,22 @@ class ModelFolder:
         Raises:
             ModelFileError: If it is of another one.
         """
-        if self.kind not in COMMANDS:
-            raise ModelFileError(
-                self.path / CONFIG_FILE,
-                f"is of an unknown kind, {self.kind!r:.40}",
-                remedy="Upgrade lexitree.",
-            )
-        if self.kind != kind:
-            raise ModelFileError(
-                self.path,
-                f"is a {self.kind}, not a {kind}",
-                remedy=f"Use `{COMMANDS[self.kind]}` for a {self.kind}.",
-            )
+        if self.kind == kind:
+            return
+        if self.kind not in (*COMMANDS, *PACKAGES):
+            raise self.unknown_kind()
+        owner = f"the package {PACKAGES[self.kind]}" if self.kind in PACKAGES else f"`{COMMANDS[self.kind]}`"
+        problem = f"is a {self.kind}, not a {kind}"
+        raise ModelFileError(self.path, problem, remedy=f"Use {owner} for a {self.kind}.")
+
+    def unknown_kind(self) -> ModelFileError:
+        """The error for a kind of model that no installed package can load."""
+        package = PACKAGES.get(self.kind)
+        if package is None:
+            problem = f"is of an unknown kind, {self.kind!r:.40}"
+            return ModelFileError(self.path / CONFIG_FILE, problem, remedy="Upgrade lexitree.")
+        problem = f"is a {self.kind}, which needs the package {package}"
+        return ModelFileError(self.path, problem, remedy=f"Install it: pip install {package}")
 
     @property
     def num_bytes(self) -> int:

@@ -5,13 +5,12 @@ Each kind of model has a `ModelKind` beside its code, which says what the model 
 
 from __future__ import annotations
 
-import importlib
 import json
 import tempfile
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Generic, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, TypeVar, cast
 
 import torch
 from safetensors import SafetensorError
@@ -22,6 +21,7 @@ from lexitree.errors import FileError, LexitreeError, ModelFileError, import_ext
 from lexitree.lexicon.vocabulary import Vocabulary
 from lexitree.ops.devices import choose_device
 from lexitree.ops.openmp import one_thread
+from lexitree.plugins import Later, Registry, Source
 from lexitree.saving.card import Card, render_card
 from lexitree.saving.model_folder import (
     CARD_FILE,
@@ -38,14 +38,6 @@ from lexitree.saving.quantized import shrink_tensors
 from lexitree.saving.stored_arrays import TableForm
 from lexitree.version import __version__
 from lexitree.writing import atomic_folder
-
-KIND_MODULES = {
-    "classifier": "lexitree.saving.pretrained",
-    "parser": "lexitree.parsers.parser_kind",
-    "reranker": "lexitree.tasks.rerank.reranker",
-}
-"""The module whose `KIND` describes each kind. It is imported when a model of that kind is met, because parsers and
-tasks build on this room."""
 
 
 class SavableModel(Protocol):
@@ -108,6 +100,26 @@ class ModelKind(Generic[Model]):
         return model
 
 
+def _admit(name: str, value: Any, source: Source) -> ModelKind[Any]:
+    if not isinstance(value, ModelKind):
+        raise TypeError("must be a ModelKind")
+    kind = cast(ModelKind[Any], value)
+    if kind.name != name:
+        raise TypeError(f"must have the name of its entry point, not {kind.name!r:.40}")
+    return kind
+
+
+KINDS: Registry[ModelKind[Any]] = Registry(
+    "model kind",
+    {
+        "classifier": Later("lexitree.saving.pretrained:KIND"),
+        "parser": Later("lexitree.parsers.parser_kind:KIND"),
+    },
+    _admit,
+)
+"""The kinds of models by name. Each is imported when a model of that kind is met."""
+
+
 def save_model(
     model: SavableModel,
     folder: str | Path,
@@ -118,7 +130,7 @@ def save_model(
     """Write a model of any kind to a folder, completely or not at all.
 
     Args:
-        model: A classifier, a parser or a reranker.
+        model: A classifier, a parser, or a model of a kind that another package adds.
         folder: The folder. An older model of the same kind in it is replaced; anything else is left alone.
         training: The training record (data, scores, settings) for its card; by default the one it was loaded with.
         table: How word vectors and the matrices of a transformer are written: in `float32`, or with two bytes
@@ -131,7 +143,7 @@ def save_model(
     Raises:
         FileError: If the folder holds other files, or cannot be written.
     """
-    kind = _kind(model.kind)
+    kind = KINDS.find(model.kind)
     record = dict(model.training_record if training is None else training)
     return write_model(kind.name, kind.take_apart(model, record), folder, record, table=table or kind.table)
 
@@ -152,14 +164,15 @@ def load_model(
         **options: Further options of its kind, such as `backend` for a classifier or `style` for a parser.
 
     Returns:
-        A `TreeClassifier`, a `NeuralParser` or a `Reranker`.
+        A `TreeClassifier`, a `NeuralParser`, or a model of a kind that another package adds.
 
     Raises:
-        ModelFileError: If the model is missing, damaged or of a newer version.
+        ModelFileError: If the model is missing, damaged, of a newer version, or of a kind whose package is missing.
     """
     folder = name if isinstance(name, ModelFolder) else ModelFolder.find(name, revision=revision)
-    folder.must_be(folder.kind)
-    return _kind(folder.kind).load(folder, device=device, **options)
+    if folder.kind not in KINDS:
+        raise folder.unknown_kind()
+    return KINDS[folder.kind].load(folder, device=device, **options)
 
 
 def push_to_hub(model: SavableModel, name: str, *, private: bool = False, revision: str | None = None) -> str:
@@ -189,10 +202,6 @@ def push_to_hub(model: SavableModel, name: str, *, private: bool = False, revisi
             f"could not be uploaded to the hub ({type(error).__name__}: {error})",
             remedy="Check the name, the network and your login (huggingface-cli login).",
         ) from error
-
-
-def _kind(name: str) -> ModelKind[Any]:
-    return importlib.import_module(KIND_MODULES[name]).KIND
 
 
 def write_model(

@@ -1,18 +1,21 @@
-"""Run the service: in this process, or in several that share a port."""
+"""Run the service: in this process, or in several that share a port. Its log is JSON Lines on standard error."""
 
 from __future__ import annotations
 
 import asyncio
 import gc
+import json
 import logging
 import math
 import os
 import signal
 import socket
+import sys
 import tempfile
 import time
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime
 from functools import partial
 from types import FrameType
 from typing import TYPE_CHECKING, Any
@@ -23,7 +26,6 @@ from prometheus_client import multiprocess
 from lexitree.errors import LexitreeError
 from lexitree.server.guarded_protocol import guard
 from lexitree.server.listening import BACKLOG, join_port, open_port, raise_file_limit
-from lexitree.server.service_log import configure_logs
 from lexitree.server.service_metrics import MULTIPROCESS_VARIABLE
 from lexitree.server.service_settings import ServiceSettings
 from lexitree.server.supervisor import Supervisor
@@ -184,3 +186,40 @@ def run_worker(
         run_server(settings, port, tell_ready, is_worker=True)
     # Looking for garbage among all that torch has made would take seconds of a stop that takes none.
     gc.freeze()
+
+
+_STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName", "color_message"}
+"""What every record has; anything else was added by whoever wrote it."""
+_LOGGERS = ("lexitree.server", "uvicorn", "uvicorn.error")
+
+
+class JsonFormatter(logging.Formatter):
+    """Writes a record as one line of JSON, in ASCII, so that nothing in it can look like another line."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The record with its time, level and message first."""
+        values: dict[str, Any] = {
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname.lower(),
+            "message": record.getMessage(),
+            # What other libraries add for themselves, such as a clock of Ray, begins with an underscore.
+            **{
+                name: value
+                for name, value in vars(record).items()
+                if name not in _STANDARD and not name.startswith("_")
+            },
+        }
+        if record.exc_info:
+            values["traceback"] = self.formatException(record.exc_info)
+        return json.dumps(values, default=str)
+
+
+def configure_logs(level: int = logging.INFO) -> None:
+    """Write the log of the service, and that of uvicorn, to standard error."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(JsonFormatter())
+    for name in _LOGGERS:
+        logger = logging.getLogger(name)
+        logger.handlers = [handler] if name != "uvicorn.error" else []
+        logger.setLevel(level)
+        logger.propagate = name == "uvicorn.error"

@@ -7,9 +7,9 @@ from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
-from lexitree.analysis.curves import line_look, open_figure
 from lexitree.sweeps.ledger import FinishedTrial, best_trial
 from lexitree.sweeps.search_space import Parameter, Range, SearchSpace
+from lexitree.views.plots import line_look, open_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

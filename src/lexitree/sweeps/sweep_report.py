@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
-from lexitree.analysis.curves import require_plots
 from lexitree.files import to_json, to_toml
 from lexitree.labels import LabelSet
 from lexitree.settings import plain_value
@@ -15,6 +14,7 @@ from lexitree.sweeps.sweep_plots import plot_sweep
 from lexitree.tasks.classify.recipe import Recipe
 from lexitree.version import __version__
 from lexitree.views.colors import label_looks
+from lexitree.views.plots import require_plots
 from lexitree.views.shell import page_styles, whole_page
 from lexitree.views.visible import html_text
 from lexitree.writing import atomic_write

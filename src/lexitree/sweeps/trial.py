@@ -12,7 +12,6 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any, Literal
 
-from lexitree.analysis.curves import read_curve
 from lexitree.corpora.corpus import Corpus
 from lexitree.errors import (
     ConfigError,
@@ -23,8 +22,8 @@ from lexitree.errors import (
     MissingExtraError,
     find_memory_error,
 )
-from lexitree.learning.observers import EpochRecord, SilentObserver
-from lexitree.learning.run_folder import RESULT_FILE, read_result, seed_folder
+from lexitree.learning.observers import METRICS_FILE, EpochRecord, SilentObserver
+from lexitree.learning.run_folder import RESULT_FILE, read_metrics, read_result, seed_folder
 from lexitree.learning.seeds import Spread
 from lexitree.sweeps.proposals import MAX_EPOCHS, median_rule
 from lexitree.sweeps.search_space import SweepSettings
@@ -255,5 +254,5 @@ class _Follower(SilentObserver):
         self.score = score
 
     def on_epoch(self, record: EpochRecord) -> None:
-        (records,) = read_curve(self.folder).runs.values()
+        records = read_metrics(self.folder / METRICS_FILE, self.score)
         self.progress.follow(self.seed, [each.scores[self.score] for each in records])

@@ -6,10 +6,11 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
-from lexitree.analysis.comparison import LengthBin, accuracy_by_length
-from lexitree.analysis.curves import plot_lengths, require_plots
-from lexitree.analysis.mistakes import kind_masks, take_slice
+from lexitree.views.plots import require_plots
 from lexitree_paper.analyses.job import Findings, Job, collect_test_answers
+from lexitree_paper.analyze.comparison import LengthBin, accuracy_by_length
+from lexitree_paper.analyze.curves import plot_lengths
+from lexitree_paper.analyze.mistakes import kind_masks, take_slice
 from lexitree_paper.experiments import Experiment
 from lexitree_paper.report import NOT_RUN, Picture, Report, Table, percent, training_notes
 

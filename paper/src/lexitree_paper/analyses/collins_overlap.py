@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lexitree.analysis.head_overlap import CHOICES, HeadOverlap, model_overlap, read_penn_trees
 from lexitree.corpora.locations import DATA_VARIABLE, data_folders
 from lexitree.corpora.mini import load_mini_parses
 from lexitree.corpora.named import find_corpus
@@ -18,6 +17,7 @@ from lexitree.models.classifier import TreeClassifier
 from lexitree.trees.brackets import read_bracket_lines
 from lexitree.trees.tree import Tree
 from lexitree_paper.analyses.job import Findings, Job
+from lexitree_paper.analyze.head_overlap import CHOICES, HeadOverlap, model_overlap, read_penn_trees
 from lexitree_paper.experiments import Experiment
 from lexitree_paper.report import NOT_RUN, Report, Table, percent, spread, training_notes
 from lexitree_paper.trained import TrainedSystem

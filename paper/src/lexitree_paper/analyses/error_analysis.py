@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from lexitree.analysis.mistakes import agreement, class_masks, kind_masks, take_slice, won_examples
 from lexitree.arrays import BoolArray
 from lexitree.evaluation.accuracy import confusion
 from lexitree.evaluation.answers import SystemAnswers
@@ -20,6 +19,7 @@ from lexitree.trees.tree import Tree
 from lexitree.views.visible import shown_word
 from lexitree_paper.analyses.accuracy_by_length import share_with_deviation
 from lexitree_paper.analyses.job import Findings, Job, collect_test_answers
+from lexitree_paper.analyze.mistakes import agreement, class_masks, kind_masks, take_slice, won_examples
 from lexitree_paper.experiments import Experiment
 from lexitree_paper.report import NOT_RUN, Report, Table, list_counts, training_notes
 from lexitree_paper.score_tables import SIGNIFICANCE_NOTES, result_cells

@@ -12,10 +12,10 @@ import numpy as np
 from lexitree.arrays import DoubleArray
 from lexitree.evaluation.bracket_score import share_f1
 from lexitree.evaluation.significance import compare_recipes
-from lexitree.tasks.rerank.examples import BinaryList
-from lexitree.tasks.rerank.scores import RerankScores, score_choices
-from lexitree.tasks.rerank.scoring import ScoredList
 from lexitree_paper.experiments import Experiment
+from lexitree_paper.rerank.examples import BinaryList
+from lexitree_paper.rerank.scores import RerankScores, score_choices
+from lexitree_paper.rerank.scoring import ScoredList
 from lexitree_paper.reranking.plan import ListSet, RerankPlan
 from lexitree_paper.reranking.recorded import CHILD_CHOICES, Runs, read_choices
 from lexitree_paper.run_records import read_record

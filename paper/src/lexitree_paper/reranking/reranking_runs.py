@@ -16,12 +16,12 @@ from lexitree.processes import run_in_processes
 from lexitree.results.labelled_tree import LabelledTree
 from lexitree.tasks.parse.data import find_data_file
 from lexitree.tasks.parse.recipe import ParserRecipe
-from lexitree.tasks.rerank.jackknife import write_jackknife_lists
 from lexitree.trees.brackets import tree_from_brackets
 from lexitree.trees.tree import NO_LABEL, Tree
 from lexitree.views.svg import draw_svg
 from lexitree.writing import atomic_write
 from lexitree_paper.experiments import Experiment
+from lexitree_paper.rerank.jackknife import write_jackknife_lists
 from lexitree_paper.reranking.figures import collect_figures
 from lexitree_paper.reranking.plan import RerankPlan, RerankTask, plan_reranking, settings_of
 from lexitree_paper.reranking.recorded import ORIGIN, Runs, add_answers, has_lists, has_run, recorded_runs

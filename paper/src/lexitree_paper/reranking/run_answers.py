@@ -13,17 +13,17 @@ from typing import Any
 
 import torch
 
-from lexitree.analysis.head_overlap import find_reranker_heads, reranker_overlap
 from lexitree.errors import FileError
 from lexitree.learning.checkpoint import CHECKPOINT_FILE
 from lexitree.learning.run_folder import MODEL_FOLDER
-from lexitree.tasks.rerank.data import RerankData
-from lexitree.tasks.rerank.model import RerankerModel
-from lexitree.tasks.rerank.reranker import load_reranker
-from lexitree.tasks.rerank.run import RerankRun, train_reranker
 from lexitree.trees.brackets import strip_traces, tree_from_brackets
 from lexitree.trees.tree import Tree
 from lexitree.writing import atomic_write
+from lexitree_paper.analyze.head_overlap import find_reranker_heads, reranker_overlap
+from lexitree_paper.rerank.data import RerankData
+from lexitree_paper.rerank.model import RerankerModel
+from lexitree_paper.rerank.reranker import load_reranker
+from lexitree_paper.rerank.run import RerankRun, train_reranker
 from lexitree_paper.reranking.plan import RerankTask, is_same_recipe, settings_of
 from lexitree_paper.run_records import describe_code, machine
 

@@ -6,7 +6,7 @@ precision of the weights. `native` calls the kernels in C with the same arrays.
 
 from lexitree.ops.numpy.bottom_up import numpy_run_bottom_up
 from lexitree.ops.numpy.child_sum import numpy_run_child_sum
-from lexitree.ops.numpy.dense import numpy_run_dense
+from lexitree.ops.numpy.functions import numpy_run_dense
 from lexitree.ops.numpy.gated_children import numpy_run_gated_children
 from lexitree.ops.numpy.heads import numpy_compose_heads, numpy_find_heads, numpy_heads_and_shares
 from lexitree.ops.numpy.sequences import numpy_run_sequences

@@ -1,4 +1,4 @@
-"""What the recurrences in NumPy share: levels of a layout, the sigmoid, and states from gates."""
+"""What the recurrences in NumPy share: levels of a layout, the sigmoid, states from gates, and a dense layer."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 
 from lexitree.arrays import RealArray
 from lexitree.batch.tree_layout import TreeLayout
+from lexitree.ops.weights import DenseWeights
 
 
 def levels_of(layout: TreeLayout) -> list[tuple[int, int]]:
@@ -59,3 +60,16 @@ def run_leaves(gates: RealArray, h: RealArray, c: RealArray) -> None:
     i, g, o = columns(gates, h.shape[1])
     np.multiply(squash(i), np.tanh(g, out=g), out=c)
     np.multiply(squash(o), np.tanh(c), out=h)
+
+
+def numpy_run_dense(x: RealArray, weights: DenseWeights, relu: bool = False) -> RealArray:
+    """W x + b of every row, [rows, columns]; with `relu`, what is negative becomes 0.
+
+    Args:
+        x: [rows, size]
+        weights: W and b.
+        relu: Whether a ReLU follows.
+    """
+    out = x.astype(weights.bias.dtype, copy=False) @ weights.weight.T
+    out += weights.bias
+    return np.maximum(out, 0, out=out) if relu else out

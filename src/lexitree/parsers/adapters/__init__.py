@@ -27,6 +27,7 @@ __all__ = [
     "StanfordParser",
     "StanzaParser",
     "open_parser",
+    "parser_options",
     "penn_spelling",
 ]
 
@@ -106,10 +107,7 @@ def open_parser(spec: str, **options: Any) -> Parser:
         ParserError: The parser cannot be opened.
     """
     name, _, argument = spec.partition(":")
-    kind = PARSER_KINDS.get(name)
-    if kind is None:
-        forms = "\n".join(f"  {one.form}" for _, one in PARSER_KINDS.working())
-        raise ConfigError(f"unknown parser {spec!r}", remedy=f"Parsers are\n{forms}")
+    kind = _find_kind(spec)
     if kind.needs and not argument.strip():
         raise ConfigError(f"the parser {name!r} needs {kind.needs}", remedy=f"Write {kind.form}")
     arguments = (argument,) if argument.strip() else ()
@@ -119,3 +117,20 @@ def open_parser(spec: str, **options: Any) -> Parser:
         known = ", ".join(inspect.signature(kind.open).parameters)
         raise ConfigError(f"the parser {name!r}: {error}", remedy=f"Its options are {known}.") from error
     return kind.open(*arguments, **options)
+
+
+def parser_options(spec: str) -> frozenset[str]:
+    """The names of the options that `open_parser` takes for a parser.
+
+    Raises:
+        ConfigError: The name is unknown.
+    """
+    return frozenset(inspect.signature(_find_kind(spec).open).parameters)
+
+
+def _find_kind(spec: str) -> ParserKind:
+    kind = PARSER_KINDS.get(spec.partition(":")[0])
+    if kind is None:
+        forms = "\n".join(f"  {one.form}" for _, one in PARSER_KINDS.working())
+        raise ConfigError(f"unknown parser {spec!r}", remedy=f"Parsers are\n{forms}")
+    return kind

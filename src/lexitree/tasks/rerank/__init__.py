@@ -1,1 +1,0 @@
-"""Training and use of rerankers, which choose among the candidate trees of a parser."""
