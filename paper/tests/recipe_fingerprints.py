@@ -17,24 +17,25 @@ from typing import Any
 
 from lexitree.settings import Settings, plain_value
 from lexitree.sweeps.search_space import read_space
+from lexitree.tasks.classify.named_recipes import own_recipes
 from lexitree.tasks.classify.recipe import Recipe
 from lexitree.tasks.parse.recipe import ParserRecipe
 from lexitree.tasks.rerank.recipe import RerankRecipe
-from lexitree_paper.experiments import list_experiments
+from lexitree_paper.experiments import find_experiment, list_experiments
+from lexitree_paper.rows import ROWS, read_recipe
 
 ROOT = Path(__file__).parents[2]
-RECIPES = ROOT / "recipes"
-GRIDS = RECIPES / "tuning"
+GRIDS = ROOT / "paper" / "recipes" / "tuning"
 STORED = Path(__file__).with_name("recipe_fingerprints.json")
 
 
 def all_fingerprints() -> dict[str, str]:
     """The fingerprints by name: recipes, runs of experiments and tuning grids."""
-    found = {path.stem: fingerprint(Recipe.from_toml(path)) for path in sorted(RECIPES.glob("*.toml"))}
-    for path in sorted((RECIPES / "parsing").glob("*.toml")):
+    found = {name: fingerprint(read_recipe(name)) for name in (*own_recipes(), *ROWS)}
+    for path in sorted((ROOT / "recipes" / "parsing").glob("*.toml")):
         found[f"parsing/{path.stem}"] = fingerprint(ParserRecipe.from_toml(path))
-    reranker = RerankRecipe.from_toml(RECIPES / "reranking" / "reranker.toml")
-    found["reranking/reranker"] = fingerprint(reranker)
+    reranker = find_experiment("reranking").details["recipe"]
+    found["reranking/reranker"] = fingerprint(RerankRecipe.from_dict(reranker))
     for experiment in list_experiments():
         found |= {f"runs/{run.name}": fingerprint(run.read()) for run in experiment.runs}
     for path in sorted(GRIDS.glob("*.toml")):
@@ -64,17 +65,12 @@ def grid_fingerprints(path: Path) -> Iterator[tuple[str, str]]:
     """Every trial of the commands at the top of a grid: recipe and variant, and the fingerprint."""
     for command in re.findall(r"^# Run: (.*)$", path.read_text(encoding="utf-8"), re.M):
         words = shlex.split(command)
-        name = Path(words[2]).stem
+        name = words[2]
         changes = [words[at + 1] for at, word in enumerate(words) if word == "--set"]
-        recipe = read(words[2]).with_values(Recipe.parse_assignments(changes))
+        recipe = read_recipe(name).with_values(Recipe.parse_assignments(changes))
         space = read_space(path, recipe, {})
         for variant, values in space.variants.items():
             yield f"{name}/{variant}", fingerprint(recipe.with_values(values))
-
-
-def read(recipe: str) -> Recipe:
-    """The recipe that a command names."""
-    return Recipe.from_toml(ROOT / recipe)
 
 
 if __name__ == "__main__":

@@ -22,7 +22,17 @@ from typing import Any, Generic, Literal, TypeVar, cast
 from lexitree.errors import ConfigError, PluginError
 from lexitree.suggestions import close_names, did_you_mean
 
-Kind = Literal["model", "shipped model", "head method", "parser", "corpus", "format", "teacher", "command"]
+Kind = Literal[
+    "model",
+    "shipped model",
+    "head method",
+    "parser",
+    "corpus",
+    "format",
+    "teacher",
+    "recipe table",
+    "command",
+]
 """What can be added."""
 
 GROUPS: dict[Kind, str] = {
@@ -33,6 +43,7 @@ GROUPS: dict[Kind, str] = {
     "corpus": "lexitree.corpora",
     "format": "lexitree.formats",
     "teacher": "lexitree.teachers",
+    "recipe table": "lexitree.recipes",
     "command": "lexitree.commands",
 }
 """The entry points of each kind."""
@@ -46,7 +57,7 @@ _HOMES: dict[Kind, str] = {
     "teacher": "lexitree.tasks.classify.teaching:TEACHERS",
 }
 """Where the registries are that `register` adds to. Commands are found before anything is imported; a trained model
-is a folder, which needs no other name in a running program."""
+is a folder and a recipe is a file, which need no other name in a running program."""
 
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]*", re.ASCII)
 """A name must fit on a command line, before a colon and into an error message."""

@@ -16,7 +16,7 @@ from lexitree.tasks.rerank.data import SPLIT_SEED, RerankData, cut_folds, read_p
 from lexitree.tasks.rerank.examples import BinaryList
 from lexitree.tasks.rerank.recipe import RerankRecipe
 from lexitree.trees.binarize import Direction
-from lexitree_paper.experiments import Experiment, recipes_folder
+from lexitree_paper.experiments import Experiment
 from lexitree_paper.run_records import checksum, public_name
 from lexitree_paper.runner import Settings, chosen_seeds
 
@@ -174,7 +174,7 @@ def plan_reranking(experiment: Experiment, settings: Settings) -> RerankPlan:
     details = experiment.details
     systems = [System(**values) for values in details["systems"]]
     list_sets = [_list_set(values) for values in details["lists"]]
-    recipe = RerankRecipe.from_toml(recipes_folder() / f"{details['recipe']}.toml")
+    recipe = RerankRecipe.from_dict(details["recipe"])
     if settings.smoke:
         path = settings.runs_folder / "reranking" / _SMOKE_LISTS
         list_sets = [ListSet("mini", "embedded questions", (str(path),), folds=2)]
