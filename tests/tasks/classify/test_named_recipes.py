@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from lexitree.errors import ConfigError, FileError, PluginError
+from lexitree.installation import install_package_command
 from lexitree.plugins import GROUPS, Registry
 from lexitree.tasks.classify import named_recipes
 from lexitree.tasks.classify.named_recipes import RECIPE_TABLES, find_recipe, own_recipes
@@ -57,8 +58,10 @@ def test_without_its_package_a_recipe_of_the_paper_is_unknown(monkeypatch: pytes
     monkeypatch.setattr(Registry, "_installed", lambda _: {})
     with pytest.raises(ConfigError, match="unknown recipe 'sst-contree'") as caught:
         find_recipe("sst-contree")
-    assert "lexitree-paper" in caught.value.remedy
-    assert "everyday" in caught.value.remedy
+    assert caught.value.remedy.endswith(install_package_command("lexitree-paper", "paper"))
+    with pytest.raises(ConfigError, match="unknown recipe 'x'") as caught:
+        find_recipe("x")
+    assert f"The recipes are: {', '.join(own_recipes())}." in caught.value.remedy
 
 
 def test_a_wheel_holds_the_recipes_in_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,11 +7,14 @@ from pathlib import Path
 from typing import Any, cast
 
 from lexitree.errors import ConfigError
+from lexitree.installation import install_package_command
 from lexitree.plugins import Registry, Source
 from lexitree.suggestions import close_names, did_you_mean
 from lexitree.tasks.classify.recipe import Recipe
 
 _PACKAGE = Path(__file__).parents[2]
+_PAPER = ("lexitree-paper", "paper")
+"""The package of the paper's recipes and its folder in the repository."""
 
 
 def _admit(name: str, value: Any, source: Source) -> Mapping[str, Recipe]:
@@ -53,8 +56,8 @@ def find_recipe(recipe: str | Path) -> Recipe:
         if name in table:
             return table[name]
     known = [*own, *(each for table in tables for each in table)]
-    meant = did_you_mean(close_names(name, known))
-    remedy = f"{meant} Name a TOML file, or one of these recipes: {', '.join(known)}."
+    remedy = did_you_mean(close_names(name, known)) or f"The recipes are: {', '.join(known)}."
+    remedy += " A recipe of your own is a file whose name ends in .toml."
     if "paper" not in RECIPE_TABLES:
-        remedy += " Those of the paper come with the package lexitree-paper."
-    raise ConfigError(f"unknown recipe '{name}'", remedy=remedy.lstrip())
+        remedy += f"\nThe paper's recipes are in another package: {install_package_command(*_PAPER)}"
+    raise ConfigError(f"unknown recipe '{name}'", remedy=remedy)
