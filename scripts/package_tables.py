@@ -23,7 +23,7 @@ def render_models() -> str:
 def render_recipes() -> str:
     """Every recipe with its target, and what was measured with it."""
     from lexitree.models.model_config import DEFAULT_MODEL
-    from lexitree.tasks.classify.named_recipes import own_recipes
+    from lexitree.tasks.classify.recipe import own_recipes
     from lexitree_paper.rows import ROWS, read_recipe
 
     rows: list[list[str]] = []

@@ -18,8 +18,7 @@ from lexitree.cli.options import plan_recipe
 from lexitree.corpora.named import find_entry
 from lexitree.models.registries import ENCODERS
 from lexitree.settings import Settings
-from lexitree.tasks.classify.named_recipes import find_recipe, own_recipes
-from lexitree.tasks.classify.recipe import Recipe
+from lexitree.tasks.classify.recipe import Recipe, find_recipe, own_recipes
 from lexitree.tasks.parse.recipe import ParserRecipe
 from tests.command import find_command
 

@@ -17,8 +17,7 @@ from typing import Any
 
 from lexitree.settings import Settings, plain_value
 from lexitree.sweeps.search_space import read_space
-from lexitree.tasks.classify.named_recipes import own_recipes
-from lexitree.tasks.classify.recipe import Recipe
+from lexitree.tasks.classify.recipe import Recipe, own_recipes
 from lexitree.tasks.parse.recipe import ParserRecipe
 from lexitree.tasks.rerank.recipe import RerankRecipe
 from lexitree_paper.experiments import find_experiment, list_experiments

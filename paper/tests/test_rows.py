@@ -16,7 +16,7 @@ from lexitree.cli.main import make_app
 from lexitree.cli.options import plan_recipe
 from lexitree.corpora.named import find_entry
 from lexitree.models.registries import ENCODERS
-from lexitree.tasks.classify.named_recipes import own_recipes
+from lexitree.tasks.classify.recipe import own_recipes
 from lexitree_paper.rows import ROWS, TABLE, dotted, read_recipe
 
 PROJECT = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8"))["project"]

@@ -40,9 +40,7 @@ def test_its_commands_sweep_over_its_variants(path: Path, monkeypatch: pytest.Mo
         "lexitree.cli.sweep_runs.run_sweep", lambda recipe, space, *_, **__: planned.append(space)
     )
     monkeypatch.setattr("lexitree.ops.devices.choose_device", lambda name: name)
-    monkeypatch.setattr(
-        "lexitree.tasks.classify.named_recipes.find_recipe", lambda name: read_recipe(str(name))
-    )
+    monkeypatch.setattr("lexitree.tasks.classify.recipe.find_recipe", lambda name: read_recipe(str(name)))
     monkeypatch.chdir(ROOT)
     commands = sweeps_of(path)
     assert commands

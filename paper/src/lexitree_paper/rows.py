@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from importlib import resources
 from typing import Any, cast
 
-from lexitree.tasks.classify.named_recipes import find_recipe
-from lexitree.tasks.classify.recipe import Recipe
+from lexitree.tasks.classify.recipe import Recipe, find_recipe
 
 TABLE = "rows.toml"
 

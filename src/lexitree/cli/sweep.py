@@ -97,7 +97,7 @@ def sweep_command(
     from lexitree.cli.sweep_runs import run_sweep
     from lexitree.ops.devices import choose_device
     from lexitree.sweeps.search_space import read_space
-    from lexitree.tasks.classify.named_recipes import find_recipe
+    from lexitree.tasks.classify.recipe import find_recipe
 
     planned = plan_recipe(find_recipe(recipe), {}, assignments)
     changes = {"trials": trials, "seeds": tuple(parse_seeds(seeds)) if seeds else None}

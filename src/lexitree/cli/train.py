@@ -170,8 +170,7 @@ def train_command(
 
     --resume continues a run that was interrupted at any moment, and ends with the same weights.
     """
-    from lexitree.tasks.classify.named_recipes import find_recipe
-    from lexitree.tasks.classify.recipe import Recipe
+    from lexitree.tasks.classify.recipe import Recipe, find_recipe
     from lexitree.tasks.classify.starting import fine_tuning_recipe
 
     default = fine_tuning_recipe(start) if start else Recipe()

@@ -9,9 +9,8 @@ import pytest
 from lexitree.errors import ConfigError, FileError, PluginError
 from lexitree.installation import install_package_command
 from lexitree.plugins import GROUPS, Registry
-from lexitree.tasks.classify import named_recipes
-from lexitree.tasks.classify.named_recipes import RECIPE_TABLES, find_recipe, own_recipes
-from lexitree.tasks.classify.recipe import Recipe
+from lexitree.tasks.classify import recipe
+from lexitree.tasks.classify.recipe import RECIPE_TABLES, Recipe, find_recipe, own_recipes
 from tests.installed import install
 
 SOURCE = """
@@ -67,6 +66,6 @@ def test_without_its_package_a_recipe_of_the_paper_is_unknown(monkeypatch: pytes
 def test_a_wheel_holds_the_recipes_in_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "lexitree" / "recipes").mkdir(parents=True)
     (tmp_path / "lexitree" / "recipes" / "small.toml").write_text("[training]\nepochs = 2\n")
-    monkeypatch.setattr(named_recipes, "_PACKAGE", tmp_path / "lexitree")
+    monkeypatch.setattr(recipe, "_PACKAGE", tmp_path / "lexitree")
     assert set(own_recipes()) == {"small"}
     assert find_recipe("small").training.epochs == 2
