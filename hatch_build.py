@@ -1,4 +1,6 @@
-"""Compiles the kernels when the package is built or installed from its sources.
+"""Adds recipes and compiled kernels when the package is built or installed from its sources.
+
+A wheel holds the recipes of classifiers, which have names in every installation.
 
 An editable installation compiles them into the source tree if there is a C compiler, and is complete without. So does
 a wheel on Linux, which is then one for systems like this; on other systems wheels are pure Python. LEXITREE_NATIVE
@@ -20,12 +22,14 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 
-class CompileKernels(BuildHookInterface[Any]):
+class AddBuiltFiles(BuildHookInterface[Any]):
     """The hook that hatchling calls before it writes a wheel."""
 
     PLUGIN_NAME = "custom"
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        if version != "editable":
+            build_data["force_include"].update(recipes_in_wheel(Path(self.root)))
         asked = os.environ.get("LEXITREE_NATIVE", "")
         if asked == "0" or (version != "editable" and asked != "1" and sys.platform != "linux"):
             return
@@ -43,6 +47,11 @@ class CompileKernels(BuildHookInterface[Any]):
             build_data["pure_python"] = False
             platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")
             build_data["tag"] = f"py3-none-{platform}"
+
+
+def recipes_in_wheel(root: Path) -> dict[str, str]:
+    """The files of the recipes and their paths in a wheel."""
+    return {str(path): f"lexitree/recipes/{path.name}" for path in sorted((root / "recipes").glob("*.toml"))}
 
 
 def _load_compiling(root: Path) -> ModuleType:

@@ -29,7 +29,6 @@ from lexitree.tasks.classify.task import ClassifyTask
 from lexitree_paper.experiments import find_experiment
 
 EPOCHS = 30
-RECIPES = Path(__file__).parent.parent / "recipes"
 
 
 def main() -> None:
@@ -57,7 +56,7 @@ def main() -> None:
 
 def measure(device: str, options: argparse.Namespace) -> list[dict[str, Any]]:
     planned = {system: tasks["fine"] for system, tasks in find_experiment("training-time").rows.items()}
-    recipes = {system: Recipe.from_toml(RECIPES / f"{run.recipe}.toml") for system, run in planned.items()}
+    recipes = {system: run.read() for system, run in planned.items()}
     corpus = load_recipe_corpus(next(iter(recipes.values())))
     num_trees = len(corpus.train)
     tasks = {

@@ -1,6 +1,6 @@
 """Measure how a model does on words that its table lacks: all alike, guessed, or with their own vectors.
 
-    lexitree train --recipe recipes/sst-bicontree-tuned.toml -o runs/unseen-words --epochs 10 --vectors GLOVE
+    lexitree train --recipe sst-bicontree-tuned -o runs/unseen-words --epochs 10 --vectors GLOVE
     python benchmarks/unseen_words.py runs/unseen-words/model --vectors GLOVE --output results/unseen-words.json
 
 Words of the development and test sentences are taken out of the table in all their forms (`Film`, `film`), a guesser

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 from markdown_text import make_table, show_cell, show_spread, show_title
-from result_records import ROOT, read_record
+from result_records import read_record
 
 
 def render_models() -> str:
@@ -22,20 +23,20 @@ def render_models() -> str:
 def render_recipes() -> str:
     """Every recipe with its target, and what was measured with it."""
     from lexitree.models.model_config import DEFAULT_MODEL
-    from lexitree.tasks.classify.recipe import Recipe
+    from lexitree.tasks.classify.recipe import own_recipes
+    from lexitree_paper.rows import ROWS, read_recipe
 
     rows: list[list[str]] = []
-    for path in sorted((ROOT / "recipes").glob("*.toml")):
-        recipe = Recipe.from_toml(path)
-        text = path.read_text(encoding="utf-8")
-        aims = [re.search(rf"^# {name}: (.*)$", text, re.M) for name in ("Paper", "Target")]
+    own = own_recipes()
+    for name in sorted((*own, *ROWS)):
+        recipe = read_recipe(name)
         rows.append(
             [
-                f"`{path.name}`",
+                f"`{name}`",
                 str(recipe.model.get("model", DEFAULT_MODEL)),
                 recipe.corpus,
-                *(aim[1] if aim else "" for aim in aims),
-                _measured(path.stem),
+                *(_aims_of_file(own[name]) if name in own else _aims_of_row(name)),
+                _measured(name),
             ]
         )
     return make_table(
@@ -49,6 +50,26 @@ def render_recipes() -> str:
         ],
         rows,
     )
+
+
+def _aims_of_file(path: Path) -> tuple[str, str]:
+    """The paper's figures and our target, from the head of a recipe."""
+    text = path.read_text(encoding="utf-8")
+    found = [re.search(rf"^# {name}: (.*)$", text, re.M) for name in ("Paper", "Target")]
+    paper, target = (aim[1] if aim else "" for aim in found)
+    return paper, target
+
+
+def _aims_of_row(name: str) -> tuple[str, str]:
+    """The paper's figures and our target; where there is a target, the paper's figure is not the aim."""
+    from lexitree_paper.experiments import SCORES, list_experiments
+    from lexitree_paper.rows import ROWS
+
+    if ROWS[name].target:
+        return "", ROWS[name].target
+    runs = [run for experiment in list_experiments() for run in experiment.runs if run.name == name]
+    figures = next(run.paper for run in runs if run.paper)
+    return ", ".join(f"{figures[score]} {score}" for score in SCORES if score in figures), ""
 
 
 EVERYDAY_MODELS = {

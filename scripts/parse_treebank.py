@@ -3,7 +3,7 @@
 python scripts/parse_treebank.py treebanks/mctb.review.txt runs/parses/mctb.review.txt
 
 Files are looked for by their paths and below $LEXITREE_DATA. A teacher can label such trees for its student, see
-recipes/tuning/distillation.toml, and a parser can be replaced by them: brackets:FILE.
+paper/recipes/tuning/distillation.toml, and a parser can be replaced by them: brackets:FILE.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Record a finished sweep in results/NAME.json: the scores of all trials over seeds, the command, data and machine.
 
-python scripts/record_sweep.py runs/tuning-sst --name tuning-sst -- lexitree sweep recipes/sst-bicontree.toml \
-    recipes/tuning/sst.toml -o runs/tuning-sst --set vectors=glove.840B.300d.zip --set training.epochs=12
+python scripts/record_sweep.py runs/tuning-sst --name tuning-sst -- lexitree sweep sst-bicontree \
+    paper/recipes/tuning/sst.toml -o runs/tuning-sst --set vectors=glove.840B.300d.zip --set training.epochs=12
 
 The command after -- is the one that made the sweep. Run it on the same machine.
 """

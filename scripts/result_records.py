@@ -54,11 +54,11 @@ SETTINGS_OF_OPTIONS = {
 
 def current_command(command: str) -> str:
     """The command of a record as it is given today; the record keeps what was run."""
-    if not command.startswith("lexitree train "):
+    if not command.startswith(("lexitree train ", "lexitree sweep ")):
         return command
     words: list[str] = []
     lists: dict[str, list[str]] = {"teacher_trees": []}
-    rest = iter(shlex.split(command))
+    rest = iter(map(_current_recipe, shlex.split(command)))
     for word in rest:
         setting = SETTINGS_OF_OPTIONS.get(word)
         if setting in lists:
@@ -68,6 +68,14 @@ def current_command(command: str) -> str:
     for setting, values in lists.items():
         words += ["--set", f"{setting}={json.dumps(values)}"] if values else []
     return join_command(words)
+
+
+def _current_recipe(word: str) -> str:
+    """A file below recipes/ by the name that a command gives it today; any other word as it is."""
+    path = Path(word)
+    if path.parent == Path("recipes/tuning"):
+        return f"paper/{word}"
+    return path.stem if path.parent == Path("recipes") and path.suffix == ".toml" else word
 
 
 def join_command(words: Iterable[str]) -> str:

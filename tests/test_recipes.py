@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import re
 import shlex
 import tomllib
@@ -19,40 +18,18 @@ from lexitree.cli.options import plan_recipe
 from lexitree.corpora.named import find_entry
 from lexitree.models.registries import ENCODERS
 from lexitree.settings import Settings
-from lexitree.sweeps.search_space import SearchSpace
-from lexitree.tasks.classify.recipe import Recipe
+from lexitree.tasks.classify.recipe import Recipe, find_recipe, own_recipes
 from lexitree.tasks.parse.recipe import ParserRecipe
-from lexitree_paper.rerank.recipe import RerankRecipe
 from tests.command import find_command
 
 FOLDER = Path(__file__).parent.parent / "recipes"
-TUNING = "tuning"
 KINDS: dict[str, tuple[type[Settings], list[str]]] = {
     ".": (Recipe, ["train"]),
     "parsing": (ParserRecipe, ["parser", "train"]),
-    "reranking": (RerankRecipe, ["rerank", "train"]),
 }
 """By folder: the class of its recipes and the command that takes them."""
-SYSTEMS = (
-    "rntn",
-    "bilstm-li",
-    "bilstm",
-    "contree",
-    "contree-li",
-    "contree-le",
-    "contree-nary",
-    "deptree",
-    "topdown",
-    "contree-lex",
-    "bicontree",
-)
-"""The rows of the paper's main table, each with five classes and with two."""
-EXPECTED = {f"{task}-{system}" for task in ("sst", "sst-binary") for system in SYSTEMS} | {
-    "trec-bicontree",
-    "parsing/parser",
-    "parsing/parser-shipped",
-    "reranking/reranker",
-}
+AT_MOST = 12
+"""A recipe is for a model that is shipped, or a template; variants are rows of paper/src/lexitree_paper/rows.toml."""
 
 
 def name_of(path: Path) -> str:
@@ -63,12 +40,8 @@ def folder_of(path: Path) -> str:
     return str(path.parent.relative_to(FOLDER))
 
 
-FILES = sorted(FOLDER.rglob("*.toml"))
-GRIDS = [path for path in FILES if folder_of(path) == TUNING]
-RECIPES = [path for path in FILES if path not in GRIDS]
-
+RECIPES = sorted(FOLDER.rglob("*.toml"))
 each_recipe = pytest.mark.parametrize("path", RECIPES, ids=name_of)
-each_grid = pytest.mark.parametrize("path", GRIDS, ids=name_of)
 
 
 def read(path: Path) -> Settings:
@@ -77,30 +50,19 @@ def read(path: Path) -> Settings:
 
 def header(path: Path) -> dict[str, str]:
     """`# Name: text` of the comment at the top."""
-    return dict(header_lines(path))
-
-
-def header_lines(path: Path) -> list[tuple[str, str]]:
     lines = path.read_text(encoding="utf-8").splitlines()
     named = (line.removeprefix("# ").partition(": ") for line in lines if line.startswith("# "))
-    return [(name, text) for name, colon, text in named if colon]
+    return {name: text for name, colon, text in named if colon}
 
 
-def sweeps_of(path: Path) -> dict[str, list[dict[str, Any]]]:
-    """The commands of a grid, with the records of the scores that stand below each."""
-    sweeps: dict[str, list[dict[str, Any]]] = {}
-    for name, text in header_lines(path):
-        if name == "Run":
-            sweeps[text] = []
-        elif name == "Scores":
-            record = json.loads((FOLDER.parent / text).read_text(encoding="utf-8"))
-            sweeps[[*sweeps][-1]].append(record)
-    return sweeps
+def test_the_folder_holds_shipped_models_and_templates_only() -> None:
+    assert {folder_of(path) for path in RECIPES} == set(KINDS)
+    assert len(RECIPES) <= AT_MOST
 
 
-def test_the_folder_holds_the_recipes_of_the_paper() -> None:
-    assert {name_of(path) for path in RECIPES} >= EXPECTED
-    assert {folder_of(path) for path in FILES} == {*KINDS, TUNING}
+def test_recipes_of_classifiers_have_names() -> None:
+    named = {name: find_recipe(name) for name in own_recipes()}
+    assert named == {name_of(path): read(path) for path in RECIPES if folder_of(path) == "."}
 
 
 @each_recipe
@@ -161,30 +123,3 @@ def test_it_states_only_what_differs_from_the_defaults(path: Path) -> None:
     for table in ("training", "encoder") if "start" in values else ("model", "training", "encoder"):
         given |= {f"{table}.{name}": value for name, value in values.get(table, {}).items()}
     assert [name for name, value in given.items() if value == defaults.get(name, ...)] == []
-
-
-@each_grid
-def test_its_commands_sweep_over_its_variants(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """All of them are recipes, and those that are on record are still there."""
-    planned: list[SearchSpace] = []
-    monkeypatch.setattr(
-        "lexitree.cli.sweep_runs.run_sweep", lambda recipe, space, *_, **__: planned.append(space)
-    )
-    monkeypatch.setattr("lexitree.ops.devices.choose_device", lambda name: name)
-    monkeypatch.chdir(FOLDER.parent)
-    commands = sweeps_of(path)
-    assert commands
-    for command, records in commands.items():
-        program, *arguments = shlex.split(command)
-        grid = f"recipes/{path.relative_to(FOLDER)}"
-        assert (program, arguments[0], arguments[2]) == ("lexitree", "sweep", grid)
-        result = CliRunner().invoke(make_app(["sweep"]), arguments, env={"LEXITREE_DATA": ""})
-        assert result.exit_code == 0, result.output
-        for record in records:
-            if "grid" in record:
-                # Records of former commands have the variants of several recipes.
-                variants = record["grid"][Path(arguments[1]).stem]
-            else:
-                assert record["command"] == command
-                variants = record["space"]["variants"]
-            assert set(planned[-1].variants) == set(variants)

@@ -31,16 +31,17 @@ def install_command(extra: str, *, options: str = "") -> str:
     return " ".join(filter(None, ("pip install", options, _requirement(f"[{extra}]"))))
 
 
-def install_package_command(package: str) -> str:
+def install_package_command(package: str, folder: str | None = None) -> str:
     """The pip command that installs another package of the same repository, from where this copy came from.
 
     Args:
-        package: The package, which has a folder of its name in the folder `packages` of the repository.
+        package: The package.
+        folder: Its folder in the repository; default: the one of its name in `packages`.
 
     Returns:
         A command for a shell: `pip install ./packages/NAME`, or `pip install NAME` for a copy from an index.
     """
-    origin, folder = _origin(), f"{PACKAGES}/{package}"
+    origin, folder = _origin(), folder or f"{PACKAGES}/{package}"
     if "vcs_info" in origin:
         return f"pip install {_quote(f'{package} @ {_vcs_address(origin)}#subdirectory={folder}')}"
     if "dir_info" in origin:

@@ -23,7 +23,16 @@ from lexitree.errors import ConfigError, PluginError
 from lexitree.suggestions import close_names, did_you_mean
 
 Kind = Literal[
-    "model", "model kind", "shipped model", "head method", "parser", "corpus", "format", "teacher", "command"
+    "model",
+    "model kind",
+    "shipped model",
+    "head method",
+    "parser",
+    "corpus",
+    "format",
+    "teacher",
+    "recipe table",
+    "command",
 ]
 """What can be added."""
 
@@ -36,6 +45,7 @@ GROUPS: dict[Kind, str] = {
     "corpus": "lexitree.corpora",
     "format": "lexitree.formats",
     "teacher": "lexitree.teachers",
+    "recipe table": "lexitree.recipes",
     "command": "lexitree.commands",
 }
 """The entry points of each kind."""
@@ -50,7 +60,7 @@ _HOMES: dict[Kind, str] = {
     "model kind": "lexitree.saving.model_kinds:KINDS",
 }
 """Where the registries are that `register` adds to. Commands are found before anything is imported; a trained model
-is a folder, which needs no other name in a running program."""
+is a folder and a recipe is a file, which need no other name in a running program."""
 
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]*", re.ASCII)
 """A name must fit on a command line, before a colon and into an error message."""

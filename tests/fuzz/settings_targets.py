@@ -55,7 +55,10 @@ def check_recipe(case: Case, folder: Path) -> None:
 
 
 def spaces() -> list[Case]:
-    files = [*sorted((ROOT / "recipes" / "tuning").glob("*.toml")), ROOT / "examples" / "my-space.toml"]
+    files = [
+        *sorted((ROOT / "paper" / "recipes" / "tuning").glob("*.toml")),
+        ROOT / "examples" / "my-space.toml",
+    ]
     return [{"space.toml": path.read_bytes()} for path in files]
 
 
@@ -78,8 +81,8 @@ def assignments() -> list[Case]:
 
 @cache
 def plain_recipe(kind: str) -> Settings:
-    [*_, path] = sorted((ROOT / "recipes" / kind).glob("*.toml"))
-    return RECIPES[kind].from_toml(path)
+    files = {"": "sst-pooled-minilm.toml", "parsing": "parsing/parser.toml"}
+    return RECIPES[kind].from_toml(ROOT / "recipes" / files[kind]) if kind in files else RECIPES[kind]()
 
 
 @target("assignments", assignments, 100)
@@ -123,7 +126,7 @@ def work_folder() -> Path:
     (folder / "reviews.csv").write_text(CSV)
     (folder / "rows.jsonl").write_text(JSON_LINES)
     (folder / "vectors.txt").write_bytes(GLOVE)
-    shutil.copy(ROOT / "recipes" / "sst-contree.toml", folder / "recipe.toml")
+    shutil.copy(ROOT / "recipes" / "sst-bicontree.toml", folder / "recipe.toml")
     shutil.copy(ROOT / "recipes" / "parsing" / "parser.toml", folder / "parser.toml")
     return folder
 

@@ -98,12 +98,14 @@ class TestBuildHook:
     def hook(self, monkeypatch: pytest.MonkeyPatch) -> Any:
         pytest.importorskip("hatchling")
         build = _load(ROOT / "hatch_build.py")
-        made = object.__new__(build.CompileKernels)
+        made = object.__new__(build.AddBuiltFiles)
         self.warnings: list[str] = []
         app = SimpleNamespace(display_warning=self.warnings.append)
-        monkeypatch.setattr(build.CompileKernels, "app", app)
-        monkeypatch.setattr(build.CompileKernels, "root", str(ROOT))
+        monkeypatch.setattr(build.AddBuiltFiles, "app", app)
+        monkeypatch.setattr(build.AddBuiltFiles, "root", str(ROOT))
         self.compiled: list[Path] = []
+        self.recipes = build.recipes_in_wheel(ROOT)
+        assert self.recipes[str(ROOT / "recipes" / "everyday.toml")] == "lexitree/recipes/everyday.toml"
 
         def compile_library() -> Path:
             self.compiled.append(compiling.LIBRARY)
@@ -125,7 +127,7 @@ class TestBuildHook:
         monkeypatch.setattr(sys, "platform", platform)
         data: dict[str, Any] = {"force_include": {}}
         hook.initialize("standard", data)
-        assert data == {"force_include": {}}
+        assert data == {"force_include": self.recipes}
         assert not self.compiled
 
     @pytest.mark.parametrize(("asked", "platform"), [("", "linux"), ("1", "darwin")])
@@ -136,7 +138,8 @@ class TestBuildHook:
         monkeypatch.setattr(sys, "platform", platform)
         data: dict[str, Any] = {"force_include": {}}
         hook.initialize("standard", data)
-        assert data["force_include"] == {str(compiling.LIBRARY): "lexitree/kernels/_kernels.so"}
+        kernels = {str(compiling.LIBRARY): "lexitree/kernels/_kernels.so"}
+        assert data["force_include"] == {**self.recipes, **kernels}
         assert data["tag"].startswith("py3-none-")
         assert data["tag"] != "py3-none-any"
 
@@ -153,7 +156,7 @@ class TestBuildHook:
         for version in ("editable", "standard"):
             data: dict[str, Any] = {"force_include": {}}
             hook.initialize(version, data)
-            assert data == {"force_include": {}}
+            assert data == {"force_include": {} if version == "editable" else self.recipes}
         assert set(self.warnings) <= {"models will run without the kernels: there is no C compiler"}
         assert self.warnings
         monkeypatch.setenv("LEXITREE_NATIVE", "1")

@@ -7,15 +7,14 @@ import tomllib
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from importlib import resources
-from pathlib import Path
 from typing import Any
 
 from lexitree.errors import ConfigError
 from lexitree.suggestions import close_names, did_you_mean
 from lexitree.tasks.classify.recipe import Recipe
+from lexitree_paper.rows import dotted, read_recipe
 
 TABLE = "experiments.toml"
-RECIPES = "recipes"
 SCORES = ("root", "phrase")
 _OTHER_FIGURES = ("num_parameters", "seconds")
 SCORE_TABLE = "scores"
@@ -29,7 +28,7 @@ class PlannedRun:
     name: str
     """Name of the run's folder and record."""
     recipe: str
-    """Name of the recipe."""
+    """Name of the recipe: a row of `rows.toml`, or a recipe of lexitree."""
     changes: Mapping[str, Any]
     """Settings that differ from the recipe, by dotted name, such as `model.hidden`."""
     paper: Mapping[str, float]
@@ -39,7 +38,7 @@ class PlannedRun:
 
     def read(self) -> Recipe:
         """Return the recipe with the changes."""
-        return Recipe.from_toml(recipes_folder() / f"{self.recipe}.toml").with_values(self.changes)
+        return read_recipe(self.recipe).with_values(self.changes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,18 +140,9 @@ _FIELDS = ("title", "about", "seeds", "tasks", "rows", "shows", "device", "kind"
 def _parse_run(values: Mapping[str, Any]) -> PlannedRun:
     figures = {key: values[key] for key in (*SCORES, *_OTHER_FIGURES) if key in values}
     name = values["run"]
-    changes = {
-        f"{table}.{setting}": value
-        for table in ("encoder", "model", "training")
-        for setting, value in values.get(table, {}).items()
-    }
-    if "teacher" in values:
-        changes["teacher"] = values["teacher"]
+    settings = {key: value for key, value in values.items() if key not in (*figures, *_FIELDS_OF_RUNS)}
     also = tuple(values.get("also", ()))
-    return PlannedRun(name, values.get("recipe", name), changes, figures, also)
+    return PlannedRun(name, values.get("recipe", name), dict(dotted(settings)), figures, also)
 
 
-def recipes_folder() -> Path:
-    """Return the folder of recipes, in the installed package or beside the sources."""
-    installed = Path(str(resources.files("lexitree_paper"))) / RECIPES
-    return installed if installed.is_dir() else Path(__file__).parents[3] / RECIPES
+_FIELDS_OF_RUNS = ("run", "recipe", "also")

@@ -20,7 +20,8 @@ from lexitree.cli.options import (
 from lexitree.settings import MAX_COUNT, MAX_PROCESSES
 
 _Recipe = Annotated[
-    Path, typer.Argument(metavar="RECIPE", help="The recipe whose settings are varied, a TOML file.")
+    Path,
+    typer.Argument(metavar="RECIPE", help="The recipe whose settings are varied: a TOML file or a name."),
 ]
 _Space = Annotated[
     Path, typer.Argument(metavar="SPACE", help="What is varied and how, a TOML file; see above.")
@@ -96,9 +97,9 @@ def sweep_command(
     from lexitree.cli.sweep_runs import run_sweep
     from lexitree.ops.devices import choose_device
     from lexitree.sweeps.search_space import read_space
-    from lexitree.tasks.classify.recipe import Recipe
+    from lexitree.tasks.classify.recipe import find_recipe
 
-    planned = plan_recipe(Recipe.from_toml(recipe), {}, assignments)
+    planned = plan_recipe(find_recipe(recipe), {}, assignments)
     changes = {"trials": trials, "seeds": tuple(parse_seeds(seeds)) if seeds else None}
     chosen = read_space(space, planned, {name: value for name, value in changes.items() if value is not None})
     run_sweep(

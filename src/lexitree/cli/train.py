@@ -14,7 +14,6 @@ from lexitree.cli.options import (
     DelimiterOption,
     LabelColumnOption,
     QuietOption,
-    RecipeOption,
     ResumeOption,
     RunFolderOption,
     SetOption,
@@ -52,6 +51,14 @@ _Parser = Annotated[
     _setting(text="Learn from the trees of this parser. Default for a table: builtin.", panel=_DATA),
 ]
 _Encoding = Annotated[str | None, _setting(text="Encoding of the data; never guessed.", panel=_DATA)]
+_Recipe = Annotated[
+    Path | None,
+    typer.Option(
+        "--recipe",
+        help="Settings: a TOML file, or a recipe by name such as everyday; other options override them.",
+        show_default=False,
+    ),
+]
 _Start = Annotated[
     str | None,
     _setting(
@@ -120,7 +127,7 @@ _Precision = Annotated[
 def train_command(
     folder: RunFolderOption,
     corpus: _Corpus = None,
-    recipe: RecipeOption = None,
+    recipe: _Recipe = None,
     assignments: SetOption = None,
     list_settings: Annotated[bool, help_settings("lexitree.tasks.classify.recipe:Recipe")] = False,
     resume: ResumeOption = False,
@@ -163,12 +170,12 @@ def train_command(
 
     --resume continues a run that was interrupted at any moment, and ends with the same weights.
     """
-    from lexitree.tasks.classify.recipe import Recipe
+    from lexitree.tasks.classify.recipe import Recipe, find_recipe
     from lexitree.tasks.classify.starting import fine_tuning_recipe
 
     default = fine_tuning_recipe(start) if start else Recipe()
     planned = plan_recipe(
-        Recipe.from_toml(recipe) if recipe else default,
+        find_recipe(recipe) if recipe else default,
         {
             "corpus": corpus,
             "data": data,

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from lexitree.errors import ConfigError
 from lexitree.tasks.parse.data import find_data_file, hold_out
 from lexitree.trees.binarize import Direction
-from lexitree_paper.experiments import Experiment, recipes_folder
+from lexitree_paper.experiments import Experiment
 from lexitree_paper.rerank.data import SPLIT_SEED, RerankData, cut_folds, read_prepared, without_sentences_of
 from lexitree_paper.rerank.examples import BinaryList
 from lexitree_paper.rerank.recipe import RerankRecipe
@@ -174,7 +174,7 @@ def plan_reranking(experiment: Experiment, settings: Settings) -> RerankPlan:
     details = experiment.details
     systems = [System(**values) for values in details["systems"]]
     list_sets = [_list_set(values) for values in details["lists"]]
-    recipe = RerankRecipe.from_toml(recipes_folder() / f"{details['recipe']}.toml")
+    recipe = RerankRecipe.from_dict(details["recipe"])
     if settings.smoke:
         path = settings.runs_folder / "reranking" / _SMOKE_LISTS
         list_sets = [ListSet("mini", "embedded questions", (str(path),), folds=2)]
