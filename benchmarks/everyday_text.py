@@ -14,11 +14,12 @@ leaves neutral texts out, and the side with more probability counts.
 from __future__ import annotations
 
 import argparse
+import gzip
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -48,7 +49,6 @@ from polarity_systems import (
     gold_sides,
     word_lists,
 )
-from spans import ASPECTS, OPINIONS, contrasting, of_kind, read_spans, spans_file
 
 MAX_ROWS = 1500
 DOMAINS = {
@@ -70,6 +70,9 @@ NUM_BINS = 10
 TWO_WAY_ONLY = "pros-cons"
 POSTS = ("goemotions", "hutto-tweets")
 """Sets of which many texts have several sentences."""
+Part = Literal["train", "dev"]
+ASPECTS, OPINIONS = "mams", "opener-hotels"
+"""The sets with labelled spans: things that are reviewed, and words that judge them."""
 Row = dict[str, Any]
 Spans = tuple[list[str], list[list[Span]], IndexArray]
 """Texts, the polar spans of each, and the labels of all spans in a row."""
@@ -354,6 +357,26 @@ def polar_spans(lines: Iterable[Mapping[str, Any]]) -> Spans:
         spans.append([(span["start"], span["end"]) for span in polar])
         gold += [SIDES.index(span["label"]) for span in polar]
     return texts, spans, np.array(gold)
+
+
+def spans_file(name: str, part: Part) -> Path:
+    return folder_of(name) / f"{part}.spans.jsonl.gz"
+
+
+def read_spans(name: str, part: Part) -> Iterator[dict[str, Any]]:
+    with gzip.open(spans_file(name, part), "rt", encoding="utf-8") as stream:
+        yield from map(json.loads, stream)
+
+
+def contrasting(rows: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Sentences that praise one thing and blame another."""
+    return (row for row in rows if {"negative", "positive"} <= {span["label"] for span in row["spans"]})
+
+
+def of_kind(rows: Iterator[dict[str, Any]], kind: str) -> Iterator[dict[str, Any]]:
+    for row in rows:
+        if spans := [span for span in row["spans"] if span["kind"] == kind]:
+            yield {**row, "spans": spans}
 
 
 def read_domain(name: str) -> Sequence[LabelledText]:

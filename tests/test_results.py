@@ -78,6 +78,20 @@ def test_a_recorded_command_can_be_given_today(command: str) -> None:
     assert Recipe().with_values(Recipe.parse_assignments(given["assignments"] or ()))
 
 
+PROGRAMS = sorted(
+    {record["command"].split()[1] for record in TRAINED if record["command"].startswith("python ")}
+    - {"-m", "scripts/tune.py"}  # `lexitree sweep` has taken its place
+)
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_a_recorded_program_is_there_today(program: str) -> None:
+    """Where it has moved, pages name its path of today."""
+    _, *words = load_script("result_records").current_command(f"python {program}").split()
+    path = Path(*words[-1].split("."), "__main__.py") if words[0] == "-m" else Path(words[0])
+    assert (ROOT / path).is_file()
+
+
 def test_faults_are_found() -> None:
     record = {
         "command": "lexitree train sst --vectors /somebody/elses/vectors.npz",

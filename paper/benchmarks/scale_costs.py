@@ -1,7 +1,7 @@
 """Measure what labelling a very large corpus is made of: the costs of a worker and of a sentence.
 
-    python benchmarks/scale_costs.py --output results/scale-costs.json
-    python benchmarks/scale_costs.py --device cuda --only rates starts --output results/scale-costs-gpu.json
+    python paper/benchmarks/scale_costs.py --output results/scale-costs.json
+    python paper/benchmarks/scale_costs.py --device cuda --only rates starts --output results/scale-costs-gpu.json
 
 The sentences are those of SST, put together as people would write them. On a CPU, everything runs on one thread, and
 seconds are those of the processor, which a busy machine changes less than those of the clock. scripts/scale_tables.py
@@ -25,8 +25,10 @@ from pathlib import Path
 from typing import Any
 
 import lexitree
+import root_path  # noqa: F401
 from environment import describe_run
-from sst_texts import SPLITS, read_texts, words_of
+from lexitree.text import split_sentences
+from serve_load import SPLITS, read_texts
 
 Row = dict[str, Any]
 
@@ -185,7 +187,7 @@ def measure_lengths(options: argparse.Namespace, texts: Sequence[str]) -> Iterat
     labeller = open_labeller(options, phrases=True, one_sentence=True)
     groups: dict[int, list[str]] = {longest: [] for longest in LENGTHS}
     for text in texts:
-        groups[next(longest for longest in LENGTHS if len(words_of(text)) <= longest)].append(text)
+        groups[next(longest for longest in LENGTHS if num_words(text) <= longest)].append(text)
     shortest = 1
     for longest, group in groups.items():
         if group:
@@ -193,7 +195,7 @@ def measure_lengths(options: argparse.Namespace, texts: Sequence[str]) -> Iterat
             yield {
                 "words": f"{shortest} to {longest}" if longest != LENGTHS[-1] else f"{shortest} and more",
                 "sentences_share": len(group) / len(texts),
-                "mean_words": statistics.fmean(len(words_of(text)) for text in group),
+                "mean_words": statistics.fmean(num_words(text) for text in group),
                 "milliseconds_per_sentence": 1e3 * min(seconds) / len(group),
             }
         shortest = longest + 1
@@ -234,6 +236,10 @@ MEASUREMENTS: dict[str, Callable[[argparse.Namespace, Sequence[str]], Iterator[R
     "lengths": measure_lengths,
     "orders": measure_orders,
 }
+
+
+def num_words(text: str) -> int:
+    return len(split_sentences(text, "one")[0].forms)
 
 
 if __name__ == "__main__":

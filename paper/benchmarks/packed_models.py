@@ -1,6 +1,6 @@
 """Measure what a model loses when it is stored with fewer bytes per number and fewer words.
 
-    python benchmarks/packed_models.py runs/unseen-words/model --vectors GLOVE --trees GUM --output RECORD
+    python paper/benchmarks/packed_models.py runs/unseen-words/model --vectors GLOVE --trees GUM --output RECORD
 
 The model is that of unseen_words.py. First its table is only written in other forms; then it is packed as `lexitree
 pack` does, with vectors of words that are not in the corpus and with guesses, for several numbers of words. Words not
@@ -17,6 +17,7 @@ from typing import Any
 
 import torch
 
+import root_path  # noqa: F401
 from environment import corpus_files, describe_run
 from lexitree.corpora.corpus import Corpus
 from lexitree.corpora.named import load_corpus

@@ -1,7 +1,7 @@
 """Compare the speed of level-wise and reference training; results are checked first.
 
-    python benchmarks/levelwise_vs_reference.py                # real SST trees, through LEXITREE_DATA
-    python benchmarks/levelwise_vs_reference.py --corpus mini-reviews
+    python paper/benchmarks/levelwise_vs_reference.py                # real SST trees, through LEXITREE_DATA
+    python paper/benchmarks/levelwise_vs_reference.py --corpus mini-reviews
 
 Both backends run the same training step (forward, backward, update) on the same batches in the same process, in
 turns, on one thread. The gate compares scores and every gradient in float64 before anything is timed.
@@ -18,6 +18,8 @@ from typing import Any
 
 import torch
 
+import root_path  # noqa: F401
+from cpu_floor import GATE_TOLERANCE, run_gate
 from environment import corpus_files, describe_run
 from lexitree.batch.tree_examples import Example, make_examples
 from lexitree.corpora.named import load_corpus
@@ -29,7 +31,6 @@ from lexitree.models.word_table import WordTable
 from lexitree.ops.tree_batch import batch_examples
 from lexitree.tasks.classify.recipe import TrainingConfig
 
-GATE_TOLERANCE = 1e-10
 MODELS = ("contree", "contree-nary", "contree-le", "topdown", "contree-lex", "bicontree")
 """The tree LSTMs."""
 
@@ -94,22 +95,6 @@ def measure(
         "levelwise_ms": 1000 * levelwise,
         "ratio": reference / levelwise,
     }
-
-
-def run_gate(model: TreeClassifier, examples: list[Example], backend: str = "levelwise") -> float:
-    """The largest difference of a backend from the reference in scores and gradients, in float64 without dropout."""
-    model = model.double().eval()
-    batch = batch_examples(examples)
-    results: list[list[torch.Tensor]] = []
-    for name in ("reference", backend):
-        model.backend_name = name
-        model.zero_grad()
-        scores = model(batch)
-        model.loss(batch).backward()
-        gradients = [parameter.grad for parameter in model.parameters() if parameter.grad is not None]
-        results.append([scores.detach(), *(gradient.to_dense().clone() for gradient in gradients)])
-    model.float().train()
-    return max((a - b).abs().max().item() for a, b in zip(*results, strict=True))
 
 
 def time_in_turns(model: TreeClassifier, groups: list[list[Example]]) -> dict[str, list[float]]:

@@ -1,6 +1,6 @@
 """Compare bracket counts with those of evalb and PYEVALB on real parses.
 
-    python benchmarks/brackets_vs_pyevalb.py --output results/brackets-vs-pyevalb.json
+    python paper/benchmarks/brackets_vs_pyevalb.py --output results/brackets-vs-pyevalb.json
 
 The trees are those of kbest/ under LEXITREE_DATA: the first and the last candidate of each sentence against its gold
 tree, each tree with its own tags, because the other two know nothing else. evalb is compiled from the source that a
@@ -27,6 +27,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import root_path  # noqa: F401
 from environment import describe_run
 from lexitree.evaluation.bracket_counts import (
     COLLINS,
@@ -40,7 +41,6 @@ from lexitree.evaluation.bracket_score import sum_up
 from lexitree.trees.brackets import tree_from_brackets, tree_to_brackets
 from lexitree.trees.tree import Tree
 from peers.environments import AbsentPeerError, Peer, default_cache, prepare, worker_environment
-from peers.workers import script
 
 PYEVALB = Peer(
     name="pyevalb",
@@ -206,7 +206,11 @@ def compare_pyevalb(pairs: list[Pair], ours: list[Numbers], cache: Path) -> dict
 
 def run_pyevalb(python: Path, pairs: list[Pair]) -> list[Numbers]:
     with tempfile.TemporaryDirectory() as folder:
-        command = [str(python), script(PYEVALB.worker), *write_pairs(pairs, Path(folder))]
+        command = [
+            str(python),
+            str(Path(__file__).with_name(PYEVALB.worker)),
+            *write_pairs(pairs, Path(folder)),
+        ]
         output = subprocess.run(
             command, capture_output=True, text=True, check=True, env=worker_environment(threads=1)
         ).stdout

@@ -1,6 +1,6 @@
 """Train one row of the reranking table again and again, with the same seeds: how far does rounding alone move it?
 
-    python benchmarks/reranking_reruns.py --output results/reranking-reruns.json
+    python paper/benchmarks/reranking_reruns.py --output results/reranking-reruns.json
 
 Every run has the same code, lists, seeds and settings. What differs is how the processor adds up: as it is, the same
 once more, and with the instructions of other processors, which PyTorch and its linear algebra take when told to by
@@ -22,6 +22,7 @@ from typing import Any
 import torch
 
 import lexitree
+import root_path
 from environment import describe_run
 from lexitree.tasks.parse.data import find_data_file
 from lexitree.tasks.rerank.run import train_reranker
@@ -37,7 +38,7 @@ WAYS: dict[str, dict[str, str]] = {
 }
 """Environment variables by what they change."""
 
-RECORD = Path(__file__).parent.parent / "results" / "reranking.json"
+RECORD = root_path.ROOT / "results" / "reranking.json"
 
 
 def main() -> None:

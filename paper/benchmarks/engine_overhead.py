@@ -1,7 +1,7 @@
 """Measure what an engine costs: rows per second through it, and through as many plain processes, on the same file.
 
-    python benchmarks/engine_overhead.py --output results/engine-overhead.json
-    python benchmarks/engine_overhead.py --system ray --rows 4000 --rounds 1
+    python paper/benchmarks/engine_overhead.py --output results/engine-overhead.json
+    python paper/benchmarks/engine_overhead.py --system ray --rows 4000 --rounds 1
 
 Plain processes are those of `lexitree predict --jobs`, which share the rows of a part and wait for each other at its
 end. Beside them stands a pool of Python, whose processes take whole parts as the workers of engines do. All systems
@@ -30,17 +30,17 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import root_path  # noqa: F401
+
+# isort: split
+from tests.integrations.engine_tables import TEXTS_FILE, some_texts, texts_file, write_table
+
 from environment import describe_run
 from lexitree.pipeline.inputs import Inputs
 from lexitree.pipeline.labelling import LabellingJob
 from lexitree.pipeline.part_engine import PartEngine, RunTasks
 from lexitree.pipeline.part_worker import PartResult, PartTask, PartWorker
 from lexitree.pipeline.workers import LabellerSettings
-
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.append(str(ROOT))
-
-from tests.integrations.engine_tables import TEXTS_FILE, some_texts, texts_file, write_table  # noqa: E402
 
 OnRows = Callable[[int], object]
 """Called with the number of rows that are labelled and written, whenever a part is."""

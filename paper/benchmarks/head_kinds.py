@@ -1,7 +1,7 @@
 """Count which kinds of words a model takes for the heads of phrases, and how sure it is of them.
 
-    python benchmarks/head_kinds.py sentiment runs/mine/model --output results/head-kinds.json
-    python benchmarks/head_kinds.py sentiment --candidates content --rows 200
+    python paper/benchmarks/head_kinds.py sentiment runs/mine/model --output results/head-kinds.json
+    python paper/benchmarks/head_kinds.py sentiment --candidates content --rows 200
 
 Sentences are those of SST's development part and of the domains' (`domains/NAME/dev.tsv.gz` and the texts of
 `mams/dev.spans.jsonl.gz` under LEXITREE_DATA; of each set, the first rows). Phrases of three words or more are
@@ -26,6 +26,7 @@ from typing import Any, cast
 import numpy as np
 
 import lexitree
+import root_path  # noqa: F401
 from environment import describe_run
 from lexitree import Sentence, TextPipeline, TokenizedText, detokenize
 from lexitree.arrays import DoubleArray

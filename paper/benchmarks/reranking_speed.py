@@ -1,6 +1,6 @@
 """Measure how many candidate lists are reranked and trained on per second, on one thread.
 
-    python benchmarks/reranking_speed.py --output results/reranking-speed.json    # section 00, below $LEXITREE_DATA
+    python paper/benchmarks/reranking_speed.py --output results/reranking-speed.json
 
 Reranking starts from the lines of a file and ends with the chosen trees. Beside it stands the time without sharing:
 every candidate computed by itself. The scores of both must agree before anything is timed.
@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 import torch
 
+import root_path  # noqa: F401
 from environment import describe_run
 from lexitree.learning.loop import Trainer
 from lexitree.lexicon.vocabulary import Vocabulary

@@ -1,6 +1,6 @@
 """SST's development sentences and parsers in, how far each way to split a parse agrees with SST's own trees out.
 
-    python benchmarks/binarization.py --parser runs/parser-shipped/model runs/parser-all/model \
+    python paper/benchmarks/binarization.py --parser runs/parser-shipped/model runs/parser-all/model \
         --stanford stanford-parser-full-2014-01-04 --model runs/sst/seed-1/model --output results/binarization.json
 
 SST comes through LEXITREE_DATA, with the files .tags beside it: the same trees with Penn labels. Of the tables of the
@@ -25,6 +25,7 @@ from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import root_path  # noqa: F401
 from environment import checksum, describe_run, shorten
 from lexitree.analysis.head_overlap import same_brackets
 from lexitree.parsers.adapters import StanfordParser

@@ -1,6 +1,6 @@
 """A parser, a reranker of its trees and the recipe of the parser in; what the reranker adds, and what it costs, out.
 
-    python benchmarks/reranked_parser.py src/lexitree/shipped/parser runs/reranker/model \
+    python paper/benchmarks/reranked_parser.py src/lexitree/shipped/parser runs/reranker/model \
         --recipe recipes/parsing/parser-shipped.toml --output results/reranked-parser.json
 
 The treebanks are those of the recipe, below $LEXITREE_DATA: its development treebanks, by which it is to be decided
@@ -20,6 +20,7 @@ from typing import Any
 
 import torch
 
+import root_path  # noqa: F401
 from environment import describe_run
 from lexitree.evaluation.bracket_oracle import oracle_score
 from lexitree.evaluation.bracket_score import bracket_bootstrap, score_brackets

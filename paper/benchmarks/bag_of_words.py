@@ -1,6 +1,6 @@
 """Compare bag-of-words classifiers with BiConTree on the embedded corpora.
 
-    python benchmarks/bag_of_words.py --output results/bag-of-words.json
+    python paper/benchmarks/bag_of_words.py --output results/bag-of-words.json
 
 Word counting is logistic regression on the counts of words (and of pairs of words), its strength chosen on the
 development split; BiConTree is trained as in `lexitree demo`.
@@ -19,6 +19,7 @@ from typing import Any
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
 
+import root_path  # noqa: F401
 from environment import describe_run
 from lexitree.cli.demo import demo_recipe
 from lexitree.corpora.corpus import Corpus

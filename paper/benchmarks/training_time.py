@@ -1,6 +1,6 @@
 """Measure how long the paper's systems train: they take turns, so that what else the machine does meets all alike.
 
-    python benchmarks/training_time.py --devices cpu cuda --output results/training-time.json
+    python paper/benchmarks/training_time.py --devices cpu cuda --output results/training-time.json
 
 Each turn trains one system on the same sentences of SST (through LEXITREE_DATA) with the recipe of the main table.
 The figures are medians over the rounds, with the least and the most, for 30 epochs of the whole training split
@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 import torch
 
+import root_path
 from environment import corpus_files, describe_run
 from lexitree.corpora.corpus import Corpus
 from lexitree.ops.threads import use_cores
@@ -29,7 +30,7 @@ from lexitree.tasks.classify.task import ClassifyTask
 from lexitree_paper.experiments import find_experiment
 
 EPOCHS = 30
-RECIPES = Path(__file__).parent.parent / "recipes"
+RECIPES = root_path.ROOT / "recipes"
 
 
 def main() -> None:

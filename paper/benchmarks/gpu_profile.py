@@ -1,6 +1,6 @@
 """Record the timeline of one training step on a GPU, kernel by kernel.
 
-python benchmarks/gpu_profile.py --output results/gpu-profile.json     # real SST, through LEXITREE_DATA
+python paper/benchmarks/gpu_profile.py --output results/gpu-profile.json     # real SST, through LEXITREE_DATA
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ from typing import Any
 import torch
 from torch.profiler import ProfilerActivity, profile
 
+import root_path  # noqa: F401
 from environment import corpus_files, describe_run
-from gpu_models import PRODUCTS, build, shuffled
+from gpu_speed import PRODUCTS, build, shuffled
 from lexitree.corpora.named import load_corpus
 from lexitree.learning.optimizer import LazyAdam
 from lexitree.tasks.classify.recipe import TrainingConfig

@@ -1,7 +1,7 @@
 """Measure how many texts carry a warning that the model does not know them, in English and in other languages.
 
-    python benchmarks/unfamiliar_texts.py sentiment --output results/unfamiliar-texts.json
-    python benchmarks/unfamiliar_texts.py vectors-everyday.npz
+    python paper/benchmarks/unfamiliar_texts.py sentiment --output results/unfamiliar-texts.json
+    python paper/benchmarks/unfamiliar_texts.py vectors-everyday.npz
 
 The English texts are the development parts of the domains under LEXITREE_DATA: at most 0.5 % may carry one. The
 threshold (`lexitree.lexicon.unfamiliar`) was chosen on these and on other_languages.tsv. Given a file of vectors
@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+import root_path  # noqa: F401
 from environment import describe_run
 from lexitree.corpora.text_files import read_texts
 from lexitree.lexicon.unfamiliar import warn_of_unfamiliar

@@ -1,7 +1,7 @@
 """Score what a model says about spans: things that are reviewed (MAMS), and words that judge them (OpeNER).
 
-    python benchmarks/spans.py sentiment --output results/spans.json
-    python benchmarks/spans.py runs/mine/model --part train         # to compare rules
+    python paper/benchmarks/spans.py sentiment --output results/spans.json
+    python paper/benchmarks/spans.py runs/mine/model --part train         # to compare rules
 
 Of MAMS, the sentences that hold both polarities are read, and their polar aspects are scored two-way, by several
 rules; `about` is `Document.about`, which was chosen on the training part. Of opener-hotels, the smallest phrase that
@@ -12,25 +12,23 @@ text is one sentence.
 from __future__ import annotations
 
 import argparse
-import gzip
 import json
-import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 import lexitree
+import root_path  # noqa: F401
 from environment import describe_run
+from everyday_text import ASPECTS, OPINIONS, Part, contrasting, of_kind, read_spans, spans_file
 from lexitree import Document, Sentence, TextPipeline
 from lexitree.arrays import NO_INDEX
 from lexitree.results.span_answer import phrases_around
 from lexitree.views.evidence import NEGATIVE, NO_SIDE, POSITIVE, label_sides
 
-Part = Literal["train", "dev"]
-ASPECTS, OPINIONS = "mams", "opener-hotels"
 Masses = npt.NDArray[np.float64]
 """The probabilities of the negative side, of neutral and of the positive side."""
 Rule = Callable[[Document, int, int], Masses]
@@ -68,26 +66,6 @@ def measure(model: str, part: Part, num_rows: int | None) -> Iterator[dict[str, 
         "rule": "smallest",
         **score(opinions, RULES["smallest"]),
     }
-
-
-def spans_file(name: str, part: Part) -> Path:
-    return Path(os.environ["LEXITREE_DATA"]) / "domains" / name / f"{part}.spans.jsonl.gz"
-
-
-def read_spans(name: str, part: Part) -> Iterator[dict[str, Any]]:
-    with gzip.open(spans_file(name, part), "rt", encoding="utf-8") as stream:
-        yield from map(json.loads, stream)
-
-
-def contrasting(rows: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Sentences that praise one thing and blame another."""
-    return (row for row in rows if {"negative", "positive"} <= {span["label"] for span in row["spans"]})
-
-
-def of_kind(rows: Iterator[dict[str, Any]], kind: str) -> Iterator[dict[str, Any]]:
-    for row in rows:
-        if spans := [span for span in row["spans"] if span["kind"] == kind]:
-            yield {**row, "spans": spans}
 
 
 def label(

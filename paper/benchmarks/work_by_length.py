@@ -1,7 +1,7 @@
 """Measure the time and the memory that one text takes by its length, and a file of reviews by its size.
 
-    python benchmarks/work_by_length.py --output results/work-by-length.json
-    python benchmarks/work_by_length.py --sizes 10 100 1000 --reviews-mb 1 2
+    python paper/benchmarks/work_by_length.py --output results/work-by-length.json
+    python paper/benchmarks/work_by_length.py --sizes 10 100 1000 --reviews-mb 1 2
 
 Each text is labelled and written as JSON in a process of its own, on one thread and without limits. Times are those
 of the processor; the peak memory is that of the process, with the model in it. Ordinary words are those of
@@ -29,6 +29,7 @@ from pathlib import Path
 from typing import Any
 
 import lexitree
+import root_path  # noqa: F401
 from environment import describe_run
 from lexitree.errors import LimitError
 from lexitree.limits import Limits

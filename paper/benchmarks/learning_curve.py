@@ -1,14 +1,14 @@
 """Measure how many labelled texts a model needs: fine-tuned from `sentiment`, from scratch, and TF-IDF.
 
-    python benchmarks/learning_curve.py --domains sentfin --output results/learning-curve-sentfin.json
-    python benchmarks/learning_curve.py --domains finegrained --output results/learning-curve-finegrained.json
+    python paper/benchmarks/learning_curve.py --domains sentfin --output results/learning-curve-sentfin.json
+    python paper/benchmarks/learning_curve.py --domains finegrained --output results/learning-curve-finegrained.json
 
 Texts of three classes come through LEXITREE_DATA (`domains/NAME/train.tsv.gz`). Of the training part 50, 200 and
 1,000 texts are drawn with each of five seeds; the development part, at most 1,000 texts, is scored on. The model
 `sentiment` with which the records were made had seen neither domain; later ones have learned from both. The settings
 of fine-tuning were chosen on other domains:
 
-    python benchmarks/learning_curve.py --domains hutto-nyt sentihood --sizes 50 200 --seeds 1 2
+    python paper/benchmarks/learning_curve.py --domains hutto-nyt sentihood --sizes 50 200 --seeds 1 2
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+import root_path  # noqa: F401
 from environment import describe_run
 from lexitree.corpora.text_files import read_texts
 from lexitree.corpora.text_tables import LabelledText, LabelledTexts, TableSettings

@@ -1,6 +1,6 @@
 """Measure the accuracy of the question SVM on TREC, with and without WordNet.
 
-    python benchmarks/question_svm.py --wordnet /usr/share/wordnet --output results/trec-svm.json
+    python paper/benchmarks/question_svm.py --wordnet /usr/share/wordnet --output results/trec-svm.json
 
 The questions come through LEXITREE_DATA, with their parses beside them.
 """
@@ -15,6 +15,7 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+import root_path  # noqa: F401
 from environment import describe_run
 from lexitree.corpora.corpus import Corpus
 from lexitree.corpora.named import load_corpus

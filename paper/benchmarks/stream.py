@@ -1,6 +1,6 @@
 """Measure speed and memory while labelling a long stream of trees.
 
-    python benchmarks/stream.py --trees 1000000 --output results/stream.json     # SST's trees over and over
+    python paper/benchmarks/stream.py --trees 1000000 --output results/stream.json     # SST's trees over and over
 
 Each tree is made anew, as a reader of a file would make it; every phrase is labelled and given its head word.
 """
@@ -19,6 +19,7 @@ from typing import Any
 
 import torch
 
+import root_path  # noqa: F401
 from environment import corpus_files, describe_run
 from lexitree.corpora.named import load_corpus
 from lexitree.lexicon.vocabulary import Vocabulary

@@ -1,7 +1,7 @@
 """Measure how time and memory of training grow with the size of trees.
 
-    python benchmarks/scaling.py
-    python benchmarks/scaling.py --device cuda --backend levelwise --output scaling.json
+    python paper/benchmarks/scaling.py
+    python paper/benchmarks/scaling.py --device cuda --backend levelwise --output scaling.json
 
 Three sweeps, each over balanced trees and over chains (every phrase is one word and the rest): words a tree, state
 size, trees a batch. A step is forward and backward of the model with a label on every node; the batching of the
@@ -26,6 +26,7 @@ from typing import Any
 
 import torch
 
+import root_path  # noqa: F401
 from environment import describe_run
 from lexitree.batch.tree_examples import Example
 from lexitree.lexicon.vocabulary import Vocabulary

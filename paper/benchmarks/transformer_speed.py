@@ -1,6 +1,6 @@
 """Measure training and labelling with a transformer under the trees.
 
-    python benchmarks/transformer_speed.py --output results/transformer-speed.json    # SST, through LEXITREE_DATA
+    python paper/benchmarks/transformer_speed.py --output results/transformer-speed.json
 
 Training is the whole of it: batches of 25 laid out on the host, copied, forward, backward and update, with the
 transformer, its mixed layers and the tree all trained. What is compiled for each size of batch is done in an epoch
@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 import torch
 
+import root_path  # noqa: F401
 from environment import corpus_files, describe_run
 from lexitree.corpora.corpus import Corpus
 from lexitree.corpora.named import load_corpus

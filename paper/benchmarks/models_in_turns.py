@@ -1,6 +1,7 @@
 """Measure how fast models label the same raw text, in turns on one thread, and how large they are.
 
-    python benchmarks/models_in_turns.py sentiment before=runs/before/sentiment --output results/models-in-turns.json
+    python paper/benchmarks/models_in_turns.py sentiment before=runs/before/sentiment \
+        --output results/models-in-turns.json
 
 The sentences are SST's development sentences as plain text. Rounds alternate between the models, so that a busy
 minute falls on all of them. What counts is the processor time of the fastest round.
@@ -15,6 +16,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import root_path  # noqa: F401
 from environment import describe_run
 from lexitree import detokenize
 from lexitree.corpora.named import load_corpus

@@ -1,7 +1,7 @@
 """Measure the roofline of the matrix product that a tree LSTM computes at every level.
 
-    python benchmarks/roofline.py --output results/roofline-cpu.json
-    python benchmarks/roofline.py --device cuda --output results/roofline-gpu.json
+    python paper/benchmarks/roofline.py --output results/roofline-cpu.json
+    python paper/benchmarks/roofline.py --device cuda --output results/roofline-gpu.json
 
 The gates of a level of `width` nodes are one product, [width, 2 hidden] by [2 hidden, 5 hidden]. How fast it can
 be depends on the width: a narrow level reads a whole matrix of weights for a few nodes. The ceilings are measured as
@@ -21,6 +21,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+import root_path  # noqa: F401
 from environment import describe_run
 
 WIDTHS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)

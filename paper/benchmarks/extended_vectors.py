@@ -1,6 +1,7 @@
 """Measure how good the vectors are that words get which a file of vectors lacks, and what they tell of sentiment.
 
-    python benchmarks/extended_vectors.py glove.840B.300d.npz --encoder minilm --output results/extended-vectors.json
+    python paper/benchmarks/extended_vectors.py glove.840B.300d.npz \
+        --encoder minilm --output results/extended-vectors.json
 
 Of the words in lower case, some are held out. Vectors are predicted for them by each way there is: the mean of
 all vectors, their letters (`fit_guesser`), the table of a transformer's pieces, its states, and table and states
@@ -23,6 +24,7 @@ from typing import Any, cast
 import numpy as np
 import torch
 
+import root_path  # noqa: F401
 from environment import describe_run
 from lexitree.arrays import FloatArray
 from lexitree.lexicon.vector_extension import cosines, fit_map

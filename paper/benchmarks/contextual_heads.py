@@ -1,6 +1,6 @@
 """Two models in, the words that each takes for heads out: how often Collins' rules take them, and pictures of both.
 
-    python benchmarks/contextual_heads.py runs/sst-bicontree-minilm-static/seed-3/model --output \
+    python paper/benchmarks/contextual_heads.py runs/sst-bicontree-minilm-static/seed-3/model --output \
         results/contextual-heads.json --pictures docs/images
 
 Beside the model, which has a transformer under its trees, stands the one that comes with the package (`sentiment`),
@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+import root_path  # noqa: F401
 from environment import describe_run
 from lexitree.analysis.head_overlap import binary_penn_tree, model_overlap, read_penn_trees
 from lexitree.corpora.named import find_corpus

@@ -1,6 +1,6 @@
 """Score the shipped sentiment model on texts other than film reviews.
 
-    python benchmarks/other_texts.py --output results/other-texts.json
+    python paper/benchmarks/other_texts.py --output results/other-texts.json
 
 other_texts.tsv has a kind, the polarity that its writers meant and a text in each line. It was written before any
 model had read it, and nothing was chosen or changed by the answers. review_polarity.tsv has numbers of sentences of
@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import lexitree
+import root_path  # noqa: F401
 from environment import describe_run
 from lexitree import TextPipeline, detokenize, read_trees
 

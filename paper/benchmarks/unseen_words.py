@@ -1,7 +1,7 @@
 """Measure how a model does on words that its table lacks: all alike, guessed, or with their own vectors.
 
     lexitree train --recipe recipes/sst-bicontree-tuned.toml -o runs/unseen-words --epochs 10 --vectors GLOVE
-    python benchmarks/unseen_words.py runs/unseen-words/model --vectors GLOVE --output results/unseen-words.json
+    python paper/benchmarks/unseen_words.py runs/unseen-words/model --vectors GLOVE --output results/unseen-words.json
 
 Words of the development and test sentences are taken out of the table in all their forms (`Film`, `film`), a guesser
 is fitted to what is left of the table and of the vectors, and sentences are labelled with it and without. Hidden are
@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 import torch
 
+import root_path  # noqa: F401
 from environment import corpus_files, describe_run
 from lexitree.corpora.named import load_corpus
 from lexitree.lexicon.vector_files import read_vectors, with_length
