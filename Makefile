@@ -28,14 +28,14 @@ faults: .venv/ready
 
 # Compares this checkout with commit 5f42adee, with its weights and the data in LEXITREE_DATA: answers and gradients, then times.
 gate: .venv/ready
-	$(BIN)/python scripts/gate answers
+	$(BIN)/python tests/gate answers
 
 gate-times: .venv/ready
-	$(BIN)/python scripts/gate times
+	$(BIN)/python tests/gate times
 
 # Plants faults in a copy of the code, one at a time, and checks that the gate finds each of them.
 gate-faults: .venv/ready
-	$(BIN)/python scripts/gate/plant.py
+	$(BIN)/python tests/gate/plant.py
 
 lint: .venv/ready
 	$(BIN)/ruff check .

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-ROOT = Path(__file__).parents[1]
-sys.path.append(str(ROOT / "scripts" / "gate"))
+ROOT = Path(__file__).parents[2]
+sys.path.append(str(Path(__file__).parent))
 
 ANSWERS: Any = importlib.import_module("answer_files")
 CASES: Any = importlib.import_module("cases")

@@ -1,6 +1,6 @@
 """Plants faults in a copy of this checkout, one at a time, and checks that the gate finds each of them.
 
-    LEXITREE_DATA=data python scripts/gate/plant.py
+    LEXITREE_DATA=data python tests/gate/plant.py
 
 Exit status: 0 if the gate passes without a fault and fails with each, 1 otherwise.
 """

@@ -2,8 +2,8 @@
 
     make gate                                                    # answers and gradients, with LEXITREE_DATA
     make gate-times                                              # times, in turns
-    python scripts/gate answers --sentences 200 --ways kernels   # a quick look
-    python scripts/gate prepare FOLDER                           # for a machine without the history and the data
+    python tests/gate answers --sentences 200 --ways kernels     # a quick look
+    python tests/gate prepare FOLDER                             # for a machine without the history and the data
     python FOLDER/gate answers --folder FOLDER --device cuda     # there
 
 Both checkouts read the yardstick's weights. The yardstick's answers are kept in .cache/gate. Values are compared, not

@@ -1,4 +1,4 @@
-"""Asks one checkout one kind of question, in a process of its own; `python scripts/gate` starts it.
+"""Asks one checkout one kind of question, in a process of its own; `python tests/gate` starts it.
 
 PYTHONPATH says which checkout answers. The job is a JSON object: the task, whose adapter asks, and where things are.
 """

@@ -53,7 +53,7 @@ def prepared_checkouts(folder: Path) -> Checkouts:
     found = Checkouts(folder / "present", folder / "yardstick", folder / "weights")
     for path in (found.present, found.yardstick, found.weights):
         if not path.is_dir():
-            raise GateError(f"{folder} was not made by `python scripts/gate prepare`: it has no {path.name}")
+            raise GateError(f"{folder} was not made by `python tests/gate prepare`: it has no {path.name}")
     return found
 
 
@@ -138,7 +138,9 @@ def prepare(checkouts: Checkouts, inputs: Path, folder: Path) -> None:
         shutil.copytree(source / "lexitree", folder / name / "lexitree", ignore=ignored, dirs_exist_ok=True)
     for name in WEIGHTS:
         shutil.copytree(checkouts.weights / name, folder / "weights" / name, dirs_exist_ok=True)
-    shutil.copytree(HERE, folder / "gate", ignore=shutil.ignore_patterns("__pycache__"), dirs_exist_ok=True)
+    shutil.copytree(
+        HERE, folder / "gate", ignore=shutil.ignore_patterns("__pycache__", "test_*"), dirs_exist_ok=True
+    )
     asked = json.loads(inputs.read_text(encoding="utf-8"))
     # A machine without the treebanks has a GPU, where their scores are not asked for.
     (folder / "inputs.json").write_text(json.dumps({**asked, "treebanks": {}}), encoding="utf-8")
