@@ -30,21 +30,21 @@ from environment import describe_run
 from lexitree.pipeline.text_pipeline import TextPipeline
 from lexitree.text import detokenize
 from lexitree.trees.brackets import read_trees
-from load_loops import (
-    HOST,
-    Answer,
-    ConnectionPool,
-    ServiceProcess,
+
+sys.path.append(str(Path(__file__).resolve().parents[1]))
+
+from tests.server.load_loops import (
     closed_loop,
     counted,
     milliseconds,
     no_garbage_collection,
     open_loop,
-    request_bytes,
     series,
     statuses,
     watching,
 )
+from tests.server.raw_http import Answer, ConnectionPool, request_bytes
+from tests.server.service_process import HOST, ServiceProcess
 
 SPLITS = ("train", "dev", "test")
 DELIBERATE = {"200", "429", "503", "504"}

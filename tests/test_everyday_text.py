@@ -12,10 +12,12 @@ from tests.pipeline.stubs import tiny_pipeline
 
 sys.path.append(str(Path(__file__).parents[1] / "benchmarks"))
 
-from document_rules import RULES, document_scores, ranking_accuracy
 from everyday_text import (
+    RULES,
+    document_scores,
     equal_mass_calibration_error,
     outside_the_mean,
+    ranking_accuracy,
     recall_row,
     share_right,
     three_way_answers,

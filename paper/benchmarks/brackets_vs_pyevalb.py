@@ -40,12 +40,10 @@ from lexitree.evaluation.bracket_counts import (
 from lexitree.evaluation.bracket_score import sum_up
 from lexitree.trees.brackets import tree_from_brackets, tree_to_brackets
 from lexitree.trees.tree import Tree
-from peers.environments import AbsentPeerError, Peer, default_cache, prepare, worker_environment
+from peer_environments import AbsentPeerError, Peer, default_cache, prepare, worker_environment
 
 PYEVALB = Peer(
     name="pyevalb",
-    worker="pyevalb_worker.py",
-    cell="",
     requirements=("PYEVALB==0.1.3",),
     imports="PYEVALB.scorer",
 )
@@ -208,7 +206,7 @@ def run_pyevalb(python: Path, pairs: list[Pair]) -> list[Numbers]:
     with tempfile.TemporaryDirectory() as folder:
         command = [
             str(python),
-            str(Path(__file__).with_name(PYEVALB.worker)),
+            str(Path(__file__).with_name("pyevalb_worker.py")),
             *write_pairs(pairs, Path(folder)),
         ]
         output = subprocess.run(

@@ -8,7 +8,7 @@ from typing import Any
 
 sys.path.append(str(Path(__file__).parents[1] / "benchmarks"))
 
-from peers.occasions import combine
+from lexitree_vs_peers import combine
 
 
 def row(ratio: float, *, busy: int = 0, speed: float = 100.0) -> dict[str, Any]:

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from pathlib import Path
 from random import Random
 
 import pytest
 
-sys.path.append(str(Path(__file__).parents[1] / "benchmarks"))
-
-from load_loops import Sample, Watched, closed_loop, milliseconds, open_loop, percentile, series, statuses
+from tests.server.load_loops import (
+    Sample,
+    Watched,
+    closed_loop,
+    milliseconds,
+    open_loop,
+    percentile,
+    series,
+    statuses,
+)
 from tests.server.raw_http import ConnectionPool, parse_answer, request_bytes
 
 CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n"

@@ -1,7 +1,7 @@
-"""Run the behaviour suite of tests/behaviour on sentiment models, beside VADER, TextBlob and AFINN.
+"""Run the behaviour suite on sentiment models, beside VADER, TextBlob and AFINN.
 
-    python benchmarks/behaviour.py sentiment --output results/behaviour.json
-    python benchmarks/behaviour.py runs/mine/model --quick --failures     # your own model, with what it gets wrong
+    python -m tests.behaviour.measure sentiment --output results/behaviour.json
+    python -m tests.behaviour.measure runs/mine/model --quick --failures     # your own model, with what it gets wrong
 
 A model is a shipped one or a folder, or `NAME=MODEL` to call it otherwise in the tables.
 """
@@ -16,13 +16,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))
+
 from environment import describe_run
 from polarity_systems import ModelSystem, PolaritySystem, word_lists
-
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.append(str(ROOT))
-
-from tests.behaviour.suite import (  # noqa: E402
+from tests.behaviour.suite import (
     FOLDER,
     SIDED,
     Case,

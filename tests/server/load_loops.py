@@ -10,42 +10,18 @@ import asyncio
 import gc
 import math
 import re
-import sys
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Generator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import cycle
-from pathlib import Path
 from random import Random
 from typing import Any
-
-# How a service is started and asked is shared with its tests.
-sys.path.append(str(Path(__file__).resolve().parents[1]))
 
 from tests.server.raw_http import Answer, ConnectionPool, request_bytes
 from tests.server.running import ask as ask_once
 from tests.server.service_process import HOST, ServiceProcess
-
-__all__ = [
-    "HOST",
-    "Answer",
-    "ConnectionPool",
-    "Sample",
-    "ServiceProcess",
-    "Watched",
-    "closed_loop",
-    "counted",
-    "milliseconds",
-    "no_garbage_collection",
-    "open_loop",
-    "percentile",
-    "request_bytes",
-    "series",
-    "statuses",
-    "watching",
-]
 
 NO_ANSWER = 0
 """Stands for the status of a request whose connection failed."""

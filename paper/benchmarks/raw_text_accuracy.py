@@ -1,6 +1,6 @@
 """Score the shipped models on raw text, beside gold trees and VADER.
 
-    python benchmarks/raw_text_accuracy.py --output results/raw-text-accuracy.json
+    python paper/benchmarks/raw_text_accuracy.py --output results/raw-text-accuracy.json
 
 The corpora have their test sentences in tokens. Those of SST and TREC under LEXITREE_DATA are joined to what people
 write (spaces as usual, quotes and brackets restored), and then our tokenizer, parser and binarizer make of them what
@@ -20,10 +20,11 @@ from typing import Any
 import numpy as np
 
 import lexitree
+import root_path  # noqa: F401
 from environment import describe_run
 from lexitree import TextPipeline, Tree, detokenize
 from lexitree.corpora.named import load_corpus
-from peers.environments import default_cache
+from peer_environments import default_cache
 from polarity_systems import SIDES, WORD_LISTS, word_lists
 
 TASKS = {

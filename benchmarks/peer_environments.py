@@ -1,27 +1,29 @@
-"""Create a separate environment for each library on first use, and return its interpreter."""
+"""Install the systems to compare with into environments of their own, start them there and send them requests."""
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
+import tempfile
 import venv
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-
-FOLDER = Path(__file__).parent
+from typing import Any
 
 
 @dataclass(frozen=True)
 class Peer:
-    """A system to compare with: what to install, which script runs it and which cell it has."""
+    """A system to compare with and what to install for it."""
 
     name: str
-    worker: str
-    cell: str
     requirements: tuple[str, ...]
     imports: str
     """A module whose import shows that the installation works."""
+    cell: str = ""
+    """The tree LSTM that it has."""
     threads: int | None = None
     """The most threads that it can use, where it has such a limit."""
 
@@ -29,7 +31,6 @@ class Peer:
 PEERS = (
     Peer(
         name="dynet",
-        worker="dynet_worker.py",
         cell="n-ary",
         requirements=("dyNET38==2.2", "numpy==1.26.4"),
         imports="dynet",
@@ -37,7 +38,6 @@ PEERS = (
     ),
     Peer(
         name="dgl",
-        worker="dgl_worker.py",
         cell="n-ary",
         # Later versions of dgl from the package index fail to import; this one leaves `packaging` undeclared.
         requirements=("dgl==1.1.3", "torch==2.13.0", "numpy==1.26.4", "scipy==1.17.1", "packaging==24.2"),
@@ -45,7 +45,6 @@ PEERS = (
     ),
     Peer(
         name="pytorch-tree-lstm",
-        worker="pytorch_tree_lstm_worker.py",
         cell="child-sum",
         requirements=("pytorch-tree-lstm==0.1.3", "torch==2.13.0", "numpy==1.26.4"),
         imports="treelstm",
@@ -97,3 +96,52 @@ def _try(command: list[str]) -> None:
     if run.returncode:
         lines = [line for line in run.stderr.splitlines() if line.strip() and "WARNING" not in line]
         raise AbsentPeerError(lines[-1].strip() if lines else f"{command[2]} ended with {run.returncode}")
+
+
+class Worker:
+    """One system in its own process; it waits on its input, so it takes no time while another runs."""
+
+    def __init__(
+        self, name: str, command: Sequence[str], threads: int, python_path: Path | None = None
+    ) -> None:
+        self.name = name
+        environment = worker_environment(threads)
+        if python_path:
+            environment["PYTHONPATH"] = str(python_path)
+        self._log = tempfile.TemporaryFile("w+")  # noqa: SIM115 (lives as long as the process)
+        self._process = subprocess.Popen(
+            [*command, "--threads", str(threads)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._log,
+            text=True,
+            env=environment,
+        )
+        self.versions: dict[str, str] = self._read()["versions"]
+
+    def run(self, batches: list[list[int]], gradients: Path | None = None) -> tuple[float, float]:
+        """(seconds, loss) of these batches; the last batch's gradients go to the file."""
+        request: dict[str, Any] = {"batches": batches}
+        if gradients:
+            request["gradients"] = str(gradients)
+        assert self._process.stdin
+        self._process.stdin.write(json.dumps(request) + "\n")
+        self._process.stdin.flush()
+        answer = self._read()
+        return answer["seconds"], answer["loss"]
+
+    def close(self) -> None:
+        if self._process.stdin:
+            self._process.stdin.close()
+        self._process.wait()
+        self._log.close()
+
+    def _read(self) -> dict[str, Any]:
+        assert self._process.stdout
+        line = self._process.stdout.readline()
+        if line:
+            return json.loads(line)
+        self._process.wait()
+        self._log.seek(0)
+        lines = [text.strip() for text in self._log.read().splitlines() if text.strip()]
+        raise AbsentPeerError(f"its worker ended: {lines[-1] if lines else self._process.returncode}")
