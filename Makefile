@@ -24,7 +24,7 @@ fuzz: .venv/ready
 
 # Plants mistakes in a copy of the code, one at a time, and checks that the tests catch each of them.
 faults: .venv/ready
-	$(BIN)/python scripts/plant_faults.py
+	$(BIN)/python -m tests.faults
 
 # Compares this checkout with commit 5f42adee, with its weights and the data in LEXITREE_DATA: answers and gradients, then times.
 gate: .venv/ready

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import importlib
-import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-ROOT = Path(__file__).parents[1]
-sys.path.append(str(ROOT / "scripts"))
+from tests.faults import planting
 
-PLANTING: Any = importlib.import_module("plant_faults")
-FAULTS = PLANTING.read_faults(ROOT / "scripts" / "faults.toml")
+FAULTS = planting.read_faults(planting.LIST)
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
 def test_a_fault_fits_the_code_and_has_tests(fault: object) -> None:
     """Its snippet occurs exactly once in its file, and its tests exist."""
-    PLANTING.check_faults([fault], ROOT)
+    planting.check_faults([fault], planting.ROOT)
 
 
 def test_no_fault_is_planted_twice() -> None:
@@ -39,21 +34,21 @@ def test_no_fault_is_planted_twice() -> None:
 )
 def test_a_stale_fault_is_named(change: dict[str, object], said: str) -> None:
     values = {name: getattr(FAULTS[0], name) for name in ("name", "about", "file", "old", "new", "tests")}
-    with pytest.raises(PLANTING.ListError, match=f"{FAULTS[0].name}: .*{said}"):
-        PLANTING.check_faults([PLANTING.Fault(**{**values, **change})], ROOT)
+    with pytest.raises(planting.ListError, match=f"{FAULTS[0].name}: .*{said}"):
+        planting.check_faults([planting.Fault(**{**values, **change})], planting.ROOT)
 
 
 def test_a_list_with_two_faults_of_one_name_is_refused(tmp_path: Path) -> None:
     entry = '[[fault]]\nname = "a"\nabout = ""\nfile = "f"\nold = "x"\nnew = "y"\ntests = ["t"]\n'
     (tmp_path / "faults.toml").write_text(entry * 2)
-    with pytest.raises(PLANTING.ListError, match="duplicate fault: a"):
-        PLANTING.read_faults(tmp_path / "faults.toml")
+    with pytest.raises(planting.ListError, match="duplicate fault: a"):
+        planting.read_faults(tmp_path / "faults.toml")
 
 
 def test_a_planted_fault_is_removed_again(tmp_path: Path) -> None:
-    fault = PLANTING.Fault("a", "", "module.py", "x = 1", "x = 2", ("t",))
+    fault = planting.Fault("a", "", "module.py", "x = 1", "x = 2", ("t",))
     path = tmp_path / "module.py"
     path.write_text("x = 1\n")
-    with PLANTING.Copy(tmp_path).planted(fault):
+    with planting.Copy(tmp_path).planted(fault):
         assert path.read_text() == "x = 2\n"
     assert path.read_text() == "x = 1\n"

@@ -1,6 +1,6 @@
 """Record in results/service-faults.json what clients that misbehave do to `lexitree serve`.
 
-python scripts/record_service_faults.py
+python -m tests.server.record_service_faults
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import Any
 
-from result_records import ROOT, describe_run, write_record
+sys.path.append(str(Path(__file__).parents[2] / "scripts"))
 
-sys.path.append(str(ROOT))
-
+from result_records import describe_run, write_record
 from tests.server.service_ends import kill_a_worker, terminate_under_load
 from tests.server.service_faults import FAULTS, SETTINGS
 from tests.server.service_health import Health

@@ -1,6 +1,6 @@
 """Record in results/fault-injection.json what faults at every file-system call and kills at random moments do.
 
-python scripts/record_fault_injection.py --kills 100
+python -m tests.fault_injection --kills 100
 """
 
 from __future__ import annotations
@@ -13,10 +13,9 @@ import time
 from dataclasses import asdict
 from pathlib import Path
 
-from result_records import ROOT, describe_run, write_record
+sys.path.append(str(Path(__file__).parents[2] / "scripts"))
 
-sys.path.append(str(ROOT))
-
+from result_records import describe_run, write_record
 from tests.fault_injection.random_kills import COMMANDS, SEED, kill_at_random
 from tests.fault_injection.sweep import run_sweep
 

@@ -1,7 +1,7 @@
 """Record in results/service-fuzz.json what damaged requests do to the service.
 
-    python scripts/record_service_fuzz.py
-    python scripts/record_service_fuzz.py --in-process 20000 --http 2000 --examples 20 --no-record
+    python -m tests.fuzz.record_service_fuzz
+    python -m tests.fuzz.record_service_fuzz --in-process 20000 --http 2000 --examples 20 --no-record
 
 Requests are given to the application with a tiny model, sent to `lexitree serve` with the shipped model, and made by
 schemathesis from the OpenAPI document. Requests that fail are saved; `python -m tests.fuzz --replay FILE` runs one
@@ -17,10 +17,9 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from result_records import ROOT, describe_run, write_record
+sys.path.append(str(Path(__file__).parents[2] / "scripts"))
 
-sys.path.append(str(ROOT))
-
+from result_records import describe_run, write_record
 from tests.fuzz.driver import FAILURES
 from tests.fuzz.service_runs import AS_DOCUMENTED, Report, run_in_process, run_over_http, run_schemathesis
 from tests.server.service_process import ServiceProcess

@@ -1,9 +1,9 @@
 """Plant known faults in the code, one at a time, and check that the tests catch each of them.
 
-    python scripts/plant_faults.py
-    python scripts/plant_faults.py --only levelwise-head-gate-swapped --only f1-without-recall
-    python scripts/plant_faults.py --list
-    python scripts/plant_faults.py --record
+    python -m tests.faults
+    python -m tests.faults --only levelwise-head-gate-swapped --only f1-without-recall
+    python -m tests.faults --list
+    python -m tests.faults --record
 
 `faults.toml` lists mistakes that somebody could make; each replaces one snippet of one file. The faults are planted
 in a copy of the repository, so the working tree is never touched. The tests named for a fault run first, up to the
@@ -35,7 +35,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Column, Table
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 LIST = Path(__file__).with_name("faults.toml")
 
 LEFT_OUT = (
@@ -275,6 +275,7 @@ def show_outcomes(outcomes: Sequence[Outcome], console: Console) -> None:
 def record_outcomes(faults: Sequence[Fault], outcomes: Sequence[Outcome]) -> Path:
     """Write results/faults.json."""
     # They import torch, which nothing else here needs.
+    sys.path.append(str(ROOT / "scripts"))
     from result_records import describe_run, write_record
 
     rows = [
@@ -397,7 +398,3 @@ def main() -> int:
     if options.record:
         record_outcomes(faults, outcomes)
     return 0 if all(outcome.caught for outcome in outcomes) else 1
-
-
-if __name__ == "__main__":
-    sys.exit(main())

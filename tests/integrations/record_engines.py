@@ -1,8 +1,8 @@
 """Record in results/engines.json that engines label the rows that one process labels, also if some of them is killed.
 
-python scripts/record_engines.py                  # all engines
-python scripts/record_engines.py --engine ray     # one; the rows of the others are kept
-python scripts/record_engines.py --engine ray --rows 600 --group-rows 50 --no-record
+python -m tests.integrations.record_engines                  # all engines
+python -m tests.integrations.record_engines --engine ray     # one; the rows of the others are kept
+python -m tests.integrations.record_engines --engine ray --rows 600 --group-rows 50 --no-record
 """
 
 from __future__ import annotations
@@ -16,9 +16,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+sys.path.append(str(Path(__file__).parents[2] / "scripts"))
+
 from result_records import ROOT, describe_run, read_record, write_record
 
-sys.path.append(str(ROOT))
 # The workers of engines are processes of their own.
 os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
 
