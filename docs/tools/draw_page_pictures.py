@@ -18,7 +18,7 @@ from urllib.parse import urlencode
 
 from PIL import Image
 
-FOLDER = Path(__file__).resolve().parent.parent / "docs" / "images"
+FOLDER = Path(__file__).resolve().parents[1] / "images"
 PORT = 8765
 ADDRESS = f"http://127.0.0.1:{PORT}/"
 NUM_COLORS = 256

@@ -17,7 +17,7 @@ from rich.text import Text
 import lexitree
 from lexitree.cli.demo import demo_recipe
 
-PICTURE = Path(__file__).resolve().parent.parent / "docs" / "images" / "demo.svg"
+PICTURE = Path(__file__).resolve().parents[1] / "images" / "demo.svg"
 MARKS = ({"but"}, {"not", "n't", "never"})
 """Each drawn sentence has one word of these, a contrast and then a negation: the first such one of the test split."""
 NUM_WORDS = range(7, 11)

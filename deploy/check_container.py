@@ -1,6 +1,6 @@
 """Build the container image, run it without rights and with a read-only file system, and run the smoke test on it.
 
-    python scripts/check_container.py [--build-arg EXTRAS=...] [--without-docker [--python PATH]]
+    python deploy/check_container.py [--build-arg EXTRAS=...] [--without-docker [--python PATH]]
 
 Where Docker does not run, the steps of the Dockerfile are followed without it: its COPY and RUN lines fill a folder
 that stands for the image's file system, which is then write-protected, and its ENTRYPOINT is started there by its

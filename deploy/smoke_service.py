@@ -1,6 +1,6 @@
 """Check that a running service answers everything it should, and refuses what it should.
 
-    python scripts/smoke_service.py http://localhost:8000 [--token TOKEN]
+    python deploy/smoke_service.py http://localhost:8000 [--token TOKEN]
 
 It needs only Python, so that it can be run against an image or a machine that has nothing else. It prints a line per
 check, and exits with 1 if any of them fails.
