@@ -1,6 +1,6 @@
 """Simulate the tests between recipes with seeds that vary as in our records: false positives and power.
 
-    python scripts/simulate_recipes.py
+    python paper/scripts/simulate_recipes.py
 
 Writes results/significance.json. Two recipes are simulated by a probit model: a sentence is answered correctly if a
 sum of normal effects exceeds a threshold. The effects are those of the sentence, of the recipe on the sentence, of
@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+import root_path  # noqa: F401
 from lexitree.arrays import DoubleArray
 from lexitree.evaluation.significance import difference_p, estimate_difference
 from lexitree_paper.run_records import GOLD

@@ -1,6 +1,6 @@
 """Measure `lexitree drivers` on real texts, record it in results/drivers.json, and take the picture of the guide.
 
-    LEXITREE_DATA=data python scripts/record_drivers.py
+    LEXITREE_DATA=data python paper/scripts/record_drivers.py
 
 The picture needs Chromium; without it, only the record is written.
 """
@@ -19,6 +19,7 @@ import tempfile
 import time
 from pathlib import Path
 
+import root_path  # noqa: F401
 from result_records import DATA_VARIABLE, ROOT, describe_run, write_record
 
 NUM_ROWS = 2000

@@ -1,6 +1,6 @@
 """Draw pictures from records: roofline, timeline of a GPU step, growth of the cost, work by length, learning curves.
 
-python scripts/draw_speed_pictures.py
+python paper/scripts/draw_speed_pictures.py
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ import matplotlib.pyplot as plt  # noqa: E402
 from matplotlib.axes import Axes  # noqa: E402
 from matplotlib.ticker import LogLocator, NullLocator, StrMethodFormatter  # noqa: E402
 
+import root_path  # noqa: E402, F401
 from result_records import ROOT, read_record  # noqa: E402
 from scale_tables import Plan, limit_rows  # noqa: E402
 

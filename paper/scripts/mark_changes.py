@@ -1,6 +1,6 @@
 """Mark records from machines without the history whose sources were not those of the commit that they name.
 
-python scripts/mark_changes.py results/sst-contree.json results/trec-ten/*.json
+python paper/scripts/mark_changes.py results/sst-contree.json results/trec-ten/*.json
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ import json
 import sys
 from pathlib import Path
 
+import root_path  # noqa: F401
 from result_records import hidden_changes, write_file
 
 

@@ -1,7 +1,7 @@
 """Compare training in two processes with training in one, and record the differences in results/data-parallel.json.
 
-    python scripts/record_data_parallel.py
-    python scripts/record_data_parallel.py --corpus sst-fine --epochs 10
+    python paper/scripts/record_data_parallel.py
+    python paper/scripts/record_data_parallel.py --corpus sst-fine --epochs 10
 
 BiConTree with static vectors and over a small transformer is trained in one process and in two, on the CPU:
 
@@ -31,6 +31,14 @@ from typing import Any
 import numpy as np
 import torch
 
+import root_path  # noqa: F401
+
+# isort: split
+from tests.learning.test_kill import final_state
+from tests.learning.test_launching import kill_at_random
+from tests.tiny_encoders import write_encoder
+
+from environment import corpus_files
 from lexitree.corpora.named import load_corpus
 from lexitree.learning.distributed import join_processes
 from lexitree.learning.launching import launch_processes
@@ -41,15 +49,7 @@ from lexitree.tasks.classify.building import build_model
 from lexitree.tasks.classify.recipe import Recipe
 from lexitree.tasks.classify.task import ClassifyTask
 from record_tour import Step, run_step
-from result_records import ROOT, describe_run, write_record
-
-sys.path.append(str(ROOT))
-
-from tests.learning.test_kill import final_state
-from tests.learning.test_launching import kill_at_random
-from tests.tiny_encoders import write_encoder
-
-from environment import corpus_files
+from result_records import describe_run, write_record
 
 TRAIN = "lexitree train mini-reviews -o runs/together --batch-size 10 --epochs 3"
 STEPS = (

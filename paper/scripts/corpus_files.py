@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-FOLDER = Path(__file__).resolve().parent.parent / "src" / "lexitree" / "corpora" / "embedded"
+FOLDER = Path(__file__).resolve().parents[2] / "src" / "lexitree" / "corpora" / "embedded"
 
 Item = TypeVar("Item")
 

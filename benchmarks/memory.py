@@ -1,7 +1,7 @@
 """Record in results/memory.json how much memory `lexitree predict` holds over a million rows of Parquet.
 
-    python scripts/record_memory.py                    # about ten minutes on a free core
-    python scripts/record_memory.py --rows 20000 --name memory-trial
+    python benchmarks/memory.py                    # about ten minutes on a free core
+    python benchmarks/memory.py --rows 20000 --name memory-trial
 
 The rows have one or two words, so that a million of them does not take an hour. Among them are a missing text, an
 empty one and one of 5 MB, beyond the limits, all in the second tenth of the file. Memory is read twice a second; the
@@ -23,6 +23,8 @@ from typing import Any
 
 import pyarrow as pa
 from pyarrow import parquet
+
+sys.path.append(str(Path(__file__).resolve().parents[1] / "scripts"))
 
 from result_records import describe_run, write_record
 

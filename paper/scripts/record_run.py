@@ -1,7 +1,7 @@
 """Record a run of `lexitree train` in results/NAME.json: scores, command, data, machine.
 
-python scripts/record_run.py runs/mini-reviews --name mini-reviews
-python scripts/record_run.py runs/sst --name sst-bicontree --data $LEXITREE_DATA/sst/*.txt vectors.npz
+python paper/scripts/record_run.py runs/mini-reviews --name mini-reviews
+python paper/scripts/record_run.py runs/sst --name sst-bicontree --data $LEXITREE_DATA/sst/*.txt vectors.npz
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import root_path  # noqa: F401
 from lexitree.corpora.named import EMBEDDED, find_entry
 from lexitree.tasks.classify.recipe import Recipe
 from lexitree_paper.run_records import GOLD, keep_scores, public_recipe

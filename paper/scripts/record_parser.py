@@ -1,6 +1,6 @@
 """Record a run of `lexitree parser train` in results/NAME.json: scores, command, data, machine.
 
-python scripts/record_parser.py runs/parser --name parser
+python paper/scripts/record_parser.py runs/parser --name parser
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import root_path  # noqa: F401
 from result_records import describe_code, machine_of_run, write_record
 
 

@@ -1,6 +1,6 @@
 """Draw how the service bears load, from results/serve-load.json.
 
-python scripts/draw_service_pictures.py
+python paper/scripts/draw_service_pictures.py
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import root_path  # noqa: F401
 from draw_speed_pictures import IMAGES, plt, save_picture
 from result_records import ROOT, read_record
 
