@@ -53,7 +53,7 @@ docs: .venv/ready
 # pip-audit finds known vulnerabilities; where it or its index cannot be reached, the script says so and checks the rest.
 audit: .venv/ready
 	-$(BIN)/pip install --quiet pip-audit
-	$(BIN)/python scripts/audit_dependencies.py
+	$(BIN)/python -m tests.audit_dependencies
 
 # Train the models that come with the package, and sentiment-accurate, again: from the treebanks, corpora and vectors in
 # LEXITREE_DATA, and the weights of MPNet in its folder encoders/mpnet or on the Hugging Face hub. Use a GPU (DEVICE=cuda): on a
@@ -86,7 +86,7 @@ models: .venv/ready
 	  $(BIN)/python scripts/make_models.py parse treebanks/$$bank.txt runs/parses/$$bank.txt || exit; done
 	$(BIN)/python scripts/make_models.py parse sst/train.txt $(FILMS)
 	$(BIN)/lexitree data parse $(DOMAINS:%=domains/%) -o runs/domains --device $(DEVICE)
-	$(BIN)/python scripts/make_models.py typed runs/typed.tsv
+	$(BIN)/python scripts/write_typed_texts.py runs/typed.tsv
 	$(BIN)/lexitree vectors extend $(VECTORS) -o $(EXTENDED) --encoder mpnet --trees $(LEXITREE_DATA)/sst/train.txt \
 	  --texts runs/typed.tsv $(LABELLED:%=--texts %)
 	$(BIN)/python scripts/make_models.py words $(EXTENDED) runs/words.txt

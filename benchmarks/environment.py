@@ -8,9 +8,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from lexitree_paper.run_records import checksum, describe_code, machine, source_digest
+from lexitree_paper.run_records import checksum, describe_code, machine
 
-__all__ = ["checksum", "corpus_files", "describe_code", "describe_run", "machine", "shorten", "source_digest"]
+__all__ = ["checksum", "corpus_files", "describe_code", "describe_run", "machine", "shorten"]
 
 
 def describe_run(data: dict[str, Path | None]) -> dict[str, Any]:

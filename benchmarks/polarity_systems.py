@@ -15,13 +15,13 @@ import numpy as np
 import numpy.typing as npt
 
 import lexitree
-from environment import checksum, source_digest
 from lexitree import Document, TextPipeline
 from lexitree.arrays import BoolArray, DoubleArray, IndexArray
 from lexitree.corpora.text_tables import LabelledText
 from lexitree.labels import LabelSet
 from lexitree.results.document import mean_probabilities
 from lexitree.saving.shipped import is_shipped, shipped_folder
+from lexitree_paper.run_records import checksum, source_digest
 from peer_environments import AbsentPeerError, Peer, default_cache, prepare, worker_environment
 
 Polarity = Literal["negative", "neutral", "positive"]

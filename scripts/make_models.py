@@ -1,7 +1,6 @@
-"""The steps of `make models` that are no commands of lexitree.
+"""Prepare trees for the students of `make models`, and choose between its runs.
 
     python scripts/make_models.py parse treebanks/mctb.review.txt runs/parses/mctb.review.txt
-    python scripts/make_models.py typed runs/typed.tsv
     python scripts/make_models.py words glove.extended.npz runs/words.txt
     python scripts/make_models.py vary runs/varied.txt --vectors glove.extended.npz \\
         runs/parses/sst.train.txt runs/domains/*/train.parsed.jsonl.gz
@@ -17,7 +16,6 @@ import dataclasses
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import product
 from pathlib import Path
 from typing import cast
 
@@ -36,58 +34,6 @@ from lexitree.tasks.classify.parsed_corpus import read_unlabelled, with_parses
 from lexitree.trees.brackets import surface_form, tree_to_brackets
 from lexitree.trees.tree import Tree
 from lexitree.writing import atomic_write
-
-STARS = ("negative", "negative", "negative", "neutral", "positive", "positive")
-"""By the number of stars out of five, from none."""
-WORDS = ("zero", "one", "two", "three", "four", "five")
-RATINGS = (
-    *(
-        "{n} {star}",
-        "{N} {star}",
-        "{N} {star}.",
-        "{n} {star}!",
-        "{n}/5",
-        "{n}/5.",
-        "{ten}/10",
-        "{n} out of 5",
-    ),
-    *(
-        "{n} out of 5 stars",
-        "{n} / 5",
-        "{stars}",
-        "{n}*",
-        "{n}-star",
-        "Rating: {n}/5",
-        "I give it {n} {star}",
-    ),
-    *(
-        "{n} {star} from me",
-        "My rating: {n} {star}.",
-        "It gets {w} {star} out of five.",
-        "A {w}-star product",
-    ),
-    *(
-        "{w} {star}",
-        "{ten} out of 10",
-        "{n} {star} for the {thing}",
-        "{thing}: {n}/5",
-        "The {thing} gets {n} {star}.",
-    ),
-)
-SIGNS = {
-    "positive": ":) :-) :D :-D =) ;) <3 ^_^ xD 🙂 😀 😊 😍 👍 ❤️ 🎉 😋 🥰 👏 💯 😁 ♥ 🙌",
-    "negative": ":( :-( :'( >:( :/ </3 D: 🙁 😞 😠 😡 👎 😢 😭 💔 🤮 😤 😒 🤢 😖",
-    "neutral": ":| :o 😐 🤔 😶 🚗 📦 🏠 📱",
-}
-CARRIERS = (
-    "{}",
-    "{} {}",
-    "The {thing} {}",
-    "bought the {thing} in may {}",
-    "got it today {}",
-    "the {thing} came {}",
-)
-THINGS = ("food", "phone", "hotel", "book", "service", "app")
 
 EXCHANGED = frozenset(
     ("JJ", "JJR", "JJS", "NN", "NNS", "RB", "RBR", "RBS", "VB", "VBD", "VBG", "VBN", "VBP", "VBZ")
@@ -112,9 +58,6 @@ def main() -> None:
     command.add_argument("treebank", help="a file of trees, by its path or below $LEXITREE_DATA")
     command.add_argument("output", type=Path, help="the file to write")
     command.set_defaults(run=lambda given: write_parses(given.treebank, given.output))
-    command = commands.add_parser("typed", help="write labelled texts of ratings, emoticons and emoji")
-    command.add_argument("output", type=Path, help="the file to write")
-    command.set_defaults(run=lambda given: write_typed_texts(given.output))
     command = commands.add_parser("words", help="write words as trees of one word each")
     command.add_argument("vectors", type=Path)
     command.add_argument("output", type=Path, help="the file to write")
@@ -141,37 +84,6 @@ def write_parses(treebank: str, output: Path) -> None:
         for parse, tree in zip(open_parser("builtin").parse_all(sentences), trees, strict=True):
             stream.write(tree_to_brackets(Tree(parse.arity, parse.labels, tree.words)) + "\n")
     print(f"{output}: {len(trees):,} trees")
-
-
-def write_typed_texts(output: Path) -> None:
-    """Write labelled texts of ratings, emoticons and emoji, from which a model learns their sentiment.
-
-    Hardly any corpus of sentences has them, and their meaning is not in doubt: one star of five is negative, `:)` is
-    positive. They stand alone, and next to words that say nothing themselves.
-    """
-    lines = list(dict.fromkeys(f"{label}\t{text}\n" for label, text in (*ratings(), *signs())))
-    output.write_text("".join(lines), encoding="utf-8")
-    print(f"{output}: {len(lines):,} texts")
-
-
-def ratings() -> Iterator[tuple[str, str]]:
-    for template, number, thing in product(RATINGS, range(6), THINGS):
-        values = {
-            "n": number,
-            "w": WORDS[number],
-            "N": WORDS[number].capitalize(),
-            "ten": 2 * number,
-            "thing": thing,
-            "star": "star" if number == 1 else "stars",
-            "stars": "★" * number + "☆" * (5 - number),
-        }
-        yield STARS[number], template.format(**values)
-
-
-def signs() -> Iterator[tuple[str, str]]:
-    for label, listed in SIGNS.items():
-        for sign, carrier, thing in product(listed.split(), CARRIERS, THINGS):
-            yield label, carrier.format(sign, sign, thing=thing)
 
 
 def write_word_trees(vectors: Path, output: Path) -> None:

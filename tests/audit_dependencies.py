@@ -1,6 +1,6 @@
 """Check the licences and the known vulnerabilities of the packages that lexitree and its extras need.
 
-python scripts/audit_dependencies.py     # or: make audit
+python -m tests.audit_dependencies     # or: make audit
 
 A licence that is neither permissive nor listed in REVIEWED, or a known vulnerability, is exit status 1. Packages that
 are not installed are named and not checked. Vulnerabilities are looked up by pip-audit; where it is not installed or
