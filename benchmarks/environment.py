@@ -16,12 +16,18 @@ __all__ = ["checksum", "corpus_files", "describe_code", "describe_run", "machine
 def describe_run(data: dict[str, Path | None]) -> dict[str, Any]:
     """The command, the commit, the data (by checksum; None for embedded) and the machine."""
     return {
-        "command": " ".join(["python", *map(shorten, sys.argv)]),
+        "command": " ".join(["python", *program(), *map(shorten, sys.argv[1:])]),
         **describe_code(),
         "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
         "data": {name: checksum(path) if path else "embedded" for name, path in data.items()},
         "machine": machine(),
     }
+
+
+def program() -> list[str]:
+    """The words that start this program: its path, or -m and its module."""
+    spec = sys.modules["__main__"].__spec__
+    return ["-m", spec.name.removesuffix(".__main__")] if spec else [shorten(sys.argv[0])]
 
 
 def corpus_files(name: str) -> dict[str, Path | None]:

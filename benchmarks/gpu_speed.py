@@ -10,6 +10,7 @@ counted. Inference starts from batches on the host and ends with probabilities t
 from __future__ import annotations
 
 import argparse
+import functools
 import json
 import statistics
 import time
@@ -19,19 +20,24 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from environment import corpus_files, describe_run
-from gpu_gate import run_gate
-from gpu_models import PRODUCTS, build, shuffled
-from lexitree.batch.tree_examples import lay_out_examples
+from lexitree.batch.tree_examples import Example, lay_out_examples, make_examples
 from lexitree.corpora.corpus import Corpus
 from lexitree.corpora.named import load_corpus
 from lexitree.learning.optimizer import LazyAdam
-from lexitree.ops.tree_batch import batch_examples
+from lexitree.lexicon.vocabulary import Vocabulary
+from lexitree.models.classifier import TreeClassifier
+from lexitree.models.model_config import ModelConfig
+from lexitree.models.word_table import WordTable
+from lexitree.ops.tree_batch import TreeBatch, batch_examples
 from lexitree.tasks.classify.recipe import TrainingConfig
 from lexitree.tasks.classify.steps import PlainStep, make_step
 from lexitree.trees.tree import Tree
 
+PRODUCTS = {"float32": "highest", "tf32": "high"}
+"""PyTorch's name for each precision of float32 products."""
 LONG_CHAIN = 10_000
 
 
@@ -81,6 +87,98 @@ RUNS = (
     "fused:tf32:128",
     "levelwise:float32:25",
 )
+
+
+def run_gate(corpus: Corpus, options: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    """Nothing is timed unless the kernels are right."""
+    for row in (
+        *(check(corpus, options.model, precision) for precision in PRODUCTS),
+        check_bf16(corpus, options.model),
+    ):
+        yield row
+        if not row["passes"]:
+            raise SystemExit("the fused backend is not as exact as the level-wise one; no speed is reported")
+
+
+def check(corpus: Corpus, name: str, precision: str) -> dict[str, Any]:
+    """The worst relative error of scores and gradients, against float64, fused and level-wise alike."""
+    model, examples = build(corpus, name, "levelwise", dropout=0.0)
+    batch = batch_examples(examples[:25]).to("cuda")
+    exact = scores_and_gradients(model.double(), batch)
+    model.float()
+    errors: dict[str, list[float]] = {}
+    torch.set_float32_matmul_precision(PRODUCTS[precision])
+    for backend in ("fused", "levelwise"):
+        model.backend_name = backend
+        found = scores_and_gradients(model, batch)
+        errors[backend] = [
+            float((a.double() - b).norm() / b.norm()) for a, b in zip(found, exact, strict=True)
+        ]
+    torch.set_float32_matmul_precision("highest")
+    ratio = max(a / max(b, 1e-9) for a, b in zip(errors["fused"], errors["levelwise"], strict=True))
+    return {
+        "precision": precision,
+        **{f"{backend}_error": max(values) for backend, values in errors.items()},
+        "worst_ratio": ratio,
+        "passes": ratio <= 2.0,
+    }
+
+
+@torch.inference_mode()
+def check_bf16(corpus: Corpus, name: str) -> dict[str, Any]:
+    """The error of the scores when the whole model is in bfloat16, which is for inference."""
+    model, examples = build(corpus, name, "levelwise", dropout=0.0)
+    batch = batch_examples(examples[:25]).to("cuda")
+    exact = model.double()(batch)
+    model.bfloat16()
+    errors: dict[str, float] = {}
+    for backend in ("fused", "levelwise"):
+        model.backend_name = backend
+        errors[backend] = float((model(batch).double() - exact).norm() / exact.norm())
+    ratio = errors["fused"] / errors["levelwise"]
+    return {
+        "precision": "bf16",
+        **{f"{backend}_error": error for backend, error in errors.items()},
+        "worst_ratio": ratio,
+        "passes": ratio <= 2.0,
+    }
+
+
+def scores_and_gradients(model: TreeClassifier, batch: TreeBatch) -> list[Tensor]:
+    model.zero_grad()
+    scores = model(batch)
+    (model.loss(batch) / batch.num_trees).backward()
+    gradients = [weight.grad for weight in model.parameters() if weight.grad is not None]
+    return [scores.detach(), *(gradient.to_dense().clone() for gradient in gradients)]
+
+
+def build(
+    corpus: Corpus, name: str, backend: str, *, dropout: float = 0.5
+) -> tuple[TreeClassifier, list[Example]]:
+    vocabulary, examples = prepare(corpus.name)
+    torch.manual_seed(1)
+    config = ModelConfig(model=name, labels=corpus.label_set.trained_ids, dropout=dropout)
+    lexicon = WordTable.random(vocabulary, config.word_size)
+    with torch.no_grad():
+        # About as large as pretrained vectors.
+        lexicon.vectors.mul_(10)
+    return TreeClassifier(config, lexicon, backend=backend).cuda(), list(examples)
+
+
+@functools.cache
+def prepare(corpus_name: str) -> tuple[Vocabulary, list[Example]]:
+    corpus = load_corpus(corpus_name)
+    vocabulary = Vocabulary.from_trees(corpus.train)
+    lexicon = WordTable.random(vocabulary, 1)
+    return vocabulary, make_examples(
+        corpus.train, lexicon, labels=corpus.label_set.trained_ids, direction="right"
+    )
+
+
+def shuffled(examples: list[Example], batch_size: int, seed: int) -> Iterator[list[Example]]:
+    order = np.random.default_rng(seed).permutation(len(examples)).tolist()
+    for first in range(0, len(order), batch_size):
+        yield [examples[index] for index in order[first : first + batch_size]]
 
 
 def parse_options() -> argparse.Namespace:

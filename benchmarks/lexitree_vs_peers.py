@@ -11,7 +11,7 @@ each against the same cell here, on the same trees, weights and loss. The gate c
 of every weight on the first batch with a recursion in float64 before anything is timed, and every timed run's loss
 with this package's.
 
-What is timed (see peers/protocol.py) goes from trees prepared one by one to the gradients of all weights: batching
+What is timed (see peer_systems.py) goes from trees prepared one by one to the gradients of all weights: batching
 or graph building, look-up of words (with sparse gradients everywhere), cell, loss at every node, backward; no
 update. All systems run the same batches in turns, in rounds, so that a busy machine slows all; the ratio of an
 occasion is the median over the rounds of (seconds of the peer / seconds of lexitree in the same round). On each
@@ -26,14 +26,21 @@ from __future__ import annotations
 
 import argparse
 import json
+import multiprocessing
+import os
 import statistics
 import sys
 import tempfile
 import time
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
+from torch import Tensor
+from torch.nn.functional import cross_entropy
 
 import lexitree
 from environment import corpus_files, describe_run
@@ -41,18 +48,19 @@ from lexitree.batch.tree_examples import make_examples
 from lexitree.corpora.named import load_corpus
 from lexitree.lexicon.vocabulary import Vocabulary
 from lexitree.models.word_table import WordTable
-from peers.environments import PEERS, AbsentPeerError, Peer, default_cache, prepare
-from peers.exchange import NO_WORD, PlainTree, make_weights, read_arrays, write_arrays, write_trees
-from peers.occasions import busy_cores, combine, load_average
-from peers.recursion import run_recursion
-from peers.workers import Worker, script
+from peer_environments import PEERS, AbsentPeerError, Peer, Worker, default_cache, prepare
+from peer_systems import NO_WORD, PlainTree, make_weights, read_arrays, write_arrays, write_trees
 
 TREE_FILE = "trees.jsonl"
 GATE_TOLERANCE = 1e-4
 """Relative, for float32: the largest difference of a gradient over the largest entry of the true one."""
 
+SYSTEMS = Path(__file__).with_name("peer_systems.py")
 SOURCE = Path(lexitree.__file__).parent.parent
 """The workers measure the very package that this program imports."""
+
+_KEY = ("busy_cores", "cell", "batch_size", "system")
+"""What tells the rows of one occasion from each other."""
 
 OURS = "lexitree"
 LEVELWISE = "lexitree, level-wise"
@@ -166,14 +174,14 @@ def start_workers(
     peers: list[Peer], arguments: list[str], options: argparse.Namespace, absent: dict[str, str]
 ) -> list[Worker]:
     """This package's two workers first, then those of the peers that can be had; the others are noted as absent."""
-    command = [sys.executable, script("lexitree_worker.py"), *arguments]
+    command = [sys.executable, str(SYSTEMS), "lexitree", *arguments]
     workers = [
         Worker(name, [*command, "--backend", backend], options.threads, python_path=SOURCE)
         for name, backend in ((OURS, "auto"), (LEVELWISE, "levelwise"))
     ]
     for peer in peers:
         try:
-            command = [str(prepare(peer, options.cache)), script(peer.worker), *arguments]
+            command = [str(prepare(peer, options.cache)), str(SYSTEMS), peer.name, *arguments]
             workers.append(Worker(peer.name, command, min(options.threads, peer.threads or options.threads)))
         except AbsentPeerError as reason:
             absent[peer.name] = str(reason)
@@ -196,6 +204,60 @@ def run_gate(
             problem = f"{worker.name} is off by {errors[worker.name]:.1e} in the {cell} cell"
             raise SystemExit(f"{problem}; no speed is reported")
     return errors
+
+
+def run_recursion(
+    cell: str, trees: Sequence[PlainTree], weights: dict[str, Any]
+) -> tuple[float, dict[str, Any]]:
+    """The loss of the trees and its gradient by every weight."""
+    w = {
+        name: torch.tensor(array, dtype=torch.float64, requires_grad=True) for name, array in weights.items()
+    }
+    update = _update_nary if cell == "n-ary" else _update_child_sum
+    states: list[Tensor] = []
+    for tree in trees:
+        h: list[Tensor] = [torch.empty(0)] * len(tree.words)
+        c = list(h)
+        for node in reversed(range(len(tree.words))):
+            x = w["embedding"][tree.words[node]]  # -1, the last row, stands for phrases
+            children = [(h[child], c[child]) for child in tree.children[node]]
+            assert (tree.words[node] == NO_WORD) == bool(children)
+            h[node], c[node] = update(x, children, w)
+        states += h
+    labels = torch.tensor([label for tree in trees for label in tree.labels])
+    loss = cross_entropy(torch.stack(states) @ w["output"].t() + w["output_bias"], labels, reduction="sum")
+    loss.backward()
+    return loss.item(), {name: weight.grad.numpy() for name, weight in w.items() if weight.grad is not None}
+
+
+def _update_nary(
+    x: Tensor, children: list[tuple[Tensor, Tensor]], w: dict[str, Tensor]
+) -> tuple[Tensor, Tensor]:
+    hidden = w["h"].shape[1] // 2
+    if not children:
+        i, g, o = (w["x"] @ x + w["bias"][2 * hidden :]).chunk(3)
+        c = i.sigmoid() * g.tanh()
+    else:
+        (h_l, c_l), (h_r, c_r) = children
+        f_l, f_r, i, g, o = (w["h"] @ torch.cat([h_l, h_r]) + w["bias"]).chunk(5)
+        c = i.sigmoid() * g.tanh() + f_l.sigmoid() * c_l + f_r.sigmoid() * c_r
+    return o.sigmoid() * c.tanh(), c
+
+
+def _update_child_sum(
+    x: Tensor, children: list[tuple[Tensor, Tensor]], w: dict[str, Tensor]
+) -> tuple[Tensor, Tensor]:
+    W_f, W_i, W_g, W_o = w["x"].chunk(4)
+    U_f, U_i, U_g, U_o = w["h"].chunk(4)
+    b_f, b_i, b_g, b_o = w["bias"].chunk(4)
+    h_sum = sum((h for h, _ in children), torch.zeros(U_f.shape[0], dtype=x.dtype))
+    i = (W_i @ x + U_i @ h_sum + b_i).sigmoid()
+    g = (W_g @ x + U_g @ h_sum + b_g).tanh()
+    o = (W_o @ x + U_o @ h_sum + b_o).sigmoid()
+    c = i * g
+    for h_k, c_k in children:
+        c = c + (W_f @ x + U_f @ h_k + b_f).sigmoid() * c_k
+    return o * c.tanh(), c
 
 
 def relative_error(found: Any, true: Any) -> float:
@@ -249,6 +311,56 @@ def check_losses(losses: dict[str, float]) -> None:
 def describe_ratio(theirs: list[float], ours: list[float]) -> dict[str, float]:
     ratios = [their / our for their, our in zip(theirs, ours, strict=True)]
     return {"ratio": statistics.median(ratios), "lowest_ratio": min(ratios), "highest_ratio": max(ratios)}
+
+
+@contextmanager
+def busy_cores(number: int) -> Generator[None]:
+    """Keep so many cores busy with other work meanwhile."""
+    context = multiprocessing.get_context("spawn")
+    processes = [context.Process(target=_work_for_ever, daemon=True) for _ in range(number)]
+    for process in processes:
+        process.start()
+    try:
+        yield
+    finally:
+        for process in processes:
+            process.terminate()
+            process.join()
+
+
+def _work_for_ever() -> None:
+    number = 1
+    while True:
+        number = number * 6364136223846793005 % (1 << 64)
+
+
+def load_average() -> float:
+    """How many processes wanted to run in the last minute, before the measurement adds its own."""
+    return os.getloadavg()[0]
+
+
+def combine(occasions: Sequence[Sequence[dict[str, Any]]]) -> list[dict[str, Any]]:
+    """One row a system from all occasions: the median, with the lowest and the highest ratio of an occasion."""
+    by_key: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+    for rows in occasions:
+        for row in rows:
+            by_key.setdefault(tuple(row[name] for name in _KEY), []).append(row)
+    return [_combine_rows(key, rows) for key, rows in by_key.items()]
+
+
+def _combine_rows(key: tuple[Any, ...], rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    ratios = [row["ratio"] for row in rows]
+    # Of a single occasion there are its rounds.
+    bounds = ratios if len(rows) > 1 else [rows[0]["lowest_ratio"], rows[0]["highest_ratio"]]
+    return {
+        **dict(zip(_KEY, key, strict=True)),
+        "gate_error": max(row["gate_error"] for row in rows),
+        "trees_per_second": statistics.median(row["trees_per_second"] for row in rows),
+        "ratio": statistics.median(ratios),
+        "lowest_ratio": min(bounds),
+        "highest_ratio": max(bounds),
+        "occasions": len(rows),
+    }
 
 
 def print_table(rows: list[dict[str, Any]], absent: dict[str, str], options: argparse.Namespace) -> None:

@@ -22,8 +22,7 @@ from lexitree.labels import LabelSet
 from lexitree.results.document import mean_probabilities
 from lexitree.saving.shipped import is_shipped, shipped_folder
 from lexitree_paper.run_records import checksum, source_digest
-from peers.environments import AbsentPeerError, Peer, default_cache, prepare, worker_environment
-from peers.workers import script
+from peer_environments import AbsentPeerError, Peer, default_cache, prepare, worker_environment
 
 Polarity = Literal["negative", "neutral", "positive"]
 SIDES: tuple[Polarity, ...] = get_args(Polarity)
@@ -249,13 +248,28 @@ class WordList:
 
 WORD_LISTS = Peer(
     name="word-lists",
-    worker="word_lists_worker.py",
-    cell="",
     requirements=("vaderSentiment==3.3.2", "textblob==0.20.1", "afinn==0.1"),
     imports="vaderSentiment.vaderSentiment, textblob, afinn",
 )
 BANDS = {"VADER": 0.05, "TextBlob": 0.0, "AFINN": 0.0}
 """VADER's is its authors' advice; the others have none."""
+SCORE_TEXTS = """
+import json, sys
+from afinn import Afinn
+from textblob import TextBlob
+from vaderSentiment.vaderSentiment import SentimentIntensityAnalyzer
+
+texts = json.load(sys.stdin)
+vader, afinn = SentimentIntensityAnalyzer(), Afinn(emoticons=True)
+totals = [afinn.score(text) for text in texts]
+scores = {
+    "VADER": [vader.polarity_scores(text)["compound"] for text in texts],
+    "TextBlob": [TextBlob(text).sentiment.polarity for text in texts],
+    "AFINN": [total / (total**2 + 15) ** 0.5 for total in totals],
+}
+json.dump(scores, sys.stdout)
+"""
+"""Scores from -1 to 1 of a JSON list of texts; AFINN's sums over words are normalized in the way of VADER."""
 
 
 def word_lists(cache: Path | None = None) -> list[WordList]:
@@ -277,7 +291,7 @@ def word_lists(cache: Path | None = None) -> list[WordList]:
 
 
 def _ask_word_lists(python: Path, question: str) -> dict[str, list[float]]:
-    command = [str(python), script(WORD_LISTS.worker)]
+    command = [str(python), "-c", SCORE_TEXTS]
     run = subprocess.run(
         command, input=question, capture_output=True, text=True, check=True, env=worker_environment(threads=1)
     )

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import itertools
 import json
 import os
 import shutil
@@ -27,23 +28,25 @@ from typing import Any
 import lexitree
 from environment import describe_run
 from lexitree.pipeline.text_pipeline import TextPipeline
-from load_loops import (
-    HOST,
-    Answer,
-    ConnectionPool,
-    ServiceProcess,
+from lexitree.text import detokenize
+from lexitree.trees.brackets import read_trees
+
+sys.path.append(str(Path(__file__).resolve().parents[1]))
+
+from tests.server.load_loops import (
     closed_loop,
     counted,
     milliseconds,
     no_garbage_collection,
     open_loop,
-    request_bytes,
     series,
     statuses,
     watching,
 )
-from sst_texts import SPLITS, read_texts
+from tests.server.raw_http import Answer, ConnectionPool, request_bytes
+from tests.server.service_process import HOST, ServiceProcess
 
+SPLITS = ("train", "dev", "test")
 DELIBERATE = {"200", "429", "503", "504"}
 """Statuses that an overloaded service may give."""
 WARM_UP_TEXTS = 500
@@ -322,6 +325,13 @@ def shortfalls(record: Row) -> Iterator[str]:
     for name in ("wrong_answers", "unhandled_exceptions"):
         if record[name]:
             yield f"{name.replace('_', ' ')}: {record[name]}"
+
+
+def read_texts(folder: Path, number: int) -> list[str]:
+    """The sentences of SST's trees as people would write them: shuffled, and repeated where more are asked for."""
+    texts = [detokenize(tree.words) for split in SPLITS for tree in read_trees(folder / f"{split}.txt")]
+    Random(1).shuffle(texts)
+    return list(itertools.islice(itertools.cycle(texts), number))
 
 
 if __name__ == "__main__":

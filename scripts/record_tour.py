@@ -1,9 +1,11 @@
-"""Run every command of the README and the guide and record its output in results/tour.json.
+"""Run every command of the README and the guide and record its output in results/.
 
-    python scripts/record_tour.py [STEP ...]
+    python scripts/record_tour.py               # tour.json
+    python scripts/record_tour.py --steps info  # renews the output of these commands; those before them run too
+    python scripts/record_tour.py plugin        # plugin.json: the package of examples/plugin in a fresh environment
+    python scripts/record_tour.py service       # service-tour.json: `lexitree serve`; port 8000 must be free
 
-All steps run one after the other in an empty folder, so later ones find what earlier ones made. With names, only
-the output of these steps is renewed (all up to the last of them run).
+All commands run one after the other in an empty folder, so later ones find what earlier ones made.
 """
 
 from __future__ import annotations
@@ -12,9 +14,13 @@ import argparse
 import os
 import re
 import shutil
+import signal
+import site
 import subprocess
 import sys
 import tempfile
+import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -190,12 +196,9 @@ def shorten(text: str, step: Step) -> str:
     return "\n".join(lines)
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("steps", nargs="*", metavar="STEP")
-    wanted = set(parser.parse_args().steps) or {step.name for step in STEPS}
+def tour_commands(names: Sequence[str]) -> int:
+    """Run every command of the README and the guide; of these names, all up to the last."""
+    wanted = set(names) or {step.name for step in STEPS}
     if DATA_VARIABLE not in os.environ:
         print(f"error: set {DATA_VARIABLE}; the word vectors of the tour are there", file=sys.stderr)
         return 1
@@ -226,6 +229,191 @@ def main() -> int:
     }
     write_record("tour", record)
     return 1 if failed else 0
+
+
+PACKAGE = "lexitree-weather"
+WEATHER_TEXT = '"Tomorrow will be sunny."'
+PLUGIN_RECIPE = """\
+corpus = "weather"
+
+[model]
+model = "tree-rnn"
+head_method = "norm"
+keep = 0.25
+hidden = 20
+word_size = 20
+
+[training]
+epochs = 3
+learning_rate = 0.02
+"""
+PLUGIN_STEPS = (
+    Step("models", "lexitree models | grep -A 3 tree-rnn"),
+    Step("train", "lexitree train --recipe weather.toml -o runs/weather"),
+    Step(
+        "predict",
+        f"lexitree predict runs/weather/model {WEATHER_TEXT} --parser right-branching -o today.md && cat today.md",
+    ),
+)
+WITHOUT = Step(
+    "without", f"lexitree predict runs/weather/model {WEATHER_TEXT} --parser builtin", width=160, status=1
+)
+"""What happens where the package is not installed."""
+
+
+def make_environment(folder: Path) -> Path:
+    """A fresh environment with what is installed here; its folder of programs."""
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
+    (packages,) = folder.glob("lib/python*/site-packages")
+    shared = [ROOT / "src", *site.getsitepackages(), *(path for path in sys.path if "site-packages" in path)]
+    # As code, so that the .pth files of those folders count too: an editable install is one.
+    lines = [f"import site; site.addsitedir({str(path)!r})" for path in dict.fromkeys(map(str, shared))]
+    (packages / "shared.pth").write_text("\n".join(lines))
+    program = folder / "bin" / "lexitree"
+    program.write_text(f'#!/bin/sh\nexec "{folder}/bin/python" -m lexitree "$@"\n')
+    program.chmod(0o755)
+    return folder / "bin"
+
+
+def pip(programs: Path, *arguments: str | Path) -> None:
+    """Run the pip of this environment for the fresh one."""
+    command = [sys.executable, "-m", "pip", "--python", programs / "python", "--disable-pip-version-check"]
+    subprocess.run([*command, "--quiet", *arguments], check=True)
+
+
+def run_plugin_steps(folder: Path) -> dict[str, str]:
+    """Install, use and uninstall the package; what each step printed.
+
+    Raises:
+        RuntimeError: A step did not end with the status that it should.
+    """
+    programs = make_environment(folder / "environment")
+    project = shutil.copytree(ROOT / "examples" / "plugin", folder / "plugin")
+    (folder / "weather.toml").write_text(PLUGIN_RECIPE)
+    pip(programs, "install", "--no-index", "--no-deps", "--no-build-isolation", project)
+    outputs = {step.name: _run_as_expected(step, folder, programs) for step in PLUGIN_STEPS}
+    pip(programs, "uninstall", "--yes", PACKAGE)
+    return {**outputs, WITHOUT.name: _run_as_expected(WITHOUT, folder, programs)}
+
+
+def _run_as_expected(step: Step, folder: Path, programs: Path) -> str:
+    status, output = run_step(step, folder, programs)
+    if status != step.status:
+        raise RuntimeError(f"{step.command}\n{output}\nended with {status}, not {step.status}")
+    return output
+
+
+def tour_plugin() -> int:
+    """Install the package of examples/plugin in a fresh environment, and use it.
+
+    The environment sees everything that this one has installed, so nothing is downloaded.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        outputs = run_plugin_steps(Path(folder))
+    steps = {
+        step.name: {"command": step.command, "output": outputs[step.name]}
+        for step in (*PLUGIN_STEPS, WITHOUT)
+    }
+    record = {
+        **describe_run({}),
+        "command": "python scripts/record_tour.py plugin",
+        "data": {"weather": "embedded"},
+        "seeds": [1],
+        "files": {"weather.toml": PLUGIN_RECIPE},
+        "steps": steps,
+    }
+    write_record("plugin", record)
+    return 0
+
+
+START = "lexitree serve --workers 2"
+JSON = "--json"
+"""Sends a body of JSON, from curl 7.82 on."""
+REVIEW = '"text": "Not a bad film, but nobody will remember it."'
+SERVICE_STEPS = (
+    Step("label", f"curl -s localhost:8000/v1/label {JSON} '{{{REVIEW}}}'", width=400),
+    Step(
+        "many",
+        f'curl -s localhost:8000/v1/label {JSON} \'{{"texts": ["Good.", "Bad."], "include": ["heads"]}}\'',
+        width=400,
+    ),
+    Step(
+        "stream",
+        """printf '"Good."\\n{"text": "Bad.", "id": 7}\\n' | curl -s localhost:8000/v1/label/stream"""
+        " -H 'Content-Type: application/x-ndjson' --data-binary @-",
+        width=400,
+    ),
+    Step(
+        "explain",
+        f'curl -s localhost:8000/v1/explain {JSON} \'{{{REVIEW}, "format": "svg"}}\' -o tree.svg && ls tree.svg',
+    ),
+    Step(
+        "refused", f'curl -s localhost:8000/v1/label {JSON} \'{{{REVIEW}, "model": "sentimnet"}}\'', width=400
+    ),
+    Step("ready", "curl -s localhost:8000/ready"),
+    Step("metrics", "curl -s localhost:8000/metrics | grep ^lexitree_requests_total"),
+    Step("client", "python ask.py"),
+)
+READY_SECONDS = 60.0
+
+
+def start_service(folder: Path, programs: Path) -> tuple[subprocess.Popen[bytes], str]:
+    """The running service, and what it says to a person until it is ready (its log aside)."""
+    log = folder / "service.log"
+    with log.open("wb") as stream:
+        environment = {key: value for key, value in os.environ.items() if not key.startswith("LEXITREE_")}
+        environment["PATH"] = f"{programs}{os.pathsep}{environment['PATH']}"
+        process = subprocess.Popen(START.split(), cwd=folder, env=environment, stdout=stream, stderr=stream)
+    deadline = time.monotonic() + READY_SECONDS
+    while "Ready" not in (said := log.read_text(encoding="utf-8")):
+        if process.poll() is not None or time.monotonic() > deadline:
+            process.kill()
+            raise SystemExit(f"error: the service did not start\n{said}")
+        time.sleep(0.1)
+    return process, re.sub(r"^\{.*\n", "", said, flags=re.MULTILINE).strip()
+
+
+def tour_service() -> int:
+    """Start `lexitree serve` on port 8000, ask it what the guide asks, and stop it."""
+    failed: list[str] = []
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        programs = make_environment(folder / "environment")
+        for file in ("reviews.txt", "service/ask.py"):
+            shutil.copy(EXAMPLES / file, folder)
+        process, said = start_service(folder, programs)
+        steps = {"start": {"command": START, "output": said}}
+        for step in SERVICE_STEPS:
+            print(step.command, flush=True)
+            status, output = run_step(step, folder, programs)
+            if status != step.status:
+                failed.append(step.name)
+                print(f"{output}\nended with {status}", file=sys.stderr)
+            steps[step.name] = {"command": step.command, "output": output}
+        process.send_signal(signal.SIGTERM)
+        if process.wait(60) != 0:
+            failed.append("stop")
+    record = {
+        **describe_run({}),
+        "command": "python scripts/record_tour.py service",
+        "data": {},
+        "seeds": [],
+        "steps": steps,
+    }
+    write_record("service-tour", record)
+    return 1 if failed else 0
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("tour", nargs="?", choices=["commands", "plugin", "service"], default="commands")
+    parser.add_argument("--steps", nargs="+", metavar="STEP", default=[], help="renew only these commands")
+    options = parser.parse_args()
+    if options.tour == "commands":
+        return tour_commands(options.steps)
+    return tour_plugin() if options.tour == "plugin" else tour_service()
 
 
 if __name__ == "__main__":

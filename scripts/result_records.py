@@ -7,6 +7,7 @@ import platform
 import re
 import shlex
 import sys
+import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -32,6 +33,8 @@ __all__ = [
 ]
 
 RESULTS = ROOT / "results"
+MOVED_PROGRAMS = tomllib.loads((ROOT / "scripts" / "moved_programs.toml").read_text(encoding="utf-8"))
+"""Programs by the paths that older records know them by."""
 DATA_VARIABLE = "LEXITREE_DATA"
 
 FIELDS = ("command", "commit", "data", "seeds", "machine", "date")
@@ -54,6 +57,7 @@ SETTINGS_OF_OPTIONS = {
 
 def current_command(command: str) -> str:
     """The command of a record as it is given today; the record keeps what was run."""
+    command = " ".join(MOVED_PROGRAMS.get(word, word) for word in command.split(" "))
     if not command.startswith(("lexitree train ", "lexitree sweep ")):
         return command
     words: list[str] = []

@@ -19,7 +19,7 @@ from result_records import read_record
 
 Row = dict[str, Any]
 Costs = Mapping[str, Any]
-"""The record of benchmarks/scale_costs.py."""
+"""The record of paper/benchmarks/scale_costs.py."""
 
 OUTPUTS = ("labels", "labels and phrases")
 

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import subprocess
-import sys
 from email.message import Message
 from importlib.metadata import PackageNotFoundError
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-sys.path.append(str(Path(__file__).parents[1] / "scripts"))
-
-AUDIT: Any = importlib.import_module("audit_dependencies")
+from tests import audit_dependencies
 
 Fields = dict[str, str | list[str]]
 
@@ -34,7 +29,7 @@ def collect(**packages: Fields) -> tuple[list[Any], list[str]]:
             raise PackageNotFoundError(name)
         return make_metadata(packages[name])
 
-    return AUDIT.collect(find)
+    return audit_dependencies.collect(find)
 
 
 def test_what_is_needed_directly_or_by_others_is_collected() -> None:
@@ -76,16 +71,16 @@ def test_what_is_needed_directly_or_by_others_is_collected() -> None:
     ],
 )
 def test_licences(fields: Fields, licence: str | None, is_fine: bool) -> None:
-    found = AUDIT.licence_of(make_metadata(fields))
+    found = audit_dependencies.licence_of(make_metadata(fields))
     assert licence is None or found == licence
-    assert (AUDIT.Dependency("any", "1.0", found).problem == "") == is_fine
+    assert (audit_dependencies.Dependency("any", "1.0", found).problem == "") == is_fine
 
 
 def test_a_licence_that_was_reviewed() -> None:
-    dependency = AUDIT.Dependency("nvidia-cublas", "1.0", "LicenseRef-NVIDIA")
+    dependency = audit_dependencies.Dependency("nvidia-cublas", "1.0", "LicenseRef-NVIDIA")
     assert not dependency.problem
     assert "PyTorch" in dependency.review
-    assert AUDIT.Dependency("any", "1.0", "").problem == "has no licence in its metadata"
+    assert audit_dependencies.Dependency("any", "1.0", "").problem == "has no licence in its metadata"
 
 
 def finished(stdout: object, stderr: str = "") -> subprocess.CompletedProcess[str]:
@@ -96,7 +91,7 @@ def finished(stdout: object, stderr: str = "") -> subprocess.CompletedProcess[st
 def test_what_pip_audit_finds() -> None:
     flaw = {"id": "PYSEC-1", "fix_versions": ["1.1"]}
     listed = [{"name": "a", "version": "1.0", "vulns": [flaw]}, {"name": "b", "version": "1.0", "vulns": []}]
-    assert AUDIT.read_findings(finished(listed)) == (["a 1.0: PYSEC-1, mended in 1.1"], "")
+    assert audit_dependencies.read_findings(finished(listed)) == (["a 1.0: PYSEC-1, mended in 1.1"], "")
 
 
 @pytest.mark.parametrize(
@@ -113,9 +108,9 @@ def test_an_index_that_cannot_be_reached(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr(AUDIT, "distribution", lambda name: None)
-    monkeypatch.setattr(AUDIT, "run_pip_audit", lambda dependencies: answer)
-    assert AUDIT.audit_vulnerabilities([]) == []
+    monkeypatch.setattr(audit_dependencies, "distribution", lambda name: None)
+    monkeypatch.setattr(audit_dependencies, "run_pip_audit", lambda dependencies: answer)
+    assert audit_dependencies.audit_vulnerabilities([]) == []
     assert f"skipped: {reason}" in capsys.readouterr().out
 
 
@@ -123,10 +118,12 @@ def test_the_exit_status(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
     def no_distribution(name: str) -> None:
         raise PackageNotFoundError(name)
 
-    monkeypatch.setattr(AUDIT, "distribution", no_distribution)
+    monkeypatch.setattr(audit_dependencies, "distribution", no_distribution)
     for licence, status in (("MIT", 0), ("GPL-3.0", 1)):
         monkeypatch.setattr(
-            AUDIT, "collect", lambda licence=licence: ([AUDIT.Dependency("a", "1", licence)], [])
+            audit_dependencies,
+            "collect",
+            lambda licence=licence: ([audit_dependencies.Dependency("a", "1", licence)], []),
         )
-        assert AUDIT.main() == status
+        assert audit_dependencies.main() == status
         assert "skipped: pip-audit is not installed" in capsys.readouterr().out

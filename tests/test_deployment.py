@@ -13,7 +13,7 @@ import pytest
 from lexitree.server.service_settings import ServiceSettings
 
 ROOT = Path(__file__).parents[1]
-sys.path.append(str(ROOT / "scripts"))  # where they import each other by their bare names
+sys.path.append(str(ROOT / "deploy"))  # where they import each other by their bare names
 script: Any = importlib.import_module("check_container")
 DRAIN_SECONDS = ServiceSettings().drain_seconds
 

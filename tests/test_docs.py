@@ -85,7 +85,7 @@ def test_functions_beside_the_equations_are_there() -> None:
 def test_code_that_a_page_names_is_there(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     named = re.findall(
-        rf"`((?:{ROOMS}|src|tests|scripts|recipes|benchmarks|examples|results)/[\w./-]*)`", text
+        rf"`((?:{ROOMS}|src|tests|scripts|recipes|benchmarks|examples|results|paper)/[\w./-]*)`", text
     )
     places = (ROOT, ROOT / "src" / "lexitree")
     assert [name for name in named if not any((place / name).exists() for place in places)] == []

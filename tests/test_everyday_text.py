@@ -12,17 +12,18 @@ from tests.pipeline.stubs import tiny_pipeline
 
 sys.path.append(str(Path(__file__).parents[1] / "benchmarks"))
 
-from document_rules import RULES, document_scores, ranking_accuracy
 from everyday_text import (
+    RULES,
+    document_scores,
     equal_mass_calibration_error,
     outside_the_mean,
+    ranking_accuracy,
     recall_row,
     share_right,
     three_way_answers,
     two_way_answers,
     with_mean,
 )
-from head_kinds import count_alone, spread
 from polarity_systems import NEGATIVE, NEUTRAL, POSITIVE, Judged, SentenceOutputs, by_side, covering_row
 
 FIVE = np.array([-1.0, -0.5, 0.0, 0.5, 1.0])
@@ -74,27 +75,6 @@ def test_bins_of_a_calibration_have_as_many_texts_each() -> None:
     # The two least sure: 0.65 against one of two right. The two surest: 0.85 against both.
     assert equal_mass_calibration_error(probabilities, gold, 2) == pytest.approx((0.15 + 0.15) / 2)
     assert equal_mass_calibration_error(probabilities, gold, 1) == pytest.approx(0.0)
-
-
-def test_texts_are_spread_over_a_set() -> None:
-    assert spread(list("abcde"), 3) == ["a", "c", "e"]
-    assert spread(list("ab"), 3) == ["a", "b"]
-
-
-def test_heads_are_read_alone() -> None:
-    pipe, texts = tiny_pipeline(), ["the film is not bad", "a good film", "the film is not bad"]
-    counts = count_alone(pipe, texts)
-    same = 0
-    for text in texts:
-        (sentence,) = pipe(text).sentences
-        assert sentence.head_index is not None
-        (head,) = pipe(sentence.words[sentence.head_index[0]]).sentences
-        assert sentence.label_set.scores is not None
-        assert set(sentence.label_set.scores) == {-1.0, 1.0}, "the labels of the tiny model have two sides"
-        same += sentence.label == head.label
-    assert counts["sentences"] == 3
-    assert counts["same"] == same
-    assert counts["neutral"] == 0
 
 
 def test_mass_is_summed_by_side() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,7 @@ from lexitree.saving.model_folder import CONFIG_FILE
 from lexitree.tasks.classify.prepared_run import RunResult
 from lexitree.tasks.classify.recipe import Recipe, TrainingConfig
 from tests.installed import install_example
-from tests.test_results import load_script
+from tests.test_results import SCRIPTS
 
 MODEL = {"model": "tree-rnn", "head_method": "norm", "keep": 0.25, "hidden": 12, "word_size": 12, "output": 0}
 TEXT = "Tomorrow will be sunny."
@@ -114,10 +115,11 @@ def test_a_setting_of_its_own_is_checked(package: None) -> None:
 
 
 @pytest.mark.slow
-def test_pip_installs_it_in_a_fresh_environment(tmp_path: Path) -> None:
+def test_pip_installs_it_in_a_fresh_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Listed, trained, saved, loaded and used, each in a process of its own; then uninstalled."""
     pytest.importorskip("setuptools", "70.1", reason="older ones need the package wheel to build")
-    said = load_script("record_plugin").run_steps(tmp_path)
+    monkeypatch.syspath_prepend(SCRIPTS)
+    said = import_module("record_tour").run_plugin_steps(tmp_path)
     assert "tree-rnn" in said["models"]
     assert "lexitree-weather" in said["models"]
     assert "model: runs/weather/model" in said["train"]

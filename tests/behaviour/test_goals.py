@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import pytest
 
-sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))
-
-from behaviour import GOALS, measure_conceded, measure_goals
+from tests.behaviour.measure import GOALS, measure_conceded, measure_goals
 from tests.behaviour.suite import Case, Judgement, Kind, Place, Polarity, all_cases
 
 GOOD, BAD, DULL = Judgement("positive", 0.5), Judgement("negative", -0.5), Judgement("neutral", 0.01)

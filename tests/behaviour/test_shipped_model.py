@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.behaviour.measure import (
+    Judgements,
+    ModelSystem,
+    judge_cases,
+    measure_goals,
+    pass_rates,
+    some_of,
+    verdicts,
+)
+from tests.behaviour.suite import SIDED, Case, all_cases, passes
+
 ROOT = Path(__file__).parents[2]
-sys.path.append(str(ROOT / "benchmarks"))
-
-from behaviour import Judgements, judge_cases, measure_goals, pass_rates, some_of, verdicts  # noqa: E402
-from polarity_systems import ModelSystem  # noqa: E402
-from tests.behaviour.suite import SIDED, Case, all_cases, passes  # noqa: E402
-
 MODEL = "sentiment"
 AIMS = {"invariance": 0.95, "all": 0.90}
 MARGIN = 0.01

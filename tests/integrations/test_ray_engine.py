@@ -1,4 +1,4 @@
-"""Parts labelled with Ray: the rows of one process, whatever dies meanwhile. `scripts/record_engines.py` takes more."""
+"""Parts labelled with Ray: the rows of one process, whatever dies meanwhile. `tests/integrations/record_engines.py` takes more."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from tests.server.service_process import ServiceProcess
 
 pytestmark = pytest.mark.slow
 SCALE = 0.1
-"""The share of requests that the tests send; scripts/record_service_faults.py sends them all."""
+"""The share of requests that the tests send; tests/server/record_service_faults.py sends them all."""
 
 
 @pytest.fixture(scope="module")

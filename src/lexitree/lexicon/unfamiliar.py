@@ -8,7 +8,7 @@ from itertools import chain
 from lexitree.limits import TextCache
 
 _MOST_UNKNOWN = 0.4
-"""A text with this share of unknown words is unfamiliar; benchmarks/unfamiliar_texts.py tells how it was chosen."""
+"""A text with this share of unknown words is unfamiliar; chosen by paper/benchmarks/unfamiliar_texts.py."""
 _FEW_WORDS = 3
 """A text of fewer words is unfamiliar if none of them is known."""
 _LEAST_FOREIGN = 2

@@ -6,7 +6,7 @@ what the smaller ones have left open; the last one decides the rest. Where label
 leans, however little it says, so the last one decides alone.
 
 The rule was chosen among others on restaurant reviews that praise one thing and blame another; see
-benchmarks/spans.py, which measures them.
+paper/benchmarks/spans.py, which measures them.
 """
 
 from __future__ import annotations

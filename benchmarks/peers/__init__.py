@@ -1,1 +1,0 @@
-"""Other tree LSTM libraries under the same load: their environments, workers and protocol."""

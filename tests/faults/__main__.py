@@ -1,0 +1,5 @@
+import sys
+
+from tests.faults.planting import main
+
+sys.exit(main())

@@ -1,0 +1,1 @@
+"""Comparison with an earlier commit: `make gate`, or `python tests/gate --help`."""
