@@ -85,7 +85,11 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("output", type=Path)
-    parser.add_argument("--sentences", nargs="+", help="names of corpora, and folders of texts")
+    parser.add_argument(
+        "--sentences",
+        nargs="+",
+        help="corpora and folders of texts; those without a training part are kept out",
+    )
     parser.add_argument("--without", nargs="+", default=[], help="files of texts or trees to keep out")
     parser.add_argument("--copies", type=int, default=1, help="changed copies of each sentence (default: 1)")
     parser.add_argument("--seed", type=int, default=1)

@@ -31,12 +31,14 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     domain = tmp_path / "domains" / "teas"
     domain.mkdir(parents=True)
     (domain / "dev.tsv").write_text(f"neutral\tThe kettle leaks, badly.\nneutral\t{LONG}.\n")
+    (tmp_path / "domains" / "judged").mkdir()
+    (tmp_path / "domains" / "judged" / "dev.tsv").write_text("positive\tAnd thanks for the loud fan\n")
     (domain / "train.tsv").write_text(
         "negative\tthe KETTLE leaks badly!! It works, though.\n"
         "neutral\tI own two kettles\n"
         f"neutral\t{LONG} with plenty of bread.\n"
         "positive\tYou should thank [NAME] for the warm tea.\n"
-        "neutral\tNo.\nneutral\t?!\n"
+        "neutral\tNo.\nneutral\t?!\nneutral\tand thanks for the loud fan :)\n"
     )
     return tmp_path
 
@@ -63,7 +65,7 @@ def test_ratings_and_signs_have_their_labels(tmp_path: Path, monkeypatch: pytest
 
 
 def test_no_sentence_is_one_that_something_is_judged_by(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    arguments = ("--sentences", "domains/teas", "--copies", "0")
+    arguments = ("--sentences", "domains/teas", "domains/judged", "--copies", "0")
     lines = write(monkeypatch, data / "out" / "texts.txt", *arguments)
     written = ["It works, though.", "No."]
     assert lines[:1] == written[:1]
