@@ -99,14 +99,15 @@ class Augmenter:
             changed = [word.upper() for word in changed]
         elif case < 2 * settings.capitals:
             changed = [word.lower() for word in changed]
-        for share, change in ((settings.lengthened, _lengthen), (settings.typos, _mistype)):
+        for share, change in ((settings.lengthened, lengthen), (settings.typos, mistype)):
             if share:
                 for place in np.flatnonzero(rng.random(len(changed)) < share).tolist():
                     changed[place] = change(changed[place], rng)
         return changed
 
 
-def _lengthen(word: str, rng: np.random.Generator) -> str:
+def lengthen(word: str, rng: np.random.Generator) -> str:
+    """Repeat a vowel of a word: soooo."""
     vowels = [place for place, letter in enumerate(word) if letter in "aeiouyAEIOUY"]
     if not vowels or not word.isalpha():
         return word
@@ -114,7 +115,7 @@ def _lengthen(word: str, rng: np.random.Generator) -> str:
     return word[:place] + word[place] * int(rng.integers(3, _MOST_REPEATED + 1)) + word[place + 1 :]
 
 
-def _mistype(word: str, rng: np.random.Generator) -> str:
+def mistype(word: str, rng: np.random.Generator) -> str:
     """A slip inside of the word: its first letter is hardly ever wrong."""
     if len(word) < 4 or not word.isalpha():
         return word
