@@ -1,0 +1,439 @@
+"""Write sentences in which the construction decides the label, with labelled phrases.
+
+    python scripts/write_constructions.py runs/constructions --keep-out tests/behaviour/natural.tsv
+    lexitree data parse runs/constructions -o runs/constructions-parsed
+
+A corpus of sentences has few that say one thing and mean another: *I love it, but it broke.* Here a grammar
+(`scripts/constructions/`) writes many, from words and clauses whose label is known: its own lists, and those of the training
+parts of SST and `domains` (below `--data` or $LEXITREE_DATA). Real sentences of MAMS are added whose conjunction decides between
+their aspects.
+
+The output is a folder with one file, `train.spans.jsonl`: texts, most with a label, and spans with labels; phrases whose label is
+not known have no span. Labels are those of SST, `0` to `4`, where the strength is known, and otherwise `negative` or `positive`,
+so a recipe says
+
+    labels = { 0 = ["0"], 1 = ["1"], 2 = ["2"], 3 = ["3"], 4 = ["4"], negative = ["0", "1"], positive = ["3", "4"] }
+
+In patterns, `{kind:a}` is a filler of side a, `{kind:b}` one of the other side, `{kind}` one without a side, and `[words|label]`
+a phrase with a label: `a` and `b` the sides, `p` and `m` plus and minus; `A`, `B`, `P`, `M` the same, very; `a1`, `b1`, `p1`, `m1` the
+same, mildly; `n` neutral, `o` open. `a(n)` is an article. The same sentences are written every time.
+
+`--keep-out` names files of sentences on which models are judged, one per line or string. No sentence and no clause of
+more than three words is written that also occurs there, and the number left out is reported.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import gzip
+import json
+import os
+import re
+import tomllib
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from corpus_files import Dice
+
+from lexitree.trees.brackets import read_trees
+from lexitree.writing import atomic_write
+
+GRAMMAR = Path(__file__).resolve().parent / "constructions"
+TEXTS = ("finegrained", "goemotions", "hutto-nyt", "hutto-tweets", "newsmtsc", "pros-cons", "sentfin", "sentihood")
+"""The sets of `domains` whose training parts may be shipped."""
+SIDES = {"positive": 1, "negative": -1, "neutral": 0}
+FINE = {"0": -1, "1": -1, "2": 0, "3": 1, "4": 1}
+COMMONPLACE_WORDS = 3
+"""Clauses of so many words may occur anywhere."""
+
+_PART = re.compile(r"\[|\|(\w+)\]|\{(\w+)(?::([abpm]))?\}|[^\[\]{}|]+")
+_CLAUSE_END = re.compile(
+    r"[.,;:!?()\"“”\[\]|]|\{[^}]*\}|\s-+\s|\b(?:but|yet|however|although|though|while|despite|because|and)\b"
+)
+
+
+class Filler(NamedTuple):
+    """Words, or a pattern, for a slot."""
+
+    pattern: str
+    side: int
+    label: str
+
+
+class Span(NamedTuple):
+    """A labelled part of a text, in characters."""
+
+    start: int
+    end: int
+    label: str
+    kind: str = ""
+
+
+class Sentence(NamedTuple):
+    """A text with labels; an empty label is none."""
+
+    text: str
+    label: str
+    spans: tuple[Span, ...]
+    construction: str
+
+    def as_json(self) -> str:
+        spans = [{name: value for name, value in span._asdict().items() if value} | {"start": span.start} for span in self.spans]
+        label = {"label": self.label} if self.label else {}
+        record = {"text": self.text, **label, "spans": spans, "construction": self.construction}
+        return json.dumps(record, ensure_ascii=False) + "\n"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("output", type=Path, help="the folder to write")
+    parser.add_argument("--data", type=Path, default=os.environ.get("LEXITREE_DATA"), help="has sst and domains")
+    parser.add_argument("--number", type=int, default=20_000, help="how many sentences to construct")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--keep-out", type=Path, nargs="*", default=[], metavar="FILE")
+    options = parser.parse_args()
+    if options.data is None:
+        parser.error("name the folder of the data: --data or $LEXITREE_DATA")
+    kept_out = KeptOut(text for path in options.keep_out for text in read_texts(path))
+    constructions = read_grammar("constructions.toml")
+    fillers = Fillers.read(read_grammar("fillers.toml"), options.data)
+    num_fillers = len(fillers)
+    fillers.leave_out(kept_out)
+    written = [*Writer(fillers, options.seed).write(constructions, options.number), *decided_sentences(options.data)]
+    allowed = [sentence for sentence in written if not kept_out.shares(sentence.text)]
+    options.output.mkdir(parents=True, exist_ok=True)
+    with atomic_write(options.output / "train.spans.jsonl") as stream:
+        stream.writelines(sentence.as_json() for sentence in allowed)
+    left_out = Counter(sentence.construction for sentence in written) - Counter(sentence.construction for sentence in allowed)
+    print(f"{options.output}: {len(allowed):,} sentences of {len({s.construction for s in allowed})} constructions")
+    print(f"kept out: {num_fillers - len(fillers):,} fillers, {len(written) - len(allowed):,} sentences", *left_out.most_common(10))
+
+
+def read_grammar(name: str) -> dict[str, Any]:
+    return tomllib.loads((GRAMMAR / name).read_text(encoding="utf-8"))
+
+
+class KeptOut:
+    """Sentences that must not be trained on, nor any clause of them with more than three words."""
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        self.sentences: set[str] = set()
+        self.clauses: set[str] = set()
+        for text in texts:
+            self.sentences.add(" ".join(words_of(text)))
+            self.clauses |= clauses_of(text)
+        self._joined = "\n".join(f" {words} " for words in sorted(self.sentences))
+        self._lengths = sorted({len(clause.split()) for clause in self.clauses})
+
+    def shares(self, text: str) -> bool:
+        """Whether a text is one of the sentences, has one of their clauses, or one of its clauses is in them."""
+        words = words_of(text)
+        if " ".join(words) in self.sentences or any(f" {clause} " in self._joined for clause in clauses_of(text)):
+            return True
+        return any(
+            " ".join(words[start : start + length]) in self.clauses
+            for length in self._lengths
+            for start in range(len(words) - length + 1)
+        )
+
+
+def words_of(text: str) -> list[str]:
+    return re.findall(r"[a-z0-9@#]+", text.lower().replace("'", "").replace("’", ""))
+
+
+def clauses_of(text: str) -> set[str]:
+    clauses = (words_of(part) for part in _CLAUSE_END.split(text.lower()))
+    return {" ".join(words) for words in clauses if len(words) > COMMONPLACE_WORDS}
+
+
+def read_texts(path: Path) -> Iterator[str]:
+    """The strings of a TOML file, or the lines or last fields of another."""
+    if path.suffix == ".toml":
+        yield from strings_in(tomllib.loads(path.read_text(encoding="utf-8")))
+    else:
+        yield from (line.split("\t")[-1] for line in path.read_text(encoding="utf-8").splitlines())
+
+
+def strings_in(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping | list):
+        for part in value.values() if isinstance(value, Mapping) else value:
+            yield from strings_in(part)
+
+
+class Fillers:
+    """The fillers by topic ("" for any), kind and side (0 for those without one)."""
+
+    def __init__(self) -> None:
+        self.found: dict[tuple[str, str, int], list[Filler]] = defaultdict(list)
+        self.topics: list[str] = []
+
+    def __len__(self) -> int:
+        return sum(map(len, self.found.values()))
+
+    @classmethod
+    def read(cls, grammar: Mapping[str, Any], data: Path) -> Fillers:
+        """Read those of the grammar, and find others in the training data."""
+        fillers = cls()
+        mined = Mined(data)
+        fillers.topics = list(grammar["topics"])
+        for topic, kinds in {"": grammar["kinds"], **grammar["topics"]}.items():
+            for kind, given in kinds.items():
+                fillers._add_kind(topic, kind, given, mined.word_labels)
+        for topic, kind, filler in mined.fillers():
+            fillers.found[topic, kind, filler.side].append(filler)
+        return fillers
+
+    def _add_kind(self, topic: str, kind: str, given: Any, word_labels: Mapping[str, str]) -> None:
+        by_side = given if isinstance(given, Mapping) else {"neutral": given}
+        is_open = by_side.get("label") == "o"
+        for name, listed in by_side.items():
+            patterns = listed.split() if isinstance(listed, str) else listed
+            for pattern in patterns if name != "label" else ():
+                for side in (1, -1) if name == "either" else (SIDES[name],):
+                    known = word_labels.get(pattern, "")
+                    label = known if side and FINE.get(known) == side else coarse(side)
+                    self.found[topic, kind, side].append(Filler(pattern, side, "" if is_open else label))
+
+    def leave_out(self, kept_out: KeptOut) -> None:
+        for key, listed in self.found.items():
+            self.found[key] = [filler for filler in listed if not kept_out.shares(filler.pattern)]
+
+    def of(self, topic: str, kind: str, sides: Collection[int]) -> list[Filler]:
+        found = [filler for name in ("", topic) for side in sides for filler in self.found.get((name, kind, side), ())]
+        if not found:
+            raise SystemExit(f"there is no filler {kind} for {topic} of side {sides}")
+        return found
+
+
+def coarse(side: int) -> str:
+    return {1: "positive", -1: "negative", 0: ""}[side]
+
+
+class Mined:
+    """Clauses and phrases of the training data whose words all are on the side of the label, or on none."""
+
+    SUBJECTS = frozenset("it this that the they he she everything we i my its their there these".split())
+    VERBS = frozenset(
+        "is was are were 's 're 'm am has have had does did works worked makes made feels felt looks looked love loves loved hate"
+        " hated like liked enjoyed seems seemed gets got".split()
+    )
+    EXCLUDED = frozenset(
+        "but although though while yet however despite if when because as who what which or not n't no never than should would could"
+        " might may maybe nothing without -lrb- -rrb- `` '' -- ... ; : , . 've 'd 'll ? ! too so why how fuck fucking fucked shit ass"
+        " sex porn sub mods upvote bitch nsfw tbh lol imo etc".split()
+    )
+    ADVERB = re.compile(r"[a-z]{3,}ly")
+
+    def __init__(self, data: Path) -> None:
+        self.data = data
+        self.trees = list(read_trees(data / "sst" / "train.txt"))
+        counts: dict[str, Counter[str]] = defaultdict(Counter)
+        for tree in self.trees:
+            labels = [label for (start, end), label in zip(tree.spans, tree.labels, strict=True) if end - start == 1]
+            for word, label in zip(tree.words, labels, strict=True):
+                counts[word.lower()][label] += 1
+        self.word_labels = {word: found.most_common(1)[0][0] for word, found in counts.items()}
+        """The label that each word has alone, most often."""
+
+    def fillers(self) -> Iterator[tuple[str, str, Filler]]:
+        """Topic, kind and filler."""
+        seen: set[str] = set()
+        for topic, kind, filler in (*self._phrases(), *self._texts()):
+            if filler.pattern.lower() not in seen:
+                seen.add(filler.pattern.lower())
+                yield topic, kind, filler
+
+    def _phrases(self) -> Iterator[tuple[str, str, Filler]]:
+        for tree in self.trees:
+            for (start, end), label in zip(tree.spans, tree.labels, strict=True):
+                words, side = tree.words[start:end], FINE[label]
+                words = words[:-1] if words[-1] == "." else words
+                starts_clause = start == 0 or tree.words[start - 1] in ", ; -- and but because".split()
+                if starts_clause and self._is_clause(words, side):
+                    yield "film", "mined", Filler(as_typed(words), side, label)
+                elif len(words) == 2 and self.ADVERB.fullmatch(words[0]) and FINE[self.word_labels[words[1].lower()]] == side != 0:
+                    yield "film", "minedp", Filler(as_typed(words), side, label)
+
+    def _texts(self) -> Iterator[tuple[str, str, Filler]]:
+        for name in TEXTS:
+            for label, text in read_table(self.data / "domains" / name / "train.tsv.gz"):
+                side = SIDES[label]
+                words = re.sub(r"(n't|'s|'re|'m|'ve|'ll|'d)\b", r" \1", text.strip().rstrip(".! ")).split()
+                is_plain = re.fullmatch(r"[\w' -]+", " ".join(words)) is not None
+                if name == "sentfin":
+                    if len(words) in range(4, 10) and is_plain:
+                        yield "", "headline", Filler(text.strip(), side, label if side else "2")
+                elif name == "pros-cons":
+                    yield from (("device", "np", Filler(part, side, label)) for part in self._listed(text, side))
+                elif is_plain and self._is_clause(words, side):
+                    yield "", "mined", Filler(as_typed(words), side, label)
+
+    def _listed(self, text: str, side: int) -> Iterator[str]:
+        """The phrases of a list of advantages or disadvantages."""
+        for part in text.strip().rstrip(".!").split(","):
+            words = part.lower().split()
+            if len(words) in (2, 3) and self._agree(words, side) and all(word.isalpha() for word in words):
+                yield " ".join(words)
+
+    def _is_clause(self, words: Sequence[str], side: int) -> bool:
+        lower = [word.lower() for word in words]
+        return (
+            len(words) in range(3, 10)
+            and lower[0] in self.SUBJECTS
+            and any(word in self.VERBS for word in lower[1:5])
+            and not ("'s" in lower and lower[0] not in ("it", "that", "he", "she", "there", "everything"))
+            and lower[-1] not in ("and", "to", "of", "the", "a", "is")
+            and self._agree(lower, side)
+        )
+
+    def _agree(self, words: Sequence[str], side: int) -> bool:
+        sides = {FINE[self.word_labels.get(word, "2")] for word in words}
+        return side != 0 and side in sides and -side not in sides and not self.EXCLUDED & set(words)
+
+
+def read_table(path: Path) -> Iterator[list[str]]:
+    with gzip.open(path, "rt", encoding="utf-8", newline="") as stream:
+        yield from csv.reader(stream, delimiter="\t")
+
+
+def as_typed(words: Sequence[str]) -> str:
+    """The words of a treebank as people type them, with a small letter at the start."""
+    text = re.sub(r" (n't|'\w+)\b", r"\1", " ".join(words).replace("\\/", "/"))
+    return text if words[0] == "I" else text[0].lower() + text[1:]
+
+
+class Writer:
+    """Fills the slots of patterns."""
+
+    def __init__(self, fillers: Fillers, seed: int) -> None:
+        self.fillers = fillers
+        self.dice = Dice(seed)
+
+    def write(self, grammar: Mapping[str, Mapping[str, Any]], number: int) -> Iterator[Sentence]:
+        """About the same number of sentences of each construction; fewer where there are no more."""
+        constructions = [(f"{family}.{name}", given) for family, names in grammar.items() for name, given in names.items()]
+        seen: set[str] = set()
+        for place, (name, given) in enumerate(constructions):
+            share = number * (place + 1) // len(constructions) - number * place // len(constructions)
+            sides = {"+": [1], "-": [-1]}.get(given.get("sides", ""), [1, -1])
+            for attempt in range(5 * share):
+                sentence = self.sentence(name, given, sides[attempt % len(sides)], attempt)
+                if share and sentence.text.lower() not in seen:
+                    seen.add(sentence.text.lower())
+                    share -= 1
+                    yield sentence
+
+    def sentence(self, name: str, given: Mapping[str, Any], side: int, attempt: int) -> Sentence:
+        patterns = given["patterns"]
+        draft = Draft(self.dice.pick(self.fillers.topics), self)
+        draft.expand(patterns[attempt // 2 % len(patterns)], side)
+        text, spans = finish(draft.text, draft.spans)
+        label = label_of(given.get("root", "a"), side)
+        inner = (span for span in spans if not label or span.start > 0 or len(text) - span.end > 1)
+        return Sentence(text, label, tuple(dict.fromkeys(inner)), name)
+
+
+class Draft:
+    """A sentence that is being written about one topic."""
+
+    def __init__(self, topic: str, writer: Writer) -> None:
+        self.topic, self.writer = topic, writer
+        self.text = ""
+        self.spans: list[Span] = []
+        self.used: set[str] = set()
+
+    def expand(self, pattern: str, side: int) -> None:
+        """Append a pattern with its slots filled."""
+        starts: list[int] = []
+        for part in _PART.finditer(pattern):
+            closing, kind, relative = part.groups()
+            if part[0] == "[":
+                starts.append(len(self.text))
+            elif closing:
+                self._label(starts.pop(), label_of(closing, side))
+            elif kind:
+                self._fill(kind, relative, side)
+            else:
+                self.text += part[0]
+
+    def _fill(self, kind: str, relative: str | None, side: int) -> None:
+        wanted = {"a": side, "b": -side, "p": 1, "m": -1, None: 0}[relative]
+        sides = (1, -1) if kind.endswith("_amount") or kind.startswith("nuisance") else (0,)
+        listed = self.writer.fillers.of(self.topic, kind, (wanted,) if wanted else sides)
+        chosen = self.writer.dice.pick(listed)
+        for _ in range(20):
+            if chosen.pattern not in self.used or "{" in chosen.pattern:
+                break
+            chosen = self.writer.dice.pick(listed)
+        self.used.add(chosen.pattern)
+        start = len(self.text)
+        self.expand(chosen.pattern, chosen.side)
+        self._label(start, chosen.label)
+
+    def _label(self, start: int, label: str) -> None:
+        """Label the words from `start`, if a finer label has not been given."""
+        end = len(self.text)
+        if label and not any((span.start, span.end) == (start, end) for span in self.spans):
+            self.spans.append(Span(start, end, label))
+
+
+def label_of(code: str, side: int) -> str:
+    """The label that a letter of the grammar means."""
+    if code in "no":
+        return "2" if code == "n" else ""
+    meant = {"a": side, "b": -side, "p": 1, "m": -1}[code[0].lower()]
+    if code.isupper():
+        return "4" if meant > 0 else "0"
+    return coarse(meant) if len(code) == 1 else "3" if meant > 0 else "1"
+
+
+def finish(text: str, spans: Iterable[Span]) -> tuple[str, list[Span]]:
+    """Choose articles and capitals."""
+    found = list(spans)
+    for article in reversed(list(re.finditer(r"\b([aA])\(n\)(?= (\w))", text))):
+        written = article[1] + "n" * (article[2].lower() in "aeiou")
+        text = text[: article.start()] + written + text[article.end() :]
+        longer = len(written) - len(article[0])
+        found = [
+            span._replace(
+                start=span.start + longer * (span.start > article.start()), end=span.end + longer * (span.end > article.start())
+            )
+            for span in found
+        ]
+    text = re.sub(r"(^|[?.!] )([a-z])(?![\w.]*/)", lambda start: start[1] + start[2].upper(), text)
+    return text, found
+
+
+CONTRASTS = re.compile(r",? (?:but|yet|however),? ")
+CONCEDED = re.compile(r"^(?:Although|Though|While|Even though) [^,]*(,) ")
+
+
+def decided_sentences(data: Path) -> Iterator[Sentence]:
+    """Sentences of MAMS with aspects of both sides, one on each side of a conjunction, which then decides."""
+    path = data / "domains" / "mams" / "train.spans.jsonl.gz"
+    with gzip.open(path, "rt", encoding="utf-8") as stream:
+        for line in stream:
+            record = json.loads(line)
+            text, aspects = record["text"], record["spans"]
+            joints = [*CONTRASTS.finditer(text)]
+            conceded = CONCEDED.match(text)
+            if len(joints) + bool(conceded) != 1 or text.count(",") + text.count(";") > 2:
+                continue
+            first, second = (conceded.start(1), conceded.end()) if conceded else joints[0].span()
+            before = {span["label"] for span in aspects if span["end"] <= first} - {"neutral"}
+            after = {span["label"] for span in aspects if span["start"] >= second} - {"neutral"}
+            if len(before) == len(after) == 1 and before != after:
+                clauses = (Span(0, first, *before), Span(second, len(text.rstrip(".! ")), *after))
+                kept = (Span(span["start"], span["end"], span["label"], span["kind"]) for span in aspects)
+                yield Sentence(text, *after, (*clauses, *kept), "real.contrast")
+
+
+if __name__ == "__main__":
+    main()
