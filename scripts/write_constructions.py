@@ -16,7 +16,8 @@ so a recipe says
 
 In patterns, `{kind:a}` is a filler of side a, `{kind:b}` one of the other side, `{kind}` one without a side, and `[words|label]`
 a phrase with a label: `a` and `b` the sides, `p` and `m` plus and minus; `A`, `B`, `P`, `M` the same, very; `a1`, `b1`, `p1`, `m1` the
-same, mildly; `n` neutral, `o` open. `a(n)` is an article. The same sentences are written every time.
+same, mildly; `n` neutral, `o` open. `a(n)` is an article. A pattern that begins with `+` or `-` is for that side alone. The same sentences are written
+every time.
 
 `--keep-out` names files of sentences on which models are judged, one per line or string. No sentence and no clause of
 more than three words is written that also occurs there, and the number left out is reported.
@@ -203,7 +204,9 @@ class Fillers:
 
     def leave_out(self, kept_out: KeptOut) -> None:
         for key, listed in self.found.items():
-            self.found[key] = [filler for filler in listed if not kept_out.shares(filler.pattern)]
+            self.found[key] = [
+                filler for filler in listed if not clauses_of(filler.pattern) or not kept_out.shares(filler.pattern)
+            ]
 
     def of(self, topic: str, kind: str, sides: Collection[int]) -> list[Filler]:
         found = [filler for name in ("", topic) for side in sides for filler in self.found.get((name, kind, side), ())]
@@ -219,17 +222,21 @@ def coarse(side: int) -> str:
 class Mined:
     """Clauses and phrases of the training data whose words all are on the side of the label, or on none."""
 
-    SUBJECTS = frozenset("it this that the they he she everything we i my its their there these".split())
+    SUBJECTS = frozenset("it this that the they everything its their there these".split())
     VERBS = frozenset(
-        "is was are were 's 're 'm am has have had does did works worked makes made feels felt looks looked love loves loved hate"
+        "is was are were 's 're has have had does did works worked makes made feels felt looks looked love loves loved hate"
         " hated like liked enjoyed seems seemed gets got".split()
     )
     EXCLUDED = frozenset(
         "but although though while yet however despite if when because as who what which or not n't no never than should would could"
-        " might may maybe nothing without -lrb- -rrb- `` '' -- ... ; : , . 've 'd 'll ? ! too so why how fuck fucking fucked shit ass"
+        " might may maybe nothing without you your gets hope ever going am -lrb- -rrb- `` '' -- ... ; : , . 've 'd 'll ? ! too so why how fuck fucking fucked shit ass dude girl guy i"
+        " whore bitchy racist asf af sry freaking kinda damn subreddit post sub comment"
         " sex porn sub mods upvote bitch nsfw tbh lol imo etc".split()
     )
-    ADVERB = re.compile(r"[a-z]{3,}ly")
+    UNCOUNTED = frozenset(
+        "quality service support reception life sound design resolution performance value packaging software construction delivery".split()
+    )
+    ADVERB = re.compile(r"[a-z]{3,}[^aeiou\W]ly|[a-z]+(?:ful|al|ous|ive|ent|ed|ing|able)ly")
 
     def __init__(self, data: Path) -> None:
         self.data = data
@@ -279,16 +286,21 @@ class Mined:
         """The phrases of a list of advantages or disadvantages."""
         for part in text.strip().rstrip(".!").split(","):
             words = part.lower().split()
-            if len(words) in (2, 3) and self._agree(words, side) and all(word.isalpha() for word in words):
+            is_polar = FINE[self.word_labels.get(words[0], "2")] == side if words else False
+            is_countless = words[-1:] and (words[-1] in self.UNCOUNTED or words[-1].endswith("s"))
+            is_plain = len(words) in (2, 3) and all(word.isalpha() for word in words)
+            if is_plain and is_polar and is_countless and self._agree(words, side) and not {"in", "on", "for", "with"} & {*words}:
                 yield " ".join(words)
 
     def _is_clause(self, words: Sequence[str], side: int) -> bool:
         lower = [word.lower() for word in words]
         return (
             len(words) in range(3, 10)
+            and all(word == "I" or word.islower() or not word.isalpha() for word in words[1:])
             and lower[0] in self.SUBJECTS
             and any(word in self.VERBS for word in lower[1:5])
             and not ("'s" in lower and lower[0] not in ("it", "that", "he", "she", "there", "everything"))
+            and tuple(lower[:2]) != ("that", "are")
             and lower[-1] not in ("and", "to", "of", "the", "a", "is")
             and self._agree(lower, side)
         )
@@ -331,7 +343,8 @@ class Writer:
                     yield sentence
 
     def sentence(self, name: str, given: Mapping[str, Any], side: int, attempt: int) -> Sentence:
-        patterns = given["patterns"]
+        other = "- " if side > 0 else "+ "
+        patterns = [pattern.removeprefix("+ ").removeprefix("- ") for pattern in given["patterns"] if pattern[:2] != other]
         draft = Draft(self.dice.pick(self.fillers.topics), self)
         draft.expand(patterns[attempt // 2 % len(patterns)], side)
         text, spans = finish(draft.text, draft.spans)
@@ -407,7 +420,7 @@ def finish(text: str, spans: Iterable[Span]) -> tuple[str, list[Span]]:
             )
             for span in found
         ]
-    text = re.sub(r"(^|[?.!] )([a-z])(?![\w.]*/)", lambda start: start[1] + start[2].upper(), text)
+    text = re.sub(r"(^|[?.!] )([a-z])(?!\w*[.:/]\w)", lambda start: start[1] + start[2].upper(), text)
     return text, found
 
 
