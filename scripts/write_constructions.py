@@ -1,52 +1,46 @@
 """Write sentences in which the construction decides the label, with labelled phrases.
 
     python scripts/write_constructions.py runs/constructions --keep-out tests/behaviour/natural.tsv
-    lexitree data parse runs/constructions -o runs/constructions-parsed
 
-A corpus of sentences has few that say one thing and mean another: *I love it, but it broke.* Here a grammar
-(`scripts/constructions/`) writes many, from words and clauses whose label is known: its own lists, and those of the training
-parts of SST and `domains` (below `--data` or $LEXITREE_DATA). Real sentences of MAMS are added whose conjunction decides between
-their aspects.
+A corpus has few sentences that say one thing and mean another, such as *I love it, but it broke.* The grammar in
+`scripts/constructions/` writes many, from words and clauses whose label is known: its own lists, and those of the
+training parts of SST and `domains` (below `--data` or $LEXITREE_DATA). Sentences of MAMS are added whose
+conjunction decides between their aspects. The same sentences are written every time.
 
-The output is a folder with one file, `train.spans.jsonl`: texts, most with a label, and spans with labels; phrases whose label is
-not known have no span. Labels are those of SST, `0` to `4`, where the strength is known, and otherwise `negative` or `positive`,
-so a recipe says
+The output is a folder with the file `train.spans.jsonl`: texts and spans with labels. A phrase whose label is not
+known has no span, and a text whose label is not known has none. Labels are `0` to `4`, as in SST, where the
+strength is known, otherwise `negative` or `positive`. A recipe tells them apart by
 
     labels = { 0 = ["0"], 1 = ["1"], 2 = ["2"], 3 = ["3"], 4 = ["4"], negative = ["0", "1"], positive = ["3", "4"] }
 
-In patterns, `{kind:a}` is a filler of side a, `{kind:b}` one of the other side, `{kind}` one without a side, and `[words|label]`
-a phrase with a label: `a` and `b` the sides, `p` and `m` plus and minus; `A`, `B`, `P`, `M` the same, very; `a1`, `b1`, `p1`, `m1` the
-same, mildly; `n` neutral, `o` open. `a(n)` is an article. A pattern that begins with `+` or `-` is for that side alone. The same sentences are written
-every time.
+In patterns, `{kind:a}` is a filler of side a, `{kind:b}` one of the other side, `{kind:p}` and `{kind:m}` a
+positive and a negative one, `{kind}` one without a side. `[words|label]` is a phrase with a label: `a`, `b`, `p`
+and `m` are the sides, `A`, `B`, `P` and `M` the same, very, and `a1`, `b1`, `p1` and `m1` the same, mildly; `n` is
+neutral, `o` open. `a(n)` is an article. A pattern that begins with `+` or `-` is for that side alone.
 
-`--keep-out` names files of sentences on which models are judged, one per line or string. No sentence and no clause of
-more than three words is written that also occurs there, and the number left out is reported.
+`--keep-out` names files of sentences on which models are judged, one per line or string. A sentence that occurs
+there is not written, nor one that shares a clause of more than three words; the program reports how many are left
+out.
 """
 
 from __future__ import annotations
 
 import argparse
-import csv
 import gzip
 import json
 import os
 import re
 import tomllib
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from corpus_files import Dice
-
-from lexitree.trees.brackets import read_trees
+from known_phrases import SIDE_OF, SIDES, Filler, KnownPhrases, coarse
 from lexitree.writing import atomic_write
 
 GRAMMAR = Path(__file__).resolve().parent / "constructions"
-TEXTS = ("finegrained", "goemotions", "hutto-nyt", "hutto-tweets", "newsmtsc", "pros-cons", "sentfin", "sentihood")
-"""The sets of `domains` whose training parts may be shipped."""
-SIDES = {"positive": 1, "negative": -1, "neutral": 0}
-FINE = {"0": -1, "1": -1, "2": 0, "3": 1, "4": 1}
 COMMONPLACE_WORDS = 3
 """Clauses of so many words may occur anywhere."""
 
@@ -54,14 +48,6 @@ _PART = re.compile(r"\[|\|(\w+)\]|\{(\w+)(?::([abpm]))?\}|[^\[\]{}|]+")
 _CLAUSE_END = re.compile(
     r"[.,;:!?()\"“”\[\]|]|\{[^}]*\}|\s-+\s|\b(?:but|yet|however|although|though|while|despite|because|and)\b"
 )
-
-
-class Filler(NamedTuple):
-    """Words, or a pattern, for a slot."""
-
-    pattern: str
-    side: int
-    label: str
 
 
 class Span(NamedTuple):
@@ -82,7 +68,10 @@ class Sentence(NamedTuple):
     construction: str
 
     def as_json(self) -> str:
-        spans = [{name: value for name, value in span._asdict().items() if value} | {"start": span.start} for span in self.spans]
+        spans = [
+            {name: value for name, value in span._asdict().items() if value} | {"start": span.start}
+            for span in self.spans
+        ]
         label = {"label": self.label} if self.label else {}
         record = {"text": self.text, **label, "spans": spans, "construction": self.construction}
         return json.dumps(record, ensure_ascii=False) + "\n"
@@ -93,7 +82,9 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("output", type=Path, help="the folder to write")
-    parser.add_argument("--data", type=Path, default=os.environ.get("LEXITREE_DATA"), help="has sst and domains")
+    parser.add_argument(
+        "--data", type=Path, default=os.environ.get("LEXITREE_DATA"), help="has sst and domains"
+    )
     parser.add_argument("--number", type=int, default=20_000, help="how many sentences to construct")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--keep-out", type=Path, nargs="*", default=[], metavar="FILE")
@@ -105,14 +96,24 @@ def main() -> None:
     fillers = Fillers.read(read_grammar("fillers.toml"), options.data)
     num_fillers = len(fillers)
     fillers.leave_out(kept_out)
-    written = [*Writer(fillers, options.seed).write(constructions, options.number), *decided_sentences(options.data)]
+    written = [
+        *Writer(fillers, options.seed).write(constructions, options.number),
+        *decided_sentences(options.data),
+    ]
     allowed = [sentence for sentence in written if not kept_out.shares(sentence.text)]
     options.output.mkdir(parents=True, exist_ok=True)
     with atomic_write(options.output / "train.spans.jsonl") as stream:
         stream.writelines(sentence.as_json() for sentence in allowed)
-    left_out = Counter(sentence.construction for sentence in written) - Counter(sentence.construction for sentence in allowed)
-    print(f"{options.output}: {len(allowed):,} sentences of {len({s.construction for s in allowed})} constructions")
-    print(f"kept out: {num_fillers - len(fillers):,} fillers, {len(written) - len(allowed):,} sentences", *left_out.most_common(10))
+    left_out = Counter(sentence.construction for sentence in written) - Counter(
+        sentence.construction for sentence in allowed
+    )
+    print(
+        f"{options.output}: {len(allowed):,} sentences of {len({s.construction for s in allowed})} constructions"
+    )
+    print(
+        f"kept out: {num_fillers - len(fillers):,} fillers, {len(written) - len(allowed):,} sentences",
+        *left_out.most_common(10),
+    )
 
 
 def read_grammar(name: str) -> dict[str, Any]:
@@ -134,7 +135,9 @@ class KeptOut:
     def shares(self, text: str) -> bool:
         """Whether a text is one of the sentences, has one of their clauses, or one of its clauses is in them."""
         words = words_of(text)
-        if " ".join(words) in self.sentences or any(f" {clause} " in self._joined for clause in clauses_of(text)):
+        if " ".join(words) in self.sentences or any(
+            f" {clause} " in self._joined for clause in clauses_of(text)
+        ):
             return True
         return any(
             " ".join(words[start : start + length]) in self.clauses
@@ -182,12 +185,12 @@ class Fillers:
     def read(cls, grammar: Mapping[str, Any], data: Path) -> Fillers:
         """Read those of the grammar, and find others in the training data."""
         fillers = cls()
-        mined = Mined(data)
+        known = KnownPhrases(data)
         fillers.topics = list(grammar["topics"])
         for topic, kinds in {"": grammar["kinds"], **grammar["topics"]}.items():
             for kind, given in kinds.items():
-                fillers._add_kind(topic, kind, given, mined.word_labels)
-        for topic, kind, filler in mined.fillers():
+                fillers._add_kind(topic, kind, given, known.word_labels)
+        for topic, kind, filler in known.fillers():
             fillers.found[topic, kind, filler.side].append(filler)
         return fillers
 
@@ -199,126 +202,27 @@ class Fillers:
             for pattern in patterns if name != "label" else ():
                 for side in (1, -1) if name == "either" else (SIDES[name],):
                     known = word_labels.get(pattern, "")
-                    label = known if side and FINE.get(known) == side else coarse(side)
+                    label = known if side and SIDE_OF.get(known) == side else coarse(side)
                     self.found[topic, kind, side].append(Filler(pattern, side, "" if is_open else label))
 
     def leave_out(self, kept_out: KeptOut) -> None:
         for key, listed in self.found.items():
             self.found[key] = [
-                filler for filler in listed if not clauses_of(filler.pattern) or not kept_out.shares(filler.pattern)
+                filler
+                for filler in listed
+                if not clauses_of(filler.pattern) or not kept_out.shares(filler.pattern)
             ]
 
     def of(self, topic: str, kind: str, sides: Collection[int]) -> list[Filler]:
-        found = [filler for name in ("", topic) for side in sides for filler in self.found.get((name, kind, side), ())]
+        found = [
+            filler
+            for name in ("", topic)
+            for side in sides
+            for filler in self.found.get((name, kind, side), ())
+        ]
         if not found:
             raise SystemExit(f"there is no filler {kind} for {topic} of side {sides}")
         return found
-
-
-def coarse(side: int) -> str:
-    return {1: "positive", -1: "negative", 0: ""}[side]
-
-
-class Mined:
-    """Clauses and phrases of the training data whose words all are on the side of the label, or on none."""
-
-    SUBJECTS = frozenset("it this that the they everything its their there these".split())
-    VERBS = frozenset(
-        "is was are were 's 're has have had does did works worked makes made feels felt looks looked love loves loved hate"
-        " hated like liked enjoyed seems seemed gets got".split()
-    )
-    EXCLUDED = frozenset(
-        "but although though while yet however despite if when because as who what which or not n't no never than should would could"
-        " might may maybe nothing without you your gets hope ever going am -lrb- -rrb- `` '' -- ... ; : , . 've 'd 'll ? ! too so why how fuck fucking fucked shit ass dude girl guy i"
-        " whore bitchy racist asf af sry freaking kinda damn subreddit post sub comment"
-        " sex porn sub mods upvote bitch nsfw tbh lol imo etc".split()
-    )
-    UNCOUNTED = frozenset(
-        "quality service support reception life sound design resolution performance value packaging software construction delivery".split()
-    )
-    ADVERB = re.compile(r"[a-z]{3,}[^aeiou\W]ly|[a-z]+(?:ful|al|ous|ive|ent|ed|ing|able)ly")
-
-    def __init__(self, data: Path) -> None:
-        self.data = data
-        self.trees = list(read_trees(data / "sst" / "train.txt"))
-        counts: dict[str, Counter[str]] = defaultdict(Counter)
-        for tree in self.trees:
-            labels = [label for (start, end), label in zip(tree.spans, tree.labels, strict=True) if end - start == 1]
-            for word, label in zip(tree.words, labels, strict=True):
-                counts[word.lower()][label] += 1
-        self.word_labels = {word: found.most_common(1)[0][0] for word, found in counts.items()}
-        """The label that each word has alone, most often."""
-
-    def fillers(self) -> Iterator[tuple[str, str, Filler]]:
-        """Topic, kind and filler."""
-        seen: set[str] = set()
-        for topic, kind, filler in (*self._phrases(), *self._texts()):
-            if filler.pattern.lower() not in seen:
-                seen.add(filler.pattern.lower())
-                yield topic, kind, filler
-
-    def _phrases(self) -> Iterator[tuple[str, str, Filler]]:
-        for tree in self.trees:
-            for (start, end), label in zip(tree.spans, tree.labels, strict=True):
-                words, side = tree.words[start:end], FINE[label]
-                words = words[:-1] if words[-1] == "." else words
-                starts_clause = start == 0 or tree.words[start - 1] in ", ; -- and but because".split()
-                if starts_clause and self._is_clause(words, side):
-                    yield "film", "mined", Filler(as_typed(words), side, label)
-                elif len(words) == 2 and self.ADVERB.fullmatch(words[0]) and FINE[self.word_labels[words[1].lower()]] == side != 0:
-                    yield "film", "minedp", Filler(as_typed(words), side, label)
-
-    def _texts(self) -> Iterator[tuple[str, str, Filler]]:
-        for name in TEXTS:
-            for label, text in read_table(self.data / "domains" / name / "train.tsv.gz"):
-                side = SIDES[label]
-                words = re.sub(r"(n't|'s|'re|'m|'ve|'ll|'d)\b", r" \1", text.strip().rstrip(".! ")).split()
-                is_plain = re.fullmatch(r"[\w' -]+", " ".join(words)) is not None
-                if name == "sentfin":
-                    if len(words) in range(4, 10) and is_plain:
-                        yield "", "headline", Filler(text.strip(), side, label if side else "2")
-                elif name == "pros-cons":
-                    yield from (("device", "np", Filler(part, side, label)) for part in self._listed(text, side))
-                elif is_plain and self._is_clause(words, side):
-                    yield "", "mined", Filler(as_typed(words), side, label)
-
-    def _listed(self, text: str, side: int) -> Iterator[str]:
-        """The phrases of a list of advantages or disadvantages."""
-        for part in text.strip().rstrip(".!").split(","):
-            words = part.lower().split()
-            is_polar = FINE[self.word_labels.get(words[0], "2")] == side if words else False
-            is_countless = words[-1:] and (words[-1] in self.UNCOUNTED or words[-1].endswith("s"))
-            is_plain = len(words) in (2, 3) and all(word.isalpha() for word in words)
-            if is_plain and is_polar and is_countless and self._agree(words, side) and not {"in", "on", "for", "with"} & {*words}:
-                yield " ".join(words)
-
-    def _is_clause(self, words: Sequence[str], side: int) -> bool:
-        lower = [word.lower() for word in words]
-        return (
-            len(words) in range(3, 10)
-            and all(word == "I" or word.islower() or not word.isalpha() for word in words[1:])
-            and lower[0] in self.SUBJECTS
-            and any(word in self.VERBS for word in lower[1:5])
-            and not ("'s" in lower and lower[0] not in ("it", "that", "he", "she", "there", "everything"))
-            and tuple(lower[:2]) != ("that", "are")
-            and lower[-1] not in ("and", "to", "of", "the", "a", "is")
-            and self._agree(lower, side)
-        )
-
-    def _agree(self, words: Sequence[str], side: int) -> bool:
-        sides = {FINE[self.word_labels.get(word, "2")] for word in words}
-        return side != 0 and side in sides and -side not in sides and not self.EXCLUDED & set(words)
-
-
-def read_table(path: Path) -> Iterator[list[str]]:
-    with gzip.open(path, "rt", encoding="utf-8", newline="") as stream:
-        yield from csv.reader(stream, delimiter="\t")
-
-
-def as_typed(words: Sequence[str]) -> str:
-    """The words of a treebank as people type them, with a small letter at the start."""
-    text = re.sub(r" (n't|'\w+)\b", r"\1", " ".join(words).replace("\\/", "/"))
-    return text if words[0] == "I" else text[0].lower() + text[1:]
 
 
 class Writer:
@@ -330,7 +234,9 @@ class Writer:
 
     def write(self, grammar: Mapping[str, Mapping[str, Any]], number: int) -> Iterator[Sentence]:
         """About the same number of sentences of each construction; fewer where there are no more."""
-        constructions = [(f"{family}.{name}", given) for family, names in grammar.items() for name, given in names.items()]
+        constructions = [
+            (f"{family}.{name}", given) for family, names in grammar.items() for name, given in names.items()
+        ]
         seen: set[str] = set()
         for place, (name, given) in enumerate(constructions):
             share = number * (place + 1) // len(constructions) - number * place // len(constructions)
@@ -344,7 +250,11 @@ class Writer:
 
     def sentence(self, name: str, given: Mapping[str, Any], side: int, attempt: int) -> Sentence:
         other = "- " if side > 0 else "+ "
-        patterns = [pattern.removeprefix("+ ").removeprefix("- ") for pattern in given["patterns"] if pattern[:2] != other]
+        patterns = [
+            pattern.removeprefix("+ ").removeprefix("- ")
+            for pattern in given["patterns"]
+            if pattern[:2] != other
+        ]
         draft = Draft(self.dice.pick(self.fillers.topics), self)
         draft.expand(patterns[attempt // 2 % len(patterns)], side)
         text, spans = finish(draft.text, draft.spans)
@@ -416,11 +326,12 @@ def finish(text: str, spans: Iterable[Span]) -> tuple[str, list[Span]]:
         longer = len(written) - len(article[0])
         found = [
             span._replace(
-                start=span.start + longer * (span.start > article.start()), end=span.end + longer * (span.end > article.start())
+                start=span.start + longer * (span.start > article.start()),
+                end=span.end + longer * (span.end > article.start()),
             )
             for span in found
         ]
-    text = re.sub(r"(^|[?.!] )([a-z])(?!\w*[.:/]\w)", lambda start: start[1] + start[2].upper(), text)
+    text = re.sub(r"(^|[?.!] )([a-z])(?!\w*[.:]\S)", lambda start: start[1] + start[2].upper(), text)
     return text, found
 
 
