@@ -1,6 +1,7 @@
 """Write sentences in which the construction decides the label, with labelled phrases.
 
-    python scripts/write_constructions.py runs/constructions --keep-out tests/behaviour/natural.tsv
+    python scripts/write_constructions.py runs/constructions
+    lexitree data parse runs/constructions -o runs/parsed
 
 A corpus has few sentences that say one thing and mean another, such as *I love it, but it broke.* The grammar in
 `scripts/constructions/` writes many, from words and clauses whose label is known: its own lists, and those of the
@@ -18,9 +19,8 @@ positive and a negative one, `{kind}` one without a side. `[words|label]` is a p
 and `m` are the sides, `A`, `B`, `P` and `M` the same, very, and `a1`, `b1`, `p1` and `m1` the same, mildly; `n` is
 neutral, `o` open. `a(n)` is an article. A pattern that begins with `+` or `-` is for that side alone.
 
-`--keep-out` names files of sentences on which models are judged, one per line or string. A sentence that occurs
-there is not written, nor one that shares a clause of more than three words; the program reports how many are left
-out.
+No sentence and no clause of more than three words is written that the behaviour suite (tests/behaviour) or a file of
+`--keep-out`, one sentence a line, also has. The program reports how many it left out.
 """
 
 from __future__ import annotations
@@ -30,17 +30,23 @@ import gzip
 import json
 import os
 import re
+import sys
 import tomllib
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from corpus_files import Dice
 from known_phrases import SIDE_OF, SIDES, Filler, KnownPhrases, coarse
 from lexitree.writing import atomic_write
 
-GRAMMAR = Path(__file__).resolve().parent / "constructions"
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.append(str(ROOT))
+
+from tests.behaviour.suite import all_cases  # noqa: E402
+
+GRAMMAR = ROOT / "scripts" / "constructions"
 COMMONPLACE_WORDS = 3
 """Clauses of so many words may occur anywhere."""
 
@@ -87,11 +93,13 @@ def main() -> None:
     )
     parser.add_argument("--number", type=int, default=20_000, help="how many sentences to construct")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--keep-out", type=Path, nargs="*", default=[], metavar="FILE")
+    parser.add_argument(
+        "--keep-out", type=Path, nargs="*", default=[], metavar="FILE", help="further sentences"
+    )
     options = parser.parse_args()
     if options.data is None:
         parser.error("name the folder of the data: --data or $LEXITREE_DATA")
-    kept_out = KeptOut(text for path in options.keep_out for text in read_texts(path))
+    kept_out = KeptOut([*suite_texts(), *(text for path in options.keep_out for text in read_lines(path))])
     constructions = read_grammar("constructions.toml")
     fillers = Fillers.read(read_grammar("fillers.toml"), options.data)
     num_fillers = len(fillers)
@@ -155,20 +163,28 @@ def clauses_of(text: str) -> set[str]:
     return {" ".join(words) for words in clauses if len(words) > COMMONPLACE_WORDS}
 
 
-def read_texts(path: Path) -> Iterator[str]:
-    """The strings of a TOML file, or the lines or last fields of another."""
-    if path.suffix == ".toml":
+def suite_texts() -> Iterator[str]:
+    """The sentences of the behaviour suite, and all strings of its files: templates, too, must be new to a model."""
+    for case in all_cases():
+        yield from case.texts
+    for path in sorted((ROOT / "tests" / "behaviour").glob("*.toml")):
         yield from strings_in(tomllib.loads(path.read_text(encoding="utf-8")))
-    else:
-        yield from (line.split("\t")[-1] for line in path.read_text(encoding="utf-8").splitlines())
 
 
-def strings_in(value: object) -> Iterator[str]:
+def strings_in(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield value
-    elif isinstance(value, Mapping | list):
-        for part in value.values() if isinstance(value, Mapping) else value:
+    elif isinstance(value, dict):
+        for part in cast(dict[str, Any], value).values():
             yield from strings_in(part)
+    elif isinstance(value, list):
+        for part in cast(list[Any], value):
+            yield from strings_in(part)
+
+
+def read_lines(path: Path) -> list[str]:
+    """The lines of a file, or their last columns."""
+    return [line.split("\t")[-1] for line in path.read_text(encoding="utf-8").splitlines()]
 
 
 class Fillers:
@@ -195,10 +211,10 @@ class Fillers:
         return fillers
 
     def _add_kind(self, topic: str, kind: str, given: Any, word_labels: Mapping[str, str]) -> None:
-        by_side = given if isinstance(given, Mapping) else {"neutral": given}
+        by_side = cast(dict[str, Any], given) if isinstance(given, dict) else {"neutral": given}
         is_open = by_side.get("label") == "o"
         for name, listed in by_side.items():
-            patterns = listed.split() if isinstance(listed, str) else listed
+            patterns: list[str] = listed.split() if isinstance(listed, str) else listed
             for pattern in patterns if name != "label" else ():
                 for side in (1, -1) if name == "either" else (SIDES[name],):
                     known = word_labels.get(pattern, "")
@@ -325,9 +341,10 @@ def finish(text: str, spans: Iterable[Span]) -> tuple[str, list[Span]]:
         text = text[: article.start()] + written + text[article.end() :]
         longer = len(written) - len(article[0])
         found = [
-            span._replace(
-                start=span.start + longer * (span.start > article.start()),
-                end=span.end + longer * (span.end > article.start()),
+            Span(
+                span.start + longer * (span.start > article.start()),
+                span.end + longer * (span.end > article.start()),
+                span.label,
             )
             for span in found
         ]
@@ -354,9 +371,10 @@ def decided_sentences(data: Path) -> Iterator[Sentence]:
             before = {span["label"] for span in aspects if span["end"] <= first} - {"neutral"}
             after = {span["label"] for span in aspects if span["start"] >= second} - {"neutral"}
             if len(before) == len(after) == 1 and before != after:
-                clauses = (Span(0, first, *before), Span(second, len(text.rstrip(".! ")), *after))
+                (conceded_side,), (side,) = before, after
+                clauses = (Span(0, first, conceded_side), Span(second, len(text.rstrip(".! ")), side))
                 kept = (Span(span["start"], span["end"], span["label"], span["kind"]) for span in aspects)
-                yield Sentence(text, *after, (*clauses, *kept), "real.contrast")
+                yield Sentence(text, side, (*clauses, *kept), "real.contrast")
 
 
 if __name__ == "__main__":
