@@ -373,7 +373,10 @@ def decided_sentences(data: Path) -> Iterator[Sentence]:
             if len(before) == len(after) == 1 and before != after:
                 (conceded_side,), (side,) = before, after
                 clauses = (Span(0, first, conceded_side), Span(second, len(text.rstrip(".! ")), side))
-                kept = (Span(span["start"], span["end"], span["label"], span["kind"]) for span in aspects)
+                kept = (
+                    Span(span["start"], span["end"], span["label"].replace("neutral", "2"), span["kind"])
+                    for span in aspects
+                )
                 yield Sentence(text, side, (*clauses, *kept), "real.contrast")
 
 
