@@ -271,7 +271,7 @@ class Writer:
             for pattern in given["patterns"]
             if pattern[:2] != other
         ]
-        draft = Draft(self.dice.pick(self.fillers.topics), self)
+        draft = Draft(self.dice.pick(given.get("topics", self.fillers.topics)), self)
         draft.expand(patterns[attempt // 2 % len(patterns)], side)
         text, spans = finish(draft.text, draft.spans)
         label = label_of(given.get("root", "a"), side)
@@ -333,11 +333,15 @@ def label_of(code: str, side: int) -> str:
     return coarse(meant) if len(code) == 1 else "3" if meant > 0 else "1"
 
 
+VOWEL = re.compile(r"(?!unique|univ|unit|use|eu|one\b)[aeiou]|hono|hour|8")
+"""How words begin that have `an` before them."""
+
+
 def finish(text: str, spans: Iterable[Span]) -> tuple[str, list[Span]]:
     """Choose articles and capitals."""
     found = list(spans)
-    for article in reversed(list(re.finditer(r"\b([aA])\(n\)(?= (\w))", text))):
-        written = article[1] + "n" * (article[2].lower() in "aeiou")
+    for article in reversed(list(re.finditer(r"\b([aA])\(n\)(?= (\w+))", text))):
+        written = article[1] + "n" * bool(VOWEL.match(article[2].lower()))
         text = text[: article.start()] + written + text[article.end() :]
         longer = len(written) - len(article[0])
         found = [
