@@ -135,8 +135,11 @@ class KeptOut:
         self.sentences: set[str] = set()
         self.clauses: set[str] = set()
         for text in texts:
-            self.sentences.add(" ".join(words_of(text)))
+            words = words_of(text)
+            self.sentences.add(" ".join(words))
             self.clauses |= clauses_of(text)
+            if len(words) > COMMONPLACE_WORDS:
+                self.clauses.add(" ".join(words))
         self._joined = "\n".join(f" {words} " for words in sorted(self.sentences))
         self._lengths = sorted({len(clause.split()) for clause in self.clauses})
 
