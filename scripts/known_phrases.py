@@ -48,7 +48,7 @@ def coarse(side: int) -> str:
 
 
 class KnownPhrases:
-    """Clauses and phrases of the training data whose words all are on the side of the label, or on none."""
+    """Clauses and phrases of the training data; in texts, words must be on the side of the label, or on none."""
 
     ADVERB = re.compile(r"[a-z]{3,}[^aeiou\W]ly|[a-z]+(?:ful|al|ous|ive|ent|ed|ing|able)ly")
 
@@ -79,7 +79,7 @@ class KnownPhrases:
                 words, side = tree.words[start:end], SIDE_OF[label]
                 words = words[:-1] if words[-1] == "." else words
                 starts_clause = start == 0 or tree.words[start - 1] in CLAUSE_STARTS
-                if starts_clause and self._is_clause(words, side):
+                if starts_clause and side and self._is_clause(words):
                     yield "film", "known", Filler(as_typed(words), side, label)
                 elif (
                     len(words) == 2
@@ -98,10 +98,9 @@ class KnownPhrases:
                     if len(words) in range(4, 10) and is_plain:
                         yield "", "headline", Filler(text.strip(), side, label if side else "2")
                 elif name == "pros-cons":
-                    yield from (
-                        ("device", "np", Filler(part, side, label)) for part in self._listed(text, side)
-                    )
-                elif is_plain and self._is_clause(words, side):
+                    for part in self._listed(text, side):
+                        yield "device", "np", Filler(part, side, label)
+                elif is_plain and self._is_clause(words) and self._agree(words, side):
                     yield "", "known", Filler(as_typed(words), side, label)
 
     def _listed(self, text: str, side: int) -> Iterator[str]:
@@ -116,7 +115,8 @@ class KnownPhrases:
                 ):
                     yield " ".join(words)
 
-    def _is_clause(self, words: Sequence[str], side: int) -> bool:
+    @staticmethod
+    def _is_clause(words: Sequence[str]) -> bool:
         lower = [word.lower() for word in words]
         return (
             len(words) in range(3, 10)
@@ -126,7 +126,7 @@ class KnownPhrases:
             and not ("'s" in lower and lower[0] not in ("it", "that", "he", "she", "there", "everything"))
             and tuple(lower[:2]) != ("that", "are")
             and lower[-1] not in ("and", "to", "of", "the", "a", "is")
-            and self._agree(lower, side)
+            and not WORDS["excluded"] & set(lower)
         )
 
     def _agree(self, words: Sequence[str], side: int) -> bool:
