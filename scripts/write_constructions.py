@@ -32,8 +32,9 @@ import os
 import re
 import sys
 import tomllib
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
@@ -49,6 +50,16 @@ from tests.behaviour.suite import all_cases  # noqa: E402
 GRAMMAR = ROOT / "scripts" / "constructions"
 COMMONPLACE_WORDS = 3
 """Clauses of so many words may occur anywhere."""
+AROUND = (
+    "{{handle}} {}",
+    "RT {{handle}}: {}",
+    "{} {{link}}",
+    "{} {{tag}}",
+    "{{tag}} {}",
+    "{{handle}} {} {{link}}",
+)
+"""What stands around some sentences, and changes nothing; the first two before a sentence of any kind."""
+AROUND_SHARE = 0.06
 
 _PART = re.compile(r"\[|\|(\w+)\]|\{(\w+)(?::([abpm]))?\}|[^\[\]{}|]+")
 _CLAUSE_END = re.compile(
@@ -74,11 +85,8 @@ class Sentence(NamedTuple):
     construction: str
 
     def as_json(self) -> str:
-        spans = [
-            {name: value for name, value in span._asdict().items() if value} | {"start": span.start}
-            for span in self.spans
-        ]
         label = {"label": self.label} if self.label else {}
+        spans = [span._asdict() for span in self.spans]
         record = {"text": self.text, **label, "spans": spans, "construction": self.construction}
         return json.dumps(record, ensure_ascii=False) + "\n"
 
@@ -112,16 +120,10 @@ def main() -> None:
     options.output.mkdir(parents=True, exist_ok=True)
     with atomic_write(options.output / "train.spans.jsonl") as stream:
         stream.writelines(sentence.as_json() for sentence in allowed)
-    left_out = Counter(sentence.construction for sentence in written) - Counter(
-        sentence.construction for sentence in allowed
-    )
-    print(
-        f"{options.output}: {len(allowed):,} sentences of {len({s.construction for s in allowed})} constructions"
-    )
-    print(
-        f"kept out: {num_fillers - len(fillers):,} fillers, {len(written) - len(allowed):,} sentences",
-        *left_out.most_common(10),
-    )
+    num_constructions = len({sentence.construction for sentence in allowed})
+    print(f"{options.output}: {len(allowed):,} sentences of {num_constructions} constructions")
+    num_left_out = num_fillers - len(fillers)
+    print(f"left out, as in the suite: {num_left_out:,} fillers, {len(written) - len(allowed):,} sentences")
 
 
 def read_grammar(name: str) -> dict[str, Any]:
@@ -214,31 +216,25 @@ class Fillers:
         return fillers
 
     def _add_kind(self, topic: str, kind: str, given: Any, word_labels: Mapping[str, str]) -> None:
-        by_side = cast(dict[str, Any], given) if isinstance(given, dict) else {"neutral": given}
-        is_open = by_side.get("label") == "o"
+        by_side = cast(dict[str, Any], given) if isinstance(given, dict) else {"": given}
         for name, listed in by_side.items():
             patterns: list[str] = listed.split() if isinstance(listed, str) else listed
             for pattern in patterns if name != "label" else ():
-                for side in (1, -1) if name == "either" else (SIDES[name],):
+                for side in (1, -1) if name == "either" else (SIDES.get(name, 0),):
                     known = word_labels.get(pattern, "")
                     label = known if side and SIDE_OF.get(known) == side else coarse(side)
-                    self.found[topic, kind, side].append(Filler(pattern, side, "" if is_open else label))
+                    label = "" if "label" in by_side else "2" if name == "neutral" else label
+                    self.found[topic, kind, side].append(Filler(pattern, side, label))
 
     def leave_out(self, kept_out: KeptOut) -> None:
         for key, listed in self.found.items():
-            self.found[key] = [
-                filler
-                for filler in listed
-                if not clauses_of(filler.pattern) or not kept_out.shares(filler.pattern)
-            ]
+            # Shorter fillers may occur anywhere.
+            shared = {each for each in listed if clauses_of(each.pattern) and kept_out.shares(each.pattern)}
+            self.found[key] = [each for each in listed if each not in shared]
 
     def of(self, topic: str, kind: str, sides: Collection[int]) -> list[Filler]:
-        found = [
-            filler
-            for name in ("", topic)
-            for side in sides
-            for filler in self.found.get((name, kind, side), ())
-        ]
+        keys = product(("", topic), [kind], sides)
+        found = [filler for key in keys for filler in self.found.get(key, ())]
         if not found:
             raise SystemExit(f"there is no filler {kind} for {topic} of side {sides}")
         return found
@@ -275,9 +271,13 @@ class Writer:
             if pattern[:2] != other
         ]
         draft = Draft(self.dice.pick(given.get("topics", self.fillers.topics)), self)
-        draft.expand(patterns[attempt // 2 % len(patterns)], side)
+        pattern, root = patterns[attempt // 2 % len(patterns)], given.get("root", "a")
+        if root != "o" and self.dice.chance(AROUND_SHARE):
+            around = AROUND[:2] if pattern[-1] in "?!" else AROUND
+            pattern = self.dice.pick(around).format(f"[{pattern.rstrip('.')}|{root}]")
+        draft.expand(pattern, side)
         text, spans = finish(draft.text, draft.spans)
-        label = label_of(given.get("root", "a"), side)
+        label = label_of(root, side)
         inner = (span for span in spans if not label or span.start > 0 or len(text) - span.end > 1)
         return Sentence(text, label, tuple(dict.fromkeys(inner)), name)
 

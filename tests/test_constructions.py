@@ -229,7 +229,7 @@ def test_the_same_file_is_written_and_can_be_read(
         read.append(read_annotated([tmp_path / name / "train.spans.jsonl"]))
     files = [(tmp_path / name / "train.spans.jsonl").read_bytes() for name in ("one", "two", "three")]
     assert files[0] == files[1] != files[2]
-    assert "kept out" in capsys.readouterr().out
+    assert "left out" in capsys.readouterr().out
     texts = [row.text for row in read[0]]
     assert len(set(texts)) == len(texts) > 350
     assert MAMS[1][0] in texts
