@@ -84,6 +84,12 @@ class Sentence(NamedTuple):
     spans: tuple[Span, ...]
     construction: str
 
+    def parts(self) -> Iterator[str]:
+        """The text, and its longer phrases."""
+        yield self.text
+        phrases = (self.text[span.start : span.end] for span in self.spans)
+        yield from (phrase for phrase in phrases if clauses_of(phrase))
+
     def as_json(self) -> str:
         label = {"label": self.label} if self.label else {}
         spans = [span._asdict() for span in self.spans]
@@ -116,7 +122,7 @@ def main() -> None:
         *Writer(fillers, options.seed).write(constructions, options.number),
         *decided_sentences(options.data),
     ]
-    allowed = [sentence for sentence in written if not kept_out.shares(sentence.text)]
+    allowed = [sentence for sentence in written if not any(map(kept_out.shares, sentence.parts()))]
     options.output.mkdir(parents=True, exist_ok=True)
     with atomic_write(options.output / "train.spans.jsonl") as stream:
         stream.writelines(sentence.as_json() for sentence in allowed)
