@@ -278,7 +278,8 @@ class Writer:
         ]
         draft = Draft(self.dice.pick(given.get("topics", self.fillers.topics)), self)
         pattern, root = patterns[attempt // 2 % len(patterns)], given.get("root", "a")
-        if root != "o" and self.dice.chance(AROUND_SHARE):
+        is_bare = root != "o" and not re.search(r"\{(?:handle|link|tag|headline)", pattern)
+        if is_bare and self.dice.chance(AROUND_SHARE):
             around = AROUND[:2] if pattern[-1] in "?!" else AROUND
             pattern = self.dice.pick(around).format(f"[{pattern.rstrip('.')}|{root}]")
         draft.expand(pattern, side)
