@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import torch
 
-import root_path
+import root_path  # noqa: F401 - finds the programs of the root
 from environment import corpus_files, describe_run
 from lexitree.corpora.corpus import Corpus
 from lexitree.ops.threads import use_cores

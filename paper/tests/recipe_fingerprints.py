@@ -19,8 +19,8 @@ from lexitree.settings import Settings, plain_value
 from lexitree.sweeps.search_space import read_space
 from lexitree.tasks.classify.recipe import Recipe, own_recipes
 from lexitree.tasks.parse.recipe import ParserRecipe
-from lexitree.tasks.rerank.recipe import RerankRecipe
 from lexitree_paper.experiments import find_experiment, list_experiments
+from lexitree_paper.rerank.recipe import RerankRecipe
 from lexitree_paper.rows import ROWS, read_recipe
 
 ROOT = Path(__file__).parents[2]

@@ -7,7 +7,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sharing import share_subtrees
 from tests.strategies import trees
-from tiny_lists import make_lists, prepared, tiny_model
 
 from lexitree.errors import JsonLinesError
 from lexitree.parsers.penn_spans import without_root
@@ -17,6 +16,7 @@ from lexitree.trees.tree import Tree
 from lexitree_paper.rerank.examples import binarize_list, frequent_labels, make_list_example, pack_trees
 from lexitree_paper.rerank.lists import CandidateList, ScoredTree
 from lexitree_paper.rerank.recipe import OTHER_LABEL
+from tiny_lists import make_lists, prepared, tiny_model
 
 
 @st.composite

@@ -14,7 +14,6 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.strategies import trees
-from tiny_lists import make_lists, prepared, tiny_model
 from torch import Tensor
 
 from lexitree.errors import ConfigError
@@ -29,6 +28,7 @@ from lexitree_paper.rerank.model import RerankerModel
 from lexitree_paper.rerank.recipe import RERANKERS, RerankerConfig
 from lexitree_paper.rerank.scoring import score_lists
 from lexitree_paper.rerank.task import margin_loss
+from tiny_lists import make_lists, prepared, tiny_model
 
 TOLERANCE = 1e-9
 LISTS = prepared(make_lists(6, num_wrong=4))

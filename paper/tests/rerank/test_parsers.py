@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 
 import pytest
-from tiny_lists import tiny_data, tiny_recipe
 
 from lexitree.errors import ConfigError
 from lexitree.parsers.saved_parser import load_parser
@@ -17,6 +16,7 @@ from lexitree_paper.rerank.jackknife import cut_jackknife, write_jackknife_lists
 from lexitree_paper.rerank.lists import read_lists
 from lexitree_paper.rerank.reranker import RerankedParser, load_reranker
 from lexitree_paper.rerank.run import train_reranker
+from tiny_lists import tiny_data, tiny_recipe
 
 RECIPE = ParserRecipe.from_dict(
     {

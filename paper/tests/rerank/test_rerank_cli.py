@@ -10,13 +10,13 @@ import pytest
 from tests.cli.conftest import Call, assert_users_error
 from tests.cli.test_parser_cli import RECIPE as PARSER_RECIPE
 from tests.cli.untrained_parser import save_untrained_parser
-from tiny_lists import as_json, make_lists, tiny_data, tiny_recipe, write_lists
 
 from lexitree.parsers.protocol import Candidate
 from lexitree.trees.brackets import tree_from_brackets, tree_to_brackets
 from lexitree.trees.jsonl import tree_to_json
 from lexitree_paper.rerank.lists import parse_list
 from lexitree_paper.rerank.run import train_reranker
+from tiny_lists import as_json, make_lists, tiny_data, tiny_recipe, write_lists
 
 RECIPE = """
 min_count = 1

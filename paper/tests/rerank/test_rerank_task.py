@@ -33,7 +33,6 @@ from tests.saving.test_model_kinds import (  # noqa: F401  # run here for the ki
     test_push_sends_what_can_be_loaded,
     test_the_card_is_a_table_that_holds,
 )
-from tiny_lists import make_lists, write_lists
 
 from lexitree.errors import FileError, ModelFileError
 from lexitree.learning.run_folder import claim_folder
@@ -45,6 +44,7 @@ from lexitree_paper.rerank import Reranker, load_reranker
 from lexitree_paper.rerank.model import RerankerModel
 from lexitree_paper.rerank.recipe import RerankerConfig, RerankRecipe, RerankTraining
 from lexitree_paper.rerank.run import train_reranker
+from tiny_lists import make_lists, write_lists
 
 
 def tiny_reranker(hidden: int = 8) -> Reranker:

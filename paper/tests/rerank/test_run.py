@@ -12,7 +12,6 @@ import pytest
 import torch
 from safetensors.torch import load_file
 from tests.saving.edited_models import edit_weights
-from tiny_lists import make_lists, tiny_data, tiny_recipe, write_lists
 
 from lexitree.errors import CheckpointError, ConfigError, FileError, ModelFileError, TrainingDivergedError
 from lexitree.saving.model_kinds import save_model
@@ -25,6 +24,7 @@ from lexitree_paper.rerank.recipe import RERANKERS, RerankRecipe, RerankTraining
 from lexitree_paper.rerank.reranker import load_reranker, ranked_to_json
 from lexitree_paper.rerank.run import RerankRun, train_reranker
 from lexitree_paper.rerank.scores import score_reranker
+from tiny_lists import make_lists, tiny_data, tiny_recipe, write_lists
 
 
 @pytest.fixture(scope="module")

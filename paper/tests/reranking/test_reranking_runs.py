@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tiny_lists import make_lists, write_lists
 
 from lexitree.errors import ConfigError, FileError
 from lexitree_paper.experiments import find_experiment
@@ -23,6 +22,7 @@ from lexitree_paper.reranking.run_answers import ANSWER_FILE, TimeLimit, read_an
 from lexitree_paper.run_records import read_record, save_record
 from lexitree_paper.runner import Settings
 from lexitree_paper.score_tables import read_records
+from tiny_lists import make_lists, write_lists
 
 EXPERIMENT = find_experiment("reranking")
 
