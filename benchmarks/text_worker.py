@@ -47,10 +47,10 @@ STAGES = {
     ],
     "heads, batches": [
         "lexitree.pipeline.text_pipeline:TextPipeline._binary_tree",
-        "lexitree.pipeline.tree_labelling:TreeLabeller._binary_tree",
         "lexitree.pipeline.predictor:example_to_label",
         "lexitree.models.inference:_run_window",
         "lexitree.pipeline.flat_labelling:binarize_parses",
+        "lexitree.pipeline.batch_labelling:binarize_parses",
         "lexitree.models.flat_inference:start_flat",
         "lexitree.pipeline.predictor:start_flat",
     ],

@@ -46,7 +46,6 @@ def test_answers_are_those_for_trees(name: str, max_nodes: int, monkeypatch: pyt
     monkeypatch.setattr(flat_inference, "_NODES_AT_ONCE", {"cpu": max_nodes})
     trees, words, forest = some_trees(12)
     model = tiny_model(name)
-    assert model.reads_flat_trees
     outputs = start_flat(model, trees, words).finish()
     roots = start_flat(model, trees, words, nodes="root").finish()
     for number, expected in enumerate(Predictor(model).predict_binary(forest)):

@@ -106,11 +106,6 @@ class ArrayClassifier:
         return self._encoder.has_heads
 
     @property
-    def reads_flat_trees(self) -> bool:
-        """Whether it reads phrases of single words."""
-        return self.tree_kind == "constituency"
-
-    @property
     def what_runs(self) -> dict[str, str]:
         """The name of the implementation that runs, by operation: {"bottom_up": "native", ...}."""
         return self._backend.report(self._encoder.all_operations)

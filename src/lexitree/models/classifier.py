@@ -94,11 +94,6 @@ class TreeClassifier(nn.Module):
         return self.encoder.has_heads
 
     @property
-    def reads_flat_trees(self) -> bool:
-        """Whether it reads phrases of single words; a transformer reads pieces of whole sentences."""
-        return isinstance(self.lexicon, WordTable) and self.encoder.tree_kind == "constituency"
-
-    @property
     def backend(self) -> Backend:
         """What runs where the model is now."""
         return get_backend(

@@ -103,11 +103,6 @@ class LabelModel(Protocol):
         ...
 
     @property
-    def reads_flat_trees(self) -> bool:
-        """Whether it reads phrases of single words; a transformer reads pieces of whole sentences."""
-        ...
-
-    @property
     def device(self) -> object:
         """Where it computes; its text is the name."""
         ...

@@ -33,7 +33,7 @@ SPANS_AT_ONCE = {"cpu": 8_000, "cuda": 400_000}
 def parse_labels(config: ParserConfig) -> ParseLabels:
     """The labels of a parser's trees; those of phrases in the order of their numbers, less 1."""
     labels = config.labels
-    return ParseLabels(labels if JOINED_LABEL in labels else (*labels, JOINED_LABEL), config.tags)
+    return ParseLabels.joined(labels if JOINED_LABEL in labels else (*labels, JOINED_LABEL), config.tags)
 
 
 def max_spans(network: SpanNetwork) -> int:
@@ -95,7 +95,7 @@ class StartedParses:
 
     def _joints(self, first_word: IndexArray) -> IndexArray:  # [phrases, 3]
         """The phrases above the pieces of long sentences; see `neural.join_trees`."""
-        label = self.labels.phrases.index(JOINED_LABEL)
+        label = self.labels.chains.index((JOINED_LABEL,))
         borders = np.append(first_word, first_word[-1:] + self.num_words[-1:])
         joints: list[tuple[int, int, int]] = []
         ends = np.cumsum(self.num_pieces)

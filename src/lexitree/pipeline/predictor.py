@@ -15,8 +15,9 @@ from lexitree.limits import Check, no_check
 from lexitree.models.flat_inference import StartedOutputs, start_flat
 from lexitree.models.inference import HeadWeigher, NodeOutputs, run_examples
 from lexitree.models.label_model import AskedNodes, LabelModel
-from lexitree.results.flat_results import FlatResults, Weigh
+from lexitree.results.labelled_batch import LabelledBatch
 from lexitree.results.labelled_tree import LabelledTree
+from lexitree.results.sentence import Weigh
 from lexitree.trees.binarize import unchanged
 from lexitree.trees.flat_parses import FlatParses
 from lexitree.trees.flat_trees import FlatTrees
@@ -131,9 +132,9 @@ class StartedResults:
     outputs: StartedOutputs
     weigh: Weigh
 
-    def finish(self) -> FlatResults:
+    def finish(self) -> LabelledBatch:
         """The labelled sentences."""
-        return FlatResults(
+        return LabelledBatch(
             self.label_set, self.parses, self.outputs.trees, *self.outputs.finish(), self.weigh
         )
 
