@@ -44,6 +44,7 @@ STAGES = {
         "lexitree.parsers.array_network:find_pointers",
         "lexitree.parsers.flat_parsing:start_parses",
         "lexitree.parsers.flat_parsing:StartedParses.finish",
+        "lexitree.parsers.flat_parsing:_Started.parses",
     ],
     "heads, batches": [
         "lexitree.pipeline.text_pipeline:TextPipeline._binary_tree",
@@ -58,6 +59,7 @@ STAGES = {
         "lexitree.models.classifier:TreeClassifier.score_with_heads",
         "lexitree.models.array_classifier:ArrayClassifier.start_batch",
         "lexitree.models.flat_inference:StartedOutputs.finish",
+        "lexitree.models.flat_inference:_join_batches",
     ],
     "JSON": ["lexitree.results.document:Document.to_json"],
 }

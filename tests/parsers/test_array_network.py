@@ -61,7 +61,7 @@ def trees_found(parser: NeuralParser, sentences: Sequence[Sequence[str]]) -> lis
     """The trees of sentences, which are the same by all its ways."""
     trees = list(parser.parse_all(sentences))
     assert list(parser.parse_all(sentences, read_ahead=1)) == trees
-    parses = parser.start_parses(sentences).finish()
+    parses = parser.start_parses(sentences).result()
     assert [parses.sentence(number).tree(words) for number, words in enumerate(sentences)] == trees
     return trees
 
@@ -202,7 +202,7 @@ def test_damaged_weights_are_found_out(name: str, damage: float) -> None:
     damaged = array_copy(parser)
     for number in (2, 9):
         with pytest.raises(NotFiniteError, match="not finite"):
-            damaged.start_parses(random_sentences(number, 5)).finish()
+            damaged.start_parses(random_sentences(number, 5)).result()
     with pytest.raises(NotFiniteError, match="not finite"):
         damaged.parse(["a", "film"])
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from lexitree.corpora.tables import Row
 from lexitree.limits import Check, no_check
-from lexitree.parsers.protocol import DoneParses
+from lexitree.pending import Pending, done
 from lexitree.pipeline.predictor import Predictor
 from lexitree.pipeline.text_pipeline import TextPipeline
 from lexitree.results.document import Document
@@ -74,8 +74,8 @@ class Batches(RightBranching):
     on_sentence: Callable[[], object] = staticmethod(no_check)
     """Called after each sentence."""
 
-    def start_parses(self, sentences: Sequence[Sequence[str]], check: Check) -> DoneParses:
-        return DoneParses(FlatParses.of(self.parse_sentences(sentences, check)))
+    def start_parses(self, sentences: Sequence[Sequence[str]], check: Check) -> Pending[FlatParses]:
+        return done(FlatParses.of(self.parse_sentences(sentences, check)))
 
     def parse_sentences(self, sentences: Sequence[Sequence[str]], check: Check) -> list[Tree]:
         trees: list[Tree] = []

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -16,7 +15,8 @@ from lexitree.lexicon.pieces import PieceLayout, SplitSentence
 from lexitree.lexicon.vocabulary import UNK, UNK_INDEX
 from lexitree.limits import Check, no_check
 from lexitree.models.inference import MAX_BATCH_NODES, check_finite
-from lexitree.models.label_model import AskedNodes, LabelModel, NodeArrays, StartedBatch
+from lexitree.models.label_model import AskedNodes, LabelModel, NodeArrays
+from lexitree.pending import Pending
 from lexitree.text.word_kinds import word_kinds
 from lexitree.trees.flat_trees import FlatTrees, ranges
 
@@ -30,41 +30,28 @@ class _Labelled(NamedTuple):
 
     trees: IndexArray
     """Which trees it holds."""
-    started: StartedBatch
-
-    def outputs(self) -> NodeArrays:
-        found = self.started.finish()
-        check_finite(found.probabilities)
-        return found
+    outputs: Pending[NodeArrays]
 
 
-@dataclass(frozen=True, eq=False)
-class StartedOutputs:
-    """Trees that are being labelled; a GPU may still be at work until `finish`."""
+def _join_batches(trees: FlatTrees, nodes: AskedNodes, batches: Sequence[_Labelled]) -> NodeArrays:
+    """The output for all trees.
 
-    trees: FlatTrees
-    nodes: AskedNodes
-    batches: list[_Labelled]
-
-    def finish(self) -> NodeArrays:
-        """The output for all trees.
-
-        Raises:
-            NotFiniteError: If the model gives no finite probabilities.
-        """
-        found = [batch.outputs() for batch in self.batches]
-        if len(found) == 1:
-            return found[0]
-        order = np.concatenate([batch.trees for batch in self.batches])
-        rows = (
-            order if self.nodes == "root" else ranges(self.trees.first_node[order], self.trees.sizes[order])
-        )
-        place = np.empty_like(rows)
-        place[rows] = np.arange(len(rows))
-        probabilities, head_index, head_weight = zip(*found, strict=True)
-        return NodeArrays(
-            np.concatenate(probabilities)[place], _join(head_index, place), _join(head_weight, place)
-        )
+    Raises:
+        NotFiniteError: If the model gives no finite probabilities.
+    """
+    found = [batch.outputs.result() for batch in batches]
+    for output in found:
+        check_finite(output.probabilities)
+    if len(found) == 1:
+        return found[0]
+    order = np.concatenate([batch.trees for batch in batches])
+    rows = order if nodes == "root" else ranges(trees.first_node[order], trees.sizes[order])
+    place = np.empty_like(rows)
+    place[rows] = np.arange(len(rows))
+    probabilities, head_index, head_weight = zip(*found, strict=True)
+    return NodeArrays(
+        np.concatenate(probabilities)[place], _join(head_index, place), _join(head_weight, place)
+    )
 
 
 def _join(parts: Sequence[npt.NDArray[Any] | None], place: IndexArray) -> Any:
@@ -79,7 +66,7 @@ def start_flat(
     *,
     nodes: AskedNodes = "all",
     check: Check = no_check,
-) -> StartedOutputs:
+) -> Pending[NodeArrays]:
     """Begin to label trees; on a GPU, the host does not wait for it.
 
     Args:
@@ -109,7 +96,7 @@ def start_flat(
                 numbers = np.arange(len(numbers))
             layout = TreeLayout.from_flat(part, numbers, leaf_kind[own_words], unknown, pieces)
             batches.append(_Labelled(chosen, model.start_batch(layout, nodes=nodes, heads=nodes == "all")))
-    return StartedOutputs(trees, nodes, batches)
+    return Pending(lambda: _join_batches(trees, nodes, batches))
 
 
 def _number_words(model: LabelModel, words: Sequence[str]) -> tuple[IndexArray, tuple[str, ...]]:

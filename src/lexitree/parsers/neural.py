@@ -15,7 +15,6 @@ from lexitree.limits import Check, Limits, no_check
 from lexitree.parsers.flat_parsing import (
     JOINED_LABEL,
     MAX_JOINED,
-    StartedParses,
     batches_by_spans,
     max_spans,
     parse_labels,
@@ -26,9 +25,10 @@ from lexitree.parsers.pointers import LabelledSpan
 from lexitree.parsers.protocol import Candidate
 from lexitree.parsers.span_network import SpanNetwork, require_finite
 from lexitree.parsers.text_parser import TextParser
+from lexitree.pending import Pending
 from lexitree.results.parsed_text import ParsedText
 from lexitree.text.bounded_text import cut_sentence
-from lexitree.trees.flat_parses import SentenceParse
+from lexitree.trees.flat_parses import FlatParses, SentenceParse
 from lexitree.trees.tree import Tree
 
 
@@ -139,14 +139,14 @@ class NeuralParser:
         """
         waiting = iter(sentences)
         while chunk := list(islice(waiting, read_ahead)):
-            parses = self.start_parses(chunk).finish()
+            parses = self.start_parses(chunk).result()
             for number, words in enumerate(chunk):
                 yield parses.sentence(number).tree(words)
 
-    def start_parses(self, sentences: Sequence[Words], check: Check = no_check) -> StartedParses:
+    def start_parses(self, sentences: Sequence[Words], check: Check = no_check) -> Pending[FlatParses]:
         """Begin to parse sentences into flat arrays.
 
-        On a GPU, this does not wait for the results: `finish` of what it returns does.
+        On a GPU, this does not wait for the results: `result` of what it returns does.
 
         Args:
             sentences: The words of each sentence.

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple, Protocol, TypeGuard, runtime_checkable
 
 from lexitree.limits import Check
+from lexitree.pending import Pending
 from lexitree.trees.flat_parses import FlatParses
 from lexitree.trees.tree import Tree
 
@@ -33,28 +34,10 @@ class Parser(Protocol):
         ...
 
 
-class Started(Protocol):
-    """Sentences that are being parsed, perhaps on a GPU."""
-
-    def finish(self) -> FlatParses:
-        """Wait for the parses."""
-        ...
-
-
-class DoneParses(NamedTuple):
-    """Parses that were there when they were asked for."""
-
-    parses: FlatParses
-
-    def finish(self) -> FlatParses:
-        """The parses."""
-        return self.parses
-
-
 class FlatParser(Parser, Protocol):
     """A parser that gives the parses of many sentences as arrays, in as many calls as one likes."""
 
-    def start_parses(self, sentences: Sequence[Sequence[str]], check: Check) -> Started:
+    def start_parses(self, sentences: Sequence[Sequence[str]], check: Check) -> Pending[FlatParses]:
         """Begin to parse some sentences; `check` is called now and then, and may raise an error to end it."""
         ...
 

@@ -16,8 +16,9 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 from lexitree.errors import TextError, TreeError
 from lexitree.limits import Watch
 from lexitree.models.label_model import AskedNodes
-from lexitree.parsers.protocol import DoneParses, FlatParser, Parser, Started, gives_arrays
-from lexitree.pipeline.predictor import Predictor, StartedResults
+from lexitree.parsers.protocol import FlatParser, Parser, gives_arrays
+from lexitree.pending import Pending, done
+from lexitree.pipeline.predictor import Predictor
 from lexitree.pipeline.streaming import TextReader
 from lexitree.pipeline.turns import Turn
 from lexitree.results.document import Document
@@ -36,7 +37,7 @@ _BATCHES_AHEAD = {"cuda": 1}
 
 class _Parsing(NamedTuple):
     sentences: Sequence[Sequence[str]]
-    started: Started
+    parses: Pending[FlatParses]
 
 
 class BatchLabeller:
@@ -68,7 +69,7 @@ class BatchLabeller:
         self._watch = watch
         self._num_ahead = _BATCHES_AHEAD.get(predictor.model.device_type, 0)
         self._parsing: deque[_Parsing] = deque()
-        self._labelling: deque[StartedResults] = deque()
+        self._labelling: deque[Pending[LabelledBatch]] = deque()
 
     def run(
         self, reader: TextReader[Context], batch_size: int | None
@@ -111,11 +112,11 @@ class BatchLabeller:
         if len(self._parsing) > num_ahead:
             self._labelling.append(self._start_labelling(self._parsing.popleft()))
         if len(self._labelling) > num_ahead:
-            return self._labelling.popleft().finish()
+            return self._labelling.popleft().result()
         return None
 
-    def _start_labelling(self, parsing: _Parsing) -> StartedResults:
-        parses = parsing.started.finish()
+    def _start_labelling(self, parsing: _Parsing) -> Pending[LabelledBatch]:
+        parses = parsing.parses.result()
         self._watch.check()
         trees = self._binary_trees(parses, parsing.sentences)
         return self._predictor.start_flat(
@@ -211,7 +212,7 @@ class _Objects:
                     f"the parser gave a tree of {tree.num_words} words for a sentence of {len(words)}: "
                     f"{' '.join(words)[:80]!r}"
                 )
-        return _Parsing(sentences, DoneParses(FlatParses.of(trees)))
+        return _Parsing(sentences, done(FlatParses.of(trees)))
 
     def _sentences(self) -> Iterator[list[str]]:
         """The words of each sentence, for a parser that reads as far ahead as it likes."""
