@@ -323,7 +323,7 @@ def time_inference(
         torch.cuda.synchronize()
         start = time.perf_counter()
         started = [model.start_batch(layout) for layout in layouts]
-        answers = [each.finish().probabilities for each in started]
+        answers = [each.result().probabilities for each in started]
         rates.append(len(examples) / (time.perf_counter() - start))
         assert all(bool(np.isfinite(answer).all()) for answer in answers)
     torch.set_float32_matmul_precision("highest")

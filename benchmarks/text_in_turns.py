@@ -8,8 +8,8 @@ The sentences are those of SST's trees, put together as people would write them.
 process of its own on one thread, so that a busy minute falls on all of them; of several rounds, the fastest counts.
 Processor times stand beside those of the clock: they bear a busy machine better.
 
-Answers are compared with those of the plain path by sentence. A parse that differs is a tie: two trees whose scores
-differ by rounding, or the labels and heads would differ too.
+Answers are compared with those for the parser's trees by sentence. A parse that differs is a tie: two trees whose
+scores differ by rounding, or the labels and heads would differ too.
 """
 
 from __future__ import annotations
@@ -206,7 +206,7 @@ def measure_jobs(options: argparse.Namespace, texts: Path) -> Iterator[Row]:
 
 
 class SentenceBySentence:
-    """The built-in parser, of which a pipeline knows nothing but its trees: the plain path."""
+    """The built-in parser, of which a pipeline knows nothing but its trees."""
 
     def __init__(self, parser: Any) -> None:
         self.parser = parser
@@ -216,7 +216,7 @@ class SentenceBySentence:
 
 
 def compare_answers(texts: Path, number: int, device: str = "cpu") -> Row:
-    """This version against its own plain path, sentence by sentence."""
+    """This version against its parser's trees, packed sentence by sentence."""
     torch.set_num_threads(1)
     lines = texts.read_text(encoding="utf-8").splitlines()
     lines = (lines * (number // len(lines) + 1))[:number]

@@ -44,13 +44,14 @@ STAGES = {
         "lexitree.parsers.array_network:find_pointers",
         "lexitree.parsers.flat_parsing:start_parses",
         "lexitree.parsers.flat_parsing:StartedParses.finish",
+        "lexitree.parsers.flat_parsing:_Started.parses",
     ],
     "heads, batches": [
         "lexitree.pipeline.text_pipeline:TextPipeline._binary_tree",
-        "lexitree.pipeline.tree_labelling:TreeLabeller._binary_tree",
         "lexitree.pipeline.predictor:example_to_label",
         "lexitree.models.inference:_run_window",
         "lexitree.pipeline.flat_labelling:binarize_parses",
+        "lexitree.pipeline.batch_labelling:binarize_parses",
         "lexitree.models.flat_inference:start_flat",
         "lexitree.pipeline.predictor:start_flat",
     ],
@@ -58,6 +59,7 @@ STAGES = {
         "lexitree.models.classifier:TreeClassifier.score_with_heads",
         "lexitree.models.array_classifier:ArrayClassifier.start_batch",
         "lexitree.models.flat_inference:StartedOutputs.finish",
+        "lexitree.models.flat_inference:_join_batches",
     ],
     "JSON": ["lexitree.results.document:Document.to_json"],
 }

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 from lexitree.arrays import DIGITS
 from lexitree.errors import ConfigError
+from lexitree.lazy import cached_property
 from lexitree.trees.tree import NO_LABEL
 
 SENTIMENTS: tuple[str, ...] = ("very negative", "negative", "neutral", "positive", "very positive")

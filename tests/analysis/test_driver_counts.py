@@ -26,6 +26,7 @@ from lexitree.results.sentence import Phrase, Sentence
 from lexitree.text.sentences import split_sentences
 from lexitree.trees.tree import Tree
 from tests.pipeline.stubs import right_branching
+from tests.results.placing import placed
 from tests.views.test_page import HOSTILE, check
 
 STARS = LabelSet(tuple("01234"), dict(zip("01234", SENTIMENTS, strict=True)))
@@ -52,7 +53,7 @@ def a_document(text: str, labels: LabelSet = STARS, *, heads: bool = True) -> Do
             node_probabilities=rows,
             head_index=np.array([_head(binary, node) for node in range(binary.num_nodes)]) if heads else None,
         )
-        sentences.append(Sentence.placed(labelled, parse, text, tokenized.tokens))
+        sentences.append(placed(labelled, parse, text, tokenized.tokens))
     return Document(text, tuple(sentences))
 
 

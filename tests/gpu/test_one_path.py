@@ -12,9 +12,10 @@ import torch
 
 import lexitree
 from lexitree.parsers.array_network import ArrayParserNetwork
-from lexitree.parsers.flat_parsing import StartedParses
 from lexitree.parsers.neural import NeuralParser
+from lexitree.pending import Pending
 from lexitree.pipeline.text_pipeline import TextPipeline
+from lexitree.trees.flat_parses import FlatParses
 from tests.cli.conftest import Call
 
 DEVICES = (
@@ -78,7 +79,7 @@ def test_the_parser_runs_on_the_device_of_the_model(
 ) -> None:
     start_parses, seen = NeuralParser.start_parses, list[set[str]]()
 
-    def note_device(parser: NeuralParser, sentences: Sequence[Any], *options: Any) -> StartedParses:
+    def note_device(parser: NeuralParser, sentences: Sequence[Any], *options: Any) -> Pending[FlatParses]:
         seen.append(devices_of(parser))
         return start_parses(parser, sentences, *options)
 

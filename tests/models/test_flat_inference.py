@@ -22,7 +22,7 @@ from tests.tiny import CONSTITUENCY_MODELS, tiny_model
 
 def some_trees(number: int) -> tuple[FlatTrees, list[str], list[Tree]]:
     sentences = random_sentences(number, 12)
-    trees = binarize_parses(random_parser().start_parses(sentences).finish(), "head")
+    trees = binarize_parses(random_parser().start_parses(sentences).result(), "head")
     words = [word for sentence in sentences for word in sentence]
     return trees, words, [trees.tree(place, sentence) for place, sentence in enumerate(sentences)]
 
@@ -46,9 +46,8 @@ def test_answers_are_those_for_trees(name: str, max_nodes: int, monkeypatch: pyt
     monkeypatch.setattr(flat_inference, "_NODES_AT_ONCE", {"cpu": max_nodes})
     trees, words, forest = some_trees(12)
     model = tiny_model(name)
-    assert model.reads_flat_trees
-    outputs = start_flat(model, trees, words).finish()
-    roots = start_flat(model, trees, words, nodes="root").finish()
+    outputs = start_flat(model, trees, words).result()
+    roots = start_flat(model, trees, words, nodes="root").result()
     for number, expected in enumerate(Predictor(model).predict_binary(forest)):
         nodes = slice(trees.first_node[number], trees.first_node[number + 1])
         np.testing.assert_allclose(outputs.probabilities[nodes], expected.node_probabilities, atol=1e-6)
@@ -70,7 +69,7 @@ def test_unknown_words_are_guessed() -> None:
     sentences = np.split(np.array(words), trees.first_word[1:-1])
     forest = [trees.tree(number, sentence.tolist()) for number, sentence in enumerate(sentences)]
     model = with_guesser(tiny_model())
-    outputs = start_flat(model, trees, words).finish()
+    outputs = start_flat(model, trees, words).result()
     expected = [each.node_probabilities for each in Predictor(model).predict_binary(forest)]
     np.testing.assert_allclose(outputs.probabilities, np.concatenate(expected), atol=1e-6)
 
@@ -81,7 +80,7 @@ def test_a_broken_model_is_found_out(nodes: AskedNodes) -> None:
     model = tiny_model()
     torch.nn.init.constant_(model.scorer.label_bias, torch.nan)
     with pytest.raises(NotFiniteError, match="not finite"):
-        start_flat(model, trees, words, nodes=nodes).finish()
+        start_flat(model, trees, words, nodes=nodes).result()
 
 
 def test_labelling_can_be_ended_between_batches(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -60,8 +60,8 @@ def assert_same_trees(
 def trees_found(parser: NeuralParser, sentences: Sequence[Sequence[str]]) -> list[Tree]:
     """The trees of sentences, which are the same by all its ways."""
     trees = list(parser.parse_all(sentences))
-    assert parser.parse_sentences(sentences) == trees
-    parses = parser.start_parses(sentences).finish()
+    assert list(parser.parse_all(sentences, read_ahead=1)) == trees
+    parses = parser.start_parses(sentences).result()
     assert [parses.sentence(number).tree(words) for number, words in enumerate(sentences)] == trees
     return trees
 
@@ -164,9 +164,9 @@ def test_weights_and_words_are_counted() -> None:
 def test_a_copy_gives_the_same_trees() -> None:
     parser = array_copy(random_parser(4, layers=2, vector_size=3))
     sentences = random_sentences(9, 12)
-    trees = parser.parse_sentences(sentences)
+    trees = list(parser.parse_all(sentences))
     for other in (pickle.loads(pickle.dumps(parser)), copy.deepcopy(parser)):
-        assert other.parse_sentences(sentences) == trees
+        assert list(other.parse_all(sentences)) == trees
 
 
 def test_a_pickle_holds_no_packed_weights() -> None:
@@ -178,9 +178,9 @@ def test_a_pickle_holds_no_packed_weights() -> None:
 def test_threads_share_a_parser() -> None:
     parser = array_copy(random_parser(6, layers=2))
     sentences = random_sentences(120, 14)
-    expected = parser.parse_sentences(sentences)
+    expected = list(parser.parse_all(sentences))
     with ThreadPoolExecutor(4) as pool:
-        for found in pool.map(parser.parse_sentences, [sentences] * 8):
+        for found in pool.map(lambda each: list(parser.parse_all(each)), [sentences] * 8):
             assert found == expected
 
 
@@ -202,7 +202,7 @@ def test_damaged_weights_are_found_out(name: str, damage: float) -> None:
     damaged = array_copy(parser)
     for number in (2, 9):
         with pytest.raises(NotFiniteError, match="not finite"):
-            damaged.start_parses(random_sentences(number, 5)).finish()
+            damaged.start_parses(random_sentences(number, 5)).result()
     with pytest.raises(NotFiniteError, match="not finite"):
         damaged.parse(["a", "film"])
 

@@ -13,9 +13,9 @@ from tests.parsers.random_parser import random_parser, random_sentences
 
 
 def assert_same_parses(parser: NeuralParser, sentences: list[list[str]]) -> None:
-    parses = parser.start_parses(sentences).finish()
+    parses = parser.start_parses(sentences).result()
     assert parses.num_words.tolist() == list(map(len, sentences))
-    expected = parser.parse_sentences(sentences)
+    expected = [best.tree for (best, *_) in parser.parse_all_k_best(sentences, 1)]
     found = [parses.sentence(number).tree(words) for number, words in enumerate(sentences)]
     assert found == expected
 
@@ -40,7 +40,7 @@ def test_pieces_of_long_sentences_are_joined(labels: tuple[str, ...]) -> None:
 
 
 def test_nothing_is_nothing() -> None:
-    parses = random_parser().start_parses([]).finish()
+    parses = random_parser().start_parses([]).result()
     assert parses.num_sentences == len(parses.tags) == len(parses.phrase_label) == 0
 
 
@@ -54,7 +54,7 @@ def test_damaged_weights_are_found_out() -> None:
     torch.nn.init.constant_(parser.model.spans.labels.bias, torch.nan)
     for number in (2, 9):
         with pytest.raises(NotFiniteError, match="not finite"):
-            parser.start_parses(random_sentences(number, 5)).finish()
+            parser.start_parses(random_sentences(number, 5)).result()
 
 
 def test_parsing_can_be_ended_between_batches(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,9 +10,11 @@ import numpy as np
 
 from lexitree.corpora.tables import Row
 from lexitree.limits import Check, no_check
+from lexitree.pending import Pending, done
 from lexitree.pipeline.predictor import Predictor
 from lexitree.pipeline.text_pipeline import TextPipeline
 from lexitree.results.document import Document
+from lexitree.trees.flat_parses import FlatParses
 from lexitree.trees.tree import Tree
 from tests.tiny import tiny_model
 
@@ -67,10 +69,13 @@ class ReadsAhead:
 
 
 class Batches(RightBranching):
-    """Parses a batch at a time, as the built-in parser does."""
+    """Gives the parses of a batch as arrays, as the built-in parser does."""
 
     on_sentence: Callable[[], object] = staticmethod(no_check)
     """Called after each sentence."""
+
+    def start_parses(self, sentences: Sequence[Sequence[str]], check: Check) -> Pending[FlatParses]:
+        return done(FlatParses.of(self.parse_sentences(sentences, check)))
 
     def parse_sentences(self, sentences: Sequence[Sequence[str]], check: Check) -> list[Tree]:
         trees: list[Tree] = []

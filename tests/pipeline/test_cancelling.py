@@ -13,7 +13,8 @@ import pytest
 from lexitree import limits as limits_module
 from lexitree.errors import CancelledError, LimitError
 from lexitree.limits import Limits
-from lexitree.models import inference
+from lexitree.models import flat_inference
+from lexitree.models.classifier import TreeClassifier
 from lexitree.text import TokenizedSentence, split_sentences
 from lexitree.trees.tree import Tree
 from tests.pipeline.stubs import PARSERS, Batches, ReadsAhead, some_texts, tiny_pipeline
@@ -125,17 +126,17 @@ def test_cancelling_is_noticed_between_the_batches_of_parser_and_model(
 ) -> None:
     cancel, parser = Event(), Batches()
     pipe = tiny_pipeline(parser=parser)
-    monkeypatch.setattr(inference, "group_by_nodes", lambda examples, *_: ([example] for example in examples))
+    monkeypatch.setattr(flat_inference, "_NODES_AT_ONCE", {"cpu": 1})
     labelled: list[object] = []
-    run_group = inference._run_group
+    start_batch = TreeClassifier.start_batch
 
-    def cancel_at_second(*arguments: Any) -> Any:
+    def cancel_at_second(*arguments: Any, **options: Any) -> Any:
         labelled.append(arguments)
         if len(labelled) == 2:
             cancel.set()
-        return run_group(*arguments)
+        return start_batch(*arguments, **options)
 
-    monkeypatch.setattr(inference, "_run_group", cancel_at_second)
+    monkeypatch.setattr(TreeClassifier, "start_batch", cancel_at_second)
     with pytest.raises(CancelledError):
         pipe("The film is good. " * 9, cancel=cancel)
     assert len(labelled) == 2

@@ -15,18 +15,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lexitree.batch import tree_examples as examples
 from lexitree.errors import ConfigError, LimitError, TextError, TreeError
 from lexitree.limits import Limits
 from lexitree.parsers.adapters.adapter import BatchAdapter
 from lexitree.parsers.adapters.adapter import Sentence as AdapterSentence
-from lexitree.pipeline import tree_labelling
 from lexitree.pipeline.loading import load
 from lexitree.pipeline.predictor import Predictor
 from lexitree.pipeline.text_pipeline import TextPipeline
 from lexitree.results.document import Document
 from lexitree.text import Token, TokenizedSentence, TokenizedText
-from lexitree.trees.binarize import to_binary
 from lexitree.trees.tree import Tree
 from tests.pipeline.stubs import (
     PARSERS,
@@ -185,27 +182,6 @@ def test_the_binarizer_decides_about_the_phrases() -> None:
     assert document.sentences[0].source.arity.tolist() == [2, 2, 2, 0, 0, 0, 0]
     with pytest.raises(TreeError, match="not binary"):
         tiny_pipeline(parser=Penn(), binarize=lambda tree: tree)("the film is good")
-
-
-def test_a_parse_is_binarized_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    binarized: list[Tree] = []
-
-    def count(tree: Tree, *arguments: Any, **options: Any) -> Any:
-        binarized.append(tree)
-        return to_binary(tree, *arguments, **options)
-
-    for module in (tree_labelling, examples):
-        monkeypatch.setattr(module, "to_binary", count)
-    pipe = tiny_pipeline(parser=Penn())
-    document = pipe("The film is not good. The plot is.")
-    assert binarized == [sentence.parse for sentence in document.sentences]
-    trees = [sentence.source for sentence in document.sentences]
-    # What the pipeline spares must make no difference.
-    for ours, theirs in zip(document.sentences, pipe.predictor.predict_all(trees), strict=True):
-        assert ours.node_probabilities.tobytes() == theirs.node_probabilities.tobytes()
-        assert ours.head_index is not None
-        assert theirs.head_index is not None
-        assert ours.head_index.tolist() == theirs.head_index.tolist()
 
 
 class Question:

@@ -22,6 +22,7 @@ from lexitree.text.tokens import Token
 from lexitree.trees.brackets import tree_from_brackets
 from lexitree.trees.tree import Tree
 from tests.pipeline.stubs import tiny_pipeline
+from tests.results.placing import placed
 from tests.strategies import trees
 
 STARS = LabelSet(tuple("01234"), dict(zip("01234", SENTIMENTS, strict=True)))
@@ -36,7 +37,7 @@ def a_sentence(tree: Tree, sure: float = 0.8) -> Sentence:
         Token(word, int(end) - len(word), int(end), word) for word, end in zip(tree.words, ends, strict=True)
     ]
     labelled = LabelledTree(source=tree, label_set=STARS, node_probabilities=rows)
-    return Sentence.placed(labelled, tree, " ".join(tree.words), tuple(tokens))
+    return placed(labelled, tree, " ".join(tree.words), tokens)
 
 
 BUT = tree_from_brackets(

@@ -8,6 +8,7 @@ import os
 from collections.abc import Callable
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,12 +21,12 @@ from lexitree.kernels.library import find_sentence_writer, why_absent
 from lexitree.labels import SENTIMENTS, LabelSet
 from lexitree.results import json_writing
 from lexitree.results.document import Document
-from lexitree.results.flat_results import FlatSentence
 from lexitree.results.json_writing import WrittenNumbers, write_sentence
+from lexitree.results.sentence import Phrase, Sentence
 from lexitree.text.tokens import Token, Tokens
 from lexitree.trees.brackets import read_trees, surface_form
 from lexitree.trees.flat_parses import ParseLabels, SentenceParse
-from lexitree.views.visible import MAX_SHOWN_CHARACTERS
+from lexitree.views.visible import MAX_SHOWN_CHARACTERS, shorten_text
 from tests.parsers.random_parser import random_parser
 from tests.pipeline.stubs import tiny_pipeline
 
@@ -52,7 +53,7 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None
         pytest.skip(str(why_absent()))
 
 
-def both_ways(sentence: FlatSentence) -> tuple[str | None, str]:
+def both_ways(sentence: Sentence) -> tuple[str | None, str]:
     """What the kernel writes, and what Python does."""
     parse = json_writing.quote(sentence.flat_parse.brackets(sentence.flat_tokens.forms))
     text = json_writing.quote(sentence.text)
@@ -67,7 +68,7 @@ def make_sentence(
     labels: LabelSet,
     *,
     has_heads: bool,
-) -> FlatSentence:
+) -> Sentence:
     """A sentence of some words, with so much between them, as a tree that is split where it is asked to be."""
     tokens, text = Tokens([], [], [], []), gap
     for word in words:
@@ -82,20 +83,55 @@ def make_sentence(
             middle = splits(start, end)
             waiting += [(middle, end), (start, middle)]
     rows = np.resize(probabilities, (len(shape), len(labels))).astype(np.float32)
-    parse = ParseLabels(("S",), ("NN",))
-    return FlatSentence(
+    parse = ParseLabels.joined(["S"], ["NN"])
+    return Sentence(
         text,
         tokens,
-        labels,
-        rows,
-        np.array([end - 1 for _, end, _ in shape]) if has_heads else None,
-        rows[:, 0].copy() if has_heads else None,
-        SentenceParse(parse, np.zeros(len(words), np.int32), np.array([[0, len(words), 0]], np.int32)),
-        np.array(shape, np.int32),
-        ("",),
-        None,
-        lambda: None,
+        label_set=labels,
+        node_probabilities=rows,
+        head_index=np.array([end - 1 for _, end, _ in shape]) if has_heads else None,
+        head_weight=rows[:, 0].copy() if has_heads else None,
+        parse=SentenceParse(parse, np.zeros(len(words), np.int32), np.array([[0, len(words), 0]], np.int32)),
+        shape=np.array(shape, np.int32),
+        names=("",),
     )
+
+
+def plain_values(sentence: Sentence, *, phrases: bool) -> dict[str, Any]:
+    """What a sentence says, property by property."""
+
+    def values(phrase: Phrase) -> dict[str, Any]:
+        heads = sentence.head_index
+        return {
+            "start": phrase.start,
+            "end": phrase.end,
+            "text": shorten_text(phrase.text),
+            "label": phrase.label,
+            "probability": rounded(phrase.probability),
+            "probabilities": {name: rounded(share) for name, share in phrase.probabilities.items()},
+            "score": rounded(phrase.score),
+            "children": [part.node for part in phrase.children],
+        } | (
+            {}
+            if heads is None
+            else {
+                "head": int(heads[phrase.node]),
+                "head_word": shorten_text(str(phrase.head)),
+                "head_weight": rounded(phrase.head_weight),
+            }
+        )
+
+    return {
+        "start": sentence.start,
+        "end": sentence.end,
+        "text": sentence.text,
+        "label": sentence.label,
+        "probability": rounded(sentence.probability),
+        "score": rounded(sentence.score),
+        "tokens": [{"start": token.start, "end": token.end, "text": token.text} for token in sentence.tokens],
+        "parse": str(sentence.parse),
+        **({"phrases": [values(phrase) for phrase in sentence.phrases]} if phrases else {}),
+    }
 
 
 characters = st.characters(exclude_categories=["Zs", "Zl", "Zp"])
@@ -231,21 +267,27 @@ def test_json_is_written_as_by_the_plain_way(name: str, nodes: str) -> None:
     pipe = tiny_pipeline(name, parser=random_parser())
     for document in pipe.stream(TEXTS, nodes=nodes):  # type: ignore[arg-type]
         # While the batch is there, its numbers are rounded in one go.
-        assert document.to_json() == to_json(document.as_dict())
+        assert document.to_json() == to_json(plain_document(document, nodes))
     for document in documents():
         gc.collect()
-        assert document.to_json() == to_json(document.as_dict())
+        assert document.to_json() == to_json(plain_document(document, nodes)) == to_json(document.as_dict())
         assert json.loads(document.to_json(indent=1)) == document.as_dict()
+
+
+def plain_document(document: Document, nodes: str) -> dict[str, Any]:
+    sentences = [
+        plain_values(each, phrases=nodes == "all" or len(each.tokens) == 1) for each in document.sentences
+    ]
+    return {**document.summary(), "sentences": sentences}
 
 
 @needs_kernels
 @pytest.mark.skipif(not TREEBANK.is_file(), reason="needs the treebank under $LEXITREE_DATA")
 def test_sentences_of_the_treebank() -> None:
     texts = [" ".join(map(surface_form, tree.words)) for tree in islice(read_trees(TREEBANK), 300)]
-    sentences: list[FlatSentence] = []
+    sentences: list[Sentence] = []
     for document in tiny_pipeline("bicontree", parser=random_parser()).stream(texts):
         for sentence in document.sentences:
-            assert isinstance(sentence, FlatSentence)
             sentences.append(sentence)
             kernel, python = both_ways(sentence)
             assert kernel == python

@@ -10,9 +10,10 @@ import pytest
 from lexitree.errors import ConfigError
 from lexitree.labels import LabelSet
 from lexitree.results.document import Document
-from lexitree.results.sentence import Sentence
+from lexitree.results.labelled_tree import LabelledTree
 from lexitree.text import tokenize
 from lexitree.trees.brackets import tree_from_brackets
+from tests.results.placing import placed
 
 THREE = LabelSet(("negative", "neutral", "positive"))
 TEXT = "good food but slow staff"
@@ -30,15 +31,9 @@ ROWS = {
 def document(parse: str, text: str = TEXT, labels: LabelSet = THREE, binary: str = BINARY) -> Document:
     tree, tokens = tree_from_brackets(binary), tuple(tokenize(text))
     rows = [ROWS.get(" ".join(tree.words[start:end]), (0, 1, 0)) for start, end in tree.spans]
-    sentence = Sentence(
-        source=tree,
-        label_set=labels,
-        node_probabilities=np.array(rows, dtype=np.float32)[:, : len(labels)],
-        document_text=text,
-        tokens=tokens,
-        parse=tree_from_brackets(parse),
-    )
-    return Document(text, (sentence,))
+    probabilities = np.array(rows, dtype=np.float32)[:, : len(labels)]
+    labelled = LabelledTree(source=tree, label_set=labels, node_probabilities=probabilities)
+    return Document(text, (placed(labelled, tree_from_brackets(parse), text, tokens),))
 
 
 @pytest.mark.parametrize("parse", [CLAUSES, BINARY.replace("S", "FRAG")])
@@ -73,14 +68,8 @@ def test_a_span_over_two_sentences_is_their_mean() -> None:
     shift = len(TEXT) + 1
     moved = tuple(replace(token, start=token.start + shift, end=token.end + shift) for token in other.tokens)
     text = f"{TEXT} {TEXT}"
-    second = Sentence(
-        source=other.source,
-        label_set=THREE,
-        node_probabilities=other.node_probabilities,
-        document_text=text,
-        tokens=moved,
-        parse=other.parse,
-    )
+    labelled = LabelledTree(source=other.source, label_set=THREE, node_probabilities=other.node_probabilities)
+    second = placed(labelled, other.parse, text, moved)
     both = Document(text, (one, second)).about(19, shift + 9)
     assert sum(each.weight for each in both.phrases) == pytest.approx(1)
     assert {each.phrase.sentence for each in both.phrases} == {one, second}

@@ -16,10 +16,10 @@ from lexitree.parsers.penn_spans import clean_trees
 from lexitree.tasks.parse.data import read_named_trees
 from lexitree.trees.binarize import Direction, to_binary
 from lexitree.trees.brackets import tree_from_brackets
+from lexitree.trees.flat_parses import FlatParses
 from lexitree.trees.flat_trees import FlatTrees, binarize_parses, stable_order
 from lexitree.trees.tree import Tree
 from tests.strategies import trees
-from tests.trees.flattening import flat_parses
 
 LABELS = ("NP", "VP", "S", "CC", "CONJP", "PP", "NN", "JJ", ",", ".", "-NONE-", "X", "QP", "ADJP", "TO")
 """Labels of all kinds of rules, conjunctions and punctuation among them."""
@@ -39,18 +39,18 @@ def assert_same_trees(flat: FlatTrees, forest: Sequence[Tree], direction: Direct
 
 @given(st.lists(trees(max_words=14, labels=LABELS), max_size=6), st.sampled_from(get_args(Direction)))
 def test_many_trees_are_binarized_as_one_by_one(forest: list[Tree], direction: Direction) -> None:
-    assert_same_trees(binarize_parses(flat_parses(forest), direction), forest, direction)
+    assert_same_trees(binarize_parses(FlatParses.of(forest), direction), forest, direction)
 
 
 def test_a_coordination_is_headed_by_its_first_part() -> None:
     tree = tree_from_brackets("(NP (NN a) (, ,) (NN b) (CC and) (NN c) (. .))")
-    assert_same_trees(binarize_parses(flat_parses([tree]), "head"), [tree], "head")
+    assert_same_trees(binarize_parses(FlatParses.of([tree]), "head"), [tree], "head")
 
 
 @given(st.lists(trees(max_words=8, labels=LABELS), min_size=1, max_size=6), st.data())
 def test_some_of_many(forest: list[Tree], data: st.DataObject) -> None:
     chosen = data.draw(st.lists(st.sampled_from(range(len(forest))), min_size=1, max_size=8))
-    part = binarize_parses(flat_parses(forest), "head").take(np.array(chosen))
+    part = binarize_parses(FlatParses.of(forest), "head").take(np.array(chosen))
     assert_same_trees(part, [forest[number] for number in chosen], "head")
 
 
@@ -62,7 +62,7 @@ def test_large_numbers_are_sorted_too() -> None:
 
 @given(st.lists(trees(max_words=10, labels=LABELS), min_size=1, max_size=4))
 def test_a_sentence_has_its_own_parse(forest: list[Tree]) -> None:
-    parses = flat_parses(forest)
+    parses = FlatParses.of(forest)
     for number, tree in enumerate(forest):
         assert parses.sentence(number).tree(tree.words) == tree
         assert parses.sentence(number).brackets(tree.words) == str(tree)
@@ -76,6 +76,6 @@ REAL = Path(os.environ.get("LEXITREE_DATA", "no data")) / "treebanks"
 @pytest.mark.parametrize("path", sorted(REAL.glob("*.txt")), ids=lambda path: path.stem)
 def test_every_treebank(path: Path) -> None:
     forest = list(clean_trees(read_named_trees(path)))
-    parses = flat_parses(forest)
+    parses = FlatParses.of(forest)
     for direction in get_args(Direction):
         assert_same_trees(binarize_parses(parses, direction), forest, direction)

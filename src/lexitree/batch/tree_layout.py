@@ -175,6 +175,7 @@ class TreeLayout:
         word_index: IndexArray,
         leaf_kind: IndexArray,
         unknown_words: tuple[str, ...] = (),
+        pieces: PieceLayout | None = None,
     ) -> TreeLayout:
         """Lay out binary trees that are flat arrays already; without labels, for prediction.
 
@@ -183,6 +184,7 @@ class TreeLayout:
             word_index: The lexicon row of each word; ~k for unknown word k.
             leaf_kind: The `WordKind` of each word.
             unknown_words: Words without a lexicon row, for which the lexicon guesses vectors.
+            pieces: What a transformer reads of the sentences.
         """
         num_leaves, num_nodes = len(word_index), len(trees.starts)
         up_order, down = stable_order(trees.heights), stable_order(trees.depths)
@@ -213,6 +215,7 @@ class TreeLayout:
             depth_offset=np.cumsum(depth_sizes),
             counts=np.array([num_leaves, trees.num_trees, len(level_sizes) - 1, len(depth_sizes) - 1]),
             unknown_words=unknown_words,
+            pieces=pieces,
         )
 
     @property

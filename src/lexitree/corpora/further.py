@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import chain
 
 import numpy as np
 
 from lexitree.arrays import NO_INDEX, IndexArray
+from lexitree.lazy import cached_property
 from lexitree.trees.tree import Tree
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import string
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +13,7 @@ from lexitree.arrays import NO_INDEX, BoolArray, DoubleArray, IndexArray
 from lexitree.batch.tree_examples import make_examples
 from lexitree.errors import ConfigError
 from lexitree.labels import LabelSet
+from lexitree.lazy import cached_property
 from lexitree.models.inference import run_examples
 from lexitree.models.label_model import LabelModel
 from lexitree.trees.tree import Tree

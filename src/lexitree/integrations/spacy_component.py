@@ -13,11 +13,11 @@ spaCy finds the component through the entry point of this package.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lexitree.errors import TextError, import_extra
+from lexitree.lazy import cached_property
 from lexitree.limits import Limits
 from lexitree.saving import shipped
 from lexitree.text import TokenizedText

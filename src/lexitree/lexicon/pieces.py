@@ -5,13 +5,13 @@ from __future__ import annotations
 import bisect
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 from lexitree.arrays import BoolArray, DoubleArray, IndexArray
 from lexitree.errors import ConfigError
-from lexitree.trees.tree import Tree
 
 Unit = Literal["word", "phrase"]
 """What gets a vector: each word in its sentence, or each phrase on its own."""
@@ -63,6 +63,16 @@ class SplitSentence:
         return len(self.starts)
 
 
+class Spans(Protocol):
+    """The first word of each phrase of a tree, and the word after its last; a `Tree` has them."""
+
+    @property
+    def starts(self) -> npt.NDArray[np.integer]: ...
+
+    @property
+    def ends(self) -> npt.NDArray[np.integer]: ...
+
+
 class Row(NamedTuple):
     """Pieces that a transformer reads together, and those of them that make up vectors."""
 
@@ -101,7 +111,7 @@ class PieceLayout:
     @classmethod
     def from_trees(
         cls,
-        trees: Sequence[Tree],
+        trees: Sequence[Spans],
         sentences: Sequence[SplitSentence],
         table_index: Sequence[IndexArray] | None = None,
         wanted: Sequence[BoolArray] | None = None,
@@ -109,7 +119,7 @@ class PieceLayout:
         """Make the rows for some trees: one per sentence, or one per phrase, as the transformer's unit says.
 
         Args:
-            trees: The trees, for a transformer that reads phrases.
+            trees: The phrases of each tree, for a transformer that reads phrases.
             sentences: The pieces of each tree's words.
             table_index: Rows of the static vectors that stand beside those of the words, if any.
             wanted: By node of each tree, whether its vector is asked for. Other phrases are not read, and get the
@@ -193,7 +203,7 @@ def _within(counts: IndexArray) -> IndexArray:
 
 
 def _phrase_rows(
-    trees: Sequence[Tree],
+    trees: Sequence[Spans],
     sentences: Sequence[SplitSentence],
     row_format: RowFormat,
     wanted: Sequence[BoolArray] | None,
@@ -206,7 +216,7 @@ def _phrase_rows(
     owners: list[int] = []
     num_pieces = 0
     for number, (tree, sentence) in enumerate(zip(trees, sentences, strict=True)):
-        nodes = np.arange(tree.num_nodes)
+        nodes = np.arange(len(tree.starts))
         if wanted is not None:
             nodes = np.where(wanted[number], nodes, 0)
         first, end = sentence.starts[tree.starts[nodes]], sentence.ends[tree.ends[nodes] - 1]

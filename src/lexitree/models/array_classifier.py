@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -21,16 +21,7 @@ from lexitree.ops.numpy.blas import one_blas_thread
 from lexitree.ops.numpy.functions import log_sum_exp, softmax
 from lexitree.ops.numpy.heads import HeadLeaves
 from lexitree.ops.registry import check_backend, get_backend
-
-
-class DoneBatch(NamedTuple):
-    """A batch that was labelled at once."""
-
-    outputs: NodeArrays
-
-    def finish(self) -> NodeArrays:
-        """The output."""
-        return self.outputs
+from lexitree.pending import Pending, done
 
 
 class ArrayClassifier:
@@ -106,11 +97,6 @@ class ArrayClassifier:
         return self._encoder.has_heads
 
     @property
-    def reads_flat_trees(self) -> bool:
-        """Whether it reads phrases of single words."""
-        return self.tree_kind == "constituency"
-
-    @property
     def what_runs(self) -> dict[str, str]:
         """The name of the implementation that runs, by operation: {"bottom_up": "native", ...}."""
         return self._backend.report(self._encoder.all_operations)
@@ -127,7 +113,7 @@ class ArrayClassifier:
     @one_blas_thread()
     def start_batch(
         self, layout: TreeLayout, *, nodes: AskedNodes = "all", heads: bool = False, finer: bool = False
-    ) -> DoneBatch:
+    ) -> Pending[NodeArrays]:
         """Label a batch; see `LabelModel.start_batch`."""
         check_trees(self.tree_kind, layout)
         words, found = self._word_vectors(layout), None
@@ -140,7 +126,7 @@ class ArrayClassifier:
         asked = layout.root_index if nodes == "root" else layout.preorder_index
         scores = self._scorer.scores(self._encoder.features(x, layout, asked))
         probabilities = self.answer_probabilities(scores, finer=finer)
-        return DoneBatch(NodeArrays(probabilities, *_head_arrays(found, layout)))
+        return done(NodeArrays(probabilities, *_head_arrays(found, layout)))
 
     @one_blas_thread()
     def head_shares(self, layout: TreeLayout) -> FloatArray:  # [phrases, word]

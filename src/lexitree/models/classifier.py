@@ -21,12 +21,13 @@ from lexitree.models.dropout import drop_states, drop_words
 from lexitree.models.head_methods import head_entropy as entropy_of_heads
 from lexitree.models.head_words import HeadWords
 from lexitree.models.label_grains import LabelGrains
-from lexitree.models.label_model import AskedNodes, check_trees
+from lexitree.models.label_model import AskedNodes, NodeArrays, check_trees
 from lexitree.models.model_config import ModelConfig, TextReading
-from lexitree.models.tensor_inference import StartedTensors, find_shares, start_tensors, without_dropout
+from lexitree.models.tensor_inference import find_shares, start_tensors, without_dropout
 from lexitree.models.word_table import Lexicon, WordTable
 from lexitree.ops.registry import Backend, Implementation, check_backend, get_backend
 from lexitree.ops.tree_batch import TreeBatch
+from lexitree.pending import Pending
 from lexitree.trees.tree import Tree
 
 
@@ -92,11 +93,6 @@ class TreeClassifier(nn.Module):
     def has_heads(self) -> bool:
         """Whether its phrases have head words."""
         return self.encoder.has_heads
-
-    @property
-    def reads_flat_trees(self) -> bool:
-        """Whether it reads phrases of single words; a transformer reads pieces of whole sentences."""
-        return isinstance(self.lexicon, WordTable) and self.encoder.tree_kind == "constituency"
 
     @property
     def backend(self) -> Backend:
@@ -175,7 +171,7 @@ class TreeClassifier(nn.Module):
 
     def start_batch(
         self, layout: TreeLayout, *, nodes: AskedNodes = "all", heads: bool = False, finer: bool = False
-    ) -> StartedTensors:
+    ) -> Pending[NodeArrays]:
         """Begin to label a batch; see `LabelModel.start_batch`."""
         return start_tensors(self, layout, nodes, heads, finer)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,10 +11,12 @@ import numpy.typing as npt
 
 from lexitree.arrays import IndexArray
 from lexitree.batch.tree_layout import TreeLayout
+from lexitree.lexicon.pieces import PieceLayout, SplitSentence
 from lexitree.lexicon.vocabulary import UNK, UNK_INDEX
 from lexitree.limits import Check, no_check
 from lexitree.models.inference import MAX_BATCH_NODES, check_finite
-from lexitree.models.label_model import AskedNodes, LabelModel, NodeArrays, StartedBatch
+from lexitree.models.label_model import AskedNodes, LabelModel, NodeArrays
+from lexitree.pending import Pending
 from lexitree.text.word_kinds import word_kinds
 from lexitree.trees.flat_trees import FlatTrees, ranges
 
@@ -28,41 +30,28 @@ class _Labelled(NamedTuple):
 
     trees: IndexArray
     """Which trees it holds."""
-    started: StartedBatch
-
-    def outputs(self) -> NodeArrays:
-        found = self.started.finish()
-        check_finite(found.probabilities)
-        return found
+    outputs: Pending[NodeArrays]
 
 
-@dataclass(frozen=True, eq=False)
-class StartedOutputs:
-    """Trees that are being labelled; a GPU may still be at work until `finish`."""
+def _join_batches(trees: FlatTrees, nodes: AskedNodes, batches: Sequence[_Labelled]) -> NodeArrays:
+    """The output for all trees.
 
-    trees: FlatTrees
-    nodes: AskedNodes
-    batches: list[_Labelled]
-
-    def finish(self) -> NodeArrays:
-        """The output for all trees.
-
-        Raises:
-            NotFiniteError: If the model gives no finite probabilities.
-        """
-        found = [batch.outputs() for batch in self.batches]
-        if len(found) == 1:
-            return found[0]
-        order = np.concatenate([batch.trees for batch in self.batches])
-        rows = (
-            order if self.nodes == "root" else ranges(self.trees.first_node[order], self.trees.sizes[order])
-        )
-        place = np.empty_like(rows)
-        place[rows] = np.arange(len(rows))
-        probabilities, head_index, head_weight = zip(*found, strict=True)
-        return NodeArrays(
-            np.concatenate(probabilities)[place], _join(head_index, place), _join(head_weight, place)
-        )
+    Raises:
+        NotFiniteError: If the model gives no finite probabilities.
+    """
+    found = [batch.outputs.result() for batch in batches]
+    for output in found:
+        check_finite(output.probabilities)
+    if len(found) == 1:
+        return found[0]
+    order = np.concatenate([batch.trees for batch in batches])
+    rows = order if nodes == "root" else ranges(trees.first_node[order], trees.sizes[order])
+    place = np.empty_like(rows)
+    place[rows] = np.arange(len(rows))
+    probabilities, head_index, head_weight = zip(*found, strict=True)
+    return NodeArrays(
+        np.concatenate(probabilities)[place], _join(head_index, place), _join(head_weight, place)
+    )
 
 
 def _join(parts: Sequence[npt.NDArray[Any] | None], place: IndexArray) -> Any:
@@ -77,21 +66,22 @@ def start_flat(
     *,
     nodes: AskedNodes = "all",
     check: Check = no_check,
-) -> StartedOutputs:
+) -> Pending[NodeArrays]:
     """Begin to label trees; on a GPU, the host does not wait for it.
 
     Args:
-        model: A model that `reads_flat_trees`.
+        model: A model that reads constituency trees.
         trees: The trees.
         words: The words of all trees, one tree after the other.
         nodes: Whether all nodes or only the roots are labelled.
         check: Called before each batch; may raise an error to end the work.
     """
     word_index, unknown = _number_words(model, words)
+    split = _split_sentences(model, trees, words)
     leaf_kind = np.array(word_kinds(words), dtype=np.int64)
     batches: list[_Labelled] = []
     with model.in_use():
-        limit = _NODES_AT_ONCE.get(model.device_type, MAX_BATCH_NODES)
+        limit = MAX_BATCH_NODES if split else _NODES_AT_ONCE.get(model.device_type, MAX_BATCH_NODES)
         for chosen in _batches_by_height(trees, limit):
             check()
             part, own_words = trees, slice(None)
@@ -100,9 +90,13 @@ def start_flat(
                     trees.take(chosen),
                     ranges(trees.first_word[chosen], trees.num_words[chosen]),
                 )
-            layout = TreeLayout.from_flat(part, word_index[own_words], leaf_kind[own_words], unknown)
+            numbers, pieces = word_index[own_words], None
+            if split:
+                pieces = _lay_out_pieces(part, [split[tree] for tree in chosen.tolist()], numbers, nodes)
+                numbers = np.arange(len(numbers))
+            layout = TreeLayout.from_flat(part, numbers, leaf_kind[own_words], unknown, pieces)
             batches.append(_Labelled(chosen, model.start_batch(layout, nodes=nodes, heads=nodes == "all")))
-    return StartedOutputs(trees, nodes, batches)
+    return Pending(lambda: _join_batches(trees, nodes, batches))
 
 
 def _number_words(model: LabelModel, words: Sequence[str]) -> tuple[IndexArray, tuple[str, ...]]:
@@ -114,6 +108,27 @@ def _number_words(model: LabelModel, words: Sequence[str]) -> tuple[IndexArray, 
     guess_of: dict[str, int] = {}
     word_index[places] = [~guess_of.setdefault(words[place], len(guess_of)) for place in places]
     return word_index, tuple(guess_of)
+
+
+def _split_sentences(model: LabelModel, trees: FlatTrees, words: Sequence[str]) -> list[SplitSentence]:
+    """The pieces of each sentence, for a transformer; none for other models."""
+    borders: list[int] = trees.first_word.tolist()
+    found: list[SplitSentence] = []
+    for first, last in pairwise(borders):
+        split = model.lexicon.split(words[first:last])
+        # A lexicon splits all sentences, or none.
+        if split is None:
+            break
+        found.append(split)
+    return found
+
+
+def _lay_out_pieces(
+    trees: FlatTrees, sentences: list[SplitSentence], word_index: IndexArray, nodes: AskedNodes
+) -> PieceLayout:
+    spans = trees.spans()
+    wanted = [np.arange(len(each.starts)) == 0 for each in spans] if nodes == "root" else None
+    return PieceLayout.from_trees(spans, sentences, [word_index], wanted)
 
 
 def _batches_by_height(trees: FlatTrees, max_nodes: int) -> Iterator[IndexArray]:

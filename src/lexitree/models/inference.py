@@ -113,7 +113,7 @@ def _run_group(
     model: LabelModel, group: list[Example], nodes: AskedNodes, heads: bool, finer: bool
 ) -> list[NodeOutputs]:
     layout = lay_out_to_label(group, guesses=model.lexicon.can_guess, roots_only=nodes == "root")
-    found = model.start_batch(layout, nodes=nodes, heads=heads, finer=finer).finish()
+    found = model.start_batch(layout, nodes=nodes, heads=heads, finer=finer).result()
     check_finite(found.probabilities)
     if nodes == "root":
         return [

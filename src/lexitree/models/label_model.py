@@ -11,6 +11,7 @@ from lexitree.batch.tree_examples import TreeKind, WordIndex
 from lexitree.batch.tree_layout import TreeLayout
 from lexitree.errors import TreeError
 from lexitree.models.model_config import ModelConfig, TextReading
+from lexitree.pending import Pending
 
 AskedNodes = Literal["all", "root"]
 
@@ -58,14 +59,6 @@ class NodeArrays(NamedTuple):
     """[nodes]: the head word's share of the phrase's head vector."""
 
 
-class StartedBatch(Protocol):
-    """A batch that is being labelled; a GPU may still be at work until `finish`."""
-
-    def finish(self) -> NodeArrays:
-        """The output."""
-        ...
-
-
 class ModelLexicon(WordIndex, Protocol):
     """The words of a model."""
 
@@ -103,11 +96,6 @@ class LabelModel(Protocol):
         ...
 
     @property
-    def reads_flat_trees(self) -> bool:
-        """Whether it reads phrases of single words; a transformer reads pieces of whole sentences."""
-        ...
-
-    @property
     def device(self) -> object:
         """Where it computes; its text is the name."""
         ...
@@ -132,7 +120,7 @@ class LabelModel(Protocol):
 
     def start_batch(
         self, layout: TreeLayout, *, nodes: AskedNodes = "all", heads: bool = False, finer: bool = False
-    ) -> StartedBatch:
+    ) -> Pending[NodeArrays]:
         """Begin to label a batch; on a GPU, the host does not wait for it.
 
         Args:

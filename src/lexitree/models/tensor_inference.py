@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -17,8 +18,9 @@ from lexitree.models.label_model import AskedNodes, NodeArrays
 from lexitree.ops.openmp import one_thread
 from lexitree.ops.padding import Sizes
 from lexitree.ops.recordings import recordings_of
-from lexitree.ops.transfers import Arriving
+from lexitree.ops.transfers import leave
 from lexitree.ops.tree_batch import TreeBatch
+from lexitree.pending import Pending
 
 if TYPE_CHECKING:
     from lexitree.models.classifier import TreeClassifier
@@ -41,23 +43,20 @@ def without_dropout(model: nn.Module) -> Generator[None, None, None]:
         model.train()
 
 
-class StartedTensors(NamedTuple):
-    """The output of a batch, on its way to the host."""
+def _unpack(num_rows: int, first_leaf: IndexArray | None, packed: FloatArray) -> NodeArrays:
+    """The output of a batch as arrays.
 
-    packed: Arriving
-    """[rows, labels] or, with heads, [rows, labels + 2]: probabilities, the leaf of the batch that is the head, and
-    its share. Behind them, there may be rows of padding."""
-    num_rows: int
-    first_leaf: IndexArray | None
-    """By row: the first leaf of its tree; None without heads."""
-
-    def finish(self) -> NodeArrays:
-        """The output; waits for a GPU."""
-        numbers: FloatArray = self.packed.wait()[: self.num_rows]
-        if self.first_leaf is None:
-            return NodeArrays(np.ascontiguousarray(numbers), None, None)
-        leaves, weights = numbers[:, -2].astype(np.int64), np.ascontiguousarray(numbers[:, -1])
-        return NodeArrays(np.ascontiguousarray(numbers[:, :-2]), leaves - self.first_leaf, weights)
+    Args:
+        num_rows: How many nodes were asked for.
+        first_leaf: By node: the first leaf of its tree; None without heads.
+        packed: [rows, labels] or, with heads, [rows, labels + 2]: probabilities, the leaf of the batch that is the
+            head, and its share. Behind the nodes that were asked for, there may be rows of padding.
+    """
+    numbers = packed[:num_rows]
+    if first_leaf is None:
+        return NodeArrays(np.ascontiguousarray(numbers), None, None)
+    leaves, weights = numbers[:, -2].astype(np.int64), np.ascontiguousarray(numbers[:, -1])
+    return NodeArrays(np.ascontiguousarray(numbers[:, :-2]), leaves - first_leaf, weights)
 
 
 def send_layout(model: TreeClassifier, layout: TreeLayout) -> TreeBatch:
@@ -75,19 +74,19 @@ def _guess(model: TreeClassifier, layout: TreeLayout) -> Tensor | None:
 @torch.inference_mode()
 def start_tensors(
     model: TreeClassifier, layout: TreeLayout, nodes: AskedNodes, heads: bool, finer: bool
-) -> StartedTensors:
+) -> Pending[NodeArrays]:
     """Begin to label a batch; see `LabelModel.start_batch`."""
     asked = _Asked(nodes, heads and nodes == "all" and model.encoder.heads is not None, finer)
     guesses = _guess(model, layout)
     if _is_worth_recording(model, layout, guesses):
         packed = _run_recorded(model, layout, guesses, asked)
     else:
-        packed = Arriving.of(_label(model, TreeBatch.from_layout(layout, model.device, guesses), asked))
+        packed = leave(_label(model, TreeBatch.from_layout(layout, model.device, guesses), asked))
     num_rows = len(layout.preorder_index) if nodes == "all" else len(layout.root_index)
     first_leaf = None
     if asked.heads:
         first_leaf = np.repeat(layout.span_start[layout.root_index], layout.tree_sizes)
-    return StartedTensors(packed, num_rows, first_leaf)
+    return packed.then(partial(_unpack, num_rows, first_leaf))
 
 
 class _Asked(NamedTuple):
@@ -99,7 +98,7 @@ class _Asked(NamedTuple):
 
 
 def _label(model: TreeClassifier, batch: TreeBatch, asked: _Asked) -> Tensor:  # [rows, labels or labels + 2]
-    """The output of a batch; see `StartedTensors`."""
+    """The output of a batch; see `_unpack`."""
     if asked.heads:
         scores, head_words = model.score_with_heads(batch)
     else:
@@ -130,7 +129,7 @@ def _is_worth_recording(model: TreeClassifier, layout: TreeLayout, guesses: Tens
 
 def _run_recorded(
     model: TreeClassifier, layout: TreeLayout, guesses: Tensor | None, asked: _Asked
-) -> Arriving:
+) -> Pending[FloatArray]:
     """Label a batch of few trees by a recording; the batch is padded, and so are the vectors of unknown words."""
     batch = TreeBatch.from_layout(layout)
     sizes = Sizes.around(batch)

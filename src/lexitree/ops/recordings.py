@@ -8,13 +8,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from threading import Lock
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 from weakref import WeakKeyDictionary
 
+import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from lexitree.ops.transfers import Arriving, send
+from lexitree.ops.transfers import leave, send
+from lexitree.pending import Pending
 
 RUNS_BEFORE = 2
 """How often work of a size is run as it is before it is recorded, which takes as long as many runs."""
@@ -72,7 +74,7 @@ class Recordings:
         self._is_done = torch.cuda.Event()
         self._lock = Lock()
 
-    def run(self, key: Hashable, work: Work, inputs: Sequence[Tensor]) -> Arriving:
+    def run(self, key: Hashable, work: Work, inputs: Sequence[Tensor]) -> Pending[npt.NDArray[Any]]:
         """Run some work, by its recording if there is one, and let its result leave for the host.
 
         Args:
@@ -86,7 +88,7 @@ class Recordings:
                 on_device = [send(tensor, self._device) for tensor in inputs]
                 if self._num_runs[key] < RUNS_BEFORE:
                     self._num_runs[key] += 1
-                    return Arriving.of(work(*on_device))
+                    return leave(work(*on_device))
                 recording = self._recorded[key] = self._record(work, on_device)
             here = torch.cuda.current_stream(self._device)
             # Recordings share memory, so one begins when the one before has ended, on whichever stream.
@@ -94,7 +96,7 @@ class Recordings:
             for static, tensor in zip(recording.inputs, inputs, strict=True):
                 static.copy_(tensor if tensor.is_cuda else tensor.pin_memory(), non_blocking=True)
             recording.graph.replay()
-            result = Arriving.of(recording.output)
+            result = leave(recording.output)
             self._is_done.record(here)
             return result
 

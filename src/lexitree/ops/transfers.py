@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy.typing as npt
 import torch
 from torch import Tensor
+
+from lexitree.pending import Pending, done
 
 
 def send(tensor: Tensor, device: torch.device | str) -> Tensor:
@@ -17,26 +19,18 @@ def send(tensor: Tensor, device: torch.device | str) -> Tensor:
     return tensor.to(device)
 
 
-class Arriving(NamedTuple):
-    """A tensor on its way to the host."""
+def leave(tensor: Tensor) -> Pending[npt.NDArray[Any]]:
+    """Let a tensor leave its device for the host, after the work that computes it."""
+    if not tensor.is_cuda:
+        numbers: npt.NDArray[Any] = tensor.cpu().numpy()
+        return done(numbers)
+    on_host = torch.empty(tensor.shape, dtype=tensor.dtype, pin_memory=True)
+    on_host.copy_(tensor, non_blocking=True)
+    arrived = torch.cuda.Event()
+    arrived.record(torch.cuda.current_stream(tensor.device))
 
-    on_host: Tensor
-    arrived: torch.cuda.Event | None
-    """When the numbers are there; None if they have been from the start."""
+    def wait() -> npt.NDArray[Any]:
+        arrived.synchronize()
+        return on_host.numpy()
 
-    @classmethod
-    def of(cls, tensor: Tensor) -> Arriving:
-        """Let a tensor leave its device after the work that computes it."""
-        if not tensor.is_cuda:
-            return cls(tensor.cpu(), None)
-        on_host = torch.empty(tensor.shape, dtype=tensor.dtype, pin_memory=True)
-        on_host.copy_(tensor, non_blocking=True)
-        arrived = torch.cuda.Event()
-        arrived.record(torch.cuda.current_stream(tensor.device))
-        return cls(on_host, arrived)
-
-    def wait(self) -> npt.NDArray[Any]:
-        """The numbers; waits for a GPU."""
-        if self.arrived is not None:
-            self.arrived.synchronize()
-        return self.on_host.numpy()
+    return Pending(wait)

@@ -24,6 +24,7 @@ from lexitree.parsers.numbered_sentences import PaddedSentences
 from lexitree.parsers.parser_config import ParserConfig
 from lexitree.parsers.span_network import FoundParses, RankedParses, SpanNetwork
 from lexitree.parsers.word_features import WordFeatures
+from lexitree.pending import Pending, done
 from lexitree.saving.stored_arrays import StoredTable
 
 if TYPE_CHECKING:
@@ -146,13 +147,15 @@ class ArrayParserNetwork(SpanNetwork):
         return "cpu"
 
     @one_blas_thread()
-    def start_search(self, batch: PaddedSentences) -> FoundParses:
+    def start_search(self, batch: PaddedSentences) -> Pending[FoundParses]:
         """Find the best trees."""
         # Weights that are damaged are found out in the end, by scores that are not finite.
         with np.errstate(all="ignore"):
             scores, tag_scores = self.score(batch)
             pointers = find_pointers(scores, batch.places - 2)
-            return FoundParses(bool(np.isfinite(scores.sum())), tag_scores.argmax(2), pointers.reshape(-1))
+            is_finite = bool(np.isfinite(scores.sum()))
+        found = FoundParses(is_finite, tag_scores.argmax(2), pointers.reshape(-1))
+        return done(found)
 
     def score(self, batch: PaddedSentences) -> tuple[FloatArray, FloatArray]:
         """The scores of all spans [spans, trees, labels] and of the tags of all words [words, trees, tags]."""

@@ -16,7 +16,8 @@ from lexitree.parsers.numbered_sentences import NumberedSentences
 from lexitree.parsers.parser_config import ParserConfig
 from lexitree.parsers.penn_spans import NO_PHRASE
 from lexitree.parsers.pointers import ChartOrder, LabelledSpan, Pointers, follow_pointers
-from lexitree.parsers.span_network import FoundParses, SpanNetwork, StartedSearch, require_finite
+from lexitree.parsers.span_network import FoundParses, SpanNetwork, require_finite
+from lexitree.pending import Pending
 from lexitree.text.bounded_text import cut_sentence
 from lexitree.trees.flat_parses import FlatParses, ParseLabels
 
@@ -33,7 +34,7 @@ SPANS_AT_ONCE = {"cpu": 8_000, "cuda": 400_000}
 def parse_labels(config: ParserConfig) -> ParseLabels:
     """The labels of a parser's trees; those of phrases in the order of their numbers, less 1."""
     labels = config.labels
-    return ParseLabels(labels if JOINED_LABEL in labels else (*labels, JOINED_LABEL), config.tags)
+    return ParseLabels.joined(labels if JOINED_LABEL in labels else (*labels, JOINED_LABEL), config.tags)
 
 
 def max_spans(network: SpanNetwork) -> int:
@@ -58,12 +59,12 @@ class _Searched(NamedTuple):
     pieces: IndexArray
     num_words: int
     """Number of words of the longest piece."""
-    search: StartedSearch
+    found: Pending[FoundParses]
 
 
 @dataclass(frozen=True, eq=False)
-class StartedParses:
-    """Sentences that are being parsed; a GPU may still be at work until `finish`."""
+class _Started:
+    """Sentences that are being parsed."""
 
     labels: ParseLabels
     pieces: list[Sequence[str]]
@@ -72,7 +73,7 @@ class StartedParses:
     num_words: IndexArray  # [pieces]
     searched: list[_Searched]
 
-    def finish(self) -> FlatParses:
+    def parses(self) -> FlatParses:
         """The parses of all sentences.
 
         Raises:
@@ -95,7 +96,7 @@ class StartedParses:
 
     def _joints(self, first_word: IndexArray) -> IndexArray:  # [phrases, 3]
         """The phrases above the pieces of long sentences; see `neural.join_trees`."""
-        label = self.labels.phrases.index(JOINED_LABEL)
+        label = self.labels.chains.index((JOINED_LABEL,))
         borders = np.append(first_word, first_word[-1:] + self.num_words[-1:])
         joints: list[tuple[int, int, int]] = []
         ends = np.cumsum(self.num_pieces)
@@ -116,7 +117,7 @@ class StartedParses:
 
 def start_parses(
     network: SpanNetwork, labels: ParseLabels, style: int, sentences: Sequence[Sequence[str]], check: Check
-) -> StartedParses:
+) -> Pending[FlatParses]:
     """Begin to parse sentences; on a GPU, the host does not wait for it.
 
     Args:
@@ -136,7 +137,7 @@ def start_parses(
         padded = numbered.pad(batch, np.full(len(batch), style))
         searched.append(_Searched(batch, padded.num_words, network.start_search(padded)))
     num_pieces = np.array([len(group) for group in groups], dtype=np.int64)
-    return StartedParses(labels, pieces, num_pieces, num_words, searched)
+    return Pending(_Started(labels, pieces, num_pieces, num_words, searched).parses)
 
 
 class _Charts(NamedTuple):
@@ -154,7 +155,7 @@ class _Charts(NamedTuple):
 
     @classmethod
     def of(cls, searched: Sequence[_Searched], num_pieces: int) -> _Charts:
-        found = [batch.search.finish() for batch in searched]
+        found = [batch.found.result() for batch in searched]
         first, step, num_words = (np.zeros(num_pieces, dtype=np.int64) for _ in range(3))
         begin = 0
         for batch, sent in zip(searched, found, strict=True):

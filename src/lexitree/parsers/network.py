@@ -15,9 +15,10 @@ from lexitree.parsers.native_network import forget_weights, run_layer, runs_nati
 from lexitree.parsers.numbered_sentences import PaddedSentences
 from lexitree.parsers.parser_config import ParserConfig
 from lexitree.parsers.sentence_batch import SentenceBatch
-from lexitree.parsers.span_network import RankedParses, SpanNetwork, StartedSearch
+from lexitree.parsers.span_network import FoundParses, RankedParses, SpanNetwork
 from lexitree.parsers.torch_search import rank_trees, start_search
 from lexitree.parsers.word_features import WordFeatures
+from lexitree.pending import Pending
 
 
 class SharedDropout(nn.Module):
@@ -141,7 +142,7 @@ class ParserModel(nn.Module, SpanNetwork):
         states = self.encoder(batch)
         return self.spans(states), self.tags(states[1:-1])
 
-    def start_search(self, batch: PaddedSentences) -> StartedSearch:
+    def start_search(self, batch: PaddedSentences) -> Pending[FoundParses]:
         """Find the best trees; on a GPU, this does not wait for them."""
         return start_search(self, batch, self.device)
 

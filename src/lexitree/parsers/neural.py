@@ -15,20 +15,20 @@ from lexitree.limits import Check, Limits, no_check
 from lexitree.parsers.flat_parsing import (
     JOINED_LABEL,
     MAX_JOINED,
-    StartedParses,
     batches_by_spans,
     max_spans,
     parse_labels,
     start_parses,
 )
 from lexitree.parsers.numbered_sentences import NumberedSentences, PaddedSentences
-from lexitree.parsers.pointers import ChartOrder, LabelledSpan, follow_pointers
+from lexitree.parsers.pointers import LabelledSpan
 from lexitree.parsers.protocol import Candidate
 from lexitree.parsers.span_network import SpanNetwork, require_finite
 from lexitree.parsers.text_parser import TextParser
+from lexitree.pending import Pending
 from lexitree.results.parsed_text import ParsedText
 from lexitree.text.bounded_text import cut_sentence
-from lexitree.trees.spans import Span, SpanTree, tree_from_spans
+from lexitree.trees.flat_parses import FlatParses, SentenceParse
 from lexitree.trees.tree import Tree
 
 
@@ -137,27 +137,16 @@ class NeuralParser:
         Raises:
             TreeError: A sentence is empty, or a string instead of a list of words.
         """
-        for parses in self._stream(sentences, self._best_of_batch, read_ahead):
-            yield join_trees(parses)
+        waiting = iter(sentences)
+        while chunk := list(islice(waiting, read_ahead)):
+            parses = self.start_parses(chunk).result()
+            for number, words in enumerate(chunk):
+                yield parses.sentence(number).tree(words)
 
-    def parse_sentences(self, sentences: Sequence[Words], check: Check = no_check) -> list[Tree]:
-        """Return the most probable trees of some sentences.
+    def start_parses(self, sentences: Sequence[Words], check: Check = no_check) -> Pending[FlatParses]:
+        """Begin to parse sentences into flat arrays.
 
-        Args:
-            sentences: The words of each sentence.
-            check: Called before each batch of the network; may raise an error to end the work.
-        """
-
-        def parse(batch: Sequence[Words]) -> list[Tree]:
-            check()
-            return self._best_of_batch(batch)
-
-        return [join_trees(parses) for parses in self._stream(sentences, parse, _SENTENCES_AT_ONCE)]
-
-    def start_parses(self, sentences: Sequence[Words], check: Check = no_check) -> StartedParses:
-        """Begin to parse sentences into flat arrays, as `parse_sentences` parses them into trees.
-
-        On a GPU, this does not wait for the results: `finish` of what it returns does.
+        On a GPU, this does not wait for the results: `result` of what it returns does.
 
         Args:
             sentences: The words of each sentence.
@@ -226,38 +215,23 @@ class NeuralParser:
         style = self.model.config.style_index(self.style)
         return numbered.pad(np.arange(len(sentences)), np.full(len(sentences), style))
 
-    def _best_of_batch(self, sentences: Sequence[Words]) -> list[Tree]:
-        found = self.model.start_search(self._pad(sentences)).finish()
-        require_finite(found.is_finite)
-        order, tags = ChartOrder(len(found.tags)), self._tags(found.tags)
-        pointers = found.pointers.reshape(order.num_spans, len(sentences))
-        return [
-            self._tree(words, tags[number], follow_pointers(pointers[:, number], order, len(words)))
-            for number, words in enumerate(sentences)
-        ]
-
     def _k_best_of_batch(self, sentences: Sequence[Words], k: int) -> list[list[Candidate]]:
         found = self.model.rank_trees(self._pad(sentences), k)
         require_finite(found.is_finite)
-        tags = self._tags(found.tags)
         return [
             [
-                Candidate(self._tree(words, tags[number], tree.spans), tree.log_probability)
+                Candidate(
+                    self._tree(words, found.tags[: len(words), number], tree.spans), tree.log_probability
+                )
                 for tree in found.trees[number]
             ]
             for number, words in enumerate(sentences)
         ]
 
-    def _tags(self, numbers: npt.NDArray[np.integer]) -> list[list[str]]:
-        """The names of the tags of each sentence, those of padding included."""
-        names = self.model.config.tags
-        columns: list[list[int]] = numbers.T.tolist()
-        return [[names[number] for number in column] for column in columns]
-
-    def _tree(self, words: Words, tags: list[str], spans: list[LabelledSpan]) -> Tree:
-        labels = self.model.config.labels
-        named = tuple(Span(start, end, labels[number - 1]) for start, end, number in spans)
-        return tree_from_spans(SpanTree(tuple(words), tuple(tags[: len(words)]), named))
+    def _tree(self, words: Words, tags: npt.NDArray[np.integer], spans: list[LabelledSpan]) -> Tree:
+        # Numbers of labels are counted from 1 in a chart.
+        phrases = np.array(spans, dtype=np.int32).reshape(-1, 3) - (0, 0, 1)
+        return SentenceParse(self.parse_labels, tags.astype(np.int32), phrases).tree(words)
 
 
 def _checked(words: Words) -> Words:

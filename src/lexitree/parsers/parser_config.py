@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Annotated
 
 from lexitree.errors import ConfigError
+from lexitree.lazy import cached_property
 from lexitree.settings import MAX_SIZE, Setting, Settings
 
 GENERIC_STYLE = ""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import NamedTuple, Protocol, TypeGuard, runtime_checkable
 
 from lexitree.limits import Check
-from lexitree.trees.flat_parses import FlatParses, ParseLabels
+from lexitree.pending import Pending
+from lexitree.trees.flat_parses import FlatParses
 from lexitree.trees.tree import Tree
 
 
@@ -33,35 +34,17 @@ class Parser(Protocol):
         ...
 
 
-@runtime_checkable
-class BatchParser(Parser, Protocol):
-    """A parser to which it makes no difference how many calls the sentences come in."""
-
-    def parse_sentences(self, sentences: Sequence[Sequence[str]], check: Check) -> list[Tree]:
-        """Return the trees of some sentences; `check` is called now and then, and may raise an error to end it."""
-        ...
-
-
-class Started(Protocol):
-    """Sentences that are being parsed, perhaps on a GPU."""
-
-    def finish(self) -> FlatParses:
-        """Wait for the parses."""
-        ...
-
-
-@runtime_checkable
 class FlatParser(Parser, Protocol):
-    """A parser that gives the parses of many sentences as arrays."""
+    """A parser that gives the parses of many sentences as arrays, in as many calls as one likes."""
 
-    @property
-    def parse_labels(self) -> ParseLabels:
-        """The labels of its parses."""
-        ...
-
-    def start_parses(self, sentences: Sequence[Sequence[str]], check: Check) -> Started:
+    def start_parses(self, sentences: Sequence[Sequence[str]], check: Check) -> Pending[FlatParses]:
         """Begin to parse some sentences; `check` is called now and then, and may raise an error to end it."""
         ...
+
+
+def gives_arrays(parser: Parser) -> TypeGuard[FlatParser]:
+    """Whether a parser gives arrays; asked for each text, so it looks for one method only."""
+    return hasattr(parser, "start_parses")
 
 
 @runtime_checkable

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, NamedTuple, Protocol, Self
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +13,7 @@ from lexitree.parsers.numbered_sentences import PaddedSentences
 from lexitree.parsers.parser_config import ParserConfig
 from lexitree.parsers.pointers import LabelledSpan
 from lexitree.parsers.word_features import WordFeatures
+from lexitree.pending import Pending
 
 if TYPE_CHECKING:
     from lexitree.parsers.network import ParserModel
@@ -26,18 +27,6 @@ class FoundParses(NamedTuple):
     tags: npt.NDArray[np.integer]  # [words, trees]
     pointers: npt.NDArray[np.int32]  # [spans * trees]
     """See `Pointers`, which are packed here."""
-
-    def finish(self) -> FoundParses:
-        """As a search that ended when it began."""
-        return self
-
-
-class StartedSearch(Protocol):
-    """A search that may still be at work, on a GPU."""
-
-    def finish(self) -> FoundParses:
-        """Wait for what it finds."""
-        ...
 
 
 class RankedTree(NamedTuple):
@@ -75,7 +64,7 @@ class SpanNetwork(ABC):
         return self
 
     @abstractmethod
-    def start_search(self, batch: PaddedSentences) -> StartedSearch:
+    def start_search(self, batch: PaddedSentences) -> Pending[FoundParses]:
         """Begin to find the best tree of each sentence."""
 
     @abstractmethod

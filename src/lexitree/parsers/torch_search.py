@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from lexitree.arrays import FloatArray, IndexArray
 from lexitree.ops.openmp import one_thread
 from lexitree.ops.recordings import recordings_of
-from lexitree.ops.transfers import Arriving
+from lexitree.ops.transfers import leave
 from lexitree.parsers.array_layers import find_pointers
 from lexitree.parsers.best_trees import find_k_best_trees, search_trees
 from lexitree.parsers.chart import log_partition, sum_labels
@@ -21,48 +21,44 @@ from lexitree.parsers.host_search import FEW_TREES
 from lexitree.parsers.numbered_sentences import PaddedSentences
 from lexitree.parsers.pointers import ChartOrder
 from lexitree.parsers.sentence_batch import SentenceBatch, pack_sentences
-from lexitree.parsers.span_network import FoundParses, RankedParses, RankedTree, StartedSearch
+from lexitree.parsers.span_network import FoundParses, RankedParses, RankedTree
+from lexitree.pending import Pending
 
 _MOST_RECORDED_WORDS = 100
 """A longer sentence keeps a GPU busy by itself, and its recording would take much memory."""
 
 
-class TorchSearch(NamedTuple):
-    """What was found for a batch, on its way to the host."""
+def _unpack_trees(num_words: int, num_trees: int, numbers: npt.NDArray[np.int32]) -> FoundParses:
+    """What was found for a batch.
 
-    num_words: int
-    """Number of words of the longest sentence."""
-    num_trees: int
-    packed: Arriving
-    """Whether the scores are finite, then the best tag of each word, then the pointers of each span."""
-
-    def finish(self) -> FoundParses:
-        numbers: npt.NDArray[np.int32] = self.packed.wait()
-        tags, pointers = np.split(numbers[1:], [self.num_words * self.num_trees])
-        return FoundParses(bool(numbers[0]), tags.reshape(self.num_words, self.num_trees), pointers)
+    Args:
+        num_words: Number of words of the longest sentence.
+        num_trees: Number of sentences.
+        numbers: Whether the scores are finite, then the best tag of each word, then the pointers of each span.
+    """
+    tags, pointers = np.split(numbers[1:], [num_words * num_trees])
+    return FoundParses(bool(numbers[0]), tags.reshape(num_words, num_trees), pointers)
 
 
-class TorchScores(NamedTuple):
-    """The scores of a few sentences, on their way to the host, where their trees are found with fewer calls."""
+def _search_on_host(lengths: IndexArray, numbers: FloatArray) -> FoundParses:
+    """The trees of a few sentences, which the host finds with fewer calls.
 
-    lengths: IndexArray
-    packed: Arriving
-    """The best tag of each word, then the scores of all spans, as floats."""
-
-    def finish(self) -> FoundParses:
-        numbers: FloatArray = self.packed.wait()
-        num_words, num_trees = int(self.lengths.max()), len(self.lengths)
-        tags, scores = np.split(numbers, [num_words * num_trees])
-        scores = scores.reshape(ChartOrder(num_words).num_spans, num_trees, -1)
-        with np.errstate(all="ignore"):
-            is_finite = bool(np.isfinite(scores.sum()))
-            pointers = find_pointers(scores, self.lengths).reshape(-1)
-        return FoundParses(is_finite, tags.astype(np.int64).reshape(num_words, num_trees), pointers)
+    Args:
+        lengths: Their numbers of words.
+        numbers: The best tag of each word, then the scores of all spans, as floats.
+    """
+    num_words, num_trees = int(lengths.max()), len(lengths)
+    tags, scores = np.split(numbers, [num_words * num_trees])
+    scores = scores.reshape(ChartOrder(num_words).num_spans, num_trees, -1)
+    with np.errstate(all="ignore"):
+        is_finite = bool(np.isfinite(scores.sum()))
+        pointers = find_pointers(scores, lengths).reshape(-1)
+    return FoundParses(is_finite, tags.astype(np.int64).reshape(num_words, num_trees), pointers)
 
 
 @torch.inference_mode()
 @one_thread()
-def start_search(network: nn.Module, batch: PaddedSentences, device: torch.device) -> StartedSearch:
+def start_search(network: nn.Module, batch: PaddedSentences, device: torch.device) -> Pending[FoundParses]:
     """Begin to find the best trees; on a GPU, the host does not wait for it."""
     lengths = batch.places - 2
     is_short = len(lengths) == 1 and batch.num_words <= _MOST_RECORDED_WORDS
@@ -73,11 +69,11 @@ def start_search(network: nn.Module, batch: PaddedSentences, device: torch.devic
             return _score(network, SentenceBatch.on(buffer, batch))
 
         recordings = recordings_of(network, device)
-        return TorchScores(lengths, recordings.run(key, work, [pack_sentences(batch)]))
+        return recordings.run(key, work, [pack_sentences(batch)]).then(partial(_search_on_host, lengths))
     sent = SentenceBatch.send(batch, device)
     if len(lengths) <= FEW_TREES:
-        return TorchScores(lengths, Arriving.of(_score(network, sent)))
-    return TorchSearch(batch.num_words, len(lengths), Arriving.of(_search(network, sent)))
+        return leave(_score(network, sent)).then(partial(_search_on_host, lengths))
+    return leave(_search(network, sent)).then(partial(_unpack_trees, batch.num_words, len(lengths)))
 
 
 def _score(network: nn.Module, batch: SentenceBatch) -> Float[Tensor, " numbers"]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Literal
 from lexitree.corpora.parquet_files import PARQUET_SUFFIX
 from lexitree.errors import ConfigError, InputError, Place
 from lexitree.files import STANDARD_STREAM, plain_suffix
+from lexitree.lazy import cached_property
 from lexitree.limits import Limits
 from lexitree.pipeline import PART_ROWS
 from lexitree.pipeline.formats import OutputSettings, RecordFormat, Source, WholeFormat

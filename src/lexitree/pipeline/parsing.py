@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
-from functools import cached_property
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from lexitree.errors import ConfigError, InputError, TextError
 from lexitree.files import BRACKET_SUFFIXES, JSON_LINES_SUFFIXES, choose_format, to_json
+from lexitree.lazy import cached_property
 from lexitree.limits import Limits
 from lexitree.pipeline.inputs import Inputs, UntilError
 from lexitree.saving.shipped import BUILTIN_PARSER

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 
 from lexitree.batch.tree_examples import Example, example_to_label, make_example
 from lexitree.corpora.corpus import Supervision
 from lexitree.evaluation.accuracy import Evaluation, evaluate
 from lexitree.evaluation.answers import SystemAnswers, collect_answers
-from lexitree.labels import LabelSet
 from lexitree.limits import Check, no_check
-from lexitree.models.flat_inference import StartedOutputs, start_flat
+from lexitree.models.flat_inference import start_flat
 from lexitree.models.inference import HeadWeigher, NodeOutputs, run_examples
-from lexitree.models.label_model import AskedNodes, LabelModel
-from lexitree.results.flat_results import FlatResults, Weigh
+from lexitree.models.label_model import AskedNodes, LabelModel, NodeArrays
+from lexitree.pending import Pending
+from lexitree.results.labelled_batch import LabelledBatch
 from lexitree.results.labelled_tree import LabelledTree
 from lexitree.trees.binarize import unchanged
 from lexitree.trees.flat_parses import FlatParses
@@ -68,7 +67,7 @@ class Predictor:
 
     def start_flat(
         self, parses: FlatParses, trees: FlatTrees, words: Sequence[str], *, nodes: AskedNodes, check: Check
-    ) -> StartedResults:
+    ) -> Pending[LabelledBatch]:
         """Begin to label many sentences as arrays; on a GPU, this does not wait for the results.
 
         Args:
@@ -78,8 +77,11 @@ class Predictor:
             nodes: Whether to label all phrases or whole sentences only.
             check: Called before each batch; may raise an error to end the work.
         """
-        started = start_flat(self.model, trees, words, nodes=nodes, check=check)
-        return StartedResults(self._label_set, parses, started, self._weigher.about_tree)
+
+        def labelled(outputs: NodeArrays) -> LabelledBatch:
+            return LabelledBatch(self._label_set, parses, trees, *outputs, self._weigher.about_tree)
+
+        return start_flat(self.model, trees, words, nodes=nodes, check=check).then(labelled)
 
     def evaluate(self, trees: Iterable[Tree], *, supervision: Supervision | None = None) -> Evaluation:
         """Score the model on trees that carry gold labels.
@@ -119,22 +121,6 @@ class Predictor:
             head_index=output.head_index,
             head_weight=output.head_weight,
             weigher=self._weigher.about(output.example.binary),
-        )
-
-
-@dataclass(frozen=True, eq=False)
-class StartedResults:
-    """Sentences that are being labelled; a GPU may still be at work until `finish`."""
-
-    label_set: LabelSet
-    parses: FlatParses
-    outputs: StartedOutputs
-    weigh: Weigh
-
-    def finish(self) -> FlatResults:
-        """The labelled sentences."""
-        return FlatResults(
-            self.label_set, self.parses, self.outputs.trees, *self.outputs.finish(), self.weigh
         )
 
 

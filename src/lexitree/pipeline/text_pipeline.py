@@ -15,10 +15,9 @@ from lexitree.limits import Limits, Watch
 from lexitree.models.label_model import AskedNodes
 from lexitree.parsers.protocol import Parser
 from lexitree.pipeline import batch_sentences
-from lexitree.pipeline.flat_labelling import FlatLabeller, flat_parser
+from lexitree.pipeline.batch_labelling import BatchLabeller, Binarizer
 from lexitree.pipeline.predictor import Predictor, describe_model
 from lexitree.pipeline.streaming import TextReader, Warn
-from lexitree.pipeline.tree_labelling import Binarizer, TreeLabeller, make_binarizer
 from lexitree.pipeline.turns import Turn
 from lexitree.results.document import Document
 from lexitree.text import AnyText, Layout, TokenizedSentence, TokenizedText
@@ -89,11 +88,7 @@ class TextPipeline:
             )
         self.predictor = predictor
         self.parser = parser
-        way = binarize or predictor.model.config.parse_binarization
-        self.binarize = make_binarizer(way)
-        self._direction: Direction | None = None if callable(way) else way
-        # Asked once: looking for the methods of a protocol takes longer than finding the tokens of a sentence.
-        self._flat_parser = flat_parser(predictor, parser)
+        self.binarize: Direction | Binarizer = binarize or predictor.model.config.parse_binarization
         self.split: Layout | Splitter = split
         self.limits = limits or Limits()
         self._resources = ExitStack()
@@ -128,7 +123,7 @@ class TextPipeline:
         """A copy has the weights of model and parser; a parser that is a program of its own is opened again."""
         reopen = self._reopen_parser
         parser = None if reopen else self.parser
-        settings = {"binarize": self._direction or self.binarize, "split": self.split, "limits": self.limits}
+        settings = {"binarize": self.binarize, "split": self.split, "limits": self.limits}
         return _copied_pipeline, (type(self), self.predictor, parser, reopen, settings)
 
     def __repr__(self) -> str:
@@ -289,43 +284,8 @@ class TextPipeline:
     def _run(
         self, reader: TextReader[Context], batch_size: int | None, watch: Watch, nodes: AskedNodes = "all"
     ) -> Iterator[tuple[Document | TextError, Context]]:
-        flat = self._flat_labeller(nodes, watch)
-        if flat is not None:
-            return self._run_flat(flat, reader, batch_size, watch)
-        return TreeLabeller(self.predictor, self.parser, self.binarize, self._turn, nodes, watch).run(
-            reader, batch_size
-        )
-
-    def _flat_labeller(self, nodes: AskedNodes, watch: Watch) -> FlatLabeller | None:
-        """What labels whole batches as arrays, if parser, binarizer and model do."""
-        if self._flat_parser is None or self._direction is None:
-            return None
-        return FlatLabeller(self.predictor, self._flat_parser, self._direction, nodes, watch.check)
-
-    def _run_flat(
-        self, flat: FlatLabeller, reader: TextReader[Context], batch_size: int | None, watch: Watch
-    ) -> Iterator[tuple[Document | TextError, Context]]:
-        while True:
-            watch.start(reader.first_waiting)
-            # Nobody waits for the texts: their source may take any time, or use this very pipeline.
-            while not reader.has_batch(batch_size) and reader.read():
-                watch.check()
-                if reader.has_finished:
-                    with watch.paused():
-                        yield from reader.finished()
-            taken = reader.take_batch(batch_size)
-            if not taken and flat.is_empty:
-                if reader.is_exhausted:
-                    break
-                continue
-            with self._turn.held(watch.check):
-                results = flat.put(taken)
-            if results is not None:
-                for number in range(results.num_sentences):
-                    yield from reader.add(partial(results.sentence, number))
-                del results
-                yield from reader.finished()
-        yield from reader.finished()
+        labeller = BatchLabeller(self.predictor, self.parser, self.binarize, self._turn, nodes, watch)
+        return labeller.run(reader, batch_size)
 
     def split_text(
         self,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +12,7 @@ from lexitree.arrays import DoubleArray, FloatArray, IndexArray, rounded_number
 from lexitree.errors import import_extra
 from lexitree.files import escape_line_ends, to_json
 from lexitree.labels import LabelSet
-from lexitree.results.flat_results import FlatSentence
+from lexitree.lazy import cached_property
 from lexitree.results.json_writing import write_sentence
 from lexitree.results.labelled_tree import short_text
 from lexitree.results.sentence import Phrase, Sentence
@@ -193,10 +192,9 @@ class Document:
 
     def to_json(self, *, indent: int | None = None, head_weights: bool = False) -> str:
         """The document as JSON, on one line unless `indent` is given."""
-        flat = [sentence for sentence in self.sentences if isinstance(sentence, FlatSentence)]
-        if indent is None and not head_weights and len(flat) == len(self.sentences):
+        if indent is None and not head_weights:
             # The same, in a third of the time.
-            sentences = ", ".join(map(write_sentence, flat))
+            sentences = ", ".join(map(write_sentence, self.sentences))
             notes = f', "notes": {to_json(list(self.notes))}' if self.notes else ""
             return escape_line_ends(f'{to_json(self.summary())[:-1]}, "sentences": [{sentences}]{notes}}}')
         return to_json(self.as_dict(head_weights=head_weights), indent=indent)
@@ -208,10 +206,10 @@ class Document:
                 "sentence": number,
                 "phrase": node,
                 "depth": int(sentence.source.depths[node]),
-                **{name: phrase[name] for name in ROW_COLUMNS[3:]},
+                **{name: phrase.get(name) for name in ROW_COLUMNS[3:]},
             }
             for number, sentence in enumerate(self.sentences)
-            for node, phrase in enumerate(sentence.phrase_records())
+            for node, phrase in enumerate(sentence.as_dict().get("phrases", ()))
         ]
 
     def to_dataframe(self) -> pandas.DataFrame:

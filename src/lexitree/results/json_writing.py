@@ -1,7 +1,7 @@
 """Writes labelled sentences as JSON straight from their arrays.
 
-The result is what `to_json(sentence.as_dict())` gives, character by character, in a fraction of the time. Where the
-kernels run, one of them writes tokens and phrases (json_writing.c).
+`Sentence.as_dict` reads what is written here. Where the kernels run, one of them writes tokens and phrases
+(json_writing.c).
 
 Elsewhere, and for very long sentences, they are written here. Most of a document are numbers and keys. Numbers are
 looked up and not computed digit by digit; they are written side by side with their keys into a table of characters,
@@ -13,7 +13,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Sequence
 from ctypes import byref, c_char
-from functools import cache, cached_property
+from functools import cache
 from itertools import accumulate
 from json.encoder import encode_basestring as quote
 from typing import TYPE_CHECKING, NamedTuple
@@ -24,10 +24,11 @@ import numpy.typing as npt
 from lexitree.arrays import DIGITS, FloatArray, IndexArray, NodeArray, rounded_number
 from lexitree.kernels.library import find_sentence_writer
 from lexitree.labels import LabelSet
+from lexitree.lazy import cached_property
 from lexitree.views.visible import MAX_SHOWN_CHARACTERS, shorten_text
 
 if TYPE_CHECKING:
-    from lexitree.results.flat_results import FlatSentence
+    from lexitree.results.sentence import Sentence
 
 _HALF = 10 ** (DIGITS // 2)
 """Numbers are written in two halves of so many values each."""
@@ -37,7 +38,7 @@ _AS_IT_IS = "surrogatepass"
 """Half a surrogate pair, which a Python string may hold, stays what it is."""
 
 
-def write_sentence(sentence: FlatSentence) -> str:
+def write_sentence(sentence: Sentence) -> str:
     """A sentence as JSON, with its phrases if they were labelled; see `Sentence.as_dict`."""
     text = quote(sentence.text)
     parse = quote(sentence.flat_parse.brackets(sentence.flat_tokens.forms))
@@ -49,7 +50,7 @@ def write_sentence(sentence: FlatSentence) -> str:
     )
 
 
-def _write_natively(sentence: FlatSentence, written: str, parse: str) -> str | None:
+def _write_natively(sentence: Sentence, written: str, parse: str) -> str | None:
     """What `_write_parts` gives, by a kernel; None if it does not run here, or if phrases have to be shortened.
 
     Args:
@@ -89,7 +90,7 @@ class _PackedNodes(NamedTuple):
     num_nodes: int
 
 
-def _packed_nodes(sentence: FlatSentence) -> _PackedNodes:
+def _packed_nodes(sentence: Sentence) -> _PackedNodes:
     numbers, rows = sentence.written_numbers()
     shape, heads, millionths = sentence.shape, sentence.head_index, numbers.millionths[rows]
     num_phrases, num_columns = len(shape), len(sentence.label_set) + 4
@@ -107,7 +108,7 @@ def _packed_nodes(sentence: FlatSentence) -> _PackedNodes:
     )
 
 
-def _written_places(sentence: FlatSentence) -> IndexArray:
+def _written_places(sentence: Sentence) -> IndexArray:
     """[2 * tokens]: where the tokens start and end in the sentence's text as JSON, counted in bytes."""
     codes = np.frombuffer(sentence.text.encode("utf-32-le", _AS_IT_IS), dtype=np.uint32)
     widths = 1 + (codes >= 0x80) + (codes >= 0x800) + (codes >= 0x10000)
@@ -139,7 +140,7 @@ def _pieces(names: tuple[str, ...]) -> _Pieces:
     return _Pieces(b"".join(pieces), array("q", accumulate(map(len, pieces), initial=0)).tobytes())
 
 
-def _write_parts(sentence: FlatSentence, parse: str) -> str:
+def _write_parts(sentence: Sentence, parse: str) -> str:
     """The tokens, the parse, and the phrases if they were labelled, with their keys."""
     tokens = sentence.flat_tokens
     starts = [f'{{"start": {start}' for start in tokens.starts]
@@ -153,7 +154,7 @@ def _write_parts(sentence: FlatSentence, parse: str) -> str:
 
 
 def _phrases(
-    sentence: FlatSentence, starts: Sequence[str], ends: Sequence[str], texts: Sequence[str]
+    sentence: Sentence, starts: Sequence[str], ends: Sequence[str], texts: Sequence[str]
 ) -> list[str]:
     """Each phrase as JSON: all of its pieces have their keys already.
 
@@ -182,7 +183,7 @@ def _phrases(
     ]
 
 
-def _phrase_texts(sentence: FlatSentence, firsts: Sequence[int], lasts: Sequence[int]) -> list[str]:
+def _phrase_texts(sentence: Sentence, firsts: Sequence[int], lasts: Sequence[int]) -> list[str]:
     """The text of each phrase in quotes."""
     text, starts, ends = sentence.document_text, sentence.flat_tokens.starts, sentence.flat_tokens.ends
     places = zip(firsts, lasts, strict=True)
@@ -207,7 +208,7 @@ def _children(firsts: Sequence[int], lasts: Sequence[int]) -> list[str]:
     ]
 
 
-def _head_words(sentence: FlatSentence, texts: Sequence[str]) -> Sequence[str]:
+def _head_words(sentence: Sentence, texts: Sequence[str]) -> Sequence[str]:
     """The head word of each phrase; nothing for a model without heads."""
     if sentence.head_index is None:
         return [""] * len(sentence.shape)

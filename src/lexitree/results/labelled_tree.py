@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any, Protocol, Self, cast
 
 import numpy as np
@@ -13,6 +12,7 @@ import numpy.typing as npt
 from lexitree.arrays import DIGITS, FloatArray, IndexArray, rounded
 from lexitree.errors import ConfigError
 from lexitree.labels import LabelSet, order_labels
+from lexitree.lazy import cached_property
 from lexitree.trees.brackets import surface_form, tree_to_brackets
 from lexitree.trees.jsonl import tree_to_json
 from lexitree.trees.tree import NO_LABEL, Tree

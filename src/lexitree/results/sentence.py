@@ -6,18 +6,23 @@ always `phrase.text`. A phrase is a view of its sentence's arrays, made when it 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, fields
-from functools import cached_property
-from typing import Any, Self
+import json
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
 
-from lexitree.arrays import NO_INDEX, FloatArray, rounded
+import numpy as np
+
+from lexitree.arrays import NO_INDEX, FloatArray, IndexArray, NodeArray, rounded
 from lexitree.errors import ConfigError
-from lexitree.results.labelled_tree import LabelledTree, short_text
+from lexitree.labels import LabelSet
+from lexitree.lazy import cached_property
+from lexitree.results.json_writing import WrittenNumbers, write_sentence
+from lexitree.results.labelled_tree import LabelledTree, WordWeigher, short_text
 from lexitree.text.tokens import Token, Tokens
 from lexitree.trees.brackets import written_tree
+from lexitree.trees.flat_parses import SentenceParse
 from lexitree.trees.tree import Tree
-from lexitree.views.visible import shorten_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,25 +155,131 @@ class PlacedSentence:
         return self.document_text[self.start : self.end]
 
 
-@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+Weigh = Callable[[Tree], WordWeigher]
+"""Gives what computes the head weights of a tree that the model has just labelled."""
+
+NumbersOfBatch = tuple[WrittenNumbers, slice]
+"""The numbers of a batch as JSON has them, and which of them belong to a sentence."""
+
+
 class Sentence(PlacedSentence, LabelledTree):
-    """A sentence of a document: the labelled binary tree that the model has read, with positions in the text."""
+    """A sentence of a document: the labelled binary tree that the model has read, with positions in the text.
 
-    document_text: str
-    tokens: tuple[Token, ...]
-    parse: Tree
-    """The tree as the parser gave it, with Penn labels."""
+    It holds its part of the arrays of a batch. Its trees and tokens, which are Python objects, are made when they are
+    asked for.
+    """
 
-    @classmethod
-    def placed(cls, labelled: LabelledTree, parse: Tree, document_text: str, tokens: Tokens) -> Self:
-        """The labelled tree of a sentence, put in its place in a text."""
-        values = {each.name: getattr(labelled, each.name) for each in fields(LabelledTree)}
-        return cls(**values, document_text=document_text, tokens=tuple(tokens), parse=parse)
+    def __init__(
+        self,
+        document_text: str,
+        tokens: Tokens,
+        *,
+        label_set: LabelSet,
+        node_probabilities: FloatArray,
+        head_index: IndexArray | None,
+        head_weight: FloatArray | None,
+        parse: SentenceParse,
+        shape: NodeArray,
+        names: tuple[str, ...],
+        weigh: Weigh | None = None,
+        batch_numbers: Callable[[], NumbersOfBatch | None] | None = None,
+    ) -> None:
+        # The class is frozen, and setting the attributes one by one takes as long as finding the tokens.
+        self.__dict__.update(
+            document_text=document_text,
+            flat_tokens=tokens,
+            label_set=label_set,
+            node_probabilities=node_probabilities,
+            head_index=head_index,
+            head_weight=head_weight,
+            flat_parse=parse,
+            shape=shape,
+            _names=names,
+            _weigh=weigh,
+            _batch_numbers=batch_numbers,
+        )
+
+    flat_tokens: Tokens
+    """The tokens, of which `tokens` are made."""
+    flat_parse: SentenceParse
+    """The parse, of which `parse` is made."""
+    shape: NodeArray
+    """[nodes, 3]: first word of each phrase, the word after its last, and the number of its name."""
+    _names: tuple[str, ...]
+    _weigh: Weigh | None
+    _batch_numbers: Callable[[], NumbersOfBatch | None] | None
+
+    @cached_property
+    def tokens(self) -> tuple[Token, ...]:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return tuple(self.flat_tokens)
+
+    @property
+    def start(self) -> int:
+        return self.flat_tokens.starts[0]
+
+    @property
+    def end(self) -> int:
+        return self.flat_tokens.ends[-1]
+
+    @property
+    def source(self) -> Tree:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """The binary tree that the model has read."""
+        return self._source
+
+    @cached_property
+    def _source(self) -> Tree:
+        arity = np.where(self.shape[:, 1] - self.shape[:, 0] == 1, 0, 2)
+        names: list[int] = self.shape[:, 2].tolist()
+        return Tree(arity, [self._names[name] for name in names], self.flat_tokens.forms)
+
+    @cached_property
+    def parse(self) -> Tree:
+        """The tree as the parser gave it, with Penn labels."""
+        return self.flat_parse.tree(self.flat_tokens.forms)
+
+    @cached_property
+    def weigher(self) -> WordWeigher | None:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return None if self._weigh is None else self._weigh(self.source)
+
+    @cached_property
+    def _shares(self) -> dict[str, float]:
+        return super().probabilities
+
+    @property
+    def probabilities(self) -> dict[str, float]:
+        """The probability of every label for the sentence."""
+        return dict(self._shares)
+
+    @property
+    def probability(self) -> float:
+        """The probability of its label."""
+        return max(self._shares.values())
+
+    @cached_property
+    def score(self) -> float | None:  # pyright: ignore[reportIncompatibleMethodOverride]
+        """Where the sentence stands on the scale of its labels, from -1 to 1; see `Document.score`."""
+        return super().score
+
+    def written_numbers(self) -> NumbersOfBatch:
+        """Its numbers as JSON has them; those of a batch, as long as it is there, are made in one go."""
+        own = None if self._batch_numbers is None else self._batch_numbers()
+        if own is not None:
+            return own
+        return WrittenNumbers(self.node_probabilities, self.head_weight, self.label_set), slice(None)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """A copy keeps the arrays; one in another process leaves the model behind (see `weigher`)."""
+        kept = ("label_set", "node_probabilities", "head_index", "head_weight", "shape")
+        values = {name: getattr(self, name) for name in kept} | {
+            "parse": self.flat_parse,
+            "names": self._names,
+        }
+        return _copied_sentence, (self.document_text, self.flat_tokens, values, self.weigher)
 
     @cached_property
     def _words(self) -> tuple[str, ...]:
         """As they stand in the document, not as the parser reads them."""
-        return tuple(token.text for token in self.tokens)
+        return tuple(self.flat_tokens.texts)
 
     @property
     def phrases(self) -> tuple[Phrase, ...]:
@@ -178,7 +289,7 @@ class Sentence(PlacedSentence, LabelledTree):
     @property
     def has_all_phrases(self) -> bool:
         """Whether all phrases are labelled, and not the sentence only."""
-        return len(self.node_probabilities) == 2 * len(self.tokens) - 1
+        return len(self.node_probabilities) == 2 * len(self.flat_tokens) - 1
 
     @property
     def whole(self) -> Phrase:
@@ -232,67 +343,20 @@ class Sentence(PlacedSentence, LabelledTree):
     def _is_likely(self, min_probability: float) -> list[bool]:
         return (self.node_probabilities.max(1) >= min_probability).tolist()
 
-    def phrase_records(self) -> Iterator[dict[str, Any]]:
-        """The phrases in pre-order as plain values, all with the same keys.
-
-        `children` are numbers of phrases, and `head` is the number of a token, both of the sentence. A text or head
-        word of more than `MAX_SHOWN_CHARACTERS` is shortened, since all phrases around it repeat it.
-        """
-        # Taken from the arrays at once: phrase by phrase, writing took as long as labelling.
-        tree, names, tokens = self.source, self.label_set.names, self.tokens
-        starts = [tokens[first].start for first, _ in tree.spans]
-        ends = [tokens[last - 1].end for _, last in tree.spans]
-        nothing: list[Any] = [None] * tree.num_nodes
-        words = [shorten_text(word) for word in self.words]
-        for start, end, label, row, likeliest, score, children, head, weight in zip(
-            starts,
-            ends,
-            self.labels,
-            rounded(self.node_probabilities),
-            self.node_probabilities.argmax(1).tolist(),
-            rounded(list(self.node_scores)) or nothing,
-            tree.children,
-            nothing if self.head_index is None else self.head_index.tolist(),
-            nothing if self.head_weight is None else rounded(self.head_weight),
-            strict=True,
-        ):
-            yield {
-                "start": start,
-                "end": end,
-                "text": shorten_text(self.document_text, start, end),
-                "label": label,
-                "probability": row[likeliest],
-                "probabilities": dict(zip(names, row, strict=True)),
-                "score": score,
-                "children": list(children),
-                "head": head,
-                "head_word": None if head is None else words[head],
-                "head_weight": weight,
-            }
-
     def as_dict(self, *, head_weights: bool = False) -> dict[str, Any]:
         """The sentence as plain values for JSON, with its tokens, its parse and its phrases in pre-order.
+
+        Of a phrase, `children` are numbers of phrases, and `head` is the number of a token, both of the sentence. A
+        text or head word of more than `MAX_SHOWN_CHARACTERS` is shortened, since all phrases around it repeat it.
 
         Args:
             head_weights: Whether to give the weights of all words of each phrase, and not the head's only.
         """
-        phrases = list(self.phrase_records()) if self.has_all_phrases else []
-        for node, phrase in enumerate(phrases):
-            if self.head_index is None:
-                del phrase["head"], phrase["head_word"], phrase["head_weight"]
-            elif head_weights:
+        values: dict[str, Any] = json.loads(write_sentence(self))
+        if head_weights and self.head_index is not None:
+            for node, phrase in enumerate(values.get("phrases", ())):
                 phrase["head_weights"] = rounded(self.head_weights(node))
-        return {
-            "start": self.start,
-            "end": self.end,
-            "text": self.text,
-            "label": self.label,
-            "probability": rounded(self.probability),
-            "score": rounded(self.score),
-            "tokens": [{"start": token.start, "end": token.end, "text": token.text} for token in self.tokens],
-            "parse": written_tree(self.parse),
-            **({"phrases": phrases} if self.has_all_phrases else {}),
-        }
+        return values
 
     def brackets(self) -> str:
         """The tree in brackets, with the ids of its labels, as treebanks have them."""
@@ -303,6 +367,14 @@ class Sentence(PlacedSentence, LabelledTree):
 
     def __str__(self) -> str:
         return self.text
+
+
+def _copied_sentence(
+    document_text: str, tokens: Tokens, values: dict[str, Any], weigher: WordWeigher | None
+) -> Sentence:
+    sentence = Sentence(document_text, tokens, **values)
+    sentence.__dict__["weigher"] = weigher
+    return sentence
 
 
 def smallest(tree: Tree, groups: Sequence[int]) -> list[int]:

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, cast
 
 import numpy as np
@@ -21,6 +20,7 @@ import numpy as np
 from lexitree.arrays import NO_INDEX, DoubleArray, rounded
 from lexitree.errors import ConfigError
 from lexitree.labels import LabelSet
+from lexitree.lazy import cached_property
 from lexitree.results.sentence import Phrase, Sentence
 from lexitree.views.evidence import CONTRAST_WORDS, NEGATIVE, NO_SIDE, POSITIVE, label_sides
 

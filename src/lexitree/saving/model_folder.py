@@ -13,11 +13,11 @@ import stat
 import zlib
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
-from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar, cast, get_args
 
 from lexitree.errors import ConfigError, LexitreeError, ModelFileError, import_extra
+from lexitree.lazy import cached_property
 from lexitree.lexicon.normal_forms import Lookup
 from lexitree.lexicon.vocabulary import Vocabulary
 from lexitree.saving import shipped

@@ -72,7 +72,7 @@ def _phrases(sentence: Sentence, include: Collection[str]) -> list[dict[str, Any
     for asked, more in _PHRASE_KEYS.items():
         if asked in include and (asked != "heads" or sentence.head_index is not None):
             keys += more
-    phrases = [{key: phrase[key] for key in keys} for phrase in sentence.phrase_records()]
+    phrases = [{key: phrase[key] for key in keys} for phrase in sentence.as_dict()["phrases"]]
     if "head_weights" in include and sentence.head_index is not None:
         for node, phrase in enumerate(phrases):
             phrase["head_weights"] = rounded(sentence.head_weights(node))

@@ -206,7 +206,7 @@ def _admit_all(
     admitted: list[AdmittedText] = []
     for number, text in enumerate(texts):
         split = split_text(text, number=number if is_numbered else None)
-        sentences = tuple(TokenizedSentence(tuple(tokens)) for tokens in split.sentences)
+        sentences = tuple(TokenizedSentence(tokens) for tokens in split.sentences)
         # A text without words is some work, too.
         num_nodes = sum(2 * len(tokens) - 1 for tokens in split.sentences) or 1
         admitted.append(AdmittedText(TokenizedText(text, sentences), split.notes, num_nodes))

@@ -50,7 +50,7 @@ class TokenizedText:
         """The tokens of each sentence, as far as they are in the beginning of the text that is kept."""
         tokens = [sentence.tokens for sentence in self.sentences]
         if len(beginning) < len(self.text):
-            tokens = [tuple(token for token in row if token.end <= len(beginning)) for row in tokens]
+            tokens = [[token for token in row if token.end <= len(beginning)] for row in tokens]
         return [Tokens.of(row) for row in tokens if row]
 
 

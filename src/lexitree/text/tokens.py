@@ -81,6 +81,8 @@ class Tokens(Sequence[Token]):
     @classmethod
     def of(cls, tokens: Iterable[Token]) -> Self:
         """The same tokens."""
+        if isinstance(tokens, cls):
+            return tokens
         found = cls([], [], [], [])
         for token in tokens:
             found.add(token)
@@ -113,7 +115,8 @@ class Tokens(Sequence[Token]):
 class TokenizedSentence:
     """The tokens of one sentence, in order; there is at least one."""
 
-    tokens: tuple[Token, ...]
+    tokens: Sequence[Token]
+    """A tuple, or `Tokens`, which creates `Token` objects lazily."""
 
     @property
     def start(self) -> int:

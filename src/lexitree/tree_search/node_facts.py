@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
 from lexitree.arrays import BoolArray, FloatArray, NodeArray
+from lexitree.lazy import cached_property
 from lexitree.trees.brackets import surface_form
 from lexitree.trees.head_rules import head_words
 from lexitree.trees.tree import Tree, refuse_inner_words

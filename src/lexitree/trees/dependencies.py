@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cached_property
 from itertools import islice, zip_longest
 from pathlib import Path
 
@@ -14,6 +13,7 @@ import numpy.typing as npt
 from lexitree.arrays import NO_INDEX, BoolArray, NodeArray
 from lexitree.errors import DependencyError, OnError, Place, TreeError
 from lexitree.files import display_name, read_lines
+from lexitree.lazy import cached_property
 from lexitree.trees.brackets import ReadReport
 from lexitree.trees.tree import NO_LABEL, Tree, TreeLayout, frozen_array, lay_out
 from lexitree.trees.tree_limits import MAX_WORDS, check_tree_size

@@ -1,36 +1,38 @@
-"""The parses of many sentences as flat arrays: what a parser gives for a whole batch, without an object per node."""
+"""The parses of many sentences as flat arrays: what a parser gives for a whole batch, without an object per node.
+
+The trees of a parser that gives objects are packed by `FlatParses.of`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
 
 from lexitree.arrays import IndexArray, NodeArray
+from lexitree.lazy import cached_property
 from lexitree.trees.brackets import written_label, written_word
 from lexitree.trees.head_rules import STANFORD, HeadRules
 from lexitree.trees.head_table import HeadTable
-from lexitree.trees.spans import Span, SpanTree, tree_from_spans
-from lexitree.trees.tree import CHAIN_JOINT, INTERMEDIATE_MARK, NO_LABEL, Tree
+from lexitree.trees.tree import CHAIN_JOINT, INTERMEDIATE_MARK, NO_LABEL, Tree, refuse_inner_words
 
 
 @dataclass(frozen=True, eq=False)
 class ParseLabels:
     """The labels of a parser by their numbers, and what follows from them; made once for a parser."""
 
-    phrases: tuple[str, ...]
-    """The label of each phrase by its number; a unary chain is one label (`S+VP`)."""
+    chains: tuple[tuple[str, ...], ...]
+    """The labels of each phrase by its number, from top to bottom; a unary chain is one phrase."""
     tags: tuple[str, ...]
     """The tags of words, by their numbers."""
 
-    @cached_property
-    def chains(self) -> tuple[tuple[str, ...], ...]:
-        """The labels of each chain, from top to bottom."""
-        return tuple(tuple(label.split(CHAIN_JOINT)) for label in self.phrases)
+    @classmethod
+    def joined(cls, phrases: Sequence[str], tags: Sequence[str]) -> ParseLabels:
+        """The labels of phrases in which those of unary chains are joined: `S+VP`."""
+        return cls(tuple(tuple(label.split(CHAIN_JOINT)) for label in phrases), tuple(tags))
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -101,6 +103,37 @@ class FlatParses:
     phrase_end: IndexArray  # [phrases]
     phrase_label: IndexArray  # [phrases]
 
+    @classmethod
+    def of(cls, trees: Sequence[Tree]) -> FlatParses:
+        """Pack trees of phrases, of any labels.
+
+        Raises:
+            TreeError: One of them is a dependency tree.
+        """
+        chains: dict[tuple[str, ...], int] = {}
+        tag_numbers: dict[str, int] = {}
+        tags: list[int] = []
+        rows: list[tuple[int, int, int]] = []
+        first = 0
+        for tree in trees:
+            refuse_inner_words(tree, "packed as a parse")
+            arity: list[int] = tree.arity.tolist()
+            spans, top = tree.spans, 0
+            for node, num_children in enumerate(arity):
+                if not num_children:
+                    tags.append(tag_numbers.setdefault(tree.labels[node], len(tag_numbers)))
+                    top = node + 1
+                # A chain ends above a word, or where there are several children.
+                elif num_children > 1 or not arity[node + 1]:
+                    number = chains.setdefault(tree.labels[top : node + 1], len(chains))
+                    rows.append((first + spans[node][0], first + spans[node][1], number))
+                    top = node + 1
+            first += tree.num_words
+        num_words = np.array([tree.num_words for tree in trees], dtype=np.int64)
+        phrases = np.array(rows, dtype=np.int64).reshape(-1, 3)
+        labels = ParseLabels(tuple(chains), tuple(tag_numbers))
+        return cls(labels, num_words, np.array(tags, dtype=np.int64), *phrases.T)
+
     @property
     def num_sentences(self) -> int:
         return len(self.num_words)
@@ -146,10 +179,21 @@ class SentenceParse(NamedTuple):
 
     def tree(self, words: Sequence[str]) -> Tree:
         """The parse as a tree with Penn labels."""
-        names, tags = self.labels.phrases, self.labels.tags
-        spans = tuple(Span(start, end, names[number]) for start, end, number in self.phrases.tolist())
-        numbers: list[int] = self.tags.tolist()
-        return tree_from_spans(SpanTree(tuple(words), tuple(tags[number] for number in numbers), spans))
+        chains, names = self.labels.chains, self.labels.tags
+        nodes: list[tuple[int, int]] = []
+        labels: list[str] = []
+        phrases: list[list[int]] = self.phrases.tolist()
+        tags: list[int] = self.tags.tolist()
+        place = 0
+        for word, tag in enumerate(tags):
+            while place < len(phrases) and phrases[place][0] == word:
+                start, end, number = phrases[place]
+                nodes.extend([(start, end)] * len(chains[number]))
+                labels.extend(chains[number])
+                place += 1
+            nodes.append((word, word + 1))
+            labels.append(names[tag])
+        return Tree.from_spans(words, nodes, labels)
 
     def brackets(self, words: Sequence[str]) -> str:
         """The parse in brackets, as `written_tree` writes its tree."""

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from lexitree.arrays import BoolArray, IndexArray
+from lexitree.lazy import cached_property
 from lexitree.trees.binarize import Direction
 from lexitree.trees.flat_parses import FlatParses
-from lexitree.trees.tree import Tree
+from lexitree.trees.tree import NO_LABEL, Tree
 
 NO_NAME = 0
 """The number of the name that unlabelled nodes have."""
@@ -81,6 +81,18 @@ class FlatTrees:
         borders = np.stack([self.starts, self.ends], 1).reshape(-1)
         return np.maximum.reduceat(deepest, borders)[::2] - self.depths
 
+    @classmethod
+    def of(cls, trees: Sequence[Tree]) -> FlatTrees:
+        """Pack binary trees."""
+        numbers = {NO_LABEL: NO_NAME}
+        labels = [numbers.setdefault(label, len(numbers)) for tree in trees for label in tree.labels]
+        num_words = np.array([tree.num_words for tree in trees], dtype=np.int64)
+        first = np.repeat(np.cumsum(num_words) - num_words, 2 * num_words - 1)
+        nothing = np.zeros(0, dtype=np.int64)
+        starts = np.concatenate([nothing, *(tree.starts for tree in trees)]) + first
+        ends = np.concatenate([nothing, *(tree.ends for tree in trees)]) + first
+        return cls(tuple(numbers), num_words, starts, ends, np.array(labels, dtype=np.int64))
+
     def take(self, trees: IndexArray) -> FlatTrees:
         """Some of the trees, in the given order."""
         num_words = self.num_words[trees]
@@ -95,12 +107,26 @@ class FlatTrees:
             self.label_index[nodes],
         )
 
+    def spans(self) -> list[TreeSpans]:
+        """The phrases of each tree, with its words counted from 0."""
+        shift = np.repeat(self.first_word[:-1], self.sizes)
+        borders = self.first_node[1:-1]
+        starts, ends = np.split(self.starts - shift, borders), np.split(self.ends - shift, borders)
+        return [TreeSpans(*each) for each in zip(starts, ends, strict=True)]
+
     def tree(self, number: int, words: Sequence[str]) -> Tree:
         """One of the trees, over its words."""
         nodes = slice(self.first_node[number], self.first_node[number + 1])
         arity = np.where(self.is_leaf[nodes], 0, 2)
         labels: list[int] = self.label_index[nodes].tolist()
         return Tree(arity, [self.names[label] for label in labels], words)
+
+
+class TreeSpans(NamedTuple):
+    """The phrases of a tree in pre-order."""
+
+    starts: IndexArray
+    ends: IndexArray
 
 
 def ranges(starts: IndexArray, lengths: IndexArray) -> IndexArray:
@@ -127,7 +153,7 @@ def binarize_parses(parses: FlatParses, direction: Direction) -> FlatTrees:
     """The binary trees that a model reads; see `to_binary`, which makes one.
 
     Args:
-        parses: The parses.
+        parses: The parses, with plain labels (`ParseLabels.are_plain`).
         direction: Which child of a wide phrase becomes the innermost.
     """
     collapsed = _Collapsed.of(parses)

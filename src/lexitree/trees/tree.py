@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import cached_property
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy.typing as npt
 
 from lexitree.arrays import NO_INDEX, BoolArray, NodeArray
 from lexitree.errors import TreeError
+from lexitree.lazy import cached_property
 
 NO_LABEL = ""
 """The label of an unlabelled node."""

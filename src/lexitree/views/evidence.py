@@ -9,7 +9,6 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import accumulate
 from math import log1p
 from typing import NamedTuple
@@ -18,6 +17,7 @@ import numpy as np
 
 from lexitree.arrays import NO_INDEX, FloatArray
 from lexitree.labels import LabelSet
+from lexitree.lazy import cached_property
 from lexitree.trees.tree import Tree
 from lexitree.views.shown_tree import ShownTree
 

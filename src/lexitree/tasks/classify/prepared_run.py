@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Self
@@ -12,6 +11,7 @@ from typing import Any, Self
 from lexitree.batch.tree_examples import Example
 from lexitree.corpora.corpus import Corpus
 from lexitree.evaluation.accuracy import Evaluation, evaluate
+from lexitree.lazy import cached_property
 from lexitree.learning.distributed import OneProcess
 from lexitree.learning.loop import TrainingResult
 from lexitree.learning.observers import Observer

@@ -6,7 +6,7 @@ a whole: its probabilities are a mean over its sentences, as those of a `Documen
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from itertools import chain, islice
@@ -20,9 +20,8 @@ from lexitree.corpora.text_splits import SplitRecord, TextOrigin
 from lexitree.corpora.text_tables import LabelledText, LabelledTexts, TableSettings
 from lexitree.corpora.treebank import find_split_file
 from lexitree.errors import LabelError, OnError, TableError
-from lexitree.limits import no_check
 from lexitree.parsers.adapters import open_parser
-from lexitree.parsers.protocol import BatchParser, Parser
+from lexitree.parsers.protocol import Parser, gives_arrays
 from lexitree.saving.shipped import BUILTIN_PARSER
 from lexitree.tasks.classify.parsed_corpus import put_below
 from lexitree.text import Layout, split_sentences
@@ -154,7 +153,7 @@ def _parse_parts(
     order: Sequence[LabelledText] | None,
 ) -> dict[str, ParsedTexts]:
     """Parse each part by itself, as its scoring will; a parser that must be called once reads the rows in order."""
-    if isinstance(parser, BatchParser) or order is None:
+    if gives_arrays(parser) or order is None:
         return {split: parse_texts(rows, parser, layout) for split, rows in parts.items()}
     whole = parse_texts(order, parser, layout)
     trees = iter(whole.trees)
@@ -179,7 +178,7 @@ def parse_texts(texts: Sequence[LabelledText], parser: Parser, layout: Layout) -
     labels = [row.label for row, document in zip(texts, documents, strict=True) for _ in document]
     trees = [
         put_below(label, Tree(parse.arity, parse.labels, words))
-        for label, parse, words in zip(labels, _parse(sentences, parser), sentences, strict=True)
+        for label, parse, words in zip(labels, parser.parse_all(sentences), sentences, strict=True)
     ]
     return ParsedTexts(tuple(trees), tuple(map(len, documents)))
 
@@ -189,9 +188,3 @@ def _sentences(row: LabelledText, layout: Layout) -> list[Words]:
     if not found:
         raise TableError(row.place, "the text has no words", remedy="Remove the row.")
     return found
-
-
-def _parse(sentences: list[Words], parser: Parser) -> Iterator[Tree]:
-    if isinstance(parser, BatchParser):
-        return iter(parser.parse_sentences(sentences, no_check))
-    return iter(parser.parse_all(sentences))

@@ -1,4 +1,4 @@
-"""Sentences that are views of arrays say what sentences with trees say, and are written alike."""
+"""Sentences are views of the arrays of a batch; copies say the same."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ import pytest
 
 from lexitree.files import to_json
 from lexitree.results.document import Document
-from lexitree.results.flat_results import FlatSentence
-from lexitree.results.sentence import Sentence
 from tests.parsers.random_parser import random_parser
 from tests.pipeline.stubs import tiny_pipeline
 
@@ -28,15 +26,18 @@ def documents(name: str = "bicontree", **options: str) -> list[Document]:
 
 
 @pytest.mark.parametrize("name", ["bicontree", "contree"])
-def test_they_say_what_plain_sentences_say(name: str) -> None:
+def test_copies_say_the_same(name: str) -> None:
     for document in documents(name):
         for sentence in document.sentences:
-            assert isinstance(sentence, FlatSentence)
-            plain = pickle.loads(pickle.dumps(sentence))
-            assert type(plain) is Sentence
-            assert plain.as_dict() == sentence.as_dict()
-            assert (repr(plain), plain.label, plain.score) == (repr(sentence), sentence.label, sentence.score)
-            assert [str(phrase) for phrase in plain.phrases] == [str(phrase) for phrase in sentence.phrases]
+            copied = pickle.loads(pickle.dumps(sentence))
+            assert copied.as_dict() == sentence.as_dict()
+            assert (copied.source, copied.parse) == (sentence.source, sentence.parse)
+            assert (repr(copied), copied.label, copied.score) == (
+                repr(sentence),
+                sentence.label,
+                sentence.score,
+            )
+            assert [str(phrase) for phrase in copied.phrases] == [str(phrase) for phrase in sentence.phrases]
             assert sentence.flat_parse.brackets(sentence.parse.words) == str(sentence.parse)
 
 

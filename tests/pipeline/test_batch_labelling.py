@@ -1,22 +1,23 @@
-"""Labelling whole batches as arrays gives the documents of labelling sentence by sentence, in their order."""
+"""A parser that gives arrays and one that gives objects lead to the same documents, in their order."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from itertools import islice
 from threading import Event
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
 
 from lexitree.errors import CancelledError, TextError
 from lexitree.limits import Limits
-from lexitree.pipeline import GPU_BATCH_SENTENCES, batch_sentences, flat_labelling, text_pipeline
+from lexitree.pipeline import GPU_BATCH_SENTENCES, batch_labelling, batch_sentences, text_pipeline
 from lexitree.pipeline.streaming import TextReader
 from lexitree.pipeline.text_pipeline import TextPipeline
-from lexitree.results.flat_results import FlatSentence
-from lexitree.results.sentence import Sentence
+from lexitree.trees.binarize import Direction, to_binary
+from lexitree.trees.tree import Tree
 from tests.parsers.random_parser import random_parser
 from tests.pipeline.stubs import assert_same, some_texts, tiny_pipeline
 
@@ -38,7 +39,7 @@ def flat_pipeline(max_words: int = 250, **settings: Any) -> TextPipeline:
 @pytest.fixture(params=[0, 1, 2])
 def batches_ahead(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
     """As on a GPU, where batches wait for those before them."""
-    monkeypatch.setattr(flat_labelling, "_BATCHES_AHEAD", {"cpu": request.param})
+    monkeypatch.setattr(batch_labelling, "_BATCHES_AHEAD", {"cpu": request.param})
     return request.param
 
 
@@ -56,7 +57,6 @@ def test_documents_are_those_of_single_sentences(
     for ours, theirs in zip(found, expected, strict=True):
         assert_same(ours, theirs)
         for flat, sentence in zip(ours.sentences, theirs.sentences, strict=True):
-            assert (type(flat), type(sentence)) == (FlatSentence, Sentence)
             assert (flat.source, flat.parse, flat.labels) == (
                 sentence.source,
                 sentence.parse,
@@ -139,21 +139,20 @@ def test_a_stream_can_be_cancelled(batches_ahead: int) -> None:
         list(stream)
 
 
-def test_what_works_on_arrays_is_told_from_what_does_not() -> None:
-    marked = random_parser(labels=("NP", "@NP"))
-    for pipe, expected in (
-        (flat_pipeline(), FlatSentence),
-        (flat_pipeline(binarize=lambda tree: _right(tree)), Sentence),
-        (tiny_pipeline(parser=marked), Sentence),
-    ):
-        (sentence,) = pipe("the film is good").sentences
-        assert type(sentence) is expected
+@pytest.mark.parametrize("labels", [("NP", "VP"), ("NP", "@NP", "S")])
+def test_any_binarizer_and_labels_go_the_same_way(labels: tuple[str, ...]) -> None:
+    parser = random_parser(labels=labels)
+    for direction in get_args(Direction):
+        pipe = tiny_pipeline(parser=parser, binarize=direction)
+        other = tiny_pipeline(parser=parser, binarize=partial(_binary_tree, direction=direction))
+        for found, expected in zip(pipe.stream(TEXTS), other.stream(TEXTS), strict=True):
+            assert_same(found, expected)
+            for ours, theirs in zip(found.sentences, expected.sentences, strict=True):
+                assert ours.source == theirs.source == _binary_tree(ours.parse, direction)
 
 
-def _right(tree: Any) -> Any:
-    from lexitree.trees.binarize import to_binary
-
-    return to_binary(tree, "right").tree
+def _binary_tree(tree: Tree, direction: Direction) -> Tree:
+    return to_binary(tree, direction).tree
 
 
 def test_a_gpu_has_larger_batches() -> None:
