@@ -26,7 +26,7 @@ from tests.views.labelled import STARS, judged, labelled, sure
 SENTENCE_KEYS = {"start", "end", "label", "probability", "score", "reason", "tokens", "nodes"}
 NODE_KEYS = {
     *("first", "last", "start", "end", "parent", "children", "label", "probability", "probabilities"),
-    *("head", "head_weight", "word", "turn", "weight", "highlight", "says"),
+    *("head", "head_index", "head_weight", "word", "turn", "weight", "highlight", "says"),
 }
 
 
@@ -75,7 +75,7 @@ def test_a_text() -> None:
             assert document.text[node["start"] : node["end"]] == phrase.text
             assert node["label"] == phrase.label
             assert node["probability"] == pytest.approx(phrase.probability, abs=1e-6)
-            assert phrase.head == given_sentence.tokens[node["head"]]
+            assert (node["head"], node["head_index"]) == (phrase.head, phrase.head_index)
             assert node["head_weight"] == pytest.approx(phrase.head_weight, abs=1e-6)
             assert node["penn"] in ("X", "Y")
 
