@@ -19,6 +19,7 @@ from lexitree.trees.brackets import tree_from_brackets
 from lexitree.trees.dependencies import DependencyTree
 from lexitree.trees.tree import Tree
 from lexitree.views.explanation import VERSION, explain_trees
+from lexitree.views.visible import MAX_SHOWN_CHARACTERS, shorten_text
 from tests.pipeline.stubs import tiny_pipeline
 from tests.tiny import chain, tiny_model
 from tests.views.labelled import STARS, judged, labelled, sure
@@ -49,6 +50,8 @@ def check(data: dict[str, Any]) -> dict[str, Any]:
             assert node["label"] is None or node["label"] in labels
             assert len(node["probabilities"]) in (0, len(labels))
             assert 0 <= node["weight"] <= 1
+            if node["head"] is not None:
+                assert node["head"] == shorten_text(tokens[node["head_index"]]["text"])
         for run in [*sentence["reason"], *data["reason"]]:
             if "node" in run:
                 quoted = data["sentences"][run["sentence"]]
@@ -109,6 +112,14 @@ def test_a_dependency_tree_has_words_at_all_nodes() -> None:
     nodes = data["sentences"][0]["nodes"]
     assert [node["word"] for node in nodes] == ["bad", "not", ")"]
     assert [(node["first"], node["last"]) for node in nodes] == [(0, 3), (0, 1), (2, 3)]
+
+
+def test_a_very_long_head_word_is_shortened() -> None:
+    data = check(tiny_pipeline()("x" * 3000 + " film").explanation())
+    (sentence,) = data["sentences"]
+    assert len(sentence["tokens"][0]["text"]) == 3000
+    assert len(sentence["nodes"][1]["head"]) == MAX_SHOWN_CHARACTERS
+    assert sentence["nodes"][1]["head_index"] == 0
 
 
 def test_rows_of_a_table() -> None:
