@@ -15,8 +15,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from lexitree.learning.provenance import public_recipe
 from lexitree.tasks.classify.recipe import Recipe
-from lexitree_paper.run_records import public_recipe
 from lexitree_paper.runner import data_files
 from record_run import describe_data
 from result_records import describe_code, join_command, machine_of_run, write_record

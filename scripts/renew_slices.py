@@ -17,9 +17,9 @@ import numpy as np
 from lexitree.corpora.corpus import Corpus
 from lexitree.corpora.named import load_corpus
 from lexitree.evaluation.answers import SystemAnswers, answers_from_text
+from lexitree.learning.provenance import ANSWERS, GOLD
 from lexitree_paper.analyses.error_analysis import compare_slices
 from lexitree_paper.experiments import find_experiment
-from lexitree_paper.run_records import ANSWERS, GOLD
 from result_records import describe_run, read_record, write_record
 
 NAME = "error-analysis"

@@ -25,7 +25,7 @@ import numpy.typing as npt
 
 from lexitree.arrays import DoubleArray
 from lexitree.evaluation.significance import difference_p, estimate_difference
-from lexitree_paper.run_records import GOLD
+from lexitree.learning.provenance import GOLD
 from lexitree_paper.score_tables import right_answers
 from result_records import RESULTS, describe_run, write_record
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import importlib.util
 import json
+import os
 import shlex
+import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -17,8 +18,6 @@ from lexitree.cli.main import make_app
 from lexitree.sweeps.search_space import SweepSettings
 from lexitree.sweeps.trial import TrialJob, run_trial
 from lexitree.tasks.classify.recipe import Recipe, TrainingConfig
-from lexitree_paper.run_records import public_recipe
-from lexitree_paper.runner import data_files
 from tests.command import find_command
 from tests.tiny import tiny_recipe
 
@@ -112,10 +111,24 @@ def test_a_block_without_a_record_says_so(tmp_path: Path, monkeypatch: pytest.Mo
     rendering = load_script("render_results")
     monkeypatch.setattr("result_records.RESULTS", tmp_path)
     page = "before\n<!-- results: nothing -->\nold\n<!-- /results -->\nafter\n"
-    filled = rendering.render_page(page)
+    filled = rendering.render_page(page, rendering.render_block)
     assert "old" not in filled
     assert rendering.NOT_MEASURED in filled
-    assert rendering.render_page(filled) == filled
+    assert rendering.render_page(filled, rendering.render_block) == filled
+
+
+def test_a_block_of_the_paper_is_left_to_it() -> None:
+    rendering = load_script("render_results")
+    page = "<!-- results: paper/headline -->\nold\n<!-- /results -->\n"
+    assert rendering.render_page(page, rendering.render_block) == page
+
+
+def test_the_products_pages_do_not_need_the_paper() -> None:
+    block = "import sys; sys.modules['lexitree_paper'] = None; import render_results; sys.exit(render_results.main())"
+    command = [sys.executable, "-c", block, "--check"]
+    path = os.pathsep.join([*sys.path, str(SCRIPTS)])
+    done = subprocess.run(command, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
 
 
 def test_a_stale_page_fails_the_check(
@@ -155,6 +168,7 @@ def test_a_run_becomes_a_record_without_the_paths_of_its_machine(
 ) -> None:
     recording = load_script("record_run")
     monkeypatch.setattr("result_records.RESULTS", tmp_path / "results")
+    monkeypatch.setattr("result_records.PAPER_RESULTS", tmp_path / "paper" / "results")
     monkeypatch.setattr(recording, "describe_code", lambda: {"commit": "0" * 40})
     monkeypatch.setenv("LEXITREE_DATA", str(tmp_path))
     vectors = tmp_path / "some.npz"
@@ -226,6 +240,7 @@ def test_a_run_on_unnamed_data_is_not_recorded(recipe: dict[str, object], said: 
 def test_a_sweep_becomes_a_record(treebank: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     recording = load_script("record_sweep")
     monkeypatch.setattr("result_records.RESULTS", tmp_path / "results")
+    monkeypatch.setattr("result_records.PAPER_RESULTS", tmp_path / "paper" / "results")
     monkeypatch.setattr(recording, "describe_code", lambda: {"commit": "0" * 40})
     recipe = tiny_recipe(treebank, epochs=2)
     folder = tmp_path / "runs"
@@ -240,27 +255,13 @@ def test_a_sweep_becomes_a_record(treebank: Path, tmp_path: Path, monkeypatch: p
     (folder / "sweep.json").write_text(json.dumps(sweep), encoding="utf-8")
     (folder / "trials.json").write_text(json.dumps([trial]), encoding="utf-8")
     command = shlex.split("lexitree sweep recipes/tiny.toml space.toml -o runs/tiny")
-    path = recording.record_sweep(folder, "tuning-tiny", command)
+    path = recording.record_sweep(folder, "tiny", command)
     record = json.loads(path.read_text(encoding="utf-8"))
     assert record["command"] == "lexitree sweep recipes/tiny.toml space.toml -o runs/tiny"
     (row,) = record["rows"]
     assert (row["recipe"], row["variant"], row["seeds"]) == ("tiny", "dry", 2)
     assert row["dev_root"] == pytest.approx(outcome.spread and outcome.spread.mean, abs=1e-4)
     assert [(run["seed"], len(run["loss"])) for run in record["histories"]] == [(1, 2), (2, 2)]
-
-
-def test_the_recipe_of_a_taught_model_names_no_machine(treebank: Path, saved_model: Path) -> None:
-    recipe = Recipe(
-        corpus=str(treebank),
-        teacher=str(saved_model),
-        teacher_trees=("runs/a.txt", str(treebank / "train.txt")),
-    )
-    public = public_recipe(recipe.as_dict())
-    assert public["teacher"] == saved_model.name
-    assert public["teacher_trees"] == ["runs/a.txt", "train.txt"]
-    assert data_files(dataclasses.replace(recipe, teacher_trees=(str(treebank / "dev.txt"),))) == [
-        treebank / "dev.txt"
-    ]
 
 
 def test_rows_of_a_benchmark_become_a_table() -> None:
@@ -289,7 +290,7 @@ def test_a_record_of_other_sources_is_marked_once(
     marking = load_script("mark_changes")
     monkeypatch.setattr(sys.modules["result_records"], "committed_digest", lambda name: "of the commit")
     path = tmp_path / "record.json"
-    record = json.loads((ROOT / "results" / "sentiment.json").read_text(encoding="utf-8"))
+    record = json.loads((ROOT / "results" / "mini-reviews.json").read_text(encoding="utf-8"))
     path.write_text(json.dumps({**record, "commit": "0123456789ab", "source": source}), encoding="utf-8")
     assert marking.mark_changes(path) == (source == "of others")
     assert not marking.mark_changes(path)

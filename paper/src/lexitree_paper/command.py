@@ -46,7 +46,7 @@ _SentenceOption = Annotated[
 _PicturesOption = Annotated[
     Path | None,
     typer.Option(
-        help="Folder for pictures. Default: docs/images; with --smoke, beside the records.",
+        help="Folder for pictures. Default: paper/docs/images; with --smoke, beside the records.",
         show_default=False,
     ),
 ]
@@ -71,7 +71,7 @@ def reproduce_command(
         str, typer.Option(help="float32, or tf32: faster and less exact on a GPU.")
     ] = "float32",
     folder: _RunsOption = Path("runs/reproduce"),
-    results: Annotated[Path, typer.Option(help="Folder for records.")] = Path("results"),
+    results: Annotated[Path, typer.Option(help="Folder for records.")] = Path("paper/results"),
     sentence: _SentenceOption = None,
     sentences: Annotated[
         Path | None, typer.Option(help="head-pictures: also draw the trees of this file.")

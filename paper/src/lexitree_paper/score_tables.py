@@ -13,9 +13,10 @@ import numpy.typing as npt
 from lexitree.arrays import NO_INDEX
 from lexitree.evaluation.answers import answers_from_text
 from lexitree.evaluation.significance import RecipeDifference, compare_recipe_scores, compare_recipes
+from lexitree.learning.provenance import ANSWERS, GOLD
 from lexitree_paper.experiments import SCORES, Experiment, PlannedRun
 from lexitree_paper.report import NOT_RUN, Report, Table, percent, spread, training_notes
-from lexitree_paper.run_records import ANSWERS, GOLD, read_record
+from lexitree_paper.run_records import read_record
 
 Records = Mapping[str, Mapping[str, Any]]
 """Records by the names of runs."""
@@ -25,7 +26,7 @@ def read_records(experiment: Experiment, results: Path) -> dict[str, dict[str, A
     """Read the existing records of an experiment, by name; further runs of a recipe join the first."""
     also = {run.name: run.also for run in experiment.runs}
     found = {
-        name: [read_record(results / f"{each}.json") for each in (name, *also.get(name, ()))]
+        name: [read_record(results, each) for each in (name, *also.get(name, ()))]
         for name in experiment.record_names
     }
     return {

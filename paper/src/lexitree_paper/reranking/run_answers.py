@@ -16,6 +16,7 @@ import torch
 from lexitree.analysis.head_overlap import find_reranker_heads, reranker_overlap
 from lexitree.errors import FileError
 from lexitree.learning.checkpoint import CHECKPOINT_FILE
+from lexitree.learning.provenance import describe_code, machine
 from lexitree.learning.run_folder import MODEL_FOLDER
 from lexitree.tasks.rerank.data import RerankData
 from lexitree.tasks.rerank.model import RerankerModel
@@ -25,7 +26,6 @@ from lexitree.trees.brackets import strip_traces, tree_from_brackets
 from lexitree.trees.tree import Tree
 from lexitree.writing import atomic_write
 from lexitree_paper.reranking.plan import RerankTask, is_same_recipe, settings_of
-from lexitree_paper.run_records import describe_code, machine
 
 ANSWER_FILE = "answer.json"
 """In the folder of a finished run: all that the record needs, so that models need not be copied."""
