@@ -20,14 +20,15 @@ from lexitree.evaluation.answers import SystemAnswers, answers_from_text
 from lexitree.learning.provenance import ANSWERS, GOLD
 from lexitree_paper.analyses.error_analysis import compare_slices
 from lexitree_paper.experiments import find_experiment
-from result_records import describe_run, read_record, write_record
+from lexitree_paper.run_records import read_record
+from result_records import PAPER_RESULTS, describe_run, write_record
 
 NAME = "error-analysis"
 
 
 def recorded_answers(name: str, run: str, corpus: Corpus) -> SystemAnswers:
     """The answers of a run, as if they had been certain: probabilities are not recorded."""
-    record = read_record(run)
+    record = read_record(PAPER_RESULTS, run)
     if record is None:
         raise ValueError(f"no record of {run}")
     labels = np.eye(len(corpus.labels))
@@ -44,7 +45,7 @@ def main() -> int:
     parser.add_argument("--data", help="folder with the corpora; default: LEXITREE_DATA")
     options = parser.parse_args()
     corpus = load_corpus("sst-fine", data=options.data)
-    record: dict[str, Any] | None = read_record(NAME)
+    record: dict[str, Any] | None = read_record(PAPER_RESULTS, NAME)
     assert record is not None
     systems = [
         recorded_answers(system, tasks["fine"].name, corpus)

@@ -281,18 +281,3 @@ def test_rows_of_a_benchmark_become_a_table() -> None:
         "| words | 50.0 | – |",
         "| trees | 75.0 ± 1.0 | 12.3 |",
     ]
-
-
-@pytest.mark.parametrize("source", ["of the commit", "of others", None])
-def test_a_record_of_other_sources_is_marked_once(
-    source: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    marking = load_script("mark_changes")
-    monkeypatch.setattr(sys.modules["result_records"], "committed_digest", lambda name: "of the commit")
-    path = tmp_path / "record.json"
-    record = json.loads((ROOT / "results" / "mini-reviews.json").read_text(encoding="utf-8"))
-    path.write_text(json.dumps({**record, "commit": "0123456789ab", "source": source}), encoding="utf-8")
-    assert marking.mark_changes(path) == (source == "of others")
-    assert not marking.mark_changes(path)
-    marked = json.loads(path.read_text(encoding="utf-8"))["commit"]
-    assert marked == ("0123456789ab+changes" if source == "of others" else "0123456789ab")

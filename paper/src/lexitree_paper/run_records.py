@@ -44,6 +44,11 @@ def save_record(folder: Path, name: str, record: Mapping[str, Any]) -> None:
     _put_row(_file_of(folder, name), name, row)
 
 
+def list_records(folder: Path) -> list[str]:
+    """Return the names of all records of a folder."""
+    return [json.loads(line)["name"] for path in sorted(folder.glob("*.jsonl")) for line in _lines(path)]
+
+
 def _file_of(folder: Path, name: str) -> Path:
     return folder / f"{name.partition('-')[0]}.jsonl"
 

@@ -13,7 +13,7 @@ import unicodedata
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 SITES = {ROOT / "docs": "", ROOT / "paper" / "docs": "paper/"}
 """The folders of pages, and where their sites lie."""
 
