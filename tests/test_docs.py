@@ -45,7 +45,7 @@ def commands_of(page: Path) -> set[str]:
 def recorded_commands() -> set[str]:
     commands: set[str] = set()
     texts = [path.read_text(encoding="utf-8") for path in (ROOT / "results").glob("*.json")]
-    for path in (PAPER / "results").rglob("*.jsonl"):
+    for path in (PAPER / "results").glob("*.jsonl"):
         texts += path.read_text(encoding="utf-8").splitlines()
     for record in map(json.loads, texts):
         commands.add(record["command"])
