@@ -25,7 +25,7 @@ import numpy.typing as npt
 from lexitree.arrays import DoubleArray
 from lexitree.evaluation.significance import difference_p, estimate_difference
 from lexitree.learning.provenance import GOLD
-from lexitree_paper.run_records import list_records, read_record
+from lexitree_paper.run_records import list_records, read_named
 from lexitree_paper.score_tables import right_answers
 from result_records import PAPER_RESULTS, describe_run, write_record
 
@@ -204,7 +204,7 @@ def smallest_gain(effects: Effects, num_seeds: int, count: int, seed: int) -> fl
 
 def read_systems(record: str) -> list[Answers]:
     """The answers of all recipes with enough seeds that were tested on the sentences of a record."""
-    found = {name: read_record(PAPER_RESULTS, name) or {} for name in list_records(PAPER_RESULTS)}
+    found = read_named(PAPER_RESULTS, list_records(PAPER_RESULTS))
     gold = found[record][GOLD]
     rights = [
         right_answers(each)

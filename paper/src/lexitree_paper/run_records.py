@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -25,36 +25,39 @@ _SECONDS_TO_WAIT = 60.0
 
 def read_record(folder: Path, name: str) -> dict[str, Any] | None:
     """Read a record; None if there is none yet."""
-    row, packed = _find_row(_file_of(folder, name), name), _find_row(_packed_file_of(folder, name), name)
-    if row is None or packed is None:
-        return row
-    runs = packed.pop("runs", {})
-    joined = {**row, **packed}
-    if runs:
-        joined["runs"] = {seed: {**run, **runs.get(seed, {})} for seed, run in row["runs"].items()}
-    return joined
+    return read_named(folder, [name]).get(name)
+
+
+def read_named(folder: Path, names: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """Read those of the named records that there are, by name."""
+    wanted = set(names)
+    found: dict[str, dict[str, Any]] = {}
+    for path in {_file_of(folder, name) for name in wanted}:
+        packed = _read_rows(_packed_file(path), wanted)
+        for name, row in _read_rows(path, wanted).items():
+            found[name] = _unpack(row, packed.get(name, {}))
+    return found
+
+
+def list_records(folder: Path) -> list[str]:
+    """Return the names of all records of a folder."""
+    return [_name_in(line) for path in sorted(folder.glob("*.jsonl")) for line in _lines(path)]
 
 
 def save_record(folder: Path, name: str, record: Mapping[str, Any]) -> None:
     """Write a record, replacing the one of this name."""
     row, packed = _pack(record)
-    path = _packed_file_of(folder, name)
-    if packed or _find_row(path, name):
-        _put_row(path, name, packed)
-    _put_row(_file_of(folder, name), name, row)
-
-
-def list_records(folder: Path) -> list[str]:
-    """Return the names of all records of a folder."""
-    return [json.loads(line)["name"] for path in sorted(folder.glob("*.jsonl")) for line in _lines(path)]
+    path = _file_of(folder, name)
+    if packed or name in map(_name_in, _lines(_packed_file(path))):
+        _put_row(_packed_file(path), name, packed)
+    _put_row(path, name, row)
 
 
 def _file_of(folder: Path, name: str) -> Path:
     return folder / f"{name.partition('-')[0]}.jsonl"
 
 
-def _packed_file_of(folder: Path, name: str) -> Path:
-    path = _file_of(folder, name)
+def _packed_file(path: Path) -> Path:
     return path.parent / _PACKED_FOLDER / f"{path.name}{_GZIP}"
 
 
@@ -74,30 +77,34 @@ def _pack(record: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     return row, packed
 
 
-def _find_row(path: Path, name: str) -> dict[str, Any] | None:
-    for line in _lines(path):
-        if line.startswith(_start_of(name)):
-            row = json.loads(line)
-            del row["name"]
-            return row
-    return None
+def _unpack(row: Mapping[str, Any], packed: Mapping[str, Any]) -> dict[str, Any]:
+    """Put a record together again."""
+    joined = {**row, **packed}
+    if "runs" in packed:
+        runs = packed["runs"]
+        joined["runs"] = {seed: {**run, **runs.get(seed, {})} for seed, run in row["runs"].items()}
+    return joined
+
+
+def _read_rows(path: Path, names: Collection[str]) -> dict[str, dict[str, Any]]:
+    rows = [json.loads(line) for line in _lines(path) if _name_in(line) in names]
+    return {row.pop("name"): row for row in rows}
 
 
 def _put_row(path: Path, name: str, row: Mapping[str, Any]) -> None:
     """Replace the row of this name; rows are sorted, so that files do not depend on the order of the runs."""
     with exclusive_lock(path, "writes a record", wait=_SECONDS_TO_WAIT):
-        lines = [line for line in _lines(path) if not line.startswith(_start_of(name))]
+        lines = [line for line in _lines(path) if _name_in(line) != name]
         lines.append(json.dumps({"name": name, **row}, ensure_ascii=False))
-        lines.sort(key=lambda line: json.loads(line)["name"])
-        content = "".join(f"{line}\n" for line in lines).encode()
+        content = "".join(f"{line}\n" for line in sorted(lines, key=_name_in)).encode()
         with atomic_path(path) as temporary:
             # Without the time, so that equal records are equal files.
             temporary.write_bytes(gzip.compress(content, mtime=0) if path.suffix == _GZIP else content)
 
 
-def _start_of(name: str) -> str:
-    """Return how the row of a name begins, which finds it without reading the others."""
-    return f'{{"name": {json.dumps(name, ensure_ascii=False)}'
+def _name_in(line: str) -> str:
+    """Return the name of a row, without reading the rest of it."""
+    return line.split('"', 4)[3]
 
 
 def _lines(path: Path) -> list[str]:
