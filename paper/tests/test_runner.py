@@ -200,4 +200,5 @@ def test_all_teachers_teach_whichever_seeds_are_asked_for(tmp_path: Path) -> Non
 
 def test_the_trees_of_teachers_are_files_of_the_run(treebank: Path) -> None:
     trees = treebank / "dev.txt"
-    assert data_files(Recipe(corpus=str(treebank), teacher_trees=(str(trees),))) == [trees]
+    recipe = Recipe(corpus=str(treebank), teacher="runs/teacher", teacher_trees=(str(trees),))
+    assert data_files(recipe) == [trees]
