@@ -20,9 +20,11 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.append(str(ROOT / "benchmarks"))
 
 from environment import describe_code, describe_run, machine  # noqa: E402
+from lexitree.corpora.locations import DATA_VARIABLE  # noqa: E402
 from lexitree.learning.provenance import checksums, committed_digest, public_name  # noqa: E402
 
 __all__ = [
+    "DATA_VARIABLE",
     "checksums",
     "current_command",
     "describe_code",
@@ -37,7 +39,6 @@ __all__ = [
 
 RESULTS = ROOT / "results"
 PAPER_RESULTS = ROOT / "paper" / "results"
-DATA_VARIABLE = "LEXITREE_DATA"
 
 FIELDS = ("command", "commit", "data", "seeds", "machine", "date")
 MACHINE_FIELDS = ("cpu", "cores", "memory_gib", "torch", "python")

@@ -11,9 +11,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from lexitree.corpora.locations import DATA_VARIABLE
 from lexitree.version import __version__
 
-DATA_VARIABLE = "LEXITREE_DATA"
 ANSWERS, GOLD = "test_root_answers", "test_root_gold"
 """One character per test sentence, for paired tests: the answers of each seed, and the gold labels."""
 _KEPT = ("best_epoch", "dev_root", "dev_phrase", "test_root", "test_phrase", "seconds", "epochs")
