@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import re
 import shlex
 import tomllib
@@ -23,6 +22,7 @@ from lexitree.sweeps.search_space import SearchSpace
 from lexitree.tasks.classify.recipe import Recipe
 from lexitree.tasks.parse.recipe import ParserRecipe
 from lexitree.tasks.rerank.recipe import RerankRecipe
+from lexitree_paper.run_records import read_record
 from tests.command import find_command
 
 FOLDER = Path(__file__).parent.parent / "recipes"
@@ -93,7 +93,8 @@ def sweeps_of(path: Path) -> dict[str, list[dict[str, Any]]]:
         if name == "Run":
             sweeps[text] = []
         elif name == "Scores":
-            record = json.loads((FOLDER.parent / text).read_text(encoding="utf-8"))
+            record = read_record(FOLDER.parent / "paper" / "results", Path(text).stem)
+            assert record is not None
             sweeps[[*sweeps][-1]].append(record)
     return sweeps
 
