@@ -1,4 +1,4 @@
-"""Finds clauses and phrases of known label in the training data for `write_constructions.py`, and draws among them."""
+"""Finds clauses and phrases of known label in the training data for `write_constructions.py`, and draws from them."""
 
 from __future__ import annotations
 
