@@ -19,8 +19,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
-from markdown_text import fence
-from package_tables import render_embedded_corpora, render_limits
+from markdown_text import fence, make_table, show_cell
 from record_tables import NOT_MEASURED, render_record, render_robustness, render_speed
 from result_records import ROOT, read_record
 from scale_tables import render_scale_assumptions, render_scale_limits, render_scale_plan
@@ -81,6 +80,45 @@ def render_example(name: str) -> str:
     """A program of examples/, or another file there."""
     text = (ROOT / "examples" / name).read_text(encoding="utf-8")
     return fence("toml" if name.endswith(".toml") else "python", text.rstrip("\n"))
+
+
+def render_embedded_corpora() -> str:
+    """The sizes of the embedded corpora, counted."""
+    from lexitree.corpora.named import load_corpus
+
+    rows: list[list[str]] = []
+    for name in ("mini-reviews", "mini-questions"):
+        corpus = load_corpus(name)
+        for split in corpus.splits:
+            counts = corpus.counts(split)
+            labels = ", ".join(
+                f"{corpus.label_set.name_of(label)} {num}" for label, num in counts.root_labels.items()
+            )
+            rows.append(
+                [
+                    name,
+                    split,
+                    f"{counts.num_trees:,}",
+                    f"{counts.num_words:,}",
+                    f"{counts.num_labelled:,}",
+                    labels,
+                ]
+            )
+    return make_table(
+        ["corpus", "split", "sentences", "words", "labelled nodes", "labels of the sentences"], rows
+    )
+
+
+def render_limits() -> str:
+    """The limits of the library and of a service, with what they are about."""
+    from lexitree.limits import Limits
+
+    columns = [Limits().as_dict(), Limits.for_service().as_dict()]
+    rows = [
+        [f"`{each.name}`", each.setting.help, *(show_cell(column, each.name) for column in columns)]
+        for each in Limits.describe()
+    ]
+    return make_table(["limit", "what it is about", "`Limits()`", "`Limits.for_service()`"], rows)
 
 
 _PREFIXED: dict[str, Callable[[str], str]] = {
