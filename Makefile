@@ -49,6 +49,7 @@ format: .venv/ready
 docs: .venv/ready
 	$(BIN)/pip install --quiet -c constraints.txt -e '.[docs]'
 	$(BIN)/mkdocs build --strict
+	$(BIN)/mkdocs build --strict -f paper/mkdocs.yml
 
 # pip-audit finds known vulnerabilities; where it or its index cannot be reached, the script says so and checks the rest.
 audit: .venv/ready

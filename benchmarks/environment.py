@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from lexitree_paper.run_records import checksum, describe_code, machine
+from lexitree.learning.provenance import checksum, describe_code, machine
 
 __all__ = ["checksum", "corpus_files", "describe_code", "describe_run", "machine", "shorten"]
 

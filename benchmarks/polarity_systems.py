@@ -19,9 +19,9 @@ from lexitree import Document, TextPipeline
 from lexitree.arrays import BoolArray, DoubleArray, IndexArray
 from lexitree.corpora.text_tables import LabelledText
 from lexitree.labels import LabelSet
+from lexitree.learning.provenance import checksum, source_digest
 from lexitree.results.document import mean_probabilities
 from lexitree.saving.shipped import is_shipped, shipped_folder
-from lexitree_paper.run_records import checksum, source_digest
 from peer_environments import AbsentPeerError, Peer, default_cache, prepare, worker_environment
 
 Polarity = Literal["negative", "neutral", "positive"]

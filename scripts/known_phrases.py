@@ -1,4 +1,4 @@
-"""Finds clauses and phrases of known label in the training data, for `write_constructions.py`."""
+"""Finds clauses and phrases of known label in the training data for `write_constructions.py`, and draws from them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import tomllib
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from random import Random
+from typing import NamedTuple, TypeVar
 
 from lexitree.trees.brackets import read_trees
 
@@ -33,6 +34,26 @@ TEXTS = (
 """The sets of `domains` whose training parts may be shipped."""
 SIDES = {"positive": 1, "negative": -1, "neutral": 0}
 SIDE_OF = {"0": -1, "1": -1, "2": 0, "3": 1, "4": 1}
+
+
+Item = TypeVar("Item")
+
+
+class Dice:
+    """Choices that need nothing but `random()`, the one sequence that Python keeps across versions."""
+
+    def __init__(self, seed: int) -> None:
+        self._random = Random(seed).random
+
+    def chance(self, share: float) -> bool:
+        return self._random() < share
+
+    def pick(self, items: Sequence[Item]) -> Item:
+        return items[int(self._random() * len(items))]
+
+    def shuffled(self, items: Sequence[Item]) -> list[Item]:
+        keys = [self._random() for _ in items]
+        return [items[place] for place in sorted(range(len(items)), key=keys.__getitem__)]
 
 
 class Filler(NamedTuple):

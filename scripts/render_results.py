@@ -3,12 +3,11 @@
     python scripts/render_results.py            # fill the blocks
     python scripts/render_results.py --check    # exit 1 if a file is not up to date
 
-NAME is a record of results/, `NAME:TABLE` one of the tables of a record, `tour/STEP`, `plugin/STEP`, `service/STEP`
-or `data-parallel/STEP` (a command with its output), `file/NAME` (a file of the tour), `example/FILE`,
-`reproduce/EXPERIMENT`, or one of the tables that are counted from the package itself or put together from several
-records: limits, models, recipes, embedded-corpora, speed, gpu-training-time, robustness, training-losses, reproduced,
-question-choice, transformer-question-choice, reranking-reruns, tuning-effort, scale-assumptions, scale-plan,
-scale-limits.
+NAME is a record, `NAME:TABLE` one of the tables of a record, `tour/STEP`, `plugin/STEP`, `service/STEP` or
+`data-parallel/STEP` (a command with its output), `file/NAME` (a file of the tour), `example/FILE`, or a table that is
+counted from the package or put together from several records: limits, embedded-corpora, speed, robustness,
+scale-assumptions, scale-plan, scale-limits. Blocks whose names begin with `paper/`, and the pages of paper/, are left
+to paper/scripts/render_pages.py.
 """
 
 from __future__ import annotations
@@ -16,32 +15,21 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
-from markdown_text import fence
-from package_tables import render_embedded_corpora, render_limits, render_models, render_recipes
-from protocol_tables import (
-    render_losses,
-    render_question_choice,
-    render_reproduced,
-    render_reruns,
-    render_transformer_question_choice,
-    render_tuning_effort,
-)
-from record_tables import (
-    NOT_MEASURED,
-    render_gpu_training_time,
-    render_headline,
-    render_record,
-    render_robustness,
-    render_speed,
-)
-from result_records import RESULTS, ROOT, read_record
+from markdown_text import fence, make_table, show_cell
+from record_tables import NOT_MEASURED, render_record, render_robustness, render_speed
+from result_records import ROOT, read_record
 from scale_tables import render_scale_assumptions, render_scale_limits, render_scale_plan
 
 BLOCK = re.compile(r"(<!-- results: (?P<name>\S+) -->\n).*?(<!-- /results -->)", re.DOTALL)
+PAPER = "paper/"
+"""How the names of blocks begin that only the paper's package can fill."""
+
+Render = Callable[[str], str | None]
+"""Returns the content of a block by its name; None leaves it as it is."""
 
 
 def pages() -> list[Path]:
@@ -49,22 +37,21 @@ def pages() -> list[Path]:
     return [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
-def render_page(text: str, images: str = "images") -> str:
-    """The text with every block filled anew; `images` is the folder of the pictures as seen from the page."""
-    return BLOCK.sub(lambda block: f"{block[1]}{render(block['name'], images)}\n{block[3]}", text)
+def render_page(text: str, render: Render) -> str:
+    """The text with every block filled again."""
+
+    def fill(block: re.Match[str]) -> str:
+        content = render(block["name"])
+        return block[0] if content is None else f"{block[1]}{content}\n{block[3]}"
+
+    return BLOCK.sub(fill, text)
 
 
-def images_of(page: Path) -> str:
-    """The folder of the pictures as seen from a page."""
-    depth = len(page.relative_to(ROOT).parts)
-    return "docs/images" if depth == 1 else "../" * (depth - 2) + "images"
-
-
-def render(name: str, images: str = "images") -> str:
-    """The content of one block."""
+def render_block(name: str) -> str | None:
+    """The content of a block of the product's pages."""
+    if name.startswith(PAPER):
+        return None
     kind, slash, rest = name.partition("/")
-    if kind == "reproduce":
-        return render_experiment(rest, images)
     if slash:
         return _PREFIXED[kind](rest)
     if name in _COUNTED:
@@ -95,15 +82,43 @@ def render_example(name: str) -> str:
     return fence("toml" if name.endswith(".toml") else "python", text.rstrip("\n"))
 
 
-def render_experiment(name: str, images: str) -> str:
-    """An experiment of the paper: what is recorded of it, beside the paper's figures."""
-    from lexitree_paper.experiments import find_experiment
-    from lexitree_paper.kinds import make_report
-    from lexitree_paper.report import to_markdown
-    from lexitree_paper.score_tables import read_records
+def render_embedded_corpora() -> str:
+    """The sizes of the embedded corpora, counted."""
+    from lexitree.corpora.named import load_corpus
 
-    experiment = find_experiment(name)
-    return to_markdown(make_report(experiment, read_records(experiment, RESULTS)), images=images)
+    rows: list[list[str]] = []
+    for name in ("mini-reviews", "mini-questions"):
+        corpus = load_corpus(name)
+        for split in corpus.splits:
+            counts = corpus.counts(split)
+            labels = ", ".join(
+                f"{corpus.label_set.name_of(label)} {num}" for label, num in counts.root_labels.items()
+            )
+            rows.append(
+                [
+                    name,
+                    split,
+                    f"{counts.num_trees:,}",
+                    f"{counts.num_words:,}",
+                    f"{counts.num_labelled:,}",
+                    labels,
+                ]
+            )
+    return make_table(
+        ["corpus", "split", "sentences", "words", "labelled nodes", "labels of the sentences"], rows
+    )
+
+
+def render_limits() -> str:
+    """The limits of the library and of a service, with what they are about."""
+    from lexitree.limits import Limits
+
+    columns = [Limits().as_dict(), Limits.for_service().as_dict()]
+    rows = [
+        [f"`{each.name}`", each.setting.help, *(show_cell(column, each.name) for column in columns)]
+        for each in Limits.describe()
+    ]
+    return make_table(["limit", "what it is about", "`Limits()`", "`Limits.for_service()`"], rows)
 
 
 _PREFIXED: dict[str, Callable[[str], str]] = {
@@ -116,19 +131,9 @@ _PREFIXED: dict[str, Callable[[str], str]] = {
 }
 
 _COUNTED: dict[str, Callable[[], str]] = {
-    "headline": render_headline,
     "speed": render_speed,
-    "gpu-training-time": render_gpu_training_time,
-    "training-losses": render_losses,
-    "reproduced": render_reproduced,
-    "question-choice": render_question_choice,
-    "transformer-question-choice": render_transformer_question_choice,
-    "reranking-reruns": render_reruns,
-    "tuning-effort": render_tuning_effort,
     "robustness": render_robustness,
     "limits": render_limits,
-    "models": render_models,
-    "recipes": render_recipes,
     "embedded-corpora": render_embedded_corpora,
     "scale-assumptions": render_scale_assumptions,
     "scale-plan": render_scale_plan,
@@ -137,21 +142,24 @@ _COUNTED: dict[str, Callable[[], str]] = {
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    return run([(path, render_block) for path in pages()], about=__doc__)
+
+
+def run(todo: Sequence[tuple[Path, Render]], about: str | None) -> int:
+    """Fill the blocks of pages, each by its function, or check them, as the command line says."""
+    parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true", help="write nothing, exit 1 if a file is stale")
     check_only = parser.parse_args().check
     stale: list[str] = []
-    for path in pages():
+    for path, render in todo:
         text = path.read_text(encoding="utf-8")
-        rendered = render_page(text, images_of(path))
+        rendered = render_page(text, render)
         if rendered != text:
             stale.append(str(path.relative_to(ROOT)))
             if not check_only:
                 path.write_text(rendered, encoding="utf-8")
     if check_only and stale:
-        print(f"not up to date with {RESULTS.name}/: {', '.join(stale)}", file=sys.stderr)
+        print(f"not up to date with the records: {', '.join(stale)}", file=sys.stderr)
         return 1
     return 0
 

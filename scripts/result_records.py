@@ -1,4 +1,8 @@
-"""Read, write and check records in results/; a record is a figure with everything that led to it."""
+"""Read, write and check records; a record is a figure with everything that led to it.
+
+The product's records are files of results/; those of the paper are rows of paper/results/*.jsonl, which
+lexitree_paper writes. Pages of both show both.
+"""
 
 from __future__ import annotations
 
@@ -17,9 +21,11 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.append(str(ROOT / "benchmarks"))
 
 from environment import describe_code, describe_run, machine  # noqa: E402
-from lexitree_paper.run_records import checksums, committed_digest, public_name  # noqa: E402
+from lexitree.corpora.locations import DATA_VARIABLE  # noqa: E402
+from lexitree.learning.provenance import checksums, committed_digest, public_name  # noqa: E402
 
 __all__ = [
+    "DATA_VARIABLE",
     "checksums",
     "current_command",
     "describe_code",
@@ -33,9 +39,9 @@ __all__ = [
 ]
 
 RESULTS = ROOT / "results"
+PAPER_RESULTS = ROOT / "paper" / "results"
 MOVED_PROGRAMS = tomllib.loads((ROOT / "scripts" / "moved_programs.toml").read_text(encoding="utf-8"))
 """Programs by the paths that older records know them by."""
-DATA_VARIABLE = "LEXITREE_DATA"
 
 FIELDS = ("command", "commit", "data", "seeds", "machine", "date")
 MACHINE_FIELDS = ("cpu", "cores", "memory_gib", "torch", "python")
@@ -88,24 +94,51 @@ def join_command(words: Iterable[str]) -> str:
 
 
 def read_record(name: str) -> dict[str, Any] | None:
-    """The record of that name, None where nothing was measured yet."""
+    """The record of that name, None where nothing was measured yet; of the paper's, what is not packed apart."""
     path = RESULTS / f"{name}.json"
-    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
+    if path.exists():
+        return json.loads(path.read_text(encoding="utf-8"))
+    rows = _rows_of(name)
+    if not rows.exists():
+        return None
+    with rows.open(encoding="utf-8") as lines:
+        for record in map(json.loads, lines):
+            if record.pop("name") == name.rpartition("/")[2]:
+                return record
+    return None
 
 
 def write_record(name: str, record: Mapping[str, Any]) -> Path:
-    """Write results/NAME.json, and refuse what nobody else could use."""
-    RESULTS.mkdir(exist_ok=True)
-    return write_file(RESULTS / f"{name}.json", record)
+    """Write results/NAME.json, or the row of one of the paper's records; refuse what nobody else could use."""
+    path, rows = RESULTS / f"{name}.json", _rows_of(name)
+    if path.exists() or not rows.exists():
+        RESULTS.mkdir(exist_ok=True)
+        return write_file(path, record)
+    _refuse_faults(name, record)
+    # Only the paper's own records need its package.
+    from lexitree_paper.run_records import save_record
+
+    save_record(rows.parent, name.rpartition("/")[2], record)
+    return rows
+
+
+def _rows_of(name: str) -> Path:
+    """The file with the row of a record of the paper: one per first word."""
+    folder, _, row = name.rpartition("/")
+    return PAPER_RESULTS / folder / f"{row.partition('-')[0]}.jsonl"
 
 
 def write_file(path: Path, record: Mapping[str, Any]) -> Path:
     """Write a record to a file, and refuse what nobody else could use."""
-    wrong = faults(record)
-    if wrong:
-        raise ValueError(f"{path.stem}: {'; '.join(wrong)}")
+    _refuse_faults(path.stem, record)
     path.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     return path
+
+
+def _refuse_faults(name: str, record: Mapping[str, Any]) -> None:
+    wrong = faults(record)
+    if wrong:
+        raise ValueError(f"{name}: {'; '.join(wrong)}")
 
 
 def faults(record: Mapping[str, Any]) -> list[str]:

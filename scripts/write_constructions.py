@@ -38,8 +38,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
-from corpus_files import Dice
-from known_phrases import SIDE_OF, SIDES, Filler, KnownPhrases, coarse
+from known_phrases import SIDE_OF, SIDES, Dice, Filler, KnownPhrases, coarse
 from lexitree.writing import atomic_write
 
 ROOT = Path(__file__).resolve().parent.parent

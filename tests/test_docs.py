@@ -15,7 +15,14 @@ from lexitree.corpora import tables
 from lexitree.trees import bracket_parser, jsonl, tree_limits
 
 ROOT = Path(__file__).parent.parent
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAPER = ROOT / "paper"
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "CONTRIBUTING.md",
+    *sorted((ROOT / "docs").rglob("*.md")),
+    PAPER / "README.md",
+    *sorted((PAPER / "docs").rglob("*.md")),
+]
 FENCE = re.compile(r"^```(bash|console)\n(.*?)^```", re.DOTALL | re.MULTILINE)
 PYTHON_FENCE = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
 PRINTED = re.compile(r"^ *print\(.*\n((?:# .*\n)+)", re.MULTILINE)
@@ -37,8 +44,10 @@ def commands_of(page: Path) -> set[str]:
 
 def recorded_commands() -> set[str]:
     commands: set[str] = set()
-    for path in (ROOT / "results").glob("*.json"):
-        record = json.loads(path.read_text(encoding="utf-8"))
+    texts = [path.read_text(encoding="utf-8") for path in (ROOT / "results").glob("*.json")]
+    for path in (PAPER / "results").glob("*.jsonl"):
+        texts += path.read_text(encoding="utf-8").splitlines()
+    for record in map(json.loads, texts):
         commands.add(record["command"])
         commands.update(step["command"] for step in record.get("steps", {}).values())
     return commands
@@ -87,7 +96,7 @@ def test_code_that_a_page_names_is_there(page: Path) -> None:
     named = re.findall(
         rf"`((?:{ROOMS}|src|tests|scripts|recipes|benchmarks|examples|results|paper)/[\w./-]*)`", text
     )
-    places = (ROOT, ROOT / "src" / "lexitree")
+    places = (ROOT, ROOT / "src" / "lexitree", PAPER)
     assert [name for name in named if not any((place / name).exists() for place in places)] == []
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import os
 import shlex
+import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -124,10 +126,24 @@ def test_a_block_without_a_record_says_so(tmp_path: Path, monkeypatch: pytest.Mo
     rendering = load_script("render_results")
     monkeypatch.setattr("result_records.RESULTS", tmp_path)
     page = "before\n<!-- results: nothing -->\nold\n<!-- /results -->\nafter\n"
-    filled = rendering.render_page(page)
+    filled = rendering.render_page(page, rendering.render_block)
     assert "old" not in filled
     assert rendering.NOT_MEASURED in filled
-    assert rendering.render_page(filled) == filled
+    assert rendering.render_page(filled, rendering.render_block) == filled
+
+
+def test_a_block_of_the_paper_is_left_to_it() -> None:
+    rendering = load_script("render_results")
+    page = "<!-- results: paper/headline -->\nold\n<!-- /results -->\n"
+    assert rendering.render_page(page, rendering.render_block) == page
+
+
+def test_the_products_pages_do_not_need_the_paper() -> None:
+    block = "import sys; sys.modules['lexitree_paper'] = None; import render_results; sys.exit(render_results.main())"
+    command = [sys.executable, "-c", block, "--check"]
+    path = os.pathsep.join([*sys.path, str(SCRIPTS)])
+    done = subprocess.run(command, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
 
 
 def test_a_stale_page_fails_the_check(

@@ -20,6 +20,7 @@ import numpy as np
 import root_path  # noqa: F401
 from environment import describe_run
 from lexitree.corpora.named import find_corpus
+from lexitree.learning.provenance import checksum
 from lexitree.models.label_model import LabelModel
 from lexitree.pipeline.loading import load
 from lexitree.pipeline.predictor import Predictor
@@ -29,7 +30,6 @@ from lexitree.trees.brackets import tree_from_brackets
 from lexitree.trees.tree import Tree, intermediate_nodes
 from lexitree.views.svg import draw_svg
 from lexitree_paper.analyze.head_overlap import binary_penn_tree, model_overlap, read_penn_trees
-from lexitree_paper.run_records import checksum
 
 SPLITS = ("dev", "test")
 TREES = (

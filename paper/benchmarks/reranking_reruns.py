@@ -28,6 +28,7 @@ from lexitree.tasks.parse.data import find_data_file
 from lexitree_paper.experiments import find_experiment
 from lexitree_paper.rerank.run import train_reranker
 from lexitree_paper.reranking.plan import RerankTask, keep_systems, plan_reranking
+from lexitree_paper.run_records import read_record
 from lexitree_paper.runner import Settings
 
 WAYS: dict[str, dict[str, str]] = {
@@ -38,7 +39,7 @@ WAYS: dict[str, dict[str, str]] = {
 }
 """Environment variables by what they change."""
 
-RECORD = root_path.ROOT / "results" / "reranking.json"
+RESULTS = root_path.ROOT / "paper" / "results"
 
 
 def main() -> None:
@@ -82,16 +83,15 @@ def write_record(rows: list[dict[str, Any]], task: RerankTask, options: argparse
 
 def plan_tasks(options: argparse.Namespace) -> list[RerankTask]:
     """The runs of the row, one for each seed; their folders are not used."""
-    settings = Settings(
-        folder=Path("unused"), results=RECORD.parent, seeds=options.seeds, epochs=options.epochs
-    )
+    settings = Settings(folder=Path("unused"), results=RESULTS, seeds=options.seeds, epochs=options.epochs)
     plan = plan_reranking(keep_systems(find_experiment("reranking"), [options.model]), settings)
     return [task for task in plan.tasks if task.lists.name == options.lists]
 
 
 def recorded(tasks: list[RerankTask]) -> list[float]:
     """F1 of the seeds in the record of the table."""
-    figures = json.loads(RECORD.read_text(encoding="utf-8"))
+    figures = read_record(RESULTS, "reranking")
+    assert figures is not None
     seeds = sorted(figures["seeds"])
     f1 = figures["figures"]["systems"][tasks[0].system.name][tasks[0].lists.name]["f1"]
     return [f1[seeds.index(task.seed)] for task in tasks]

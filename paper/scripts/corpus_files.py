@@ -1,33 +1,20 @@
 """Shared by the corpus writers: reproducible random choices, and a command that writes or checks generated files."""
 
 import argparse
-import random
 import sys
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
+import root_path  # noqa: F401
+from known_phrases import Dice
+
+__all__ = ["Dice", "split", "write_or_check"]
+
 FOLDER = Path(__file__).resolve().parents[2] / "src" / "lexitree" / "corpora" / "embedded"
 
 Item = TypeVar("Item")
-
-
-class Dice:
-    """Choices that need nothing but `random()`, the one sequence that Python keeps across versions."""
-
-    def __init__(self, seed: int) -> None:
-        self._random = random.Random(seed).random
-
-    def chance(self, share: float) -> bool:
-        return self._random() < share
-
-    def pick(self, items: Sequence[Item]) -> Item:
-        return items[int(self._random() * len(items))]
-
-    def shuffled(self, items: Sequence[Item]) -> list[Item]:
-        keys = [self._random() for _ in items]
-        return [items[place] for place in sorted(range(len(items)), key=keys.__getitem__)]
 
 
 def split(

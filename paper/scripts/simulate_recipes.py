@@ -2,7 +2,7 @@
 
     python paper/scripts/simulate_recipes.py
 
-Writes results/significance.json. Two recipes are simulated by a probit model: a sentence is answered correctly if a
+Writes the record `significance`. Two recipes are simulated by a probit model: a sentence is answered correctly if a
 sum of normal effects exceeds a threshold. The effects are those of the sentence, of the recipe on the sentence, of
 the seed, and of the seed on the sentence; `fit_effects` estimates their sizes from the answers of recorded recipes.
 """
@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import json
 import math
 import statistics
 import sys
@@ -26,9 +25,10 @@ import numpy.typing as npt
 import root_path  # noqa: F401
 from lexitree.arrays import DoubleArray
 from lexitree.evaluation.significance import difference_p, estimate_difference
-from lexitree_paper.run_records import GOLD
+from lexitree.learning.provenance import GOLD
+from lexitree_paper.run_records import list_records, read_named
 from lexitree_paper.score_tables import right_answers
-from result_records import RESULTS, describe_run, write_record
+from result_records import PAPER_RESULTS, describe_run, write_record
 
 NORMAL = statistics.NormalDist()
 LEVEL, POWER = 0.05, 0.8
@@ -205,14 +205,14 @@ def smallest_gain(effects: Effects, num_seeds: int, count: int, seed: int) -> fl
 
 def read_systems(record: str) -> list[Answers]:
     """The answers of all recipes with enough seeds that were tested on the sentences of a record."""
-    gold = json.loads((RESULTS / f"{record}.json").read_text(encoding="utf-8"))[GOLD]
-    systems: list[Answers] = []
-    for path in sorted(RESULTS.glob("*.json")):
-        found = json.loads(path.read_text(encoding="utf-8"))
-        if found.get(GOLD) == gold and len(found["seeds"]) >= FEWEST_SEEDS:
-            right = right_answers(found)
-            systems += [] if right is None else [right]
-    return systems
+    found = read_named(PAPER_RESULTS, list_records(PAPER_RESULTS))
+    gold = found[record][GOLD]
+    rights = [
+        right_answers(each)
+        for each in found.values()
+        if each.get(GOLD) == gold and len(each["seeds"]) >= FEWEST_SEEDS
+    ]
+    return [right for right in rights if right is not None]
 
 
 def describe_task(

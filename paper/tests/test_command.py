@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 
 from lexitree.cli.main import make_app
 from lexitree.errors import ConfigError, LexitreeError
+from lexitree_paper.runner import Settings, default_results
 
 runner = CliRunner()
 app = make_app()
@@ -72,3 +73,15 @@ def test_an_unknown_experiment_is_told(name: str) -> None:
     result = runner.invoke(app, ["reproduce", name])
     assert isinstance(result.exception, ConfigError)
     assert "main-table" in str(result.exception)
+
+
+def test_records_go_to_the_clone_or_beside_the_caller(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert default_results() == Path("results")
+    assert Settings(folder=tmp_path, results=Path("results")).pictures_folder == Path("results")
+    for folder in ("paper/results", "paper/docs/images"):
+        (tmp_path / folder).mkdir(parents=True)
+    assert default_results() == Path("paper/results")
+    assert Settings(folder=tmp_path, results=default_results()).pictures_folder == Path("paper/docs/images")

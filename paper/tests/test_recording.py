@@ -14,10 +14,10 @@ from tests.tiny import tiny_recipe
 from typer.testing import CliRunner
 
 from lexitree.cli.main import make_app
+from lexitree.learning.provenance import public_recipe
 from lexitree.sweeps.search_space import SweepSettings
 from lexitree.sweeps.trial import TrialJob, run_trial
 from lexitree.tasks.classify.recipe import Recipe, TrainingConfig
-from lexitree_paper.run_records import public_recipe
 from lexitree_paper.runner import data_files
 
 ROOT = Path(__file__).parents[2]
@@ -46,6 +46,7 @@ def test_a_run_becomes_a_record_without_the_paths_of_its_machine(
 ) -> None:
     recording = import_module("record_run")
     monkeypatch.setattr("result_records.RESULTS", tmp_path / "results")
+    monkeypatch.setattr("result_records.PAPER_RESULTS", tmp_path / "paper" / "results")
     monkeypatch.setattr(recording, "describe_code", lambda: {"commit": "0" * 40})
     monkeypatch.setenv("LEXITREE_DATA", str(tmp_path))
     vectors = tmp_path / "some.npz"
@@ -117,6 +118,7 @@ def test_a_run_on_unnamed_data_is_not_recorded(recipe: dict[str, object], said: 
 def test_a_sweep_becomes_a_record(treebank: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     recording = import_module("record_sweep")
     monkeypatch.setattr("result_records.RESULTS", tmp_path / "results")
+    monkeypatch.setattr("result_records.PAPER_RESULTS", tmp_path / "paper" / "results")
     monkeypatch.setattr(recording, "describe_code", lambda: {"commit": "0" * 40})
     recipe = tiny_recipe(treebank, epochs=2)
     folder = tmp_path / "runs"
@@ -131,7 +133,7 @@ def test_a_sweep_becomes_a_record(treebank: Path, tmp_path: Path, monkeypatch: p
     (folder / "sweep.json").write_text(json.dumps(sweep), encoding="utf-8")
     (folder / "trials.json").write_text(json.dumps([trial]), encoding="utf-8")
     command = shlex.split("lexitree sweep recipes/tiny.toml space.toml -o runs/tiny")
-    path = recording.record_sweep(folder, "tuning-tiny", command)
+    path = recording.record_sweep(folder, "tiny", command)
     record = json.loads(path.read_text(encoding="utf-8"))
     assert record["command"] == "lexitree sweep recipes/tiny.toml space.toml -o runs/tiny"
     (row,) = record["rows"]

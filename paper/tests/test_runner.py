@@ -14,7 +14,7 @@ from lexitree.tasks.classify.recipe import Recipe
 from lexitree_paper.experiments import Experiment, PlannedRun, find_experiment
 from lexitree_paper.kinds import run_experiment
 from lexitree_paper.run_records import read_record
-from lexitree_paper.runner import Settings, covers, plan
+from lexitree_paper.runner import Settings, covers, data_files, plan
 from lexitree_paper.score_tables import difference_tables, right_answers
 
 
@@ -40,7 +40,7 @@ def test_a_smoke_run_is_recorded_and_not_run_again(tmp_path: Path) -> None:
 
     records = run_experiment(experiment, settings(tmp_path), watch=watch)
     assert trained == ["trec-bilstm"]
-    record = read_record(tmp_path / "results" / "smoke" / "trec-bilstm.json")
+    record = read_record(tmp_path / "results" / "smoke", "trec-bilstm")
     assert record == records["trec-bilstm"]
     assert {"command", "commit", "date", "data", "machine", "seeds", "recipe"} <= set(record)
     assert record["command"] == "lexitree reproduce questions --only trec-bilstm --smoke"
@@ -148,7 +148,7 @@ def test_a_teacher_is_trained_before_its_student_and_once(tmp_path: Path) -> Non
     )
     assert trained == ["sst-bicontree-minilm-static", *students]
     assert list(records) == students
-    assert read_record(tmp_path / "results" / "smoke" / "sst-bicontree-minilm-static.json") is not None
+    assert read_record(tmp_path / "results" / "smoke", "sst-bicontree-minilm-static") is not None
     recipe = records["sst-bicontree-minilm-taught"]["recipe"]
     assert Path(recipe["teacher"]).name == "sst-bicontree-minilm-static"
 
@@ -177,7 +177,7 @@ def test_a_student_with_lessons_needs_no_teacher(tmp_path: Path) -> None:
     run_experiment(experiment, settings(tmp_path), watch=watch)
     runs = tmp_path / "runs" / "smoke"
     shutil.rmtree(runs / "sst-bicontree-minilm-static")
-    (tmp_path / "results" / "smoke" / "sst-bicontree-minilm-taught.json").unlink()
+    (tmp_path / "results" / "smoke" / "sst.jsonl").unlink()
     run_experiment(experiment, settings(tmp_path), watch=watch)
     assert trained == ["sst-bicontree-minilm-static", *2 * ["sst-bicontree-minilm-taught"]]
 
@@ -196,3 +196,9 @@ def test_all_teachers_teach_whichever_seeds_are_asked_for(tmp_path: Path) -> Non
         with pytest.raises(KeyboardInterrupt):
             run_experiment(experiment, full)
     assert asked == [("sst-bicontree-minilm-static", [1, 2, 3, 4, 5])]
+
+
+def test_the_trees_of_teachers_are_files_of_the_run(treebank: Path) -> None:
+    trees = treebank / "dev.txt"
+    recipe = Recipe(corpus=str(treebank), teacher="runs/teacher", teacher_trees=(str(trees),))
+    assert data_files(recipe) == [trees]

@@ -86,7 +86,7 @@ def test_records_from_before_answers_were_kept_still_make_a_table() -> None:
 def test_further_runs_of_a_recipe_count_with_the_first(tmp_path: Path) -> None:
     names = ("sst-bicontree-minilm-static", "sst-bicontree-minilm-static-rounded")
     for name, scores in zip(names, ([0.5, 0.6], [0.7, 0.8]), strict=True):
-        save_record(tmp_path / f"{name}.json", record(scores, scores))
+        save_record(tmp_path, name, record(scores, scores))
     found = read_records(find_experiment("transformer"), tmp_path)
     assert list(found) == [names[0]]
     assert [run["test_root"] for run in found[names[0]]["runs"].values()] == [0.5, 0.6, 0.7, 0.8]
@@ -94,5 +94,5 @@ def test_further_runs_of_a_recipe_count_with_the_first(tmp_path: Path) -> None:
 
 
 def test_records_are_read_by_the_names_of_the_runs(tmp_path: Path) -> None:
-    save_record(tmp_path / "sst-bicontree-L.json", record([0.5], [0.5]))
+    save_record(tmp_path, "sst-bicontree-L", record([0.5], [0.5]))
     assert set(read_records(find_experiment("head-methods"), tmp_path)) == {"sst-bicontree-L"}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from typer.testing import CliRunner
 from lexitree.cli.main import make_app
 from lexitree.sweeps.search_space import SearchSpace
 from lexitree_paper.rows import read_recipe
+from lexitree_paper.run_records import read_record
 
 ROOT = Path(__file__).parents[2]
 GRIDS = sorted((ROOT / "paper" / "recipes" / "tuning").glob("*.toml"))
@@ -27,7 +27,8 @@ def sweeps_of(path: Path) -> dict[str, list[dict[str, Any]]]:
         if name == "Run":
             sweeps[text] = []
         elif name == "Scores":
-            record = json.loads((ROOT / text).read_text(encoding="utf-8"))
+            record = read_record(ROOT / "paper" / "results", text)
+            assert record is not None
             sweeps[[*sweeps][-1]].append(record)
     return sweeps
 

@@ -3,7 +3,6 @@
     python -m tests.faults
     python -m tests.faults --only levelwise-head-gate-swapped --only f1-without-recall
     python -m tests.faults --list
-    python -m tests.faults --record
 
 `faults.toml` lists mistakes that somebody could make; each replaces one snippet of one file. The faults are planted
 in a copy of the repository, so the working tree is never touched. The tests named for a fault run first, up to the
@@ -27,7 +26,7 @@ import time
 import tomllib
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -272,34 +271,6 @@ def show_outcomes(outcomes: Sequence[Outcome], console: Console) -> None:
     console.print(f"{num_caught} of {len(outcomes)} faults were caught, in {seconds:,.0f} seconds.")
 
 
-def record_outcomes(faults: Sequence[Fault], outcomes: Sequence[Outcome]) -> Path:
-    """Write results/faults.json."""
-    # They import torch, which nothing else here needs.
-    sys.path.append(str(ROOT / "scripts"))
-    from result_records import describe_run, write_record
-
-    rows = [
-        {
-            "name": fault.name,
-            "about": fault.about,
-            "file": fault.file,
-            "survives_before": fault.survives_before,
-            **{key: value for key, value in asdict(outcome).items() if key != "name"},
-        }
-        for fault, outcome in zip(faults, outcomes, strict=True)
-    ]
-    record = {
-        **describe_run({}),
-        "what": "faults that were planted in the code, and the tests that caught them",
-        "seeds": [],
-        "num_faults": len(outcomes),
-        "num_caught": sum(outcome.caught for outcome in outcomes),
-        "seconds": round(sum(outcome.seconds for outcome in outcomes), 1),
-        "rows": rows,
-    }
-    return write_record("faults", record)
-
-
 @contextmanager
 def copied_repository() -> Generator[Copy]:
     with tempfile.TemporaryDirectory(prefix="faults-") as folder:
@@ -354,7 +325,6 @@ def parse_options() -> argparse.Namespace:
     )
     parser.add_argument("--list", action="store_true", help="show the faults and stop")
     parser.add_argument("--mirror-only", action="store_true", help="never run the whole suite")
-    parser.add_argument("--record", action="store_true", help="write the outcomes to results/faults.json")
     parser.add_argument(
         "--timeout",
         type=float,
@@ -375,10 +345,7 @@ def parse_options() -> argparse.Namespace:
         default=2,
         help="processes for the whole suite (default 2; 0 for none but this one)",
     )
-    options = parser.parse_args()
-    if options.record and options.only:
-        parser.error("--record needs all faults, so it cannot be used with --only")
-    return options
+    return parser.parse_args()
 
 
 def main() -> int:
@@ -395,6 +362,4 @@ def main() -> int:
         Console(stderr=True).print(f"error: {error}", markup=False, highlight=False, soft_wrap=True)
         return 2
     show_outcomes(outcomes, console)
-    if options.record:
-        record_outcomes(faults, outcomes)
     return 0 if all(outcome.caught for outcome in outcomes) else 1

@@ -10,6 +10,7 @@ A case that fails is made small and saved. Exit status: 0 if nothing failed, 1 i
 from __future__ import annotations
 
 import argparse
+import json
 import resource
 import shlex
 import sys
@@ -23,7 +24,7 @@ from typing import Any
 import torch
 
 from lexitree.errors import LexitreeError
-from lexitree_paper.run_records import describe, save_record
+from lexitree.learning.provenance import describe
 from tests.fuzz.driver import FAILURES, ROOT, Failure, Fuzzer, peak_mib
 from tests.fuzz.targets import TARGETS
 
@@ -56,7 +57,8 @@ def main() -> int:
         seconds = time.perf_counter() - start
     show(fuzzer, seconds, options.failures)
     if options.record:
-        save_record(ROOT / "results" / f"{options.record}.json", record(fuzzer, seconds))
+        path = ROOT / "results" / f"{options.record}.json"
+        path.write_text(json.dumps(record(fuzzer, seconds), indent=1) + "\n", encoding="utf-8")
     return 1 if fuzzer.failures else 0
 
 

@@ -3,35 +3,43 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from lexitree.parsers.penn_spans import derive
-from lexitree.parsers.pointers import ChartOrder
-from lexitree.trees.spans import Span, SpanTree, tree_from_spans
+from lexitree.parsers.pointers import ChartOrder, LabelledSpan
+from lexitree.trees.flat_parses import ParseLabels, SentenceParse
 from lexitree.trees.tree import Tree
 
 
 def all_trees(num_words: int, num_labels: int) -> Iterator[Tree]:
     """All trees over words, each phrase with one of the labels "1", "2", ...; words may have a phrase or not."""
-    words = tuple(f"w{number}" for number in range(num_words))
     for spans in _phrases(0, num_words, num_labels):
-        yield tree_from_spans(SpanTree(words, ("T",) * num_words, spans))
+        yield tree_of_spans(spans, num_words)
 
 
-def _phrases(start: int, end: int, num_labels: int) -> Iterator[tuple[Span, ...]]:
-    labels = [str(label) for label in range(1, num_labels + 1)]
+def tree_of_spans(spans: Iterable[LabelledSpan], num_words: int) -> Tree:
+    """The tree of phrases in pre-order, which have their numbers as labels."""
+    phrases = np.array(list(spans), dtype=np.int32).reshape(-1, 3)
+    labels = ParseLabels.joined([str(label) for label in range(10)], ["T"])
+    parse = SentenceParse(labels, np.zeros(num_words, dtype=np.int32), phrases)
+    return parse.tree([f"w{number}" for number in range(num_words)])
+
+
+def _phrases(start: int, end: int, num_labels: int) -> Iterator[tuple[LabelledSpan, ...]]:
+    labels = range(1, num_labels + 1)
     if end - start == 1:
         yield ()
-        yield from ((Span(start, end, label),) for label in labels)
+        yield from (((start, end, label),) for label in labels)
         return
     for borders in _divisions(start, end):
         parts = [list(_phrases(*part, num_labels)) for part in itertools.pairwise(borders)]
         for choice in itertools.product(*parts):
             below = tuple(itertools.chain(*choice))
-            yield from ((Span(start, end, label), *below) for label in labels)
+            yield from (((start, end, label), *below) for label in labels)
 
 
 def _divisions(start: int, end: int) -> Iterator[tuple[int, ...]]:

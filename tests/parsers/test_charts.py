@@ -7,10 +7,8 @@ import torch
 
 from lexitree.parsers.best_trees import find_best_trees, find_k_best_trees
 from lexitree.parsers.chart import log_partition, span_borders, sum_labels
-from lexitree.parsers.pointers import ChartOrder, LabelledSpan
-from lexitree.trees.spans import Span, SpanTree, tree_from_spans
-from lexitree.trees.tree import Tree
-from tests.parsers.enumeration import all_trees, random_scores, score_tree
+from lexitree.parsers.pointers import ChartOrder
+from tests.parsers.enumeration import all_trees, random_scores, score_tree, tree_of_spans
 
 SIZES = [(1, 1), (1, 3), (2, 2), (3, 2), (4, 2), (5, 1), (6, 1)]
 each_size = pytest.mark.parametrize(("num_words", "num_labels"), SIZES)
@@ -20,12 +18,6 @@ def partition(scores: torch.Tensor, lengths: list[int]) -> torch.Tensor:
     return log_partition(
         *sum_labels(scores, ChartOrder.of_spans(len(scores)).num_words), torch.tensor(lengths)
     )
-
-
-def to_tree(spans: list[LabelledSpan], num_words: int) -> Tree:
-    words = tuple(f"w{number}" for number in range(num_words))
-    named = tuple(Span(start, end, str(label)) for start, end, label in spans)
-    return tree_from_spans(SpanTree(words, ("T",) * num_words, named))
 
 
 def test_the_order_of_the_chart_is_by_width_and_start() -> None:
@@ -76,7 +68,7 @@ def test_the_best_tree(num_words: int, num_labels: int) -> None:
     scores = random_scores(num_words, 1, num_labels, seed=4)
     best = max(all_trees(num_words, num_labels), key=lambda tree: float(score_tree(tree, scores)))
     found = find_best_trees(scores, torch.tensor([num_words]))
-    assert to_tree(found.spans(0, num_words), num_words) == best
+    assert tree_of_spans(found.spans(0, num_words), num_words) == best
     torch.testing.assert_close(found.scores[0], score_tree(best, scores))
 
 
@@ -87,7 +79,7 @@ def test_the_k_best_trees(num_words: int, num_labels: int, k: int) -> None:
     trees = sorted(all_trees(num_words, num_labels), key=lambda tree: -float(score_tree(tree, scores)))[:k]
     found = find_k_best_trees(scores, torch.tensor([num_words]), k)
     assert found.num_trees(0) == len(trees)
-    assert [to_tree(found.spans(0, num_words, rank), num_words) for rank in range(len(trees))] == trees
+    assert [tree_of_spans(found.spans(0, num_words, rank), num_words) for rank in range(len(trees))] == trees
     expected = torch.stack([score_tree(tree, scores) for tree in trees])
     torch.testing.assert_close(found.scores[0, : len(trees)], expected)
 

@@ -15,13 +15,12 @@ from lexitree.parsers.penn_spans import (
     NO_PHRASE,
     clean_trees,
     derive,
-    spans_from_tree,
     without_root,
 )
 from lexitree.tasks.parse.data import read_named_trees
 from lexitree.trees.brackets import tree_from_brackets
 from lexitree.trees.dependencies import DependencyTree
-from lexitree.trees.spans import Span, tree_from_spans
+from lexitree.trees.flat_parses import SentenceParse
 from lexitree.trees.tree import Tree
 from tests.strategies import any_text, trees
 
@@ -30,29 +29,30 @@ LABELS = any_text().filter(lambda label: "+" not in label)
 
 @given(trees(max_words=15))
 def test_spans_restore_random_trees(tree: Tree) -> None:
-    assert tree_from_spans(spans_from_tree(tree)) == tree
+    assert SentenceParse.of(tree).tree(tree.words) == tree
 
 
 @given(trees(labels=LABELS, words=any_text()))
 def test_spans_restore_trees_with_any_labels_and_words(tree: Tree) -> None:
-    assert tree_from_spans(spans_from_tree(tree)) == tree
+    assert SentenceParse.of(tree).tree(tree.words) == tree
 
 
 @given(trees(max_words=15))
 def test_a_derivation_is_a_binary_tree(tree: Tree) -> None:
-    numbers = {span.label: 1 for span in spans_from_tree(tree).spans}
+    numbers = dict.fromkeys(SentenceParse.of(tree).labels.phrases, 1)
     starts, widths, labels = derive(tree, numbers)
     spans = list(zip(starts.tolist(), widths.tolist(), strict=True))
     assert len(spans) == len(set(spans)) == 2 * tree.num_words - 1
     assert Counter(width for _, width in spans)[1] == tree.num_words
-    assert int((labels != NO_PHRASE).sum()) == len(spans_from_tree(tree).spans)
+    assert int((labels != NO_PHRASE).sum()) == len(SentenceParse.of(tree).phrases)
 
 
 def test_chains_are_joined_and_wide_phrases_split_from_the_left() -> None:
     tree = tree_from_brackets("(S (NP (DT the) (JJ big) (NN dog)) (VP (S (VP (VBZ barks)))))")
-    spans = spans_from_tree(tree)
-    assert spans.spans == (Span(0, 4, "S"), Span(0, 3, "NP"), Span(3, 4, "VP+S+VP"))
-    assert spans.tags == ("DT", "JJ", "NN", "VBZ")
+    parse = SentenceParse.of(tree)
+    assert parse.phrases.tolist() == [[0, 4, 0], [0, 3, 1], [3, 4, 2]]
+    assert parse.labels.phrases == ("S", "NP", "VP+S+VP")
+    assert parse.labels.tags == ("DT", "JJ", "NN", "VBZ")
     derivation = derive(tree, {"S": 1, "NP": 2, "VP+S+VP": 3})
     entries = set(zip(*(array.tolist() for array in derivation), strict=True))
     assert entries == {(0, 4, 1), (0, 3, 2), (0, 2, 0), (3, 1, 3), (0, 1, 0), (1, 1, 0), (2, 1, 0)}
@@ -73,7 +73,7 @@ def test_traces_and_function_tags_are_taken_off() -> None:
 
 def test_a_label_with_the_joint_is_an_error() -> None:
     with pytest.raises(TreeError, match="joins the labels"):
-        spans_from_tree(tree_from_brackets("(S+VP (NN a) (NN b))"))
+        derive(tree_from_brackets("(S+VP (NN a) (NN b))"), {})
 
 
 def test_an_unknown_label_is_an_error() -> None:
@@ -83,13 +83,13 @@ def test_an_unknown_label_is_an_error() -> None:
 
 def test_a_dependency_tree_is_an_error() -> None:
     with pytest.raises(TreeError, match="dependency tree"):
-        spans_from_tree(DependencyTree.from_parents(["a", "b"], [1, -1]))
+        SentenceParse.of(DependencyTree.from_parents(["a", "b"], [1, -1]))
 
 
 @given(st.integers(1, 6))
 def test_a_chain_over_a_word(depth: int) -> None:
     tree = Tree([1] * depth + [0], ["X"] * depth + ["NN"], ["a"])
-    assert tree_from_spans(spans_from_tree(tree)) == tree
+    assert SentenceParse.of(tree).tree(tree.words) == tree
 
 
 REAL = Path(os.environ.get("LEXITREE_DATA", "no data")) / "treebanks"
@@ -107,9 +107,9 @@ REAL = Path(os.environ.get("LEXITREE_DATA", "no data")) / "treebanks"
 def test_spans_restore_all_real_trees(path: Path) -> None:
     num_trees = 0
     for tree in clean_trees(read_named_trees(path)):
-        spans = spans_from_tree(tree)
-        assert tree_from_spans(spans) == tree
-        numbers = {span.label: 1 for span in spans.spans}
+        parse = SentenceParse.of(tree)
+        assert parse.tree(tree.words) == tree
+        numbers = dict.fromkeys(parse.labels.phrases, 1)
         assert len(derive(tree, numbers).starts) == 2 * tree.num_words - 1
         num_trees += 1
     assert num_trees >= 1000

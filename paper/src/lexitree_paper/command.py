@@ -40,13 +40,19 @@ _MinutesOption = Annotated[
     number_option("reranking: stop after this time; the same command resumes.", most=MAX_COUNT),
 ]
 _RunsOption = Annotated[Path, typer.Option("--output", "-o", help="Folder for checkpoints and models.")]
+_ResultsOption = Annotated[
+    Path | None,
+    typer.Option(
+        help="Folder for records. Default: paper/results in a clone, otherwise results.", show_default=False
+    ),
+]
 _SentenceOption = Annotated[
     _Repeated, typer.Option(help="head-pictures: also draw this tree in brackets; can be repeated.")
 ]
 _PicturesOption = Annotated[
     Path | None,
     typer.Option(
-        help="Folder for pictures. Default: docs/images; with --smoke, beside the records.",
+        help="Folder for pictures. Default: paper/docs/images in a clone, otherwise beside the records.",
         show_default=False,
     ),
 ]
@@ -71,7 +77,7 @@ def reproduce_command(
         str, typer.Option(help="float32, or tf32: faster and less exact on a GPU.")
     ] = "float32",
     folder: _RunsOption = Path("runs/reproduce"),
-    results: Annotated[Path, typer.Option(help="Folder for records.")] = Path("results"),
+    results: _ResultsOption = None,
     sentence: _SentenceOption = None,
     sentences: Annotated[
         Path | None, typer.Option(help="head-pictures: also draw the trees of this file.")
@@ -97,9 +103,10 @@ def reproduce_command(
     from lexitree.ops.devices import choose_device
     from lexitree_paper.experiments import find_experiment
     from lexitree_paper.kinds import make_report, perform
-    from lexitree_paper.runner import Settings
+    from lexitree_paper.runner import Settings, default_results
     from lexitree_paper.score_tables import read_records
 
+    results = results or default_results()
     if name is None:
         _list_experiments(results, as_json)
         return

@@ -24,7 +24,6 @@ from lexitree_paper.runner import (
     covers,
     data_files,
     plan,
-    record_path,
     watch_nothing,
 )
 from lexitree_paper.score_tables import report_scores
@@ -80,14 +79,13 @@ def run_experiment(
     seeds = chosen_seeds(experiment, settings)
     records: dict[str, dict[str, Any]] = {}
     for run in experiment.runs:
-        path = record_path(run.name, settings)
-        record = None if settings.again else read_record(path)
+        record = None if settings.again else read_record(settings.records_folder, run.name)
         recipe = plan(run, settings)
         if record is None or not covers(record, recipe, seeds):
             summary = train_taught(run, seeds, experiment, settings, watch)
             command = command_of(experiment, settings, only=run)
             record = record_seeds(command, summary.results, data_files(recipe), summary.wall_seconds)
-            save_record(path, record)
+            save_record(settings.records_folder, run.name, record)
         records[run.name] = record
     return records
 

@@ -45,14 +45,9 @@ class Report:
     pictures: tuple[Picture, ...] = ()
 
 
-def to_markdown(report: Report, *, images: str = "images") -> str:
-    """Render a report as Markdown.
-
-    Args:
-        report: The report.
-        images: Folder of the pictures, relative to the page.
-    """
-    parts = [f"![{picture.caption}]({images}/{picture.file})" for picture in report.pictures]
+def to_markdown(report: Report) -> str:
+    """Render a report as Markdown, with its pictures in the folder `images` beside the page."""
+    parts = [f"![{picture.caption}](images/{picture.file})" for picture in report.pictures]
     parts += [table_to_markdown(table) for table in report.tables]
     return "\n\n".join(parts) or NOT_MEASURED
 

@@ -1,30 +1,118 @@
-"""Records of runs: the figures with the command, commit, data, seeds and machine behind them."""
+"""Reads and writes records of runs: JSON Lines, one record a row, in a file per first word of the names.
+
+The record `sst-bicontree` is a row of `sst.jsonl`. Long lists (the answers to all test sentences, the figures of all
+epochs) would make rows unreadable, so they are packed apart, in `packed/sst.jsonl.gz`; `read_record` puts them back.
+"""
 
 from __future__ import annotations
 
-import datetime
-import hashlib
+import gzip
 import json
-import os
-import platform
-import subprocess
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from lexitree.version import __version__
-from lexitree.writing import atomic_write
+from lexitree.files import file_errors
+from lexitree.learning.provenance import ANSWERS, GOLD, describe, keep_scores, public_recipe
+from lexitree.writing import atomic_path, exclusive_lock
 
-DATA_VARIABLE = "LEXITREE_DATA"
-_COMMIT_VARIABLE = "LEXITREE_COMMIT"
-_ROOT = Path(__file__).parents[3]
-_SOURCES = "src"
-_NOT_SOURCE = frozenset({"__pycache__"})
-_WRITTEN_BY_RUNS = (":(exclude)results", ":(exclude)docs")
-_KEPT = ("best_epoch", "dev_root", "dev_phrase", "test_root", "test_phrase", "seconds", "epochs")
-"""What a record keeps of each seed: scores and their history; settings are the same for all."""
-ANSWERS, GOLD = "test_root_answers", "test_root_gold"
-"""One character per test sentence, for paired tests: the answers of each seed, and the gold labels."""
+_PACKED = (GOLD, "histories")
+_PACKED_OF_RUNS = (ANSWERS, "epochs")
+_PACKED_FOLDER = "packed"
+_GZIP = ".gz"
+_SECONDS_TO_WAIT = 60.0
+
+
+def read_record(folder: Path, name: str) -> dict[str, Any] | None:
+    """Read a record; None if there is none yet."""
+    return read_named(folder, [name]).get(name)
+
+
+def read_named(folder: Path, names: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """Read those of the named records that there are, by name."""
+    wanted = set(names)
+    found: dict[str, dict[str, Any]] = {}
+    for path in {_file_of(folder, name) for name in wanted}:
+        packed = _read_rows(_packed_file(path), wanted)
+        for name, row in _read_rows(path, wanted).items():
+            found[name] = _unpack(row, packed.get(name, {}))
+    return found
+
+
+def list_records(folder: Path) -> list[str]:
+    """Return the names of all records of a folder."""
+    return [_name_in(line) for path in sorted(folder.glob("*.jsonl")) for line in _lines(path)]
+
+
+def save_record(folder: Path, name: str, record: Mapping[str, Any]) -> None:
+    """Write a record, replacing the one of this name."""
+    row, packed = _pack(record)
+    path = _file_of(folder, name)
+    if packed or name in map(_name_in, _lines(_packed_file(path))):
+        _put_row(_packed_file(path), name, packed)
+    _put_row(path, name, row)
+
+
+def _file_of(folder: Path, name: str) -> Path:
+    return folder / f"{name.partition('-')[0]}.jsonl"
+
+
+def _packed_file(path: Path) -> Path:
+    return path.parent / _PACKED_FOLDER / f"{path.name}{_GZIP}"
+
+
+def _pack(record: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Divide a record into its row and what is packed apart."""
+    row = {key: value for key, value in record.items() if key not in _PACKED}
+    packed = {key: record[key] for key in _PACKED if key in record}
+    runs: Any = record.get("runs")
+    long = {key for run in runs.values() for key in run if key in _PACKED_OF_RUNS} if runs else set[str]()
+    if long:
+        row["runs"] = {
+            seed: {key: value for key, value in run.items() if key not in long} for seed, run in runs.items()
+        }
+        packed["runs"] = {
+            seed: {key: value for key, value in run.items() if key in long} for seed, run in runs.items()
+        }
+    return row, packed
+
+
+def _unpack(row: Mapping[str, Any], packed: Mapping[str, Any]) -> dict[str, Any]:
+    """Put a record together again."""
+    joined = {**row, **packed}
+    if "runs" in packed:
+        runs = packed["runs"]
+        joined["runs"] = {seed: {**run, **runs.get(seed, {})} for seed, run in row["runs"].items()}
+    return joined
+
+
+def _read_rows(path: Path, names: Collection[str]) -> dict[str, dict[str, Any]]:
+    rows = [json.loads(line) for line in _lines(path) if _name_in(line) in names]
+    return {row.pop("name"): row for row in rows}
+
+
+def _put_row(path: Path, name: str, row: Mapping[str, Any]) -> None:
+    """Replace the row of this name; rows are sorted, so that files do not depend on the order of the runs."""
+    with exclusive_lock(path, "writes a record", wait=_SECONDS_TO_WAIT):
+        lines = [line for line in _lines(path) if _name_in(line) != name]
+        lines.append(json.dumps({"name": name, **row}, ensure_ascii=False))
+        content = "".join(f"{line}\n" for line in sorted(lines, key=_name_in)).encode()
+        with atomic_path(path) as temporary:
+            # Without the time, so that equal records are equal files.
+            temporary.write_bytes(gzip.compress(content, mtime=0) if path.suffix == _GZIP else content)
+
+
+def _name_in(line: str) -> str:
+    """Return the name of a row, without reading the rest of it."""
+    return line.split('"', 4)[3]
+
+
+def _lines(path: Path) -> list[str]:
+    if not path.exists():
+        return []
+    with file_errors(path, "read"):
+        content = path.read_bytes()
+    return (gzip.decompress(content) if path.suffix == _GZIP else content).decode().split("\n")[:-1]
 
 
 def record_seeds(
@@ -43,161 +131,3 @@ def record_seeds(
         **({GOLD: first[GOLD]} if first.get(GOLD) else {}),
         "runs": {str(seed): keep_scores(results[seed]) for seed in seeds},
     }
-
-
-def describe(command: str, files: Iterable[Path], seeds: list[int], *, embedded: str) -> dict[str, Any]:
-    """Return what every record starts with: command, commit, date, data, machine and seeds."""
-    return {
-        "command": command,
-        **describe_code(),
-        "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
-        "data": checksums(files) or {embedded: "embedded"},
-        "machine": machine(),
-        "seeds": seeds,
-    }
-
-
-def keep_scores(result: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a record keeps of one seed; older runs have no answers."""
-    answers = {ANSWERS: result[ANSWERS]} if result.get(ANSWERS) else {}
-    return {**{key: result[key] for key in _KEPT}, **answers}
-
-
-def public_recipe(recipe: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the recipe without the folders of the machine it ran on."""
-    public = {**recipe, "data": None}
-    for name in ("vectors", "corpus"):
-        if recipe[name] and Path(recipe[name]).is_absolute():
-            public[name] = f"${DATA_VARIABLE}/{public_name(recipe[name])}"
-    # Older records have no teachers.
-    if recipe.get("teacher"):
-        public["teacher"] = _relative(recipe["teacher"])
-        public["teacher_trees"] = [_relative(path) for path in recipe["teacher_trees"]]
-    return public
-
-
-def _relative(path: str) -> str:
-    return public_name(path) if Path(path).is_absolute() else path
-
-
-def read_record(path: Path) -> dict[str, Any] | None:
-    """Read a record; None if there is none yet."""
-    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
-
-
-def save_record(path: Path, record: Mapping[str, Any]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with atomic_write(path) as stream:
-        json.dump(record, stream, indent=1, ensure_ascii=False)
-        stream.write("\n")
-
-
-def describe_code() -> dict[str, str]:
-    """Return the commit and the digest of the sources, which tells whether they are those of the commit."""
-    return {"commit": commit(), "source": source_digest()}
-
-
-def commit() -> str:
-    """Return the current commit, marked `+changes` if files differ from it; without a history, the version.
-
-    Records and pages, which runs write, do not count: a run of several parts has written some when it records others.
-
-    On a machine without the history, LEXITREE_COMMIT names the commit. Whether its files are there is seen from the
-    digest of the sources, here if there is a history after all, and otherwise by whoever has one.
-    """
-    if told := os.environ.get(_COMMIT_VARIABLE):
-        committed = committed_digest(told)
-        return told if committed in (None, source_digest()) else f"{told}+changes"
-    head = _ask_git("rev-parse", "--short=12", "HEAD")
-    changes = "+changes" if _ask_git("status", "--porcelain", "--", ".", *_WRITTEN_BY_RUNS) else ""
-    return head + changes if head else f"lexitree {__version__}"
-
-
-def source_digest() -> str:
-    """Return the SHA-256 of the names and contents of all source files."""
-    folder = _ROOT / _SOURCES
-    paths = [
-        path
-        for path in folder.rglob("*")
-        # Compiled kernels are made from the sources.
-        if path.is_file() and not _NOT_SOURCE.intersection(path.parts) and ".so" not in path.suffixes
-    ]
-    return _digest({path.relative_to(folder).as_posix(): _blob_id(path.read_bytes()) for path in paths})
-
-
-def committed_digest(name: str) -> str | None:
-    """Return what `source_digest` is for the files of a commit; None without the history."""
-    listed = _ask_git("ls-tree", "-r", "-z", f"{name}:{_SOURCES}")
-    entries = [entry.partition("\t") for entry in listed.split("\0") if entry]
-    return _digest({path: details.split()[2] for details, _, path in entries}) if entries else None
-
-
-def _digest(blobs: Mapping[str, str]) -> str:
-    text = "".join(f"{path}\0{blobs[path]}\n" for path in sorted(blobs))
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
-def _blob_id(content: bytes) -> str:
-    """Return the name that git gives to a file of this content."""
-    return hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
-
-
-def _ask_git(*arguments: str) -> str:
-    """Return what git says of the repository; nothing without git or a history."""
-    command = ["git", "-C", str(_ROOT), *arguments]
-    try:
-        return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
-    except OSError:
-        return ""
-
-
-def checksums(paths: Iterable[Path]) -> dict[str, str]:
-    """Return the SHA-256 of data files by public name."""
-    return {public_name(path): checksum(path) for path in paths}
-
-
-def checksum(path: Path) -> str:
-    """Return the SHA-256 of a file."""
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
-
-
-def public_name(path: str | Path) -> str:
-    """Return a path relative to the data folder, or the file name alone."""
-    folder = os.environ.get(DATA_VARIABLE)
-    resolved = Path(path).resolve()
-    if folder and resolved.is_relative_to(Path(folder).resolve()):
-        return str(resolved.relative_to(Path(folder).resolve()))
-    return resolved.name
-
-
-def machine() -> dict[str, Any]:
-    """Describe the processor, memory, GPU and versions."""
-    # Programs that measure work without torch import this module as well.
-    import torch
-
-    return {
-        "cpu": _cpu_name(),
-        "cores": os.cpu_count(),
-        "memory_gib": _memory_gib(),
-        "gpu": torch.cuda.get_device_name() if torch.cuda.is_available() else None,
-        "python": platform.python_version(),
-        "torch": torch.__version__,
-    }
-
-
-def _memory_gib() -> int | None:
-    try:
-        return round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30)
-    except (AttributeError, ValueError, OSError):
-        # Not every system reports it.
-        return None
-
-
-def _cpu_name() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-    except OSError:
-        return platform.processor() or platform.machine()
-    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.machine()

@@ -34,7 +34,7 @@ SMOKE_MODEL = {"hidden": 12, "word_size": 12}
 """Both sizes are equal, because the word vectors of RNTN are its states."""
 SMOKE_EPOCHS = 1
 _SMOKE_FOLDER = "smoke"
-_PICTURES_FOLDER = Path("docs/images")
+_RESULTS_OF_CLONE, _PICTURES_OF_CLONE = Path("paper/results"), Path("paper/docs/images")
 _CORPUS_FILES = (".txt", ".label", ".parses")
 
 
@@ -45,7 +45,7 @@ class Settings:
     folder: Path
     """Folder of runs: checkpoints and models."""
     results: Path
-    """Folder of records: one small JSON file per run."""
+    """Folder of records."""
     vectors: str | None = None
     data: str | None = None
     seeds: Sequence[int] | None = None
@@ -63,7 +63,7 @@ class Settings:
     sentences: Sequence[str] = ()
     """Trees in brackets to draw besides the paper's."""
     pictures: Path | None = None
-    """Folder of pictures; None: docs/images, or beside the records in a smoke test."""
+    """Folder of pictures; None: paper/docs/images in a clone; otherwise, and in a smoke test, beside the records."""
 
     @property
     def records_folder(self) -> Path:
@@ -75,11 +75,17 @@ class Settings:
 
     @property
     def pictures_folder(self) -> Path:
-        return self.pictures or (self.records_folder if self.smoke else _PICTURES_FOLDER)
+        in_clone = _PICTURES_OF_CLONE.is_dir() and not self.smoke
+        return self.pictures or (_PICTURES_OF_CLONE if in_clone else self.records_folder)
 
 
 Watch = Callable[[PlannedRun, Recipe], AbstractContextManager[OnEvent | None]]
 """Opened around every run that is trained; returns the observer of its progress."""
+
+
+def default_results() -> Path:
+    """Return the folder of records that is used if none is given."""
+    return _RESULTS_OF_CLONE if _RESULTS_OF_CLONE.is_dir() else Path("results")
 
 
 def watch_nothing(_run: PlannedRun, _recipe: Recipe) -> AbstractContextManager[OnEvent | None]:
@@ -90,10 +96,6 @@ def chosen_seeds(experiment: Experiment, settings: Settings) -> list[int]:
     """Return the seeds to train: those of the settings or of the experiment; one in a smoke test."""
     seeds = list(settings.seeds or range(1, experiment.num_seeds + 1))
     return seeds[:1] if settings.smoke else seeds
-
-
-def record_path(name: str, settings: Settings) -> Path:
-    return settings.records_folder / f"{name}.json"
 
 
 def plan(run: PlannedRun, settings: Settings) -> Recipe:

@@ -13,9 +13,10 @@ import numpy.typing as npt
 from lexitree.arrays import NO_INDEX
 from lexitree.evaluation.answers import answers_from_text
 from lexitree.evaluation.significance import RecipeDifference, compare_recipe_scores, compare_recipes
+from lexitree.learning.provenance import ANSWERS, GOLD
 from lexitree_paper.experiments import SCORES, Experiment, PlannedRun
 from lexitree_paper.report import NOT_RUN, Report, Table, percent, spread, training_notes
-from lexitree_paper.run_records import ANSWERS, GOLD, read_record
+from lexitree_paper.run_records import read_named
 
 Records = Mapping[str, Mapping[str, Any]]
 """Records by the names of runs."""
@@ -24,14 +25,12 @@ Records = Mapping[str, Mapping[str, Any]]
 def read_records(experiment: Experiment, results: Path) -> dict[str, dict[str, Any]]:
     """Read the existing records of an experiment, by name; further runs of a recipe join the first."""
     also = {run.name: run.also for run in experiment.runs}
-    found = {
-        name: [read_record(results / f"{each}.json") for each in (name, *also.get(name, ()))]
-        for name in experiment.record_names
-    }
+    names = experiment.record_names
+    found = read_named(results, [*names, *(other for others in also.values() for other in others)])
     return {
-        name: _join_runs(first, [record for record in others if record is not None])
-        for name, (first, *others) in found.items()
-        if first is not None
+        name: _join_runs(found[name], [found[other] for other in also.get(name, ()) if other in found])
+        for name in names
+        if name in found
     }
 
 

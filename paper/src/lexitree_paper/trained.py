@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from lexitree.learning.provenance import checksum, public_recipe
 from lexitree.learning.run_folder import LESSONS_FILE, MODEL_FOLDER, RESULT_FILE, read_result, seed_folder
 from lexitree.learning.seeds import SeedSummary
 from lexitree.models.classifier import TreeClassifier
@@ -15,7 +16,7 @@ from lexitree.saving.model_folder import WEIGHTS_FILE
 from lexitree.saving.pretrained import from_pretrained
 from lexitree.tasks.classify.recipe import Recipe
 from lexitree_paper.experiments import Experiment, PlannedRun, find_run
-from lexitree_paper.run_records import checksum, public_recipe, read_record, record_seeds, save_record
+from lexitree_paper.run_records import read_record, record_seeds, save_record
 from lexitree_paper.runner import (
     Settings,
     Watch,
@@ -25,7 +26,6 @@ from lexitree_paper.runner import (
     data_files,
     is_same_recipe,
     plan,
-    record_path,
     run_folder,
     train_run,
     watch_nothing,
@@ -91,15 +91,15 @@ def _train_missing_seeds(
     missing = [seed for seed, folder in folders.items() if not is_trained(folder, recipe)]
     if missing:
         summary = train_taught(run, missing, experiment, settings, watch)
-        path = record_path(run.name, settings)
-        old = read_record(path)
+        old = read_record(settings.records_folder, run.name)
         # The record that the tables of scores read; one of more seeds is kept.
         if old is None or not covers(old, recipe, seeds) or len(old["seeds"]) <= len(seeds):
             results = {seed: read_result(folder) for seed, folder in folders.items()}
             # The time of some seeds must not be recorded as that of all.
             seconds = summary.wall_seconds if missing == seeds else None
             command = command_of(experiment, settings)
-            save_record(path, record_seeds(command, results, data_files(recipe), seconds))
+            record = record_seeds(command, results, data_files(recipe), seconds)
+            save_record(settings.records_folder, run.name, record)
     return folders
 
 

@@ -35,8 +35,8 @@ def test_every_analysis_at_its_smoke_size(name: str, smoke_runs: Path, tmp_path:
         pytest.importorskip("matplotlib")
     experiment, where = find_experiment(name), settings(smoke_runs, tmp_path)
     perform(experiment, where, watch=refuse_training)
-    path = tmp_path / "results" / "smoke" / f"{name}.json"
-    record = read_record(path)
+    folder = tmp_path / "results" / "smoke"
+    record = read_record(folder, name)
     assert record is not None
     assert record["command"] == f"lexitree reproduce {name} --smoke"
     assert {"commit", "date", "data", "machine", "seeds", "figures"} <= set(record)
@@ -49,12 +49,15 @@ def test_every_analysis_at_its_smoke_size(name: str, smoke_runs: Path, tmp_path:
         assert f"(images/{picture})" in page
         assert (where.pictures_folder / picture).is_file()
     # The second time nothing is done, unless it is asked for.
+    (path,) = folder.glob("*.jsonl")
     before = path.stat().st_mtime_ns
     perform(experiment, where, watch=refuse_training)
     assert path.stat().st_mtime_ns == before
     perform(experiment, dataclasses.replace(where, again=True), watch=refuse_training)
     assert path.stat().st_mtime_ns > before
-    assert json.loads(path.read_text(encoding="utf-8"))["figures"] == record["figures"]
+    repeated = read_record(folder, name)
+    assert repeated is not None
+    assert repeated["figures"] == record["figures"]
 
 
 @pytest.fixture
@@ -63,7 +66,7 @@ def pictures(smoke_runs: Path, tmp_path: Path) -> tuple[dict[str, Any], Job]:
     shutil.copytree(smoke_runs / "smoke" / "sst-bicontree", tmp_path / "runs" / "smoke" / "sst-bicontree")
     job = Job(find_experiment("head-pictures"), settings(tmp_path / "runs", tmp_path), watch_nothing)
     perform(job.experiment, job.settings, watch=refuse_training)
-    record = read_record(tmp_path / "results" / "smoke" / "head-pictures.json")
+    record = read_record(tmp_path / "results" / "smoke", "head-pictures")
     assert record is not None
     return record, job
 
@@ -116,7 +119,7 @@ def test_a_seed_without_its_model_is_trained_again(
 def test_the_models_leave_the_records_of_their_scores(smoke_runs: Path) -> None:
     records = smoke_runs.parent / "results" / "smoke"
     for name in ("sst-contree", "sst-contree-lex", "sst-bicontree"):
-        record = read_record(records / f"{name}.json")
+        record = read_record(records, name)
         assert record is not None
         assert len(record["runs"]["1"]["test_root_answers"]) == len(record["test_root_gold"]) == 300
     report = make_report(find_experiment("main-table"), read_records(find_experiment("main-table"), records))

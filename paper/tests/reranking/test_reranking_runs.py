@@ -54,7 +54,7 @@ def test_one_command_leaves_a_record_and_tables(tmp_path: Path) -> None:
     small = with_lists(tmp_path)
     perform(EXPERIMENT, small, say=said.append)
     assert len([line for line in said if "runs, " in line]) == 3 * 2
-    record = read_record(tmp_path / "results" / "smoke" / "reranking.json")
+    record = read_record(tmp_path / "results" / "smoke", "reranking")
     assert record is not None
     assert record["command"] == "lexitree reproduce reranking --smoke"
     figures = record["figures"]
@@ -86,7 +86,7 @@ def test_one_command_leaves_a_record_and_tables(tmp_path: Path) -> None:
 
 
 def record_in(folder: Path) -> dict[str, Any]:
-    record = read_record(folder / "results" / "smoke" / "reranking.json")
+    record = read_record(folder / "results" / "smoke", "reranking")
     assert record is not None
     return record
 
@@ -143,8 +143,8 @@ def test_figures_are_computed_anew_without_training(tmp_path: Path) -> None:
     with_lists(tmp_path)
     run(tmp_path)
     found = record_in(tmp_path)
-    path = tmp_path / "results" / "smoke" / "reranking.json"
-    save_record(path, {**found, "figures": {}})
+    path = tmp_path / "results" / "smoke" / "reranking.jsonl"
+    save_record(path.parent, "reranking", {**found, "figures": {}})
     assert run(tmp_path) == []
     assert record_in(tmp_path)["figures"] == found["figures"]
     # Nothing is written where nothing changes.
@@ -186,8 +186,7 @@ def test_a_record_without_runs_is_made_anew(tmp_path: Path) -> None:
     """One of an older version, of which nothing can be kept."""
     with_lists(tmp_path)
     run(tmp_path)
-    path = tmp_path / "results" / "smoke" / "reranking.json"
-    path.write_text(json.dumps({"figures": record_in(tmp_path)["figures"]}))
+    save_record(tmp_path / "results" / "smoke", "reranking", {"figures": record_in(tmp_path)["figures"]})
     shutil.rmtree(tmp_path / "runs" / "smoke" / "reranking" / "mini-contree")
     assert len(run(tmp_path)) == 2
     assert record_in(tmp_path)["runs"]
@@ -212,7 +211,7 @@ def test_small_files_are_enough_to_go_on_elsewhere(tmp_path: Path) -> None:
 def test_a_damaged_answer_is_told(tmp_path: Path) -> None:
     with_lists(tmp_path)
     run(tmp_path)
-    (tmp_path / "results" / "smoke" / "reranking.json").unlink()
+    (tmp_path / "results" / "smoke" / "reranking.jsonl").unlink()
     next(tmp_path.rglob(ANSWER_FILE)).write_text("{")
     with pytest.raises(FileError, match=r"answer\.json"):
         run(tmp_path)
@@ -249,4 +248,4 @@ def test_unknown_systems_are_refused() -> None:
 @pytest.mark.slow
 def test_the_smoke_size_makes_its_own_lists(tmp_path: Path) -> None:
     perform(keep_systems(EXPERIMENT, ["contree-lex"]), settings(tmp_path))
-    assert (tmp_path / "results" / "smoke" / "reranking.json").exists()
+    assert (tmp_path / "results" / "smoke" / "reranking.jsonl").exists()

@@ -9,9 +9,9 @@ import numpy as np
 
 from lexitree.arrays import NodeArray
 from lexitree.corpora.treebank import STRIPS, strip_trees
-from lexitree.errors import LabelError, TreeError
-from lexitree.trees.spans import Span, SpanTree
-from lexitree.trees.tree import CHAIN_JOINT, NO_LABEL, Tree, refuse_inner_words
+from lexitree.errors import LabelError
+from lexitree.trees.flat_parses import SentenceParse
+from lexitree.trees.tree import NO_LABEL, Tree
 
 ROOT_LABELS = frozenset({NO_LABEL, "ROOT", "S1", "TOP", "VROOT"})
 """Labels that treebanks and parsers put above a sentence; the built-in parser neither learns nor writes them."""
@@ -42,27 +42,6 @@ def without_root(tree: Tree) -> Tree:
     return Tree(tree.arity[depth:], tree.labels[depth:], tree.words) if depth else tree
 
 
-def spans_from_tree(tree: Tree) -> SpanTree:
-    """Return the phrases of a tree, each unary chain as one phrase; the inverse of `tree_from_spans`."""
-    refuse_inner_words(tree, "parsed")
-    arity: list[int] = tree.arity.tolist()
-    starts, ends = tree.starts.tolist(), tree.ends.tolist()
-    tags: list[str] = []
-    spans: list[Span] = []
-    chain: list[str] = []
-    for node, label in enumerate(tree.labels):
-        if not arity[node]:
-            tags.append(label)
-            continue
-        if CHAIN_JOINT in label:
-            raise TreeError(f"the label {label!r} holds {CHAIN_JOINT!r}, which joins the labels of a chain")
-        chain.append(label)
-        if arity[node] > 1 or not arity[node + 1]:
-            spans.append(Span(starts[node], ends[node], CHAIN_JOINT.join(chain)))
-            chain.clear()
-    return SpanTree(tree.words, tuple(tags), tuple(spans))
-
-
 def derive(tree: Tree, label_numbers: Mapping[str, int]) -> Derivation:
     """Return the spans of a tree's only derivation.
 
@@ -71,14 +50,16 @@ def derive(tree: Tree, label_numbers: Mapping[str, int]) -> Derivation:
 
     Raises:
         LabelError: A phrase has a label without a number.
+        TreeError: It is a dependency tree, or a label holds the joint of unary chains.
     """
-    spans = spans_from_tree(tree).spans
-    found = [(span.start, span.end - span.start, _number(span.label, label_numbers)) for span in spans]
-    covered = {span.start for span in spans if span.end == span.start + 1}
+    parse = SentenceParse.of(tree)
+    labels = parse.labels.phrases
+    phrases: list[list[int]] = parse.phrases.tolist()
+    found = [(start, end - start, _number(labels[label], label_numbers)) for start, end, label in phrases]
+    covered = {start for start, end, _ in phrases if end == start + 1}
     found.extend((word, 1, NO_PHRASE) for word in range(tree.num_words) if word not in covered)
     found.extend(_first_parts(tree))
-    starts, widths, labels = np.array(found, dtype=np.int32).T
-    return Derivation(starts, widths, labels)
+    return Derivation(*np.array(found, dtype=np.int32).T)
 
 
 def _first_parts(tree: Tree) -> Iterator[tuple[int, int, int]]:

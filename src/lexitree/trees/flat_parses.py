@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lexitree.arrays import IndexArray, NodeArray
+from lexitree.errors import TreeError
 from lexitree.lazy import cached_property
 from lexitree.trees.brackets import written_label, written_word
 from lexitree.trees.head_rules import STANFORD, HeadRules
@@ -33,6 +34,20 @@ class ParseLabels:
     def joined(cls, phrases: Sequence[str], tags: Sequence[str]) -> ParseLabels:
         """The labels of phrases in which those of unary chains are joined: `S+VP`."""
         return cls(tuple(tuple(label.split(CHAIN_JOINT)) for label in phrases), tuple(tags))
+
+    @cached_property
+    def phrases(self) -> tuple[str, ...]:
+        """The label of each phrase as one text, those of a unary chain joined: `S+VP`.
+
+        Raises:
+            TreeError: A label holds the joint itself.
+        """
+        for label in chain.from_iterable(self.chains):
+            if CHAIN_JOINT in label:
+                raise TreeError(
+                    f"the label {label!r} holds {CHAIN_JOINT!r}, which joins the labels of a chain"
+                )
+        return tuple(CHAIN_JOINT.join(labels) for labels in self.chains)
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -176,6 +191,15 @@ class SentenceParse(NamedTuple):
     tags: NodeArray  # [words]
     phrases: NodeArray  # [phrases, 3]
     """Start, end and label of each phrase, in pre-order."""
+
+    @classmethod
+    def of(cls, tree: Tree) -> SentenceParse:
+        """Pack a tree of phrases.
+
+        Raises:
+            TreeError: It is a dependency tree.
+        """
+        return FlatParses.of([tree]).sentence(0)
 
     def tree(self, words: Sequence[str]) -> Tree:
         """The parse as a tree with Penn labels."""

@@ -11,11 +11,12 @@ from typing import Any
 from lexitree.corpora.corpus import Corpus
 from lexitree.errors import ConfigError
 from lexitree.evaluation.answers import SystemAnswers, collect_answers
+from lexitree.learning.provenance import describe
 from lexitree.learning.run_folder import seed_folder
 from lexitree.tasks.classify.building import load_recipe_corpus
 from lexitree.tasks.classify.recipe import Recipe
 from lexitree_paper.experiments import Experiment
-from lexitree_paper.run_records import describe, read_record, save_record
+from lexitree_paper.run_records import read_record, save_record
 from lexitree_paper.runner import (
     Settings,
     Watch,
@@ -24,7 +25,6 @@ from lexitree_paper.runner import (
     covers,
     data_files,
     plan,
-    record_path,
     run_folder,
 )
 from lexitree_paper.trained import TrainedSystem, train_missing, weights_checksum, weights_path
@@ -76,11 +76,11 @@ Analyse = Callable[[Job], Findings]
 
 def perform_analysis(analyse: Analyse, job: Job) -> None:
     """Run an analysis and write its record, unless there is one for these models."""
-    path = record_path(job.experiment.name, job.settings)
-    record = read_record(path)
+    folder, name = job.settings.records_folder, job.experiment.name
+    record = read_record(folder, name)
     if record is not None and not job.settings.again and is_current(record, job):
         return
-    save_record(path, record_findings(job, analyse(job)))
+    save_record(folder, name, record_findings(job, analyse(job)))
 
 
 def record_findings(job: Job, found: Findings) -> dict[str, Any]:

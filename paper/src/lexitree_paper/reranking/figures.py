@@ -191,7 +191,7 @@ def _drawn(experiment: Experiment, answers: Mapping[str, Mapping[str, Answers]])
 
 def _sentiment_heads(settings: Settings) -> dict[str, Any] | None:
     """Return the overlap of the sentiment models on the Wall Street Journal, from its record."""
-    record = read_record(settings.results / f"{SENTIMENT_RECORD}.json")
+    record = read_record(settings.results, SENTIMENT_RECORD)
     if record is None:
         return None
     banks = [bank for bank in record["figures"]["treebanks"] if bank["name"] == SENTIMENT_TREEBANK]

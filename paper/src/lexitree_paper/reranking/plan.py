@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from lexitree.errors import ConfigError
+from lexitree.learning.provenance import checksum, public_name
 from lexitree.tasks.parse.data import find_data_file, hold_out
 from lexitree.trees.binarize import Direction
 from lexitree_paper.experiments import Experiment
 from lexitree_paper.rerank.data import SPLIT_SEED, RerankData, cut_folds, read_prepared, without_sentences_of
 from lexitree_paper.rerank.examples import BinaryList
 from lexitree_paper.rerank.recipe import RerankRecipe
-from lexitree_paper.run_records import checksum, public_name
 from lexitree_paper.runner import Settings, chosen_seeds
 
 SMOKE_MODEL = {"hidden": 12}

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from lexitree.labels import LabelSet, order_labels
+from lexitree.learning.provenance import describe_code, public_name
 from lexitree.processes import run_in_processes
 from lexitree.results.labelled_tree import LabelledTree
 from lexitree.tasks.parse.data import find_data_file
@@ -26,8 +27,8 @@ from lexitree_paper.reranking.figures import collect_figures
 from lexitree_paper.reranking.plan import RerankPlan, RerankTask, plan_reranking, settings_of
 from lexitree_paper.reranking.recorded import ORIGIN, Runs, add_answers, has_lists, has_run, recorded_runs
 from lexitree_paper.reranking.run_answers import TimeLimit, begin_anew, is_begun, read_answer, run_task
-from lexitree_paper.run_records import describe_code, public_name, read_record, save_record
-from lexitree_paper.runner import Settings, command_of, record_path
+from lexitree_paper.run_records import read_record, save_record
+from lexitree_paper.runner import Settings, command_of
 
 PICTURE = "reranker-heads.svg"
 
@@ -85,8 +86,7 @@ def perform_reranking(experiment: Experiment, settings: Settings, say: Say = lam
     restarted; after an interruption, the command without it resumes them.
     """
     plan = plan_reranking(experiment, settings)
-    path = record_path(experiment.name, settings)
-    before = read_record(path)
+    before = read_record(settings.records_folder, experiment.name)
     recorded = recorded_runs(before, plan, settings.data)
     if settings.again:
         for task in plan.tasks:
@@ -106,7 +106,7 @@ def perform_reranking(experiment: Experiment, settings: Settings, say: Say = lam
         return
     record = json.loads(json.dumps(_make_record(experiment, settings, plan, runs)))
     if before is None or any(record[name] != before.get(name) for name in ("runs", "figures")):
-        save_record(path, record)
+        save_record(settings.records_folder, experiment.name, record)
 
 
 def _run_tasks(tasks: Sequence[RerankTask], settings: Settings, say: Say) -> None:

@@ -15,6 +15,7 @@ import torch
 
 from lexitree.errors import FileError
 from lexitree.learning.checkpoint import CHECKPOINT_FILE
+from lexitree.learning.provenance import describe_code, machine
 from lexitree.learning.run_folder import MODEL_FOLDER
 from lexitree.trees.brackets import strip_traces, tree_from_brackets
 from lexitree.trees.tree import Tree
@@ -25,7 +26,6 @@ from lexitree_paper.rerank.model import RerankerModel
 from lexitree_paper.rerank.reranker import load_reranker
 from lexitree_paper.rerank.run import RerankRun, train_reranker
 from lexitree_paper.reranking.plan import RerankTask, is_same_recipe, settings_of
-from lexitree_paper.run_records import describe_code, machine
 
 ANSWER_FILE = "answer.json"
 """In the folder of a finished run: all that the record needs, so that models need not be copied."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +13,7 @@ from lexitree.corpora.locations import DATA_VARIABLE, data_folders
 from lexitree.corpora.mini import load_mini_parses
 from lexitree.errors import CorpusNotFoundError, FileError
 from lexitree.files import read_lines
+from lexitree.learning.provenance import checksum
 from lexitree.parsers.penn_spans import clean_trees, without_root
 from lexitree.tasks.parse.recipe import ParserRecipe, TreebankPlan
 from lexitree.trees.brackets import read_bracket_lines
@@ -90,7 +90,7 @@ def load_parser_data(recipe: ParserRecipe, data: str | Path | None = None) -> Pa
         if held_out:
             parts["dev"].append(Treebank(f"{plan.name} (held out)", plan.style, held_out))
     paths = {plan.path for plan in recipe.treebanks if not plan.path.startswith(EMBEDDED)}
-    checksums = {path: file_checksum(find_data_file(path, data)) for path in sorted(paths)}
+    checksums = {path: checksum(find_data_file(path, data)) for path in sorted(paths)}
     return ParserData(tuple(parts["train"]), tuple(parts["dev"]), tuple(parts["test"]), checksums, left_out)
 
 
@@ -170,11 +170,6 @@ def find_data_path(path: str, data: str | Path | None = None) -> Path:
         f"{path} is not there, nor below {', '.join(str(folder.path) for folder in data_folders(data))}",
         remedy=f"Name the folder that holds it with --data or ${DATA_VARIABLE}.",
     )
-
-
-def file_checksum(path: Path) -> str:
-    with open(path, "rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def join_hyphens(tree: Tree) -> Tree:

@@ -20,11 +20,12 @@ from lexitree.ops.transfers import send
 from lexitree.parsers.chart import log_partition, sum_labels
 from lexitree.parsers.network import ParserModel
 from lexitree.parsers.parser_config import ParserConfig
-from lexitree.parsers.penn_spans import Derivation, derive, spans_from_tree
+from lexitree.parsers.penn_spans import Derivation, derive
 from lexitree.parsers.sentence_batch import SentenceBatch
 from lexitree.parsers.word_features import WordNumbers
 from lexitree.tasks.parse.data import Treebank
 from lexitree.tasks.parse.recipe import ParserTraining
+from lexitree.trees.flat_parses import SentenceParse
 from lexitree.trees.tree import Tree
 
 
@@ -99,7 +100,8 @@ def make_parser_examples(
 
 
 def make_parser_example(model: ParserModel, tree: Tree, style: int) -> ParserExample:
-    tags = [model.config.tag_numbers[tag] for tag in spans_from_tree(tree).tags]
+    leaves: list[int] = tree.leaves.tolist()
+    tags = [model.config.tag_numbers[tree.labels[leaf]] for leaf in leaves]
     return ParserExample(
         model.features.number(tree.words),
         style,
@@ -113,9 +115,11 @@ def count_labels(trees: Iterable[Tree]) -> tuple[Counter[str], Counter[str]]:
     labels: Counter[str] = Counter()
     tags: Counter[str] = Counter()
     for tree in trees:
-        spans = spans_from_tree(tree)
-        labels.update(span.label for span in spans.spans)
-        tags.update(spans.tags)
+        parse = SentenceParse.of(tree)
+        numbers: list[int] = parse.phrases[:, 2].tolist()
+        leaves: list[int] = tree.leaves.tolist()
+        labels.update(parse.labels.phrases[number] for number in numbers)
+        tags.update(tree.labels[leaf] for leaf in leaves)
     return labels, tags
 
 

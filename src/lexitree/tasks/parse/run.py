@@ -16,6 +16,7 @@ from lexitree.errors import ConfigError
 from lexitree.learning.distributed import refuse_several_processes
 from lexitree.learning.loop import TrainingResult
 from lexitree.learning.observers import Observer
+from lexitree.learning.provenance import checksum
 from lexitree.learning.run_folder import MODEL_FOLDER, FinishedRun, claim_folder, run_in_folder, write_result
 from lexitree.lexicon.vector_files import read_vectors
 from lexitree.lexicon.vocabulary import UNK, Vocabulary, count_words
@@ -26,7 +27,7 @@ from lexitree.parsers.parser_config import ParserConfig
 from lexitree.parsers.saved_parser import load_parser
 from lexitree.parsers.word_features import SENTENCE_END, SENTENCE_START
 from lexitree.saving.model_kinds import save_model
-from lexitree.tasks.parse.data import ParserData, file_checksum, find_data_file, load_parser_data
+from lexitree.tasks.parse.data import ParserData, find_data_file, load_parser_data
 from lexitree.tasks.parse.examples import count_labels
 from lexitree.tasks.parse.recipe import ParserRecipe
 from lexitree.tasks.parse.task import ParserTask, score_tests
@@ -189,7 +190,7 @@ def _about_training(recipe: ParserRecipe, banks: ParserData, training: TrainingR
 def _write_result(
     run: ParserRun, recipe: ParserRecipe, model: ParserModel, banks: ParserData, data: str | Path | None
 ) -> None:
-    vectors = {recipe.vectors: file_checksum(find_data_file(recipe.vectors, data))} if recipe.vectors else {}
+    vectors = {recipe.vectors: checksum(find_data_file(recipe.vectors, data))} if recipe.vectors else {}
     write_result(
         run,
         recipe,
