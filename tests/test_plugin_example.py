@@ -56,7 +56,7 @@ def test_it_trains_by_a_recipe_and_comes_back(run: RunResult) -> None:
     predicted = lexitree.load(run.folder / "model").predict(tree)
     assert predicted.label == tree.label
     # The head word comes from the package's own method.
-    assert predicted.head_word() in tree.words
+    assert predicted.head() in tree.words
     assert sum(predicted.head_weights() or ()) == pytest.approx(1)
 
 

@@ -103,7 +103,7 @@ def test_a_text_in_every_format(small: SmallEnvironment, files: Path) -> None:
     document = json.loads(predict("json"))
     (sentence,) = document["sentences"]
     assert document["label"] in document["probabilities"]
-    assert {phrase["head_word"] for phrase in sentence["phrases"]} > {"staff", "dirty"}
+    assert {phrase["head"] for phrase in sentence["phrases"]} > {"staff", "dirty"}
     assert document["label"] in predict("table")
     (row,) = csv.DictReader(io.StringIO(predict("csv")))
     assert (row["text"], row["label"]) == (TEXT, document["label"])

@@ -137,7 +137,7 @@ def draw_all(predictors: dict[str, Predictor], folder: Path | None) -> list[dict
                     kind: {
                         "label": each.label,
                         "probability": round(each.probability, 4),
-                        "head": each.head_word(),
+                        "head": each.head(),
                     }
                     for kind, each in predictions.items()
                 },

@@ -88,9 +88,9 @@ def counted_plainly(documents: list[Document]) -> dict[tuple[str, str], Counter[
 
     def side(phrase: Phrase) -> str | None:
         assert phrase.head is not None
-        is_content = phrase.head.text.lower() in GOOD + BAD or phrase.head.text.lower() not in TAGS
+        is_content = phrase.head.lower() in GOOD + BAD or phrase.head.lower() not in TAGS
         side = kinds_of_labels(phrase.sentence.label_set)[phrase.label]
-        return side if is_content and side != "neutral" and phrase.head.text.isalpha() else None
+        return side if is_content and side != "neutral" and phrase.head.isalpha() else None
 
     for document in documents:
         seen: set[tuple[str, str]] = set()
@@ -100,7 +100,7 @@ def counted_plainly(documents: list[Document]) -> dict[tuple[str, str], Counter[
                 inside.extend(part.children)
             if side(phrase) is None or any(side(part) == side(phrase) for part in inside):
                 continue
-            key = side(phrase) or "", phrase.head.text.lower() if phrase.head else ""
+            key = side(phrase) or "", phrase.head.lower() if phrase.head else ""
             count = counts.setdefault(key, Counter())
             count["phrases"] += 1
             if key not in seen:

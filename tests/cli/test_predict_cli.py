@@ -22,7 +22,7 @@ def test_predict_jsonl_from_a_file_and_from_standard_input(
     piped = call("predict", saved_model, stdin=(treebank / "test.txt").read_text())
     assert piped.out == output.read_text()
     first = json.loads(piped.out.splitlines()[0])
-    assert first["phrases"][0]["head_word"] in first["words"]
+    assert first["phrases"][0]["head"] in first["words"]
 
 
 def test_predict_reads_several_files_and_json(call: Call, saved_model: Path, tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ def test_trees_are_searched_as_they_are(call: Call, trees_file: Path) -> None:
         "label": "NN",
         "category": "NN",
         "probability": None,
-        "head_word": None,
+        "head": None,
     }
     piped = call("search", "root", "-", stdin="(S\n (NN a))\n(S (NN b))\n").out
     assert piped == "<standard input>:2: S  a\n<standard input>:3: S  b\n"

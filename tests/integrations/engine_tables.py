@@ -79,7 +79,7 @@ def compare_rows(found: list[dict[str, Any]], expected: list[dict[str, Any]]) ->
             _values(ours, "label") != _values(theirs, "label") for ours, theirs in same
         ),
         "head words that differ": sum(
-            _values(ours, "head_word") != _values(theirs, "head_word") for ours, theirs in same
+            _values(ours, "head") != _values(theirs, "head") for ours, theirs in same
         ),
         "largest difference of a probability": _largest_difference(same, "probability"),
         "largest difference of a score": _largest_difference(same, "score"),

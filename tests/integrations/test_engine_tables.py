@@ -11,7 +11,7 @@ import pytest
 from tests.integrations.engine_tables import compare_rows, outcome
 
 Rows = list[dict[str, Any]]
-PHRASE = {"start": 0, "end": 4, "label": "good", "head_word": "good", "probability": 0.9, "score": 0.5}
+PHRASE = {"start": 0, "end": 4, "label": "good", "head": "good", "probability": 0.9, "score": 0.5}
 ROWS: Rows = [
     {"id": number, "text": "good", "label": "good", "probability": 0.9, "score": 0.5, "phrases": [{**PHRASE}]}
     for number in range(1000)
@@ -35,7 +35,7 @@ CHANGES: dict[str, Callable[[Rows], object]] = {
     "rows twice: 1": lambda rows: rows.append(rows[0]),
     "rows unknown: 1": lambda rows: rows.append({**rows[0], "id": 1000}),
     "labels that differ: 1": lambda rows: rows[0].update(label="bad"),
-    "head words that differ: 1": lambda rows: rows[0]["phrases"][0].update(head_word="a"),
+    "head words that differ: 1": lambda rows: rows[0]["phrases"][0].update(head="a"),
     "largest difference of a probability: 0.1": lambda rows: rows[0].update(probability=0.8),
     "largest difference of a score: 0.2": lambda rows: rows[0]["phrases"][0].update(score=0.3),
     "largest difference of a score: 1": without_score,

@@ -89,7 +89,7 @@ def test_tables_of_arrow(labeller: Labeller, saved_model: Path) -> None:
     schema = labeller.schema(table.schema)
     assert labeller._pipe is None
     assert schema.names == ["comment", "id", *NAMES]
-    assert str(schema.field("phrases").type.value_type.field("head_word").type) == "string"
+    assert str(schema.field("phrases").type.value_type.field("head").type) == "string"
     for batch in (table, table.combine_chunks().to_batches()[0], table.slice(0, 0)):
         found = labeller(batch)
         assert type(found) is type(batch)

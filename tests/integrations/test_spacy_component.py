@@ -22,7 +22,7 @@ from lexitree.tasks.classify.texts import train_texts
 
 ROOT = Path(__file__).parents[2]
 MODULE = "lexitree.integrations.spacy_component"
-UNDERSCORE = ["sentiment", "label_probs", "head_word"]
+UNDERSCORE = ["sentiment", "label_probs", "head"]
 TEXTS = [
     "It isn't a \"bad\" film.  I'd see it again!\n\nThe plot (what there is) can't fail.",
     "Dull.",
@@ -66,7 +66,7 @@ def answers(doc: Any, key: str = "lexitree") -> list[Any]:
         return {name: pytest.approx(value, abs=1e-5) for name, value in values.items()}
 
     spans = [
-        (span.start, span.end, span.label_, rounded(span._.label_probs), span._.head_word)
+        (span.start, span.end, span.label_, rounded(span._.label_probs), span._.head)
         for span in doc.spans[key]
     ]
     return [doc.text, doc._.sentiment, rounded(doc._.label_probs), *spans]
@@ -82,7 +82,7 @@ def test_every_phrase_is_a_span_over_spacys_tokens(nlp: Any) -> None:
     for span in spans:
         assert span.label_ == max(span._.label_probs, key=span._.label_probs.get)
         assert sum(span._.label_probs.values()) == pytest.approx(1, abs=1e-5)
-        assert span._.head_word in [token.text for token in span]
+        assert span._.head in [token.text for token in span]
         assert not span[0].is_space
         assert not span[-1].is_space
     words = [span.text for span in spans if len(span) == 1]
@@ -95,7 +95,7 @@ def test_sentences_have_answers_whatever_white_space_they_have(nlp: Any) -> None
     doc = nlp(TEXTS[0])
     roots = [span for span in doc.spans["lexitree"] if span.text == span.sent.text.strip()]
     assert [root._.label_probs for root in roots] == [sentence._.label_probs for sentence in doc.sents]
-    assert [root._.head_word for root in roots] == [sentence._.head_word for sentence in doc.sents]
+    assert [root._.head for root in roots] == [sentence._.head for sentence in doc.sents]
 
 
 @pytest.mark.slow
@@ -105,7 +105,7 @@ def test_words_are_read_as_the_pipeline_reads_them(nlp: Any) -> None:
     doc, expected = nlp(text), nlp.get_pipe("lexitree").pipeline(text)
     assert [token.text for token in doc] == [token.text for token in expected.tokens]
     assert answers(doc)[3:] == [
-        (span.start, span.end, phrase.label, phrase.probabilities, phrase.head.text)
+        (span.start, span.end, phrase.label, phrase.probabilities, phrase.head)
         for span, phrase in zip(doc.spans["lexitree"], expected.phrases, strict=True)
     ]
     assert doc._.sentiment == expected.label

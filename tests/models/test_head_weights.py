@@ -223,7 +223,7 @@ def test_json_has_them_if_they_are_asked_for() -> None:
     assert values["labels"] == list(LABELS)
     for node, phrase in enumerate(values["phrases"]):
         assert phrase["head_weights"] == pytest.approx(prediction.head_weights(node), abs=1e-6)
-        assert phrase["head_weights"][phrase["head"] - phrase["start"]] == pytest.approx(
+        assert phrase["head_weights"][phrase["head_index"] - phrase["start"]] == pytest.approx(
             phrase["head_weight"], abs=2e-6
         )
     without = Predictor(tiny_model("contree")).predict(prediction.source).as_dict(head_weights=True)

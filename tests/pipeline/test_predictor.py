@@ -107,7 +107,7 @@ def test_a_parse_is_read_alike_with_and_without_a_root_on_top() -> None:
 def test_the_nodes_of_a_chain_agree(predictor: Predictor) -> None:
     prediction = predictor.predict(tree_from_brackets("(S (VP (V (X good))))"))
     assert (prediction.node_probabilities == prediction.node_probabilities[0]).all()
-    assert prediction.head_word(0) == (None if predictor.model.encoder.heads is None else "good")
+    assert prediction.head(0) == (None if predictor.model.encoder.heads is None else "good")
 
 
 def test_json_says_all_there_is_to_say() -> None:
@@ -118,12 +118,13 @@ def test_json_says_all_there_is_to_say() -> None:
     assert values["labels"] == values["label_ids"] == ["0", "1"]
     assert values["words"] == ["-LRB-", "good", "film"]
     for node, phrase in enumerate(values["phrases"]):
-        keys = ("start", "end", "label", "probabilities", "score", "head", "head_word", "head_weight")
+        keys = ("start", "end", "label", "probabilities", "score", "head", "head_index", "head_weight")
         assert set(phrase) == set(keys)
         assert phrase["probabilities"] == pytest.approx(
             prediction.node_probabilities[node].tolist(), abs=1e-6
         )
-        assert phrase["head_word"] == values["words"][phrase["head"]]
+        assert phrase["head"] == values["words"][phrase["head_index"]]
+    assert (values["phrases"][1]["head"], prediction.head(1)) == ("-LRB-", "(")
     assert "head" not in PREDICTORS["contree"].predict(tree).as_dict()["phrases"][0]
 
 
@@ -255,7 +256,7 @@ def test_every_output_shows_the_same_names_and_the_ids_are_kept() -> None:
     assert list(prediction.probabilities) == ["very bad", "nice"]
     assert prediction.probabilities[prediction.label] == prediction.probability
     first, second, third = prediction.draw()
-    assert first == f"{prediction.label} {prediction.probability:.2f} ← {prediction.head_word(0)}"
+    assert first == f"{prediction.label} {prediction.probability:.2f} ← {prediction.head(0)}"
     assert second.endswith("  good")
     assert third.endswith("  film")
     values = prediction.as_dict()

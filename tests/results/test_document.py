@@ -172,7 +172,7 @@ def test_json_has_every_key(document: Document) -> None:
         assert phrase["text"] == TEXT[phrase["start"] : phrase["end"]] == asked.text
         assert "".join(phrase["text"].split()) == "".join(words)
         assert phrase["label"] == asked.label
-        assert sentence["tokens"][phrase["head"]]["text"] == phrase["head_word"]
+        assert sentence["tokens"][phrase["head_index"]]["text"] == phrase["head"]
         parts = [sentence["phrases"][part] for part in phrase["children"]]
         if parts:
             assert (parts[0]["start"], parts[-1]["end"]) == (phrase["start"], phrase["end"])
@@ -190,12 +190,14 @@ def test_json_has_the_weights_of_all_words_if_they_are_asked_for(document: Docum
 def test_a_model_without_heads_says_nothing_of_them() -> None:
     document = tiny_pipeline("contree")("the film is good")
     phrase = document.sentences[0].whole
-    assert (phrase.head, phrase.head_weight, phrase.head_weights) == (None, None, None)
+    assert (phrase.head, phrase.head_index) == (None, None)
+    assert (phrase.head_weight, phrase.head_weights) == (None, None)
     assert not [
         key for key in document.as_dict(head_weights=True)["sentences"][0]["phrases"][0] if "head" in key
     ]
-    assert document.rows()[0]["head_word"] is None
-    assert {node["head"] for node in document.explanation()["sentences"][0]["nodes"]} == {None}
+    assert document.rows()[0]["head"] is None
+    for node in document.explanation()["sentences"][0]["nodes"]:
+        assert (node["head"], node["head_index"], node["head_weight"]) == (None, None, None)
 
 
 def test_rows_brackets_drawing_and_picture(document: Document) -> None:

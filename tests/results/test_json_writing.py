@@ -115,8 +115,8 @@ def plain_values(sentence: Sentence, *, phrases: bool) -> dict[str, Any]:
             {}
             if heads is None
             else {
-                "head": int(heads[phrase.node]),
-                "head_word": shorten_text(str(phrase.head)),
+                "head": shorten_text(phrase.head or ""),
+                "head_index": int(heads[phrase.node]),
                 "head_weight": rounded(phrase.head_weight),
             }
         )

@@ -43,7 +43,7 @@ def test_labels_and_probabilities_are_those_of_the_model(document: Document) -> 
 
 
 def test_heads_are_those_of_the_model(document: Document) -> None:
-    expected = [phrase for phrase in document.phrases if phrase.head and phrase.head.text == "film"]
+    expected = [phrase for phrase in document.phrases if phrase.head == "film"]
     assert document.search("head=film") == expected
     with pytest.raises(PatternError, match="the model has no head words"):
         tiny_pipeline("contree")("a film").search("head=film")
@@ -76,7 +76,7 @@ def test_matches_of_a_document(document: Document) -> None:
     second = matches[1]
     assert second.phrase == document.sentences[1].whole
     assert str(second) == second.text == "The plot is (not) bad!"
-    assert second.head_word == document.sentences[1].whole.head.text  # pyright: ignore
+    assert second.head == document.sentences[1].whole.head
     values = json.loads(json.dumps(second.as_dict()))
     assert TEXT[values["start"] : values["end"]] == values["text"]
     assert (values["label"], values["category"]) == (second.label, "X")
@@ -101,7 +101,7 @@ def test_matches_of_trees() -> None:
         "label": "NP",
         "category": "NP",
         "probability": None,
-        "head_word": None,
+        "head": None,
     }
     assert [match.text for match in search("VP", PENN)] == ["works"]
 

@@ -383,7 +383,7 @@ def test_the_words_beside_a_transformer_are_packed(encoders: dict[str, Path], tm
 def test_head_words_and_their_weights(encoders: dict[str, Path]) -> None:
     predictor = Predictor(trained(make_model(encoders["roberta"])))
     (prediction,) = predictor.predict_all(tiny_trees(1))
-    assert prediction.head_word() in prediction.source.words
+    assert prediction.head() in prediction.source.words
     assert prediction.head_weights() == pytest.approx(prediction.head_weights())
     assert sum(prediction.head_weights() or ()) == pytest.approx(1, abs=1e-4)
     assert "<svg" in prediction.svg()

@@ -98,9 +98,9 @@ def test_phrases_of_the_readme(sentiment: TextPipeline) -> None:
         for phrase in sentiment("Friendly staff, but the room was dirty and noisy.").phrases
     }
     assert POLARITY[phrases["Friendly staff"].label] == 1
-    assert str(phrases["Friendly staff"].head) == "Friendly"
+    assert phrases["Friendly staff"].head == "Friendly"
     assert POLARITY[phrases["the room was dirty and noisy"].label] == -1
-    assert str(phrases["dirty and noisy"].head) == "dirty"
+    assert phrases["dirty and noisy"].head == "dirty"
 
 
 @pytest.mark.parametrize(

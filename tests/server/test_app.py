@@ -95,7 +95,7 @@ def test_everything_that_can_be_asked_for_is_what_the_library_says(
         ):
             assert {key: ours[key] for key in theirs} == theirs
             assert ours["tree"] == sentence.brackets()
-            assert ours["head_word"] == str(sentence.whole.head)
+            assert ours["head"] == sentence.whole.head
 
 
 def test_two_models_at_once(client: TestClient, app: Starlette) -> None:

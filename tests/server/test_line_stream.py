@@ -112,7 +112,7 @@ def test_the_query_is_checked() -> None:
     assert stream(path=f"{PATH}?include=nothing").status == 422
     assert stream(path=f"{PATH}?includes=heads").status == 422
     (line,) = stream(b'"good"', path=f"{PATH}?include=probabilities&include=heads").lines
-    assert {"probabilities", "head_word"} <= {*line, *line["sentences"][0]}
+    assert {"probabilities", "head"} <= {*line, *line["sentences"][0]}
     assert stream(b'"good. bad."', path=f"{PATH}?one_sentence=true&model=tiny").lines[0]["label"]
 
 

@@ -19,6 +19,7 @@ from lexitree.trees.brackets import tree_from_brackets
 from lexitree.trees.dependencies import DependencyTree
 from lexitree.trees.tree import Tree
 from lexitree.views.explanation import VERSION, explain_trees
+from lexitree.views.visible import MAX_SHOWN_CHARACTERS, shorten_text
 from tests.pipeline.stubs import tiny_pipeline
 from tests.tiny import chain, tiny_model
 from tests.views.labelled import STARS, judged, labelled, sure
@@ -26,7 +27,7 @@ from tests.views.labelled import STARS, judged, labelled, sure
 SENTENCE_KEYS = {"start", "end", "label", "probability", "score", "reason", "tokens", "nodes"}
 NODE_KEYS = {
     *("first", "last", "start", "end", "parent", "children", "label", "probability", "probabilities"),
-    *("head", "head_weight", "word", "turn", "weight", "highlight", "says"),
+    *("head", "head_index", "head_weight", "word", "turn", "weight", "highlight", "says"),
 }
 
 
@@ -49,6 +50,8 @@ def check(data: dict[str, Any]) -> dict[str, Any]:
             assert node["label"] is None or node["label"] in labels
             assert len(node["probabilities"]) in (0, len(labels))
             assert 0 <= node["weight"] <= 1
+            if node["head"] is not None:
+                assert node["head"] == shorten_text(tokens[node["head_index"]]["text"])
         for run in [*sentence["reason"], *data["reason"]]:
             if "node" in run:
                 quoted = data["sentences"][run["sentence"]]
@@ -75,7 +78,7 @@ def test_a_text() -> None:
             assert document.text[node["start"] : node["end"]] == phrase.text
             assert node["label"] == phrase.label
             assert node["probability"] == pytest.approx(phrase.probability, abs=1e-6)
-            assert phrase.head == given_sentence.tokens[node["head"]]
+            assert (node["head"], node["head_index"]) == (phrase.head, phrase.head_index)
             assert node["head_weight"] == pytest.approx(phrase.head_weight, abs=1e-6)
             assert node["penn"] in ("X", "Y")
 
@@ -109,6 +112,14 @@ def test_a_dependency_tree_has_words_at_all_nodes() -> None:
     nodes = data["sentences"][0]["nodes"]
     assert [node["word"] for node in nodes] == ["bad", "not", ")"]
     assert [(node["first"], node["last"]) for node in nodes] == [(0, 3), (0, 1), (2, 3)]
+
+
+def test_a_very_long_head_word_is_shortened() -> None:
+    data = check(tiny_pipeline()("x" * 3000 + " film").explanation())
+    (sentence,) = data["sentences"]
+    assert len(sentence["tokens"][0]["text"]) == 3000
+    assert len(sentence["nodes"][1]["head"]) == MAX_SHOWN_CHARACTERS
+    assert sentence["nodes"][1]["head_index"] == 0
 
 
 def test_rows_of_a_table() -> None:

@@ -210,10 +210,10 @@ def predict_command(
 
     Trees are in brackets, one per line or spread over lines, or in .jsonl; the model deptree reads dependency trees:
     .toks with .dparents beside it, or .jsonl with parents. Existing labels are ignored (write _ where there is none).
-    JSON has one line per sentence; each phrase has start and end (words), label, probabilities, head (the index of
-    its head word), head_word, head_weight (its share of the phrase's head vector) and, with --head-weights,
-    head_weights, the shares of all its words. In pictures, colours show labels, boxes hold head words, thick lines
-    lead to them, and hovering shows probabilities.
+    JSON has one line per sentence; each phrase has start and end (words), label, probabilities, head (its head word),
+    head_index (the number of that word in the sentence), head_weight (its share of the phrase's head vector) and,
+    with --head-weights, head_weights, the shares of all its words. In pictures, colours show labels, boxes hold head
+    words, thick lines lead to them, and hovering shows probabilities.
     """
     from lexitree.limits import Limits
     from lexitree.pipeline.inputs import Inputs

@@ -42,7 +42,7 @@ class Labeller:
       for labels without an order.
     - `probability` (number): the probability of the label.
     - `phrases`, if asked for: a list of the phrases, each with `start`, `end`, `text`, `label`, `probability`,
-      `score` and `head_word`. Empty for a text without label.
+      `score` and `head`. Empty for a text without label.
     - `warning` (text), if asked for: why the label may mean nothing, since the model does not know the text.
     - `error` (text), if asked for: why the text was refused, because it is beyond a limit or is not a text.
 

@@ -5,7 +5,7 @@
     nlp.add_pipe("lexitree")
     doc = nlp("Not a bad film.")
     for span in doc.spans["lexitree"]:
-        print(span, span.label_, span._.label_probs, span._.head_word)
+        print(span, span.label_, span._.label_probs, span._.head)
 
 spaCy finds the component through the entry point of this package.
 """
@@ -38,7 +38,7 @@ OnDocError = Callable[[str, object, list[Doc], Exception], object]
 
 SPANS_KEY = "lexitree"
 _MODEL_FOLDER = "model"
-_EXTENSIONS = ((_tokens.Doc, ("sentiment", "label_probs")), (_tokens.Span, ("label_probs", "head_word")))
+_EXTENSIONS = ((_tokens.Doc, ("sentiment", "label_probs")), (_tokens.Span, ("label_probs", "head")))
 
 
 def _add_extensions() -> None:
@@ -56,7 +56,7 @@ class PhraseLabeller:
     """Labels every phrase of each sentence of a `Doc`; `nlp.add_pipe("lexitree", config={...})` makes one.
 
     - `doc.spans["lexitree"]` has all phrases with their labels, single words included, a phrase before its parts;
-    - `span._.label_probs` and `span._.head_word` are the probabilities of all labels, and the head word, of a phrase;
+    - `span._.label_probs` and `span._.head` are the probabilities of all labels, and the head word, of a phrase;
     - `doc._.sentiment` and `doc._.label_probs` are the label of the whole text and the probabilities of all labels.
 
     What a sentence gets depends on its own words only.
@@ -192,7 +192,7 @@ class PhraseLabeller:
 
 def _annotate(span: Any, phrase: Phrase) -> None:
     span._.label_probs = phrase.probabilities
-    span._.head_word = None if phrase.head is None else phrase.head.text
+    span._.head = phrase.head
 
 
 def _tokenized(doc: Doc) -> TokenizedText:
@@ -222,5 +222,5 @@ _language.Language.factory(
         "spans_key": SPANS_KEY,
     },
     requires=["doc.sents"],
-    assigns=["doc.spans", "doc._.sentiment", "doc._.label_probs", "span._.label_probs", "span._.head_word"],
+    assigns=["doc.spans", "doc._.sentiment", "doc._.label_probs", "span._.label_probs", "span._.head"],
 )

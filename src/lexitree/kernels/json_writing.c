@@ -155,8 +155,8 @@ lexitree_write_sentence(const int64_t *positions, const int64_t *places, int64_t
             const long head = heads[node];
             if (head < 0 || head >= num_tokens) return -1;
             const char *start = start_of(&tokens, head);
-            out = ADD(add_whole(ADD(out, ", \"head\": "), head), ", \"head_word\": \"");
-            out = ADD(add(out, start, end_of(&tokens, head) - start), "\", \"head_weight\": ");
+            out = add(ADD(out, ", \"head\": \""), start, end_of(&tokens, head) - start);
+            out = ADD(add_whole(ADD(out, "\", \"head_index\": "), head), ", \"head_weight\": ");
             out = add_millionths(out, row[num_labels + 3]);
         }
         out = ADD(out, "}");

@@ -34,7 +34,7 @@ class PlacedMatch:
     def line(self) -> str:
         """`reviews.txt:3: negative 0.93 NP ← plot  the bad plot`."""
         match = self.match
-        heads = None if match.tree.source.arity[match.node] == 0 else match.head_word
+        heads = None if match.tree.source.arity[match.node] == 0 else match.head
         parts = (
             visible(match.label),
             "" if match.probability is None else f"{match.probability:.2f}",

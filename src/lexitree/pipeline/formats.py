@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from lexitree.results.document import Document
     from lexitree.results.labelled_tree import LabelledTree
 
-PHRASE_NAMES = ("start", "end", "text", "label", "probability", "score", "head_word")
+PHRASE_NAMES = ("start", "end", "text", "label", "probability", "score", "head")
 """What is said of a phrase where all phrases stand in one cell of a table."""
 
 Source = Literal["texts", "column", "trees"]

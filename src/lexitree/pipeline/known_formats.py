@@ -207,7 +207,7 @@ class TableFormat(RecordFormat):
     lists_phrases = True
 
     _text_columns = ("label", "probability", "text")
-    _phrase_columns = ("sentence", "phrase", "start", "end", "label", "probability", "head_word", "text")
+    _phrase_columns = ("sentence", "phrase", "start", "end", "label", "probability", "head", "text")
 
     @property
     def needs_phrases(self) -> bool:

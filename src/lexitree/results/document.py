@@ -33,7 +33,7 @@ ROW_COLUMNS = (
     "label",
     "probability",
     "score",
-    "head_word",
+    "head",
     "head_weight",
 )
 """What is said of a phrase in a row of a table."""

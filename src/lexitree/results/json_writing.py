@@ -214,7 +214,7 @@ def _head_words(sentence: Sentence, texts: Sequence[str]) -> Sequence[str]:
         return [""] * len(sentence.shape)
     if sentence.end - sentence.start > MAX_SHOWN_CHARACTERS:
         texts = [quote(shorten_text(text)) for text in sentence.flat_tokens.texts]
-    words = [f', "head": {place}, "head_word": {text}' for place, text in enumerate(texts)]
+    words = [f', "head": {text}, "head_index": {place}' for place, text in enumerate(texts)]
     heads: list[int] = sentence.head_index.tolist()
     return [words[head] for head in heads]
 

@@ -160,9 +160,9 @@ class LabelledTree:
         """The words with spaces between them."""
         return " ".join(self.words)
 
-    def head_word(self, node: int = 0) -> str | None:
-        """The head word of a phrase as it stands in the tree; None for a model without heads."""
-        return None if self.head_index is None else self.source.words[int(self.head_index[node])]
+    def head(self, node: int = 0) -> str | None:
+        """The head word of a phrase, one of `words`; None for a model without heads."""
+        return None if self.head_index is None else self.words[int(self.head_index[node])]
 
     @property
     def can_weigh(self) -> bool:
@@ -208,8 +208,9 @@ class LabelledTree:
             phrase["score"] = score
         if self.head_index is not None and self.head_weight is not None:
             for node, (phrase, weight) in enumerate(zip(phrases, rounded(self.head_weight), strict=True)):
-                phrase["head"] = int(self.head_index[node])
-                phrase["head_word"] = shorten_text(self.source.words[int(self.head_index[node])])
+                head = int(self.head_index[node])
+                phrase["head"] = shorten_text(self.source.words[head])
+                phrase["head_index"] = head
                 phrase["head_weight"] = weight
                 if head_weights:
                     phrase["head_weights"] = rounded(self.head_weights(node))

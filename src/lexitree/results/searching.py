@@ -53,10 +53,9 @@ class Match:
         return probability_of(self.tree, self.node)
 
     @property
-    def head_word(self) -> str | None:
+    def head(self) -> str | None:
         """The head word that the model chose; None without a model, or if it has no heads."""
-        heads = self.tree.head_index
-        return None if heads is None else self.tree.words[int(heads[self.node])]
+        return self.tree.head(self.node)
 
     @property
     def span(self) -> tuple[int, int]:
@@ -82,7 +81,7 @@ class Match:
         `start` and `end` count characters of the document or, in a tree, words of the sentence. A very long text is
         shortened.
         """
-        phrase, head = self.phrase, self.head_word
+        phrase, head = self.phrase, self.head
         start, end = self.span if phrase is None else (phrase.start, phrase.end)
         return {
             "number": self.number,
@@ -94,7 +93,7 @@ class Match:
             "label": self.label,
             "category": self.category,
             "probability": rounded(self.probability),
-            "head_word": None if head is None else shorten_text(head),
+            "head": None if head is None else shorten_text(head),
         }
 
     def __str__(self) -> str:

@@ -60,10 +60,15 @@ class Phrase:
         return scores[self.node] if scores else None
 
     @property
-    def head(self) -> Token | None:
-        """The word that stands for the phrase; None for a model without heads."""
+    def head(self) -> str | None:
+        """The word that stands for the phrase, as it stands in the document; None for a model without heads."""
+        return self.sentence.head(self.node)
+
+    @property
+    def head_index(self) -> int | None:
+        """The position of the head word among the tokens of the sentence; None for a model without heads."""
         heads = self.sentence.head_index
-        return None if heads is None else self.sentence.tokens[int(heads[self.node])]
+        return None if heads is None else int(heads[self.node])
 
     @property
     def head_weight(self) -> float | None:
@@ -346,8 +351,9 @@ class Sentence(PlacedSentence, LabelledTree):
     def as_dict(self, *, head_weights: bool = False) -> dict[str, Any]:
         """The sentence as plain values for JSON, with its tokens, its parse and its phrases in pre-order.
 
-        Of a phrase, `children` are numbers of phrases, and `head` is the number of a token, both of the sentence. A
-        text or head word of more than `MAX_SHOWN_CHARACTERS` is shortened, since all phrases around it repeat it.
+        Of a phrase, `children` are numbers of phrases, and `head_index` is the number of a token, both of the
+        sentence. A text or head word of more than `MAX_SHOWN_CHARACTERS` is shortened, since all phrases around it
+        repeat it.
 
         Args:
             head_weights: Whether to give the weights of all words of each phrase, and not the head's only.

@@ -14,7 +14,7 @@ from lexitree.trees.brackets import written_tree
 _PHRASE_KEYS = {
     "offsets": ("start", "end"),
     "probabilities": ("probabilities",),
-    "heads": ("head", "head_word", "head_weight"),
+    "heads": ("head", "head_index", "head_weight"),
 }
 """What a phrase has besides its text, label, probability and parts, by what was asked for."""
 
@@ -52,7 +52,7 @@ def _sentence_values(sentence: Sentence, include: Collection[str]) -> dict[str, 
         values |= _offsets(sentence)
     if sentence.head_index is not None and "heads" in include:
         whole = sentence.whole
-        values |= {"head_word": str(whole.head), "head_weight": rounded(whole.head_weight)}
+        values |= {"head": whole.head, "head_weight": rounded(whole.head_weight)}
     if "trees" in include:
         values |= {"parse": written_tree(sentence.parse), "tree": sentence.brackets()}
     if "phrases" in include:

@@ -196,7 +196,7 @@ def _answer_schemas() -> Schema:
     shares = {"type": "object", "additionalProperties": share}
     place = {"start": integer, "end": integer}
     notes = {"notes": _list(string)}
-    head = {"head_word": string, "head_weight": number, "head_weights": _list(number)}
+    head = {"head": string, "head_weight": number, "head_weights": _list(number)}
     score = {"score": _optional({"type": "number", "minimum": -1, "maximum": 1})}
     labelled = {"text": string, "label": string, "probability": share, **score}
     tokens = {"tokens": _list(_ref("Token"))}
@@ -205,7 +205,7 @@ def _answer_schemas() -> Schema:
         "Token": _object({**place, "text": string}),
         "Phrase": _object(
             {**labelled, "children": _list(integer)},
-            {**place, "probabilities": shares, "head": integer, **head},
+            {**place, "probabilities": shares, **head, "head_index": integer},
         ),
         "Sentence": _object(labelled, {**place, **tokens, "probabilities": shares, **head, **phrases}),
         "Document": _object(

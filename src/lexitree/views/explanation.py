@@ -15,6 +15,7 @@ from lexitree.views.evidence import find_evidence
 from lexitree.views.quotes import SentenceText, shorten_quote
 from lexitree.views.reason import document_reason, sentence_reason
 from lexitree.views.shown_tree import ShownTree, head_of, node_words, shown_label, span_of
+from lexitree.views.visible import shorten_text
 
 VERSION = 1
 """Of the keys and their meaning; described in `docs/guide/explanation.md`."""
@@ -163,7 +164,8 @@ def _node_records(sentence: SentenceText, spans: Sequence[tuple[int, int]]) -> I
     evidence = sentence.evidence
     tree, source = evidence.tree, evidence.tree.source
     rows: list[list[float]] = rounded(tree.node_probabilities)
-    heads = None if tree.head_index is None else tree.head_index.tolist()
+    words = [shorten_text(word) for word in tree.words]
+    heads: list[int] | None = None if tree.head_index is None else tree.head_index.tolist()
     head_weights = None if tree.head_weight is None else rounded(tree.head_weight)
     own_words = node_words(tree) if source.has_inner_words else None
     penn = source.labels if isinstance(tree, PlacedTree) else None
@@ -182,7 +184,8 @@ def _node_records(sentence: SentenceText, spans: Sequence[tuple[int, int]]) -> I
             "label": tree.labels[node] or None,
             "probability": max(row, default=None),
             "probabilities": row,
-            "head": None if heads is None else heads[node],
+            "head": None if heads is None else words[heads[node]],
+            "head_index": None if heads is None else heads[node],
             "head_weight": None if head_weights is None else head_weights[node],
             "word": None if own_words is None else own_words[node],
             "turn": evidence.turns[node],

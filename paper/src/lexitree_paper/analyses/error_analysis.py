@@ -85,7 +85,7 @@ def _ask_examples(systems: Sequence[TrainedSystem], trees: Sequence[Tree]) -> li
         for place, entry in enumerate(found):
             said = [by_tree[place] for by_tree in predictions]
             entry["labels"][system.name] = dict(Counter(one.label_id for one in said).most_common())
-            heads = [head for one in said if (head := one.head_word()) is not None]
+            heads = [head for one in said if (head := one.head()) is not None]
             if heads:
                 entry["heads"][system.name] = dict(Counter(heads).most_common())
     return found

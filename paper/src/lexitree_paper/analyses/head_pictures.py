@@ -65,12 +65,12 @@ def _describe(prediction: LabelledTree) -> dict[str, Any]:
         "text": " ".join(map(shown_word, tree.words)),
         "label": prediction.label,
         "probability": round(prediction.probability, 4),
-        "head": prediction.head_word(),
+        "head": prediction.head(),
         "phrases": [
             {
                 "words": " ".join(tree.phrase(node)),
                 "label": tree.labels[node],
-                "head": prediction.head_word(node),
+                "head": prediction.head(node),
             }
             for node in phrases
         ],
@@ -82,7 +82,7 @@ def _heads_by_seed(system: TrainedSystem, trees: Sequence[Tree]) -> list[dict[st
     heads: list[dict[str, str | None]] = [{} for _ in trees]
     for seed in system.seeds:
         for known, prediction in zip(heads, Predictor(system.load(seed)).predict_all(trees), strict=True):
-            known[str(seed)] = prediction.head_word()
+            known[str(seed)] = prediction.head()
     return heads
 
 

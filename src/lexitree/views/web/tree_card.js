@@ -82,7 +82,7 @@ function headLine(view, number, node) {
         "p",
         {class: "card-head"},
         "head word ",
-        make("b", {dir: "auto"}, view.word(number, node.head)),
+        make("b", {dir: "auto"}, node.head),
         share,
         kind,
     );

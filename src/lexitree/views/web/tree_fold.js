@@ -115,12 +115,12 @@ export function compositionOrder(nodes) {
 export function leadsToHead(nodes, id) {
     const node = nodes[id];
     const above = nodes[node.parent];
-    return Boolean(above) && above.head !== null && node.first <= above.head && above.head < node.last;
+    return Boolean(above) && onHeadPath(node, above.head_index);
 }
 
-/** Whether a node is on the way from the whole sentence to its head, the token `head`. */
-export function onHeadPath(node, head) {
-    return head !== null && node.first <= head && head < node.last;
+/** Whether a node is on the way from the whole sentence to its head, the token number `index`. */
+export function onHeadPath(node, index) {
+    return index !== null && node.first <= index && index < node.last;
 }
 
 /** Whether something is a word, and not only punctuation. */

@@ -39,8 +39,8 @@ export class NodeSizes {
         this.nodes = view.sentence(number).nodes;
         this.known = new Map();
         // A full stop may be the head of a sentence, but the way there is not worth the thickest line.
-        const {head} = this.nodes[0];
-        this.mainHead = head !== null && isWordLike(view.word(number, head)) ? head : null;
+        const {head, head_index: index} = this.nodes[0];
+        this.mainHead = head !== null && isWordLike(head) ? index : null;
     }
 
     /** `{width, kind, mark, markWidth, head, lines}` of a node, unfolded or not, with `room` for a line of text. */
@@ -55,7 +55,7 @@ export class NodeSizes {
         const mark = this.view.label(node.label)?.mark ?? "";
         const markWidth = Math.max(PILL, textWidth(mark, FONTS.mark) + 14);
         if (isPhrase(node) && isOpen) {
-            const own = node.word ?? (node.head === null ? "" : this.view.word(this.number, node.head));
+            const own = node.word ?? node.head ?? "";
             const head = isWordLike(own) ? fit(own, FONTS.head, 110) : "";
             return {
                 kind: "phrase",
@@ -98,7 +98,7 @@ export class NodeSizes {
             const spaced = token > node.first && tokens[token].start > tokens[token - 1].end;
             all.push({
                 text: fit(this.view.word(this.number, token), FONTS.folded, room),
-                head: token === node.head,
+                head: token === node.head_index,
                 spaced,
             });
         }
