@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Iterator
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from random import Random
 
 import numpy as np
 
-from lexitree.limits import Check, no_check
+from lexitree.limits import Check
 from lexitree.models.label_model import AskedNodes
+from lexitree.pending import Pending, done
 from lexitree.pipeline.predictor import Predictor
 from lexitree.pipeline.text_pipeline import TextPipeline
-from lexitree.results.labelled_tree import LabelledTree
+from lexitree.results.labelled_batch import LabelledBatch
 from lexitree.server.app import create_app
 from lexitree.server.service_settings import ServiceSettings
-from lexitree.trees.tree import Tree
+from lexitree.trees.flat_parses import FlatParses
+from lexitree.trees.flat_trees import FlatTrees
 from tests.fuzz.driver import target
 from tests.fuzz.mutations import Case
 from tests.fuzz.service_requests import Request, check_answer, mutate_request, request_of, seed_requests
@@ -25,7 +27,6 @@ from tests.pipeline.stubs import NAMES, RightBranching
 from tests.server.asgi import running
 from tests.server.raw_asgi import Application, call
 from tests.tiny import tiny_model
-from tests.views.labelled import labelled
 
 ABORTED = 0.03
 """The share of requests whose clients go away."""
@@ -44,15 +45,23 @@ def guessing_pipeline() -> TextPipeline:
 class Guesser(Predictor):
     """Labels trees without looking at them, in no time: what is tested is all around the model."""
 
-    def predict_binary(
-        self, trees: Iterable[Tree], check: Check = no_check, *, nodes: AskedNodes = "all"
-    ) -> Iterator[LabelledTree]:
+    def start_flat(
+        self, parses: FlatParses, trees: FlatTrees, words: Sequence[str], *, nodes: AskedNodes, check: Check
+    ) -> Pending[LabelledBatch]:
+        check()
         labels = self.model.config.label_set
-        for tree in trees:
-            check()
-            rows = np.full((tree.num_nodes, len(labels)), 1 / len(labels))
-            heads, weights = tree.starts.tolist(), [0.5] * tree.num_nodes
-            yield labelled(tree, labels, rows, heads, weights, lambda _: [1.0])
+        num_rows = trees.num_trees if nodes == "root" else len(trees.starts)
+        rows = np.full((num_rows, len(labels)), 1 / len(labels), dtype=np.float32)
+        heads = trees.starts - np.repeat(trees.first_word[:-1], trees.sizes)
+        weights = np.full(len(heads), 0.5, dtype=np.float32)
+        return done(LabelledBatch(labels, parses, trees, rows, heads, weights, lambda _: FirstWord()))
+
+
+class FirstWord:
+    """Weighs the words of any phrase without looking at them."""
+
+    def word_weights(self, node: int) -> tuple[float, ...]:
+        return (1.0,)
 
 
 @cache

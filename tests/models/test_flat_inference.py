@@ -48,7 +48,7 @@ def test_answers_are_those_for_trees(name: str, max_nodes: int, monkeypatch: pyt
     model = tiny_model(name)
     outputs = start_flat(model, trees, words).result()
     roots = start_flat(model, trees, words, nodes="root").result()
-    for number, expected in enumerate(Predictor(model).predict_binary(forest)):
+    for number, expected in enumerate(Predictor(model).predict_all(forest)):
         nodes = slice(trees.first_node[number], trees.first_node[number + 1])
         np.testing.assert_allclose(outputs.probabilities[nodes], expected.node_probabilities, atol=1e-6)
         np.testing.assert_allclose(roots.probabilities[number], expected.node_probabilities[0], atol=1e-6)
@@ -70,7 +70,7 @@ def test_unknown_words_are_guessed() -> None:
     forest = [trees.tree(number, sentence.tolist()) for number, sentence in enumerate(sentences)]
     model = with_guesser(tiny_model())
     outputs = start_flat(model, trees, words).result()
-    expected = [each.node_probabilities for each in Predictor(model).predict_binary(forest)]
+    expected = [each.node_probabilities for each in Predictor(model).predict_all(forest)]
     np.testing.assert_allclose(outputs.probabilities, np.concatenate(expected), atol=1e-6)
 
 

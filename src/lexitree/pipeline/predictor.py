@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 
-from lexitree.batch.tree_examples import Example, example_to_label, make_example
+from lexitree.batch.tree_examples import Example, make_example
 from lexitree.corpora.corpus import Supervision
 from lexitree.evaluation.accuracy import Evaluation, evaluate
 from lexitree.evaluation.answers import SystemAnswers, collect_answers
-from lexitree.limits import Check, no_check
+from lexitree.limits import Check
 from lexitree.models.flat_inference import start_flat
 from lexitree.models.inference import HeadWeigher, NodeOutputs, run_examples
 from lexitree.models.label_model import AskedNodes, LabelModel, NodeArrays
 from lexitree.pending import Pending
 from lexitree.results.labelled_batch import LabelledBatch
 from lexitree.results.labelled_tree import LabelledTree
-from lexitree.trees.binarize import unchanged
 from lexitree.trees.flat_parses import FlatParses
 from lexitree.trees.flat_trees import FlatTrees
 from lexitree.trees.tree import Tree
@@ -52,17 +51,6 @@ class Predictor:
             A labelled tree for each tree, in their order.
         """
         outputs = run_examples(self.model, map(self._prepare, trees), nodes=nodes, heads=nodes == "all")
-        return map(self._labelled_tree, outputs)
-
-    def predict_binary(
-        self, trees: Iterable[Tree], check: Check = no_check, *, nodes: AskedNodes = "all"
-    ) -> Iterator[LabelledTree]:
-        """Label binary trees as they are: `predict_all` for trees that the caller has binarized and checked.
-
-        `check` is called before each batch and may raise an error to end the work.
-        """
-        examples = (example_to_label(unchanged(tree), self.model.lexicon) for tree in trees)
-        outputs = run_examples(self.model, examples, nodes=nodes, heads=nodes == "all", check=check)
         return map(self._labelled_tree, outputs)
 
     def start_flat(
