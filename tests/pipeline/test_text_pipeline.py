@@ -24,7 +24,9 @@ from lexitree.pipeline.predictor import Predictor
 from lexitree.pipeline.text_pipeline import TextPipeline
 from lexitree.results.document import Document
 from lexitree.text import Token, TokenizedSentence, TokenizedText
+from lexitree.trees.binarize import to_binary
 from lexitree.trees.tree import Tree
+from tests.parsers.random_parser import random_parser
 from tests.pipeline.stubs import (
     PARSERS,
     Batches,
@@ -55,6 +57,45 @@ def test_a_stream_is_one_call_of_the_parser() -> None:
     parser = RightBranching()
     list(tiny_pipeline(parser=parser).stream(some_texts(20), batch_size=2))
     assert parser.num_calls == 1
+
+
+def test_a_stream_that_is_given_up_closes_parser_and_texts_at_once() -> None:
+    closed: list[str] = []
+
+    class Closing(RightBranching):
+        def parse_all(self, sentences: Iterable[Sequence[str]]) -> Iterator[Tree]:
+            try:
+                yield from super().parse_all(sentences)
+            finally:
+                closed.append("parser")
+
+    def texts() -> Iterator[str]:
+        try:
+            yield from ["the film"] * 1_000
+        finally:
+            closed.append("texts")
+
+    gc.disable()
+    try:
+        stream = tiny_pipeline(parser=Closing()).stream(texts(), batch_size=2)
+        next(stream)
+        del stream
+        assert sorted(closed) == ["parser", "texts"]
+    finally:
+        gc.enable()
+
+
+@pytest.mark.parametrize("make_parser", [Penn, Batches, random_parser])
+def test_a_document_has_the_answers_for_its_trees(make_parser: Callable[[], Any]) -> None:
+    pipe = tiny_pipeline(parser=make_parser())
+    document = pipe("The film is not good. The plot is.")
+    trees = [sentence.source for sentence in document.sentences]
+    for ours, theirs in zip(document.sentences, pipe.predictor.predict_all(trees), strict=True):
+        np.testing.assert_allclose(ours.node_probabilities, theirs.node_probabilities, atol=1e-6)
+        assert ours.source == to_binary(ours.parse, pipe.binarize).tree  # type: ignore[arg-type]
+        assert ours.head_index is not None
+        assert theirs.head_index is not None
+        assert ours.head_index.tolist() == theirs.head_index.tolist()
 
 
 class Packaged(BatchAdapter):

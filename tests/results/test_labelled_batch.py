@@ -41,6 +41,13 @@ def test_copies_say_the_same(name: str) -> None:
             assert sentence.flat_parse.brackets(sentence.parse.words) == str(sentence.parse)
 
 
+def test_a_copy_leaves_out_what_follows_from_the_labels() -> None:
+    labels = documents()[0].sentences[0].flat_parse.labels
+    assert labels.heads is not None
+    assert labels.names
+    assert set(vars(pickle.loads(pickle.dumps(labels)))) == {"chains", "tags"}
+
+
 def test_weights_are_computed_when_asked_for() -> None:
     sentence = documents()[0].sentences[1]
     weights = sentence.head_weights(0)

@@ -18,6 +18,8 @@ from lexitree.trees.binarize import Direction, to_binary
 from lexitree.trees.brackets import tree_from_brackets
 from lexitree.trees.flat_parses import FlatParses
 from lexitree.trees.flat_trees import FlatTrees, binarize_parses, stable_order
+from lexitree.trees.head_rules import STANFORD
+from lexitree.trees.head_table import HeadTable
 from lexitree.trees.tree import Tree
 from tests.strategies import trees
 
@@ -45,6 +47,11 @@ def test_many_trees_are_binarized_as_one_by_one(forest: list[Tree], direction: D
 def test_a_coordination_is_headed_by_its_first_part() -> None:
     tree = tree_from_brackets("(NP (NN a) (, ,) (NN b) (CC and) (NN c) (. .))")
     assert_same_trees(binarize_parses(FlatParses.of([tree]), "head"), [tree], "head")
+
+
+def test_labels_with_numbers_share_the_rows_of_a_table() -> None:
+    labels = [f"NP-{number}" for number in range(300)]
+    assert HeadTable.of(labels, labels, STANFORD).ranks.shape == (1, 1)
 
 
 @given(st.lists(trees(max_words=8, labels=LABELS), min_size=1, max_size=6), st.data())

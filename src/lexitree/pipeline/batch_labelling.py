@@ -189,9 +189,7 @@ class _Objects:
 
     def __init__(self, parser: Parser, reader: TextReader[Any], watch: Watch, turn: Turn) -> None:
         self._reader = reader
-        self._watch = watch
-        self._turn = turn
-        self._trees = iter(parser.parse_all(self._sentences()))
+        self._trees = iter(parser.parse_all(_sentences(reader, watch, turn)))
         self.is_over = False
 
     def has_batch(self, num_sentences: int | None) -> bool:
@@ -214,14 +212,18 @@ class _Objects:
                 )
         return _Parsing(sentences, done(FlatParses.of(trees)))
 
-    def _sentences(self) -> Iterator[list[str]]:
-        """The words of each sentence, for a parser that reads as far ahead as it likes."""
-        while True:
-            self._watch.check()
-            taken = self._reader.take(1)
-            yield from taken
-            if not taken and self._reader.is_exhausted:
-                return
-            if not taken:
-                with self._turn.released(self._watch.check):
-                    self._reader.read()
+
+def _sentences(reader: TextReader[Any], watch: Watch, turn: Turn) -> Iterator[list[str]]:
+    """The words of each sentence, for a parser that reads as far ahead as it likes.
+
+    It knows nothing of who asks the parser, so that the parser is closed as soon as a stream is given up.
+    """
+    while True:
+        watch.check()
+        taken = reader.take(1)
+        yield from taken
+        if not taken and reader.is_exhausted:
+            return
+        if not taken:
+            with turn.released(watch.check):
+                reader.read()

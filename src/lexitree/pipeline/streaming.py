@@ -86,7 +86,7 @@ class TextReader(Generic[Context]):
         self._waiting: deque[_WaitingText[Context]] = deque()
         self._unread: deque[list[str]] = deque()
         self.in_flight: deque[list[str]] = deque()
-        """The words of all sentences that are not labelled yet."""
+        """The words of all sentences that are not parsed yet."""
         self.is_exhausted = False
         """Whether there is no text to read any more."""
 
@@ -131,7 +131,7 @@ class TextReader(Generic[Context]):
         return [self._unread.popleft() for _ in range(number)]
 
     def take_batch(self, num_sentences: int | None) -> list[list[str]]:
-        """The same for who keeps the words of sentences until they are labelled: they are forgotten here."""
+        """The same for a parser that takes whole batches; their words are forgotten here."""
         taken = self.take(num_sentences)
         for _ in taken:
             self.in_flight.popleft()

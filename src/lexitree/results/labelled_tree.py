@@ -209,7 +209,7 @@ class LabelledTree:
         if self.head_index is not None and self.head_weight is not None:
             for node, (phrase, weight) in enumerate(zip(phrases, rounded(self.head_weight), strict=True)):
                 head = int(self.head_index[node])
-                phrase["head"] = shorten_text(self.source.words[head])
+                phrase["head"] = shorten_text(self.words[head])
                 phrase["head_index"] = head
                 phrase["head_weight"] = weight
                 if head_weights:

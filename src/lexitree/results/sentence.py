@@ -239,7 +239,7 @@ class Sentence(PlacedSentence, LabelledTree):
 
     @cached_property
     def parse(self) -> Tree:
-        """The tree as the parser gave it, with Penn labels."""
+        """The tree that the parser gave, with Penn labels, over the sentence's own words."""
         return self.flat_parse.tree(self.flat_tokens.forms)
 
     @cached_property

@@ -30,6 +30,10 @@ class ParseLabels:
     tags: tuple[str, ...]
     """The tags of words, by their numbers."""
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """A copy has none of what follows from the labels."""
+        return ParseLabels, (self.chains, self.tags)
+
     @classmethod
     def joined(cls, phrases: Sequence[str], tags: Sequence[str]) -> ParseLabels:
         """The labels of phrases in which those of unary chains are joined: `S+VP`."""
@@ -131,7 +135,7 @@ class FlatParses:
         rows: list[tuple[int, int, int]] = []
         first = 0
         for tree in trees:
-            refuse_inner_words(tree, "packed as a parse")
+            refuse_inner_words(tree, "taken as a parse")
             arity: list[int] = tree.arity.tolist()
             spans, top = tree.spans, 0
             for node, num_children in enumerate(arity):

@@ -23,18 +23,22 @@ _DEFAULTS = {"left": _LEFT, "right": _RIGHT, "last": _LAST}
 
 @dataclass(frozen=True, eq=False)
 class HeadTable:
-    """The rank of every label under every kind of phrase; see `head_rules.HeadRule`."""
+    """The rank of every category by every rule; see `head_rules.HeadRule`."""
 
-    ranks: IndexArray  # [phrase labels, names]
-    """The rank of a child's label under a phrase; a rule's number of ranks for labels that it does not name."""
-    from_right: BoolArray  # [phrase labels, ranks + 1]
+    rule_of: IndexArray  # [phrase labels]
+    """The number of the rule of each kind of phrase."""
+    category_of: IndexArray  # [names]
+    """The number of the category of each name."""
+    ranks: IndexArray  # [rules, categories]
+    """The rank of a child's category by a rule; a rule's number of ranks for categories that it does not name."""
+    from_right: BoolArray  # [rules, ranks + 1]
     """For each rank, whether the last child of this rank is the head, and not the first."""
-    num_ranks: IndexArray  # [phrase labels]
-    default: IndexArray  # [phrase labels]
+    num_ranks: IndexArray  # [rules]
+    default: IndexArray  # [rules]
     """Which child is the head if the rule names none."""
-    is_never: BoolArray  # [names]
-    """Whether a label is a head only if there is nothing else."""
-    is_conjunction: BoolArray  # [names]
+    is_never: BoolArray  # [categories]
+    """Whether a category is a head only if there is nothing else."""
+    is_conjunction: BoolArray  # [categories]
 
     @classmethod
     def of(cls, phrases: Sequence[str], names: Sequence[str], rules: HeadRules) -> HeadTable:
@@ -45,11 +49,20 @@ class HeadTable:
             names: The labels that children may have.
             rules: The rules.
         """
-        found = [find_rule(label, rules) for label in phrases]
-        categories = [child_category(name) for name in names]
+        rule_of_label = [find_rule(label, rules) for label in phrases]
+        category_of_name = [child_category(name) for name in names]
+        # There are few of both, however many labels: NP-1, NP-2 and so on are all NP.
+        found = list({id(rule): rule for rule in rule_of_label}.values())
+        numbers = {id(rule): number for number, rule in enumerate(found)}
+        categories = list(dict.fromkeys(category_of_name))
+        places = {category: place for place, category in enumerate(categories)}
         widest = max((len(rule.from_right) for rule in found), default=0)
         return cls(
-            np.array([_ranks(rule, categories) for rule in found], dtype=np.int64).reshape(-1, len(names)),
+            np.array([numbers[id(rule)] for rule in rule_of_label], dtype=np.int64),
+            np.array([places[category] for category in category_of_name], dtype=np.int64),
+            np.array([_ranks(rule, categories) for rule in found], dtype=np.int64).reshape(
+                -1, len(categories)
+            ),
             np.array(
                 [[*rule.from_right, *[False] * (widest + 1 - len(rule.from_right))] for rule in found],
                 dtype=bool,
@@ -74,33 +87,34 @@ class HeadTable:
         """
         if not len(phrases):
             return np.zeros(0, dtype=np.int64)
-        ranks = self.ranks[phrases[owner], names]
+        rules, categories = self.rule_of[phrases], self.category_of[names]
+        ranks = self.ranks[rules[owner], categories]
         best = np.minimum.reduceat(ranks, first)
-        is_found = best < self.num_ranks[phrases]
-        default = self.default[phrases]
-        never = self.is_never[names]
+        is_found = best < self.num_ranks[rules]
+        default = self.default[rules]
+        never = self.is_never[categories]
         # By default, whatever is not punctuation; if there is nothing else, or the rule says so, any child.
         any_child: BoolArray = (default == _LAST) | np.logical_and.reduceat(never, first)
         wanted: BoolArray = np.where(is_found[owner], ranks == best[owner], ~never | any_child[owner])
-        from_right = np.where(is_found, self.from_right[phrases, best], default != _LEFT)
+        from_right = np.where(is_found, self.from_right[rules, best], default != _LEFT)
         heads = _choose(wanted, from_right[owner], slots, first)
-        return self._first_conjuncts(heads, names, never, first, slots)
+        return self._first_conjuncts(heads, categories, never, first, slots)
 
     def _first_conjuncts(
         self,
         heads: IndexArray,
-        names: IndexArray,
+        categories: IndexArray,
         never: BoolArray,
         first: IndexArray,
         slots: IndexArray,
     ) -> IndexArray:
         """In coordinations, the child before the conjunction instead: A heads `A and B`."""
         at_head = first + heads
-        is_coordinated = (heads >= 2) & self.is_conjunction[names[at_head - 1]]
+        is_coordinated = (heads >= 2) & self.is_conjunction[categories[at_head - 1]]
         if not is_coordinated.any():
             return heads
         # The last child up to each place that is not punctuation; the first one if there is none.
-        places = np.arange(len(names))
+        places = np.arange(len(categories))
         last_word = np.maximum.accumulate(np.where(never & (slots > 0), 0, places))
         before = last_word[at_head - 2]
         return np.where(is_coordinated & ~never[before], before - first, heads)

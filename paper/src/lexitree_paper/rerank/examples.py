@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -13,6 +12,7 @@ import numpy as np
 from lexitree.arrays import DoubleArray, IndexArray
 from lexitree.errors import JsonLinesError, TreeError
 from lexitree.evaluation.bracket_counts import SentenceCounts, count_sentence
+from lexitree.lazy import cached_property
 from lexitree.limits import cache_short_texts
 from lexitree.models.word_table import Lexicon
 from lexitree.parsers.penn_spans import ROOT_LABELS
