@@ -86,7 +86,7 @@ def test_inside_the_clone_a_point_will_do(monkeypatch: pytest.MonkeyPatch, tmp_p
     monkeypatch.chdir(tmp_path)
     assert install_command("plots") == "pip install -e '.[plots]'"
     assert install_package_command("lexitree-x") == "pip install ./packages/lexitree-x"
-    assert install_package_command("lexitree-y", "y") == "pip install ./y"
+    assert install_package_command("lexitree-paper") == "pip install ./paper"
 
 
 def test_a_copy_that_was_never_installed(monkeypatch: pytest.MonkeyPatch) -> None:

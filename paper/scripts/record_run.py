@@ -16,8 +16,8 @@ from typing import Any
 
 import root_path  # noqa: F401
 from lexitree.corpora.named import EMBEDDED, find_entry
-from lexitree.learning.provenance import GOLD, keep_scores, public_recipe
 from lexitree.tasks.classify.recipe import Recipe
+from lexitree_paper.run_records import GOLD, keep_scores, public_recipe
 from result_records import (
     checksums,
     describe_code,

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 import root_path  # noqa: F401
-from lexitree.learning.provenance import public_recipe
 from lexitree.tasks.classify.recipe import Recipe
+from lexitree_paper.run_records import public_recipe
 from lexitree_paper.runner import data_files
 from record_run import describe_data
 from result_records import describe_code, join_command, machine_of_run, write_record

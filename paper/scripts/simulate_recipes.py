@@ -25,8 +25,7 @@ import numpy.typing as npt
 import root_path  # noqa: F401
 from lexitree.arrays import DoubleArray
 from lexitree.evaluation.significance import difference_p, estimate_difference
-from lexitree.learning.provenance import GOLD
-from lexitree_paper.run_records import list_records, read_named
+from lexitree_paper.run_records import GOLD, list_records, read_named
 from lexitree_paper.score_tables import right_answers
 from result_records import PAPER_RESULTS, describe_run, write_record
 

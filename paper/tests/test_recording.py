@@ -14,10 +14,10 @@ from tests.tiny import tiny_recipe
 from typer.testing import CliRunner
 
 from lexitree.cli.main import make_app
-from lexitree.learning.provenance import public_recipe
 from lexitree.sweeps.search_space import SweepSettings
 from lexitree.sweeps.trial import TrialJob, run_trial
 from lexitree.tasks.classify.recipe import Recipe, TrainingConfig
+from lexitree_paper.run_records import public_recipe
 from lexitree_paper.runner import data_files
 
 ROOT = Path(__file__).parents[2]

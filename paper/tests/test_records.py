@@ -14,7 +14,7 @@ import pytest
 from tests.command import find_command
 
 from lexitree.tasks.classify.recipe import Recipe
-from lexitree_paper.run_records import read_record, save_record
+from lexitree_paper.run_records import public_recipe, read_record, save_record
 
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "paper" / "results"
@@ -114,3 +114,14 @@ def test_a_program_writes_a_record_where_its_name_belongs(
     assert records.read_record("tuning-b")["command"] == record["command"]
     with pytest.raises(ValueError, match="no seeds"):
         records.write_record("tuning-c", {"command": "lexitree"})
+
+
+def test_the_recipe_of_a_taught_model_names_no_machine(treebank: Path, saved_model: Path) -> None:
+    recipe = Recipe(
+        corpus=str(treebank),
+        teacher=str(saved_model),
+        teacher_trees=("runs/a.txt", str(treebank / "train.txt")),
+    )
+    public = public_recipe(recipe.as_dict())
+    assert public["teacher"] == saved_model.name
+    assert public["teacher_trees"] == ["runs/a.txt", "train.txt"]

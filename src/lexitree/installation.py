@@ -13,6 +13,9 @@ from typing import Any
 PACKAGE = "lexitree"
 PACKAGES = "packages"
 """The folder of a clone with further packages."""
+PAPER = "lexitree-paper"
+_FOLDERS = {PAPER: "paper"}
+"""The packages that have another folder in a clone."""
 
 
 def install_command(extra: str, *, options: str = "") -> str:
@@ -31,17 +34,16 @@ def install_command(extra: str, *, options: str = "") -> str:
     return " ".join(filter(None, ("pip install", options, _requirement(f"[{extra}]"))))
 
 
-def install_package_command(package: str, folder: str | None = None) -> str:
+def install_package_command(package: str) -> str:
     """The pip command that installs another package of the same repository, from where this copy came from.
 
     Args:
         package: The package.
-        folder: Its folder in the repository; default: the one of its name in `packages`.
 
     Returns:
         A command for a shell: `pip install ./packages/NAME`, or `pip install NAME` for a copy from an index.
     """
-    origin, folder = _origin(), folder or f"{PACKAGES}/{package}"
+    origin, folder = _origin(), _FOLDERS.get(package, f"{PACKAGES}/{package}")
     if "vcs_info" in origin:
         return f"pip install {_quote(f'{package} @ {_vcs_address(origin)}#subdirectory={folder}')}"
     if "dir_info" in origin:

@@ -12,10 +12,8 @@ from lexitree.learning.provenance import (
     commit,
     committed_digest,
     describe_code,
-    public_recipe,
     source_digest,
 )
-from lexitree.tasks.classify.recipe import Recipe
 
 
 @pytest.fixture
@@ -85,14 +83,3 @@ def test_without_a_history_the_digest_tells(repository: Path, monkeypatch: pytes
     monkeypatch.delenv("LEXITREE_COMMIT")
     monkeypatch.setenv("PATH", "")
     assert commit().startswith("lexitree ")
-
-
-def test_the_recipe_of_a_taught_model_names_no_machine(treebank: Path, saved_model: Path) -> None:
-    recipe = Recipe(
-        corpus=str(treebank),
-        teacher=str(saved_model),
-        teacher_trees=("runs/a.txt", str(treebank / "train.txt")),
-    )
-    public = public_recipe(recipe.as_dict())
-    assert public["teacher"] == saved_model.name
-    assert public["teacher_trees"] == ["runs/a.txt", "train.txt"]

@@ -15,6 +15,7 @@ import torch
 
 from lexitree import plugins, writing
 from lexitree.errors import FileError, ModelFileError, PluginError
+from lexitree.installation import install_package_command
 from lexitree.parsers.saved_parser import load_parser
 from lexitree.plugins import Registry
 from lexitree.saving import model_kinds
@@ -116,7 +117,7 @@ def test_a_kind_of_a_package_that_is_missing(saved: Path, kind: str, monkeypatch
         ModelFileError, match="is a reranker, which needs the package lexitree-paper"
     ) as caught:
         load_model(saved)
-    assert caught.value.remedy == "Install it: pip install lexitree-paper"
+    assert caught.value.remedy == f"Install it: {install_package_command('lexitree-paper')}"
     with pytest.raises(ModelFileError, match=f"is a reranker, not a {kind}") as caught:
         LOADERS[kind](saved)
     assert "lexitree-paper" in caught.value.remedy

@@ -12,9 +12,15 @@ from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from lexitree.corpora.locations import DATA_VARIABLE
 from lexitree.files import file_errors
-from lexitree.learning.provenance import ANSWERS, GOLD, describe, keep_scores, public_recipe
+from lexitree.learning.provenance import describe, public_name
 from lexitree.writing import atomic_path, exclusive_lock
+
+ANSWERS, GOLD = "test_root_answers", "test_root_gold"
+"""One character per test sentence, for paired tests: the answers of each seed, and the gold labels."""
+_KEPT = ("best_epoch", "dev_root", "dev_phrase", "test_root", "test_phrase", "seconds", "epochs")
+"""What a record keeps of each seed: scores and their history; settings are the same for all."""
 
 _PACKED = (GOLD, "histories")
 _PACKED_OF_RUNS = (ANSWERS, "epochs")
@@ -131,3 +137,26 @@ def record_seeds(
         **({GOLD: first[GOLD]} if first.get(GOLD) else {}),
         "runs": {str(seed): keep_scores(results[seed]) for seed in seeds},
     }
+
+
+def keep_scores(result: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a record keeps of one seed; older runs have no answers."""
+    answers = {ANSWERS: result[ANSWERS]} if result.get(ANSWERS) else {}
+    return {**{key: result[key] for key in _KEPT}, **answers}
+
+
+def public_recipe(recipe: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the recipe without the folders of the machine it ran on."""
+    public = {**recipe, "data": None}
+    for name in ("vectors", "corpus"):
+        if recipe[name] and Path(recipe[name]).is_absolute():
+            public[name] = f"${DATA_VARIABLE}/{public_name(recipe[name])}"
+    # Older records have no teachers.
+    if recipe.get("teacher"):
+        public["teacher"] = _relative(recipe["teacher"])
+        public["teacher_trees"] = [_relative(path) for path in recipe["teacher_trees"]]
+    return public
+
+
+def _relative(path: str) -> str:
+    return public_name(path) if Path(path).is_absolute() else path

@@ -13,10 +13,9 @@ import numpy.typing as npt
 from lexitree.arrays import NO_INDEX
 from lexitree.evaluation.answers import answers_from_text
 from lexitree.evaluation.significance import RecipeDifference, compare_recipe_scores, compare_recipes
-from lexitree.learning.provenance import ANSWERS, GOLD
 from lexitree_paper.experiments import SCORES, Experiment, PlannedRun
 from lexitree_paper.report import NOT_RUN, Report, Table, percent, spread, training_notes
-from lexitree_paper.run_records import read_named
+from lexitree_paper.run_records import ANSWERS, GOLD, read_named
 
 Records = Mapping[str, Mapping[str, Any]]
 """Records by the names of runs."""

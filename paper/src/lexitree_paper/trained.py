@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lexitree.learning.provenance import checksum, public_recipe
+from lexitree.learning.provenance import checksum
 from lexitree.learning.run_folder import LESSONS_FILE, MODEL_FOLDER, RESULT_FILE, read_result, seed_folder
 from lexitree.learning.seeds import SeedSummary
 from lexitree.models.classifier import TreeClassifier
@@ -16,7 +16,7 @@ from lexitree.saving.model_folder import WEIGHTS_FILE
 from lexitree.saving.pretrained import from_pretrained
 from lexitree.tasks.classify.recipe import Recipe
 from lexitree_paper.experiments import Experiment, PlannedRun, find_run
-from lexitree_paper.run_records import read_record, record_seeds, save_record
+from lexitree_paper.run_records import public_recipe, read_record, record_seeds, save_record
 from lexitree_paper.runner import (
     Settings,
     Watch,

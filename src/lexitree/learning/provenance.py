@@ -14,10 +14,6 @@ from typing import Any
 from lexitree.corpora.locations import DATA_VARIABLE
 from lexitree.version import __version__
 
-ANSWERS, GOLD = "test_root_answers", "test_root_gold"
-"""One character per test sentence, for paired tests: the answers of each seed, and the gold labels."""
-_KEPT = ("best_epoch", "dev_root", "dev_phrase", "test_root", "test_phrase", "seconds", "epochs")
-"""What a record keeps of each seed: scores and their history; settings are the same for all."""
 _COMMIT_VARIABLE = "LEXITREE_COMMIT"
 _ROOT = Path(__file__).parents[3]
 _SOURCES = "src"
@@ -44,29 +40,6 @@ def describe(command: str, files: Iterable[Path], seeds: list[int], *, embedded:
         "machine": machine(),
         "seeds": seeds,
     }
-
-
-def keep_scores(result: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a record keeps of one seed; older runs have no answers."""
-    answers = {ANSWERS: result[ANSWERS]} if result.get(ANSWERS) else {}
-    return {**{key: result[key] for key in _KEPT}, **answers}
-
-
-def public_recipe(recipe: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the recipe without the folders of the machine it ran on."""
-    public = {**recipe, "data": None}
-    for name in ("vectors", "corpus"):
-        if recipe[name] and Path(recipe[name]).is_absolute():
-            public[name] = f"${DATA_VARIABLE}/{public_name(recipe[name])}"
-    # Older records have no teachers.
-    if recipe.get("teacher"):
-        public["teacher"] = _relative(recipe["teacher"])
-        public["teacher_trees"] = [_relative(path) for path in recipe["teacher_trees"]]
-    return public
-
-
-def _relative(path: str) -> str:
-    return public_name(path) if Path(path).is_absolute() else path
 
 
 def describe_code() -> dict[str, str]:

@@ -35,7 +35,7 @@ class Parser(Protocol):
 
 
 class FlatParser(Parser, Protocol):
-    """A parser that gives the parses of many sentences as arrays, in as many calls as one likes."""
+    """A parser that gives the parses of many sentences as arrays; each call stands alone."""
 
     def start_parses(self, sentences: Sequence[Sequence[str]], check: Check) -> Pending[FlatParses]:
         """Begin to parse some sentences; `check` is called now and then, and may raise an error to end it."""

@@ -160,7 +160,7 @@ class _Source(Protocol):
 
 
 class _Arrays:
-    """A parser that takes sentences in as many calls as one likes, and gives arrays."""
+    """A parser that gives arrays, asked once for each batch."""
 
     def __init__(self, parser: FlatParser, reader: TextReader[Any], watch: Watch) -> None:
         self._parser = parser

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, TypeVar, cast, get_args
 
 from lexitree.errors import ConfigError, LexitreeError, ModelFileError, import_extra
+from lexitree.installation import PAPER, install_package_command
 from lexitree.lazy import cached_property
 from lexitree.lexicon.normal_forms import Lookup
 from lexitree.lexicon.vocabulary import Vocabulary
@@ -50,7 +51,7 @@ QUANTIZED_ENCODER = f"{ENCODER_FOLDER}/quantized.safetensors"
 CLASSIFIER = "classifier"
 COMMANDS = {CLASSIFIER: "lexitree predict", "parser": "lexitree parser"}
 """The kinds of models of this package, and the command that uses each."""
-PACKAGES = {"reranker": "lexitree-paper"}
+PACKAGES = {"reranker": PAPER}
 """Kinds of models that are known to belong to other packages."""
 PLUGINS = "plugins"
 """The entry of config.json with what the model needs of other packages."""
@@ -159,7 +160,7 @@ class ModelFolder:
             problem = f"is of an unknown kind, {self.kind!r:.40}"
             return ModelFileError(self.path / CONFIG_FILE, problem, remedy="Upgrade lexitree.")
         problem = f"is a {self.kind}, which needs the package {package}"
-        return ModelFileError(self.path, problem, remedy=f"Install it: pip install {package}")
+        return ModelFileError(self.path, problem, remedy=f"Install it: {install_package_command(package)}")
 
     @property
     def num_bytes(self) -> int:

@@ -57,7 +57,7 @@ def test_without_its_package_a_recipe_of_the_paper_is_unknown(monkeypatch: pytes
     monkeypatch.setattr(Registry, "_installed", lambda _: {})
     with pytest.raises(ConfigError, match="unknown recipe 'sst-contree'") as caught:
         find_recipe("sst-contree")
-    assert caught.value.remedy.endswith(install_package_command("lexitree-paper", "paper"))
+    assert caught.value.remedy.endswith(install_package_command("lexitree-paper"))
     with pytest.raises(ConfigError, match="unknown recipe 'x'") as caught:
         find_recipe("x")
     assert f"The recipes are: {', '.join(own_recipes())}." in caught.value.remedy

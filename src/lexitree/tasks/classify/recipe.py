@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, cast
 
 from lexitree.corpora.text_tables import TableSettings
 from lexitree.errors import ConfigError, OnError
-from lexitree.installation import install_package_command
+from lexitree.installation import PAPER, install_package_command
 from lexitree.learning.schedule import LexicalSettings, SeededRecipe
 from lexitree.models.model_config import ModelConfig
 from lexitree.models.transformer import TransformerConfig
@@ -183,8 +183,6 @@ class Recipe(SeededRecipe):
 
 
 _PACKAGE = Path(__file__).parents[2]
-_PAPER = ("lexitree-paper", "paper")
-"""The package of the paper's recipes and its folder in the repository."""
 
 
 def _admit(name: str, value: Any, source: Source) -> Mapping[str, Recipe]:
@@ -229,5 +227,5 @@ def find_recipe(recipe: str | Path) -> Recipe:
     remedy = did_you_mean(close_names(name, known)) or f"The recipes are: {', '.join(known)}."
     remedy += " A recipe of your own is a file whose name ends in .toml."
     if "paper" not in RECIPE_TABLES:
-        remedy += f"\nThe paper's recipes are in another package: {install_package_command(*_PAPER)}"
+        remedy += f"\nThe paper's recipes are in another package: {install_package_command(PAPER)}"
     raise ConfigError(f"unknown recipe '{name}'", remedy=remedy)
