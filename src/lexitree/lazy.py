@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from functools import cached_property
 else:
 
-    class cached_property(functools.cached_property):  # noqa: N801 - used as the one of functools
+    class cached_property(functools.cached_property):  # noqa: N801 - named like the one in functools
         """A property that is computed once for each object; two threads that ask at once may compute it twice."""
 
         def __get__(self, instance: Any, owner: type[Any] | None = None) -> Any:

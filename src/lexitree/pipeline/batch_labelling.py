@@ -1,8 +1,7 @@
-"""Parses, binarizes and labels batches of sentences as arrays, whatever parser, binarizer and model.
+"""Parses, binarizes and labels sentences in batches, as arrays.
 
-A parser that gives tree objects has them packed (`FlatParses.of`); from there on, all go the same way. On a GPU, a
-batch is parsed while the one before it is labelled and the one after it is read: work is handed out first and asked
-for a batch later, so that neither waits for the other.
+Trees of a parser that returns objects are packed into arrays first (`FlatParses.of`). On a GPU, one batch is labelled
+while the next is parsed and the one after that is read, so host and GPU do not wait for each other.
 """
 
 from __future__ import annotations
@@ -216,7 +215,7 @@ class _Objects:
 def _sentences(reader: TextReader[Any], watch: Watch, turn: Turn) -> Iterator[list[str]]:
     """The words of each sentence, for a parser that reads as far ahead as it likes.
 
-    It knows nothing of who asks the parser, so that the parser is closed as soon as a stream is given up.
+    It holds no reference to its consumer, so the parser closes as soon as a stream is abandoned.
     """
     while True:
         watch.check()

@@ -65,7 +65,7 @@ class Token:
 
 
 class Tokens(Sequence[Token]):
-    """Tokens one after the other, kept in four lists: a `Token` is made only for who asks for one.
+    """A sequence of tokens, kept in four lists; `Token` objects are created lazily.
 
     Making the objects takes several times as long as finding the tokens, and most of them are never looked at.
     """

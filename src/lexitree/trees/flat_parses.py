@@ -31,7 +31,7 @@ class ParseLabels:
     """The tags of words, by their numbers."""
 
     def __reduce__(self) -> tuple[object, ...]:
-        """A copy has none of what follows from the labels."""
+        """Copies leave out the cached tables."""
         return ParseLabels, (self.chains, self.tags)
 
     @classmethod
